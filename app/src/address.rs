@@ -1,0 +1,172 @@
+//! The address of the memory page: reads the filters from a query string and
+//! writes them back. Every link that changes a filter is made here, so that
+//! none forgets the others.
+
+use crate::backend::PAGE_SIZE;
+use crate::view::MemoryFilters;
+
+/// Rows one page can hold at most; past it the page asks for a search instead.
+pub const MAX_SHOWN: usize = 1_000;
+
+impl MemoryFilters {
+    /// Reads `q=…&theme=…&type=…` (without the `?`). What it does not know, it passes over.
+    pub fn from_query(query: &str) -> Self {
+        let mut filters = Self {
+            shown: PAGE_SIZE,
+            ..Self::default()
+        };
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match name.as_ref() {
+                "q" => filters.q = value.into_owned(),
+                "theme" => filters.theme = Some(value.into_owned()).filter(|slug| !slug.is_empty()),
+                "type" if !value.is_empty() && !filters.has_type(&value) => {
+                    filters.types.push(value.into_owned());
+                }
+                "archived" => filters.include_archived = value == "1",
+                "status" => filters.only_archived = value == "archived",
+                "shown" => {
+                    let shown = value.parse().unwrap_or(PAGE_SIZE);
+                    filters.shown = shown.clamp(PAGE_SIZE, MAX_SHOWN);
+                }
+                _ => {}
+            }
+        }
+        filters
+    }
+
+    /// The path and query that show these filters; defaults are left out.
+    pub fn href(&self) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        if !self.q.trim().is_empty() {
+            query.append_pair("q", &self.q);
+        }
+        if let Some(theme) = &self.theme {
+            query.append_pair("theme", theme);
+        }
+        for item_type in &self.types {
+            query.append_pair("type", item_type);
+        }
+        if self.include_archived {
+            query.append_pair("archived", "1");
+        }
+        if self.only_archived {
+            query.append_pair("status", "archived");
+        }
+        if self.shown > PAGE_SIZE {
+            query.append_pair("shown", &self.shown.to_string());
+        }
+        match query.finish() {
+            query if query.is_empty() => "/memory".to_owned(),
+            query => format!("/memory?{query}"),
+        }
+    }
+
+    pub fn has_type(&self, item_type: &str) -> bool {
+        self.types.iter().any(|chosen| chosen == item_type)
+    }
+
+    /// The same filters, from the first row on.
+    fn at_the_top(&self) -> Self {
+        Self {
+            shown: PAGE_SIZE,
+            ..self.clone()
+        }
+    }
+
+    pub fn with_theme(&self, theme: Option<&str>) -> Self {
+        Self {
+            theme: theme.map(str::to_owned),
+            ..self.at_the_top()
+        }
+    }
+
+    pub fn without_words(&self) -> Self {
+        Self {
+            q: String::new(),
+            ..self.at_the_top()
+        }
+    }
+
+    pub fn without_types(&self) -> Self {
+        Self {
+            types: Vec::new(),
+            ..self.at_the_top()
+        }
+    }
+
+    pub fn with_archived(&self) -> Self {
+        Self {
+            include_archived: true,
+            only_archived: false,
+            ..self.at_the_top()
+        }
+    }
+
+    /// One step further down, or `None` where the page is as long as it gets.
+    pub fn with_more(&self) -> Option<Self> {
+        (self.shown < MAX_SHOWN).then(|| Self {
+            shown: (self.shown + PAGE_SIZE).min(MAX_SHOWN),
+            ..self.clone()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_and_written_back_unchanged() {
+        let address =
+            "q=caf%C3%A9+%26+tea&theme=food&type=fact&type=preference&archived=1&shown=75";
+        let filters = MemoryFilters::from_query(address);
+        assert_eq!(filters.q, "café & tea");
+        assert_eq!(filters.types, ["fact", "preference"]);
+        assert_eq!(filters.href(), format!("/memory?{address}"));
+    }
+
+    #[test]
+    fn defaults_and_the_empty_fields_of_a_form_leave_no_trace() {
+        let filters = MemoryFilters::from_query("q=&theme=&shown=25&archived=0&type=");
+        assert_eq!(filters, MemoryFilters::from_query(""));
+        assert_eq!(filters.href(), "/memory");
+    }
+
+    #[test]
+    fn a_link_that_changes_one_filter_keeps_the_others_and_starts_at_the_top() {
+        let filters = MemoryFilters::from_query("q=tea&theme=food&type=fact&shown=75");
+        let links = [
+            filters.with_theme(Some("work")).href(),
+            filters.with_theme(None).href(),
+            filters.without_words().href(),
+            filters.without_types().href(),
+            filters.with_archived().href(),
+        ];
+        assert_eq!(
+            links,
+            [
+                "/memory?q=tea&theme=work&type=fact",
+                "/memory?q=tea&type=fact",
+                "/memory?theme=food&type=fact",
+                "/memory?q=tea&theme=food",
+                "/memory?q=tea&theme=food&type=fact&archived=1",
+            ]
+        );
+    }
+
+    #[test]
+    fn more_rows_keep_every_filter_and_end_at_the_limit() {
+        let filters = MemoryFilters::from_query("q=tea&status=archived");
+        let more = filters.with_more().expect("the first page can grow");
+        assert_eq!(more.href(), "/memory?q=tea&status=archived&shown=50");
+        let longest = MemoryFilters::from_query("shown=999999999");
+        assert_eq!(longest.shown, MAX_SHOWN);
+        assert_eq!(longest.with_more(), None);
+    }
+
+    #[test]
+    fn nonsense_in_the_address_is_passed_over() {
+        let filters = MemoryFilters::from_query("shown=-3&type=fact&type=fact&x=%FF&&=");
+        assert_eq!(filters.href(), "/memory?type=fact");
+    }
+}

@@ -1,0 +1,43 @@
+//! The port: all that pages may ask of the server, for the one person whose
+//! request is being answered. `src/web/ui.rs` implements it; a page gets it
+//! with [`backend`]. The user is never a parameter: it is in the backend.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use leptos::prelude::expect_context;
+
+use crate::view::{
+    Account, AgentsPage, FormState, ItemPage, MemoryFilters, MemoryPage, SignInOffer,
+};
+
+/// Rows a step of "load more", and at first.
+pub const PAGE_SIZE: usize = 25;
+
+/// Why a page could not be made. The sentence is for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageError {
+    pub sentence: String,
+}
+
+#[async_trait]
+pub trait Backend: Send + Sync {
+    fn viewer(&self) -> Option<Account>;
+    /// How the form posted in this request ended; the default when none was.
+    fn form(&self) -> FormState;
+    /// Answers 404 with the page that is being rendered.
+    fn not_found(&self);
+    /// Answers 503 with the page that is being rendered.
+    fn unavailable(&self);
+
+    async fn sign_in_offer(&self) -> Result<SignInOffer, PageError>;
+    async fn memory_page(&self, filters: &MemoryFilters) -> Result<MemoryPage, PageError>;
+    /// `None` when there is no such item, or it is another's.
+    async fn item_page(&self, item_id: i64) -> Result<Option<ItemPage>, PageError>;
+    async fn agents_page(&self) -> Result<AgentsPage, PageError>;
+}
+
+/// The backend of the request that is being rendered.
+pub fn backend() -> Arc<dyn Backend> {
+    expect_context::<Arc<dyn Backend>>()
+}

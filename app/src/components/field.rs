@@ -1,0 +1,118 @@
+//! A labelled field whose error stands beside it, and what a form says as a
+//! whole. What was typed comes back in place; passwords never do.
+
+use leptos::prelude::*;
+
+use crate::view::FormState;
+
+#[component]
+pub fn Field(
+    form: FormState,
+    name: &'static str,
+    label: &'static str,
+    #[prop(default = "text")] kind: &'static str,
+    #[prop(optional)] autocomplete: Option<&'static str>,
+    #[prop(optional)] hint: Option<&'static str>,
+    #[prop(optional)] maxlength: Option<&'static str>,
+    #[prop(optional)] autofocus: bool,
+) -> impl IntoView {
+    let id = format!("{}-{name}", form.form);
+    let error = form.error_of(name);
+    let failed = error.is_some();
+    let value = (kind != "password").then(|| form.value(name));
+    let hint_id = format!("{id}-hint");
+    let error_id = format!("{id}-error");
+    let mut described_by = Vec::new();
+    if hint.is_some() {
+        described_by.push(hint_id.clone());
+    }
+    if failed {
+        described_by.push(error_id.clone());
+    }
+    let described_by = (!described_by.is_empty()).then(|| described_by.join(" "));
+    view! {
+        <div class="field">
+            <label for=id.clone()>{label}</label>
+            {hint
+                .map(|hint| {
+                    view! {
+                        <p class="hint" id=hint_id>
+                            {hint}
+                        </p>
+                    }
+                })}
+            <input
+                id=id
+                type=kind
+                name=name
+                value=value
+                required
+                autocomplete=autocomplete
+                maxlength=maxlength
+                dir=(kind == "text").then_some("auto")
+                autofocus=autofocus || failed
+                aria-invalid=failed.then_some("true")
+                aria-describedby=described_by
+            />
+            {error
+                .map(|error| {
+                    view! {
+                        <p class="error" id=error_id role="alert">
+                            {error}
+                        </p>
+                    }
+                })}
+        </div>
+    }
+    .into_any()
+}
+
+/// A password field; `new` ones say what is asked of a password.
+#[component]
+pub fn Password(
+    form: FormState,
+    name: &'static str,
+    label: &'static str,
+    #[prop(optional)] new: bool,
+) -> impl IntoView {
+    if new {
+        view! {
+            <Field
+                form
+                name
+                label
+                kind="password"
+                autocomplete="new-password"
+                hint="A long sentence is better than a clever word."
+            />
+        }
+        .into_any()
+    } else {
+        view! { <Field form name label kind="password" autocomplete="current-password" /> }
+            .into_any()
+    }
+}
+
+/// The error that is no single field's.
+#[component]
+pub fn FormError(form: FormState) -> impl IntoView {
+    form.error_of_form().map(|error| {
+        view! {
+            <p class="error" role="alert">
+                {error}
+            </p>
+        }
+    })
+}
+
+/// The sentence that says it went well.
+#[component]
+pub fn Done(form: FormState) -> impl IntoView {
+    form.done.map(|done| {
+        view! {
+            <p class="done" role="status">
+                {done}
+            </p>
+        }
+    })
+}

@@ -1,0 +1,52 @@
+//! One memory in the list: its words first, then where they come from. The
+//! whole row is the link.
+
+use leptos::prelude::*;
+
+use super::{ArchivedBadge, Score, TypeBadge, When};
+use crate::view::{self, Span};
+
+#[component]
+pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
+    view! {
+        <li class="row" data-row="" data-archived=row.archived.then_some("")>
+            <div class="row-type">
+                <TypeBadge item_type=row.item_type />
+            </div>
+            <div class="row-words">
+                <a class="row-link" href=format!("/memory/{}", row.id) dir="auto">
+                    {row.snippet.into_iter().map(marked).collect_view()}
+                </a>
+                <p class="row-from">
+                    <bdi class="theme">{row.theme}</bdi>
+                    <span class="source">"from " <bdi>{row.source}</bdi></span>
+                    {row.archived.then(|| view! { <ArchivedBadge /> })}
+                    {row
+                        .tags
+                        .into_iter()
+                        .map(|tag| {
+                            view! {
+                                <span class="tag">
+                                    <bdi>{tag}</bdi>
+                                </span>
+                            }
+                        })
+                        .collect_view()}
+                </p>
+            </div>
+            <div class="row-when">
+                <When moment=row.created />
+                {row.score.map(|score| view! { <Score score /> })}
+            </div>
+        </li>
+    }
+    .into_any()
+}
+
+fn marked(span: Span) -> AnyView {
+    if span.marked {
+        view! { <mark>{span.text}</mark> }.into_any()
+    } else {
+        span.text.into_any()
+    }
+}

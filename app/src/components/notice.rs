@@ -1,0 +1,22 @@
+//! What a page says when it could not be made.
+
+use leptos::prelude::*;
+
+use crate::backend::{PageError, backend};
+
+/// Answers 503, says why in one sentence and offers to try again.
+#[component]
+pub fn Trouble(heading: &'static str, error: PageError, href: String) -> impl IntoView {
+    backend().unavailable();
+    view! {
+        <div class="prose">
+            <h1>{heading}</h1>
+            <p role="alert">{error.sentence}</p>
+            <p>
+                <a class="button" href=href>
+                    "Try again"
+                </a>
+            </p>
+        </div>
+    }
+}

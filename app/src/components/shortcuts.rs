@@ -1,0 +1,42 @@
+//! The list of keyboard shortcuts and the island that makes them work. The
+//! dialog is plain HTML: the island only opens it.
+
+use leptos::prelude::*;
+
+use crate::islands::Keyboard;
+
+const SHORTCUTS: [(&str, &str); 6] = [
+    ("/", "Search"),
+    ("j", "Next memory"),
+    ("k", "Previous memory"),
+    ("Enter", "Open the memory"),
+    ("Esc", "Leave the search box, close this"),
+    ("?", "Show this list"),
+];
+
+#[component]
+pub fn Shortcuts() -> impl IntoView {
+    let rows = SHORTCUTS.map(|(key, meaning)| {
+        view! {
+            <div>
+                <dt>
+                    <kbd>{key}</kbd>
+                </dt>
+                <dd>{meaning}</dd>
+            </div>
+        }
+    });
+    view! {
+        <footer class="foot">
+            <Keyboard />
+        </footer>
+        <dialog id="shortcuts" class="shortcuts" aria-labelledby="shortcuts-title">
+            <h2 id="shortcuts-title">"Keyboard shortcuts"</h2>
+            <dl>{rows.into_iter().collect_view()}</dl>
+            <form method="dialog">
+                <button type="submit">"Close"</button>
+            </form>
+        </dialog>
+    }
+    .into_any()
+}

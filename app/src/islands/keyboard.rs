@@ -1,0 +1,96 @@
+//! The keys: `/` to the search box, `j` and `k` through the rows, `?` for the
+//! list of them. It never takes a key from somebody who is typing.
+
+use leptos::prelude::*;
+
+#[island]
+pub fn Keyboard() -> impl IntoView {
+    let (awake, set_awake) = signal(false);
+    Effect::new(move |_| {
+        #[cfg(feature = "hydrate")]
+        browser_side::listen_for_keys();
+        set_awake.set(true);
+    });
+    let open = move |_| {
+        #[cfg(feature = "hydrate")]
+        browser_side::show_shortcuts();
+    };
+    view! {
+        <button class="quiet" type="button" hidden=move || !awake.get() on:click=open>
+            "Keyboard shortcuts"
+            <kbd>"?"</kbd>
+        </button>
+    }
+}
+
+#[cfg(feature = "hydrate")]
+mod browser_side {
+    use wasm_bindgen::JsCast;
+    use web_sys::{HtmlDialogElement, HtmlElement, HtmlInputElement, KeyboardEvent};
+
+    use crate::islands::browser;
+
+    pub fn listen_for_keys() {
+        if let Some(document) = browser::document() {
+            browser::listen(&document, "keydown", |event: KeyboardEvent| {
+                if handle(&event).is_some() {
+                    event.prevent_default();
+                }
+            });
+        }
+    }
+
+    pub fn show_shortcuts() -> Option<()> {
+        let dialog: HtmlDialogElement = browser::by_id("shortcuts")?;
+        (!dialog.open()).then(|| dialog.show_modal().ok())?
+    }
+
+    /// `Some` when the key was ours.
+    fn handle(event: &KeyboardEvent) -> Option<()> {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() || event.is_composing() {
+            return None;
+        }
+        let focused = browser::focused();
+        if focused.as_ref().is_some_and(is_typing) {
+            if event.key() == "Escape" {
+                focused?.blur().ok()?;
+            }
+            return None;
+        }
+        if browser::by_id::<HtmlDialogElement>("shortcuts").is_some_and(|dialog| dialog.open()) {
+            return None;
+        }
+        match event.key().as_str() {
+            "/" => {
+                let search: HtmlInputElement = browser::by_id("q")?;
+                search.focus().ok()?;
+                search.select();
+                Some(())
+            }
+            "j" => step(1),
+            "k" => step(-1),
+            "?" => show_shortcuts(),
+            _ => None,
+        }
+    }
+
+    fn is_typing(element: &HtmlElement) -> bool {
+        element
+            .matches("input:not([type=checkbox]), textarea, select, [contenteditable]")
+            .unwrap_or(false)
+    }
+
+    /// Moves the focus by rows; from outside the list, to its first row.
+    fn step(by: isize) -> Option<()> {
+        let body = browser::document()?.body()?;
+        let rows = browser::elements(&body, "[data-row] a");
+        let focused = browser::focused();
+        let here = rows.iter().position(|row| {
+            focused
+                .as_ref()
+                .is_some_and(|focused| row.is_same_node(Some(focused)))
+        });
+        let next = here.map_or(0, |here| here.saturating_add_signed(by));
+        rows.get(next)?.dyn_ref::<HtmlElement>()?.focus().ok()
+    }
+}

@@ -1,0 +1,313 @@
+//! Filters the memory page without leaving it: fetches the address that the
+//! form or link names and adopts the parts marked `data-live` from the answer.
+//! Whatever goes wrong ends in an ordinary navigation to the same address.
+//!
+//! It owns nothing but the line that announces the count. The list stays plain
+//! HTML outside of the island, so that there is one way to render it: the server's.
+
+use leptos::prelude::*;
+
+#[island]
+pub fn LiveResults() -> impl IntoView {
+    Effect::new(move |_| {
+        #[cfg(feature = "hydrate")]
+        browser_side::start();
+    });
+    view! { <p id="announcer" class="visually-hidden" role="status"></p> }
+}
+
+#[cfg(feature = "hydrate")]
+mod browser_side {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+    use std::time::Duration;
+
+    use leptos::prelude::{TimeoutHandle, set_timeout_with_handle};
+    use wasm_bindgen::{JsCast, JsValue};
+    use wasm_bindgen_futures::{JsFuture, spawn_local};
+    use web_sys::{
+        AbortController, AbortSignal, Document, DomParser, Element, Event, FormData, HtmlElement,
+        HtmlFormElement, HtmlInputElement, MouseEvent, RequestInit, Response, SupportedType,
+        UrlSearchParams,
+    };
+
+    use crate::islands::browser;
+
+    const TYPING_PAUSE: Duration = Duration::from_millis(200);
+
+    /// What brought a visit about; it decides what becomes of history, focus and search box.
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    enum Cause {
+        Typing,
+        Form,
+        Link,
+        More,
+        History,
+    }
+
+    #[derive(Default)]
+    struct Live {
+        pause: Option<TimeoutHandle>,
+        request: Option<AbortController>,
+    }
+
+    /// `None` anywhere below: the page lacks a part, and stays as the server made it.
+    pub fn start() -> Option<()> {
+        let root: Element = browser::by_id("memory")?;
+        let form: HtmlFormElement = browser::by_id("filters")?;
+        let live = Rc::new(RefCell::new(Live::default()));
+
+        browser::listen(&form, "input", {
+            let (live, form) = (live.clone(), form.clone());
+            move |event: Event| {
+                if is_search_box(&event) {
+                    visit_after_pause(&live, &form);
+                }
+            }
+        });
+        browser::listen(&form, "change", {
+            let (live, form) = (live.clone(), form.clone());
+            move |event: Event| {
+                if !is_search_box(&event) {
+                    visit_form(&live, &form, Cause::Form);
+                }
+            }
+        });
+        browser::listen(&form, "submit", {
+            let (live, form) = (live.clone(), form.clone());
+            move |event: Event| {
+                event.prevent_default();
+                visit_form(&live, &form, Cause::Form);
+            }
+        });
+        browser::listen(&root, "click", {
+            let live = live.clone();
+            move |event: MouseEvent| {
+                if let Some((address, cause)) = link_of(&event) {
+                    event.prevent_default();
+                    visit(&live, address, cause);
+                }
+            }
+        });
+        let window = browser::window()?;
+        browser::listen(&window, "popstate", move |_: Event| {
+            if let Some(address) = address_here() {
+                visit(&live, address, Cause::History);
+            }
+        });
+        Some(())
+    }
+
+    fn is_search_box(event: &Event) -> bool {
+        event
+            .target()
+            .and_then(|target| target.dyn_into::<HtmlInputElement>().ok())
+            .is_some_and(|input| input.type_() == "search")
+    }
+
+    /// A plain click on one of our links; with a key held it is the browser's.
+    fn link_of(event: &MouseEvent) -> Option<(String, Cause)> {
+        let is_plain = event.button() == 0
+            && !(event.ctrl_key() || event.meta_key() || event.shift_key() || event.alt_key());
+        if !is_plain || event.default_prevented() {
+            return None;
+        }
+        let target: Element = event.target()?.dyn_into().ok()?;
+        let link = target.closest("a[data-live-link]").ok()??;
+        let is_more = link.get_attribute("data-live-link").as_deref() == Some("more");
+        let cause = if is_more { Cause::More } else { Cause::Link };
+        Some((link.get_attribute("href")?, cause))
+    }
+
+    fn address_here() -> Option<String> {
+        browser::window()?.location().href().ok()
+    }
+
+    /// The address the browser would go to on submit, less the empty fields.
+    fn address_of(form: &HtmlFormElement) -> Option<String> {
+        let fields = FormData::new_with_form(form).ok()?;
+        let query = UrlSearchParams::new_with_str_sequence_sequence(&fields).ok()?;
+        if query.get("q").is_some_and(|words| words.trim().is_empty()) {
+            query.delete("q");
+        }
+        let query = String::from(query.to_string());
+        Some(if query.is_empty() {
+            "/memory".to_owned()
+        } else {
+            format!("/memory?{query}")
+        })
+    }
+
+    fn visit_after_pause(live: &Rc<RefCell<Live>>, form: &HtmlFormElement) {
+        stop_waiting(live);
+        let handle = set_timeout_with_handle(
+            {
+                let (live, form) = (live.clone(), form.clone());
+                move || visit_form(&live, &form, Cause::Typing)
+            },
+            TYPING_PAUSE,
+        );
+        live.borrow_mut().pause = handle.ok();
+    }
+
+    fn stop_waiting(live: &Rc<RefCell<Live>>) {
+        if let Some(pause) = live.borrow_mut().pause.take() {
+            pause.clear();
+        }
+    }
+
+    fn visit_form(live: &Rc<RefCell<Live>>, form: &HtmlFormElement, cause: Cause) {
+        if let Some(address) = address_of(form) {
+            visit(live, address, cause);
+        }
+    }
+
+    fn visit(live: &Rc<RefCell<Live>>, address: String, cause: Cause) {
+        stop_waiting(live);
+        let Ok(controller) = AbortController::new() else {
+            return leave_for(&address);
+        };
+        let signal = controller.signal();
+        if let Some(stale) = live.borrow_mut().request.replace(controller) {
+            stale.abort();
+        }
+        set_busy(true);
+        spawn_local(async move {
+            let answer = fetch(&address, &signal).await;
+            if signal.aborted() {
+                return;
+            }
+            let shown = answer.and_then(|answer| show(&answer, cause));
+            set_busy(false);
+            if shown.is_none() {
+                return leave_for(&address);
+            }
+            remember(&address, cause);
+            announce();
+        });
+    }
+
+    fn set_busy(is_busy: bool) {
+        if let Some(results) = browser::by_id::<Element>("results") {
+            let _ = results.set_attribute("aria-busy", if is_busy { "true" } else { "false" });
+        }
+    }
+
+    fn leave_for(address: &str) {
+        if let Some(window) = browser::window() {
+            let _ = window.location().assign(address);
+        }
+    }
+
+    /// The page at this address, parsed; nothing when it is not the page we asked for.
+    async fn fetch(address: &str, signal: &AbortSignal) -> Option<Document> {
+        let options = RequestInit::new();
+        options.set_signal(Some(signal));
+        let request = browser::window()?.fetch_with_str_and_init(address, &options);
+        let response: Response = JsFuture::from(request).await.ok()?.dyn_into().ok()?;
+        if response.status() != 200 || response.redirected() {
+            return None;
+        }
+        let html = JsFuture::from(response.text().ok()?).await.ok()?;
+        DomParser::new()
+            .ok()?
+            .parse_from_string(&html.as_string()?, SupportedType::TextHtml)
+            .ok()
+    }
+
+    /// Adopts the new parts, all or none.
+    fn show(answer: &Document, cause: Cause) -> Option<()> {
+        let document = browser::document()?;
+        let root: Element = browser::by_id("memory")?;
+        let rows_before = browser::elements(&root, "[data-row]").len();
+        let mut parts = Vec::new();
+        for old in browser::elements(&root, "[data-live]") {
+            let name = old.get_attribute("data-live")?;
+            let new = answer
+                .query_selector(&format!("[data-live={name}]"))
+                .ok()??;
+            parts.push((old, new));
+        }
+        let focused = Focused::now();
+        for (old, new) in parts {
+            document.adopt_node(&new).ok()?;
+            old.replace_with_with_node_1(&new).ok()?;
+        }
+        document.set_title(&answer.title());
+        if cause == Cause::More {
+            focus_row(&root, rows_before);
+        } else if let Some(focused) = focused {
+            focused.restore(&root);
+        }
+        if cause != Cause::Typing {
+            take_over_words(answer);
+        }
+        if cause == Cause::Link {
+            root.scroll_into_view();
+            for fold in browser::elements(&root, "[data-fold]") {
+                let _ = fold.remove_attribute("open");
+            }
+        }
+        Some(())
+    }
+
+    /// The search box is never replaced, so that the caret stays; its words are.
+    fn take_over_words(answer: &Document) -> Option<()> {
+        let new = answer.get_element_by_id("q")?.get_attribute("value");
+        let search: HtmlInputElement = browser::by_id("q")?;
+        search.set_value(&new.unwrap_or_default());
+        Some(())
+    }
+
+    fn focus_row(root: &Element, index: usize) -> Option<()> {
+        let links = browser::elements(root, "[data-row] a");
+        links.get(index)?.dyn_ref::<HtmlElement>()?.focus().ok()
+    }
+
+    /// What had the focus, named so that it is found again among the new parts.
+    struct Focused {
+        id: String,
+        href: Option<String>,
+    }
+
+    impl Focused {
+        fn now() -> Option<Self> {
+            let element = browser::focused()?;
+            Some(Self {
+                id: element.id(),
+                href: element.get_attribute("href"),
+            })
+        }
+
+        fn restore(&self, root: &Element) -> Option<()> {
+            let again = if !self.id.is_empty() {
+                browser::by_id(&self.id)?
+            } else {
+                let href = self.href.as_deref()?;
+                let mut links = browser::elements(root, "a").into_iter();
+                links.find(|link| link.get_attribute("href").as_deref() == Some(href))?
+            };
+            again.dyn_ref::<HtmlElement>()?.focus().ok()
+        }
+    }
+
+    fn remember(address: &str, cause: Cause) {
+        let Some(history) = browser::window().and_then(|window| window.history().ok()) else {
+            return;
+        };
+        let _ = match cause {
+            Cause::History => Ok(()),
+            Cause::Typing => history.replace_state_with_url(&JsValue::NULL, "", Some(address)),
+            Cause::Form | Cause::Link | Cause::More => {
+                history.push_state_with_url(&JsValue::NULL, "", Some(address))
+            }
+        };
+    }
+
+    fn announce() -> Option<()> {
+        let count: Element = browser::by_id("count")?;
+        let announcer: Element = browser::by_id("announcer")?;
+        announcer.set_text_content(count.text_content().as_deref());
+        Some(())
+    }
+}

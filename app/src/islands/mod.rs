@@ -1,0 +1,13 @@
+//! The only code that is shipped as wasm. Every page is complete without it;
+//! an island may spare a reload or a reach for the mouse, and no more.
+
+mod copy_button;
+mod keyboard;
+mod live_results;
+
+pub use copy_button::CopyButton;
+pub use keyboard::Keyboard;
+pub use live_results::LiveResults;
+
+#[cfg(feature = "hydrate")]
+mod browser;

@@ -1,0 +1,214 @@
+//! One memory, whole: its words, where they come from, what happened to them,
+//! and by which words it is found. Nothing here changes it.
+
+use leptos::prelude::*;
+use leptos_router::hooks::use_params_map;
+
+use crate::backend::backend;
+use crate::components::{ArchivedBadge, Frame, Section, Trouble, TypeBadge, When};
+use crate::view::{HistoryEntry, ItemPage, MemoryFilters};
+
+#[component]
+pub fn Item() -> impl IntoView {
+    let item_id = use_params_map().with_untracked(|params| params.get("id"));
+    let backend = backend();
+    let address = format!("/memory/{}", item_id.clone().unwrap_or_default());
+    let page = Suspend::new(async move {
+        // What is not a number names no item.
+        let found = match item_id.and_then(|id| id.parse().ok()) {
+            Some(item_id) => backend.item_page(item_id).await,
+            None => Ok(None),
+        };
+        match found {
+            Ok(Some(item)) => view! { <Whole item /> }.into_any(),
+            Ok(None) => {
+                backend.not_found();
+                view! { <Missing /> }.into_any()
+            }
+            Err(error) => view! { <Trouble heading="Memory" error href=address /> }.into_any(),
+        }
+    });
+    view! {
+        <Frame section=Section::Memory title="A memory".to_owned()>
+            <div class="column">
+                <p class="back">
+                    <a href="/memory">
+                        <span aria-hidden="true">"← "</span>
+                        "All memories"
+                    </a>
+                </p>
+                {page}
+            </div>
+        </Frame>
+    }
+}
+
+#[component]
+fn Missing() -> impl IntoView {
+    view! {
+        <h1>"There is no such memory"</h1>
+        <p>"It may have been erased, or it was never yours."</p>
+    }
+}
+
+#[component]
+fn Whole(item: ItemPage) -> impl IntoView {
+    let in_theme = MemoryFilters::default()
+        .with_theme(Some(&item.theme))
+        .href();
+    let superseded = item.superseded_by.map(|newer| {
+        view! {
+            <p class="aside">
+                "A newer memory has taken its place: " <a href=format!("/memory/{newer}")>"read it"</a> "."
+            </p>
+        }
+    });
+    let archived = item.archived.then(|| {
+        view! { <p class="aside">"It is archived: agents find it only when they ask for archived memories."</p> }
+    });
+    view! {
+        <article>
+            <header class="item-head">
+                <h1 class="visually-hidden">{format!("Memory {}", item.id)}</h1>
+                <p class="badges">
+                    <TypeBadge item_type=item.item_type.clone() />
+                    <a class="theme" href=in_theme>
+                        <bdi>{item.theme_name.clone()}</bdi>
+                    </a>
+                    {item.archived.then(|| view! { <ArchivedBadge /> })}
+                    {item.protected.then(|| view! { <span class="badge badge-outline">"protected"</span> })}
+                    {item
+                        .tags
+                        .iter()
+                        .map(|tag| {
+                            view! {
+                                <span class="tag">
+                                    <bdi>{tag.clone()}</bdi>
+                                </span>
+                            }
+                        })
+                        .collect_view()}
+                </p>
+            </header>
+            <p class="whole" dir="auto">
+                {item.content.clone()}
+            </p>
+            {archived}
+            {superseded}
+            <section class="part" aria-labelledby="provenance">
+                <h2 id="provenance">"Where it comes from"</h2>
+                <Provenance item=item.clone() />
+            </section>
+            <section class="part" aria-labelledby="history">
+                <h2 id="history">"What happened to it"</h2>
+                <History entries=item.history />
+            </section>
+            <section class="part" aria-labelledby="found-by">
+                <h2 id="found-by">"Found by these words"</h2>
+                <FoundBy words=item.index_words />
+            </section>
+        </article>
+    }
+    .into_any()
+}
+
+#[component]
+fn Provenance(item: ItemPage) -> impl IntoView {
+    let mut facts: Vec<(&str, AnyView)> =
+        vec![("Source", view! { <bdi>{item.source}</bdi> }.into_any())];
+    if let Some(agent) = item.agent {
+        facts.push(("Agent", view! { <bdi>{agent}</bdi> }.into_any()));
+    }
+    if let Some(context) = item.source_context {
+        let quote = view! {
+            <span class="quote" dir="auto">
+                {context}
+            </span>
+        };
+        facts.push(("Context", quote.into_any()));
+    }
+    if let Some(key) = item.key {
+        facts.push(("Key", view! { <code>{key}</code> }.into_any()));
+    }
+    facts.push((
+        "Confidence",
+        format!("{} of 100", item.confidence).into_any(),
+    ));
+    facts.push((
+        "Added",
+        view! { <When moment=item.created.clone() /> }.into_any(),
+    ));
+    if item.updated.iso != item.created.iso {
+        facts.push(("Changed", view! { <When moment=item.updated /> }.into_any()));
+    }
+    if let Some(expires) = item.expires {
+        facts.push(("Expires", view! { <When moment=expires /> }.into_any()));
+    }
+    facts.push((
+        "Number",
+        view! { <span class="number">{item.id}</span> }.into_any(),
+    ));
+    view! {
+        <dl class="facts">
+            {facts
+                .into_iter()
+                .map(|(term, fact)| {
+                    view! {
+                        <div>
+                            <dt>{term}</dt>
+                            <dd>{fact}</dd>
+                        </div>
+                    }
+                })
+                .collect_view()}
+        </dl>
+    }
+    .into_any()
+}
+
+#[component]
+fn History(entries: Vec<HistoryEntry>) -> impl IntoView {
+    view! {
+        <ol class="timeline">
+            {entries
+                .into_iter()
+                .map(|entry| {
+                    view! {
+                        <li>
+                            <span class="event">{entry.event}</span>
+                            <span class="actor">"by " <bdi>{entry.actor}</bdi></span>
+                            <When moment=entry.at />
+                        </li>
+                    }
+                })
+                .collect_view()}
+        </ol>
+    }
+    .into_any()
+}
+
+#[component]
+fn FoundBy(words: Vec<String>) -> impl IntoView {
+    if words.is_empty() {
+        return view! { <p class="hint">"No word of it is in the index: it is found by its meaning alone."</p> }
+            .into_any();
+    }
+    view! {
+        <p class="hint">
+            "A search that holds one of these words, in any of its forms, can bring this memory up; the first tell most."
+        </p>
+        <ul class="words">
+            {words
+                .into_iter()
+                .map(|word| {
+                    view! {
+                        <li>
+                            <bdi>{word}</bdi>
+                        </li>
+                    }
+                })
+                .collect_view()}
+        </ul>
+    }
+    .into_any()
+}

@@ -1,0 +1,119 @@
+//! The door: sign in, make an account, or make the very first one. Which of
+//! these is offered is the server's to say; where to go afterwards travels in
+//! a hidden field.
+
+use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
+
+use crate::backend::backend;
+use crate::components::{Field, FormError, Frame, Password, Section, Trouble};
+use crate::view::{FormState, SignInOffer};
+
+#[component]
+pub fn Login() -> impl IntoView {
+    let backend = backend();
+    let form = backend.form();
+    // After a failed post the address is that of the post: the field remembers.
+    let next = use_query_map()
+        .with_untracked(|query| query.get("next"))
+        .unwrap_or_else(|| form.value("next"));
+    let offer = Suspend::new(async move {
+        match backend.sign_in_offer().await {
+            Ok(offer) => offered(offer, form, next).into_any(),
+            Err(error) => {
+                view! { <Trouble heading="Sign in" error href="/login".to_owned() /> }.into_any()
+            }
+        }
+    });
+    view! {
+        <Frame section=Section::Elsewhere title="Sign in".to_owned()>
+            <div class="door">{offer}</div>
+        </Frame>
+    }
+}
+
+fn offered(offer: SignInOffer, form: FormState, next: String) -> impl IntoView {
+    let sign_in = form.of("login");
+    let sign_up = form.of("signup");
+    match offer {
+        SignInOffer::FirstAccount => view! {
+            <h1>"Welcome to Keepsake"</h1>
+            <p class="lead">
+                "This server keeps what your agents learn about you, and shows you all of it. Nobody has an account yet: the first one is yours, and it looks after the server."
+            </p>
+            {account_form(sign_up, next, "Make the first account", true)}
+        }
+        .into_any(),
+        SignInOffer::SignIn => view! {
+            <h1>"Sign in"</h1>
+            <p class="lead">"To read what your agents remember about you."</p>
+            {sign_in_form(sign_in, next)}
+            <p class="hint">
+                "No account? Whoever runs this server makes one with " <code>"keepsake user create"</code> "."
+            </p>
+        }
+        .into_any(),
+        SignInOffer::SignInOrSignUp => {
+            let is_signing_up = form.form == "signup";
+            view! {
+                <h1>"Sign in"</h1>
+                <p class="lead">"To read what your agents remember about you."</p>
+                {sign_in_form(sign_in, next.clone())}
+                <details class="fold" open=is_signing_up>
+                    <summary>"New here? Make an account"</summary>
+                    {account_form(sign_up, next, "Make an account", false)}
+                </details>
+            }
+            .into_any()
+        }
+    }
+}
+
+fn sign_in_form(form: FormState, next: String) -> impl IntoView {
+    view! {
+        <form class="stack" method="post" action="/login">
+            <FormError form=form.clone() />
+            <input type="hidden" name="next" value=next />
+            <Field
+                form=form.clone()
+                name="email"
+                label="E-mail address"
+                kind="email"
+                autocomplete="username"
+                autofocus=form.error.is_none()
+            />
+            <Password form name="password" label="Password" />
+            <button class="primary wide" type="submit">
+                "Sign in"
+            </button>
+        </form>
+    }
+    .into_any()
+}
+
+fn account_form(
+    form: FormState,
+    next: String,
+    action: &'static str,
+    autofocus: bool,
+) -> impl IntoView {
+    view! {
+        <form class="stack" method="post" action="/signup">
+            <FormError form=form.clone() />
+            <input type="hidden" name="next" value=next />
+            <Field
+                form=form.clone()
+                name="email"
+                label="E-mail address"
+                kind="email"
+                autocomplete="username"
+                autofocus=autofocus && form.error.is_none()
+            />
+            <Password form name="password" label="Password" new=true />
+            <button class="primary wide" type="submit">
+                {action}
+            </button>
+        </form>
+    }
+    .into_any()
+}

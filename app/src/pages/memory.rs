@@ -1,0 +1,117 @@
+//! The memory page: every filter lives in the address, and a form and plain
+//! links change it. The parts marked `data-live` are those that the island
+//! [`LiveResults`] replaces; no island may stand inside them.
+
+mod empty;
+mod filters;
+
+use leptos::prelude::*;
+use leptos_router::hooks::use_location;
+
+use crate::address::MAX_SHOWN;
+use crate::backend::backend;
+use crate::components::{Frame, ItemRow, Section, Trouble};
+use crate::islands::LiveResults;
+use crate::view::{MemoryFilters, MemoryPage};
+use empty::{Beginning, NothingMatches};
+pub use empty::{add_line, search_line};
+use filters::{SearchForm, Themes};
+
+#[component]
+pub fn Memory() -> impl IntoView {
+    let query = use_location().search.get_untracked();
+    let filters = MemoryFilters::from_query(&query);
+    let title = match filters.q.trim() {
+        "" => "Memory".to_owned(),
+        words => format!("{words} · Memory"),
+    };
+    let backend = backend();
+    let page = Suspend::new(async move {
+        match backend.memory_page(&filters).await {
+            Ok(page) if page.total_items == 0 => {
+                view! { <Beginning public_url=page.public_url /> }.into_any()
+            }
+            Ok(page) => view! { <Found page filters /> }.into_any(),
+            Err(error) => {
+                let href = filters.href();
+                view! { <Trouble heading="Memory" error href /> }.into_any()
+            }
+        }
+    });
+    view! {
+        <Frame section=Section::Memory title>
+            {page}
+        </Frame>
+    }
+}
+
+#[component]
+fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
+    let count = count_of(&page);
+    let more = page.has_more.then(|| more_of(&page, &filters));
+    let rows = if page.rows.is_empty() {
+        view! { <NothingMatches filters=filters.clone() /> }.into_any()
+    } else {
+        view! {
+            <ol class="rows">
+                {page.rows.into_iter().map(|row| view! { <ItemRow row /> }).collect_view()}
+            </ol>
+        }
+        .into_any()
+    };
+    view! {
+        <div id="memory" class="memory">
+            <h1>"Memory"</h1>
+            <SearchForm filters=filters.clone() />
+            <Themes themes=page.themes filters />
+            <section id="results" class="results" data-live="results" aria-labelledby="count">
+                <h2 id="count" class="count">
+                    {count}
+                </h2>
+                {rows}
+                {more}
+            </section>
+        </div>
+        <LiveResults />
+    }
+    .into_any()
+}
+
+/// What the list is, in a few words: the heading, and what is announced.
+fn count_of(page: &MemoryPage) -> String {
+    let rows = page.rows.len();
+    match (rows, page.is_ranked, page.has_more) {
+        (0, ..) => "No memories".to_owned(),
+        (1, _, false) => "1 memory".to_owned(),
+        (_, true, true) => format!("The {rows} best matches"),
+        (_, true, false) => format!("{rows} memories, best first"),
+        (_, false, true) => format!("The newest {rows} memories"),
+        (_, false, false) => format!("{rows} memories, newest first"),
+    }
+}
+
+fn more_of(page: &MemoryPage, filters: &MemoryFilters) -> AnyView {
+    match filters.with_more() {
+        Some(more) => {
+            let step = more.shown - filters.shown;
+            let href = more.href();
+            view! {
+                <p class="more">
+                    <a class="button" href=href data-live-link="more">
+                        {format!("Show {step} more")}
+                    </a>
+                </p>
+            }
+            .into_any()
+        }
+        None => {
+            let advice = if page.is_ranked {
+                "Add a word to the search to narrow it."
+            } else {
+                "Search to find older ones."
+            };
+            view! { <p class="more hint">{format!("{MAX_SHOWN} are shown at most. ")} {advice}</p> }
+                .into_any()
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! One file a route. A page reads its address, asks the backend once, and puts
+//! components together; it holds no rule of memory.
+
+mod account;
+mod agents;
+mod item;
+mod login;
+mod memory;
+mod not_found;
+
+pub use account::Account;
+pub use agents::Agents;
+pub use item::Item;
+pub use login::Login;
+pub use memory::Memory;
+pub use not_found::NotFound;

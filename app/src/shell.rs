@@ -1,0 +1,56 @@
+//! The document around every page, and the table of routes. All routes render
+//! in one piece (`SsrMode::Async`), so that nothing on a page waits for a script.
+
+use leptos::config::LeptosOptions;
+use leptos::hydration::HydrationScripts;
+use leptos::prelude::*;
+use leptos_meta::{MetaTags, provide_meta_context};
+use leptos_router::components::{FlatRoutes, Route, Router};
+use leptos_router::{SsrMode, path};
+
+use crate::pages::{Account, Agents, Item, Login, Memory, NotFound};
+
+/// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.
+/// Without them the pages are plain HTML, and complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IslandsBuilt(pub bool);
+
+pub fn shell(options: LeptosOptions) -> impl IntoView {
+    let islands_built = use_context::<IslandsBuilt>().is_some_and(|built| built.0);
+    view! {
+        <!DOCTYPE html>
+        <html lang="en">
+            <head>
+                <meta charset="utf-8" />
+                <meta name="viewport" content="width=device-width, initial-scale=1" />
+                <meta name="color-scheme" content="light dark" />
+                <meta name="theme-color" media="(prefers-color-scheme: light)" content="#faf8f4" />
+                <meta name="theme-color" media="(prefers-color-scheme: dark)" content="#171614" />
+                <meta name="referrer" content="same-origin" />
+                <link rel="stylesheet" href="/pkg/keepsake.css" />
+                <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
+                {islands_built.then(|| view! { <HydrationScripts options islands=true /> })}
+                <MetaTags />
+            </head>
+            <body>
+                <App />
+            </body>
+        </html>
+    }
+}
+
+#[component]
+pub fn App() -> impl IntoView {
+    provide_meta_context();
+    view! {
+        <Router>
+            <FlatRoutes fallback=NotFound>
+                <Route path=path!("/login") view=Login ssr=SsrMode::Async />
+                <Route path=path!("/memory") view=Memory ssr=SsrMode::Async />
+                <Route path=path!("/memory/:id") view=Item ssr=SsrMode::Async />
+                <Route path=path!("/agents") view=Agents ssr=SsrMode::Async />
+                <Route path=path!("/account") view=Account ssr=SsrMode::Async />
+            </FlatRoutes>
+        </Router>
+    }
+}

@@ -1,0 +1,218 @@
+//! The types that pages are made of: plain data, already fit to be shown.
+//! Nothing secret has a type here (but for a token in the one answer that
+//! shows it), so nothing secret can reach a page by accident.
+
+use std::collections::BTreeMap;
+
+/// The person who is signed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    pub email: String,
+    pub is_admin: bool,
+}
+
+/// A point in time, three ways: for machines, for the tooltip, for the eye.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// RFC 3339, for `<time datetime>`.
+    pub iso: String,
+    /// "21 November 2026, 04:15 UTC"
+    pub exact: String,
+    /// "3 minutes ago"
+    pub relative: String,
+}
+
+/// A run of text, marked where a word of the query matched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub text: String,
+    pub marked: bool,
+}
+
+/// What the address of `/memory` says: `?q=&theme=&type=&type=&status=&archived=1&shown=`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryFilters {
+    pub q: String,
+    pub theme: Option<String>,
+    /// Item types as their slugs (`preference`, `fact`, …); empty means all.
+    pub types: Vec<String>,
+    /// `archived=1`: archived items are listed too.
+    pub include_archived: bool,
+    /// `status=archived`: archived items alone.
+    pub only_archived: bool,
+    /// How many rows to show, in steps of [`PAGE_SIZE`](crate::backend::PAGE_SIZE).
+    pub shown: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThemeCount {
+    pub slug: String,
+    pub display_name: String,
+    pub active_count: i64,
+}
+
+/// One row of the memory list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ItemRow {
+    pub id: i64,
+    pub theme: String,
+    pub item_type: String,
+    pub snippet: Vec<Span>,
+    pub tags: Vec<String>,
+    pub archived: bool,
+    /// Who wrote it: the agent's name, or the source.
+    pub source: String,
+    pub created: Moment,
+    /// 0 to 1 within this answer; `None` when the list is by date.
+    pub score: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemoryPage {
+    pub themes: Vec<ThemeCount>,
+    pub rows: Vec<ItemRow>,
+    /// More rows than `shown` exist: offer `shown + PAGE_SIZE`.
+    pub has_more: bool,
+    /// All items of this user, whatever the filters: 0 asks for the "how to begin" page.
+    pub total_items: i64,
+    /// The search was cut at the most relevant 50.
+    pub is_ranked: bool,
+    /// This server's public URL, for the line to paste.
+    pub public_url: String,
+}
+
+/// One thing that happened to an item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistoryEntry {
+    /// "added", "archived", …
+    pub event: String,
+    /// "claude-code" or "you"
+    pub actor: String,
+    pub at: Moment,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ItemPage {
+    pub id: i64,
+    pub theme: String,
+    pub theme_name: String,
+    pub item_type: String,
+    pub key: Option<String>,
+    pub content: String,
+    pub tags: Vec<String>,
+    pub archived: bool,
+    pub source: String,
+    pub source_context: Option<String>,
+    pub agent: Option<String>,
+    /// 0 to 100
+    pub confidence: i16,
+    pub protected: bool,
+    pub created: Moment,
+    pub updated: Moment,
+    pub expires: Option<Moment>,
+    pub superseded_by: Option<i64>,
+    pub history: Vec<HistoryEntry>,
+    /// The words full text finds this item by, most telling first.
+    pub index_words: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct TokenRow {
+    pub id: i64,
+    /// "ks_…x7Qz"
+    pub hint: String,
+    pub scopes: Vec<String>,
+    pub created: Moment,
+    pub expires: Option<Moment>,
+    pub last_used: Option<Moment>,
+    pub state: TokenState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenState {
+    Valid,
+    Expired,
+    Revoked,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentRow {
+    pub id: i64,
+    pub name: String,
+    pub created: Moment,
+    pub item_count: i64,
+    pub tokens: Vec<TokenRow>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentsPage {
+    pub agents: Vec<AgentRow>,
+    pub public_url: String,
+}
+
+/// What the sign-in page offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignInOffer {
+    /// Nobody has an account yet: the first one becomes the admin.
+    FirstAccount,
+    /// Accounts exist and sign-up is closed.
+    SignIn,
+    /// Accounts exist and anyone may make one.
+    SignInOrSignUp,
+}
+
+/// A token in the only answer that ever shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewToken {
+    pub agent_name: String,
+    pub token: String,
+}
+
+/// How the form that was just posted ended. The page is rendered again with
+/// what was typed still in place and the error beside its field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FormState {
+    /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`.
+    /// Empty when the page was just opened.
+    pub form: String,
+    /// The field to blame, by its `name`.
+    pub field: Option<String>,
+    /// One sentence.
+    pub error: Option<String>,
+    /// One sentence, when it went well.
+    pub done: Option<String>,
+    /// What was typed (never passwords), by field name. Checked boxes of one name
+    /// are joined by a space; `agent_id` says which agent's token form was posted.
+    pub values: BTreeMap<String, String>,
+    pub new_token: Option<NewToken>,
+}
+
+impl FormState {
+    /// This state if it is about the form called `form`, else that of an untouched form.
+    pub fn of(&self, form: &str) -> Self {
+        if self.form == form {
+            self.clone()
+        } else {
+            Self {
+                form: form.to_owned(),
+                ..Self::default()
+            }
+        }
+    }
+
+    pub fn value(&self, field: &str) -> String {
+        self.values.get(field).cloned().unwrap_or_default()
+    }
+
+    /// The error, when it is this field's.
+    pub fn error_of(&self, field: &str) -> Option<String> {
+        self.error
+            .clone()
+            .filter(|_| self.field.as_deref() == Some(field))
+    }
+
+    /// The error, when it is no single field's.
+    pub fn error_of_form(&self) -> Option<String> {
+        self.error.clone().filter(|_| self.field.is_none())
+    }
+}

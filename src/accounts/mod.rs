@@ -1,0 +1,351 @@
+//! Accounts: people, the agents that act for them, and how each is known: by
+//! password at a page, by token at the tools. Each operation is a transaction.
+//! It must never tell a stranger whether an address has an account.
+
+pub mod model;
+mod password;
+pub mod store;
+pub mod token;
+
+pub use model::{
+    AgentId, AgentName, Email, Password, Role, Scope, Scopes, TokenId, User, UserId, Viewer,
+};
+pub use token::Token;
+
+use time::Duration;
+
+use crate::clock::SharedClock;
+use crate::config::SignUp;
+use crate::db::Db;
+use crate::input::Invalid;
+use model::{AGENTS_PER_USER_MAX, Agent, TOKENS_PER_AGENT_MAX, TokenRecord};
+
+/// A token's last use is written at most this often.
+const LAST_USE_RESOLUTION: Duration = Duration::minutes(1);
+
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    #[error("sign-up is closed on this server; ask its admin for an account")]
+    SignUpClosed,
+    #[error("the e-mail address or the password is not right")]
+    WrongPassword,
+    #[error("there is no such agent or token")]
+    NotFound,
+    #[error(transparent)]
+    Hash(#[from] password::HashError),
+    #[error("the operating system has no randomness to give: {0}")]
+    Randomness(#[from] rand::rand_core::OsError),
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+/// What a token may do, and for whom.
+#[derive(Clone, Debug)]
+pub struct AgentAccess {
+    pub viewer: Viewer,
+    pub scopes: Scopes,
+}
+
+/// Why a token opens nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenRefusal {
+    Unknown,
+    Expired,
+    Revoked,
+    UserDisabled,
+}
+
+#[derive(Clone)]
+pub struct Accounts {
+    db: Db,
+    clock: SharedClock,
+    sign_up: SignUp,
+}
+
+/// What a new token is to be.
+pub struct TokenWish {
+    pub scopes: Scopes,
+    pub lifetime: Option<Duration>,
+}
+
+impl Accounts {
+    pub fn new(db: Db, clock: SharedClock, sign_up: SignUp) -> Self {
+        Self { db, clock, sign_up }
+    }
+
+    /// Whether the first account is still to be made, and whether a stranger may make one.
+    pub async fn sign_up_state(&self) -> Result<SignUpState, AccountError> {
+        let mut conn = self.db.system_connection().await?;
+        let is_first = !store::any_admin_exists(&mut conn).await?;
+        Ok(SignUpState { is_first, is_open: self.sign_up_is_open(is_first) })
+    }
+
+    fn sign_up_is_open(&self, is_first: bool) -> bool {
+        match self.sign_up {
+            SignUp::First => is_first,
+            SignUp::Open => true,
+            SignUp::Closed => false,
+        }
+    }
+
+    /// Makes an account for whoever asks, if sign-up allows; the first is the admin.
+    pub async fn sign_up(&self, email: &Email, password: Password) -> Result<UserId, AccountError> {
+        if !self.sign_up_state().await?.is_open {
+            return Err(AccountError::SignUpClosed);
+        }
+        let hash = password::hash(password).await?;
+        let mut tx = self.db.as_system().await?;
+        store::lock_sign_up(&mut tx).await?;
+        let is_first = !store::any_admin_exists(&mut tx).await?;
+        if !self.sign_up_is_open(is_first) {
+            return Err(AccountError::SignUpClosed);
+        }
+        let role = if is_first { Role::Admin } else { Role::Member };
+        let user = store::insert_user(&mut tx, email, &hash, role, self.clock.now())
+            .await?
+            .ok_or_else(address_taken)?;
+        tx.commit().await?;
+        Ok(user)
+    }
+
+    /// Makes an account at an operator's word (`keepsake user create`).
+    pub async fn create_user(
+        &self,
+        email: &Email,
+        password: Password,
+        role: Role,
+    ) -> Result<UserId, AccountError> {
+        let hash = password::hash(password).await?;
+        let mut tx = self.db.as_system().await?;
+        let user = store::insert_user(&mut tx, email, &hash, role, self.clock.now())
+            .await?
+            .ok_or_else(address_taken)?;
+        tx.commit().await?;
+        Ok(user)
+    }
+
+    pub async fn list_users(&self) -> Result<Vec<User>, AccountError> {
+        Ok(store::list_users(&mut *self.db.system_connection().await?).await?)
+    }
+
+    /// Takes the same time whether the address is known or not.
+    pub async fn sign_in(&self, email: &Email, password: Password) -> Result<UserId, AccountError> {
+        // The connection goes back before the slow part.
+        let found = store::find_credentials(&mut *self.db.system_connection().await?, email).await?;
+        let (user, hash) = found.map(|c| (c.user_id, c.password_hash)).unzip();
+        match (password::verify(password, hash).await, user) {
+            (true, Some(user)) => Ok(user),
+            _ => Err(AccountError::WrongPassword),
+        }
+    }
+
+    /// Ends every web session of the user, this one included.
+    pub async fn change_password(
+        &self,
+        user: UserId,
+        current: Password,
+        new: Password,
+    ) -> Result<(), AccountError> {
+        let hash =
+            store::find_password_hash(&mut *self.db.system_connection().await?, user).await?;
+        if !password::verify(current, hash).await {
+            return Err(Invalid::new(
+                "current_password",
+                "wrong_password",
+                "This is not your current password.",
+            )
+            .into());
+        }
+        let hash = password::hash(new).await?;
+        let mut tx = self.db.as_system().await?;
+        store::update_password(&mut tx, user, &hash, self.clock.now()).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// The user of a web session; `None` once disabled.
+    pub async fn active_user(&self, user: UserId) -> Result<Option<User>, AccountError> {
+        let found = store::find_user(&mut *self.db.system_connection().await?, user).await?;
+        Ok(found.filter(|u| !u.disabled))
+    }
+
+    pub async fn find_user_by_email(&self, email: &Email) -> Result<Option<UserId>, AccountError> {
+        let found = store::find_credentials(&mut *self.db.system_connection().await?, email).await?;
+        Ok(found.map(|c| c.user_id))
+    }
+
+    pub async fn list_agents(
+        &self,
+        user: UserId,
+    ) -> Result<Vec<(Agent, Vec<TokenRecord>)>, AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        let agents = store::list_agents(&mut tx, user).await?;
+        let tokens = store::list_tokens(&mut tx, user).await?;
+        tx.commit().await?;
+        let tokens_of = |agent: &Agent| {
+            tokens.iter().filter(|t| t.agent_id == agent.id).cloned().collect::<Vec<_>>()
+        };
+        Ok(agents.into_iter().map(|agent| (agent.clone(), tokens_of(&agent))).collect())
+    }
+
+    /// Makes an agent and its first token, which is shown this once.
+    pub async fn create_agent(
+        &self,
+        user: UserId,
+        name: &AgentName,
+        wish: &TokenWish,
+    ) -> Result<Token, AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        if store::count_agents(&mut tx, user).await? >= AGENTS_PER_USER_MAX {
+            return Err(Invalid::new(
+                "name",
+                "too_many",
+                format!("You have {AGENTS_PER_USER_MAX} agents, which is the most; use one of them."),
+            )
+            .into());
+        }
+        let agent =
+            store::insert_agent(&mut tx, user, name, self.clock.now()).await?.ok_or_else(|| {
+                Invalid::new(
+                    "name",
+                    "taken",
+                    "You have an agent of this name already; choose another name, or give that one a further token.",
+                )
+            })?;
+        let token = self.insert_token(&mut tx, user, agent, wish).await?;
+        tx.commit().await?;
+        Ok(token)
+    }
+
+    /// A further token for an agent; also says the agent's name.
+    pub async fn create_token(
+        &self,
+        user: UserId,
+        agent: AgentId,
+        wish: &TokenWish,
+    ) -> Result<(String, Token), AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        let name =
+            store::find_agent_name(&mut tx, user, agent).await?.ok_or(AccountError::NotFound)?;
+        let token = self.insert_token(&mut tx, user, agent, wish).await?;
+        tx.commit().await?;
+        Ok((name, token))
+    }
+
+    /// A token for the agent of this name, which is made when missing (`keepsake token create`).
+    pub async fn create_token_by_name(
+        &self,
+        user: UserId,
+        name: &AgentName,
+        wish: &TokenWish,
+    ) -> Result<Token, AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        let agent = match store::insert_agent(&mut tx, user, name, self.clock.now()).await? {
+            Some(made) => made,
+            None => store::find_agent_by_name(&mut tx, user, name)
+                .await?
+                .ok_or(AccountError::NotFound)?,
+        };
+        let token = self.insert_token(&mut tx, user, agent, wish).await?;
+        tx.commit().await?;
+        Ok(token)
+    }
+
+    async fn insert_token(
+        &self,
+        conn: &mut sqlx::PgConnection,
+        user: UserId,
+        agent: AgentId,
+        wish: &TokenWish,
+    ) -> Result<Token, AccountError> {
+        if wish.scopes.is_empty() {
+            return Err(Invalid::new(
+                "scope",
+                "required",
+                "Choose at least one scope: memory:read, memory:write, or both.",
+            )
+            .into());
+        }
+        if store::count_tokens(conn, user, agent).await? >= TOKENS_PER_AGENT_MAX {
+            return Err(Invalid::new(
+                "agent",
+                "too_many",
+                format!("This agent has {TOKENS_PER_AGENT_MAX} tokens, which is the most; revoke one first."),
+            )
+            .into());
+        }
+        let token = Token::generate()?;
+        let now = self.clock.now();
+        let row = store::NewTokenRow {
+            agent_id: agent,
+            token_hash: &token.hash(),
+            hint: token.hint(),
+            scopes: &wish.scopes,
+            expires_at: wish.lifetime.map(|lifetime| now + lifetime),
+        };
+        store::insert_token(conn, user, row, now).await?;
+        Ok(token)
+    }
+
+    /// In force at the next request.
+    pub async fn revoke_token(
+        &self,
+        user: UserId,
+        agent: AgentId,
+        token: TokenId,
+    ) -> Result<(), AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        if !store::revoke_token(&mut tx, user, agent, token, self.clock.now()).await? {
+            return Err(AccountError::NotFound);
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// What a token opens. Asks the database each time, so that revocation is immediate.
+    pub async fn open(&self, token: &Token) -> Result<Result<AgentAccess, TokenRefusal>, AccountError> {
+        let now = self.clock.now();
+        let mut conn = self.db.system_connection().await?;
+        let Some(found) = store::find_token(&mut conn, &token.hash()).await? else {
+            return Ok(Err(TokenRefusal::Unknown));
+        };
+        let refusal = if found.revoked {
+            Some(TokenRefusal::Revoked)
+        } else if found.expires_at.is_some_and(|at| at <= now) {
+            Some(TokenRefusal::Expired)
+        } else if found.user_disabled {
+            Some(TokenRefusal::UserDisabled)
+        } else {
+            None
+        };
+        if let Some(refusal) = refusal {
+            return Ok(Err(refusal));
+        }
+        if found.last_used_at.is_none_or(|at| now - at >= LAST_USE_RESOLUTION) {
+            store::touch_token(&mut conn, found.user_id, found.token_id, now).await?;
+        }
+        let viewer = Viewer { user_id: found.user_id, agent_id: Some(found.agent_id) };
+        Ok(Ok(AgentAccess { viewer, scopes: found.scopes }))
+    }
+
+    /// Removes web sessions that have run out; called now and then.
+    pub async fn sweep_web_sessions(&self) -> Result<u64, AccountError> {
+        let mut conn = self.db.system_connection().await?;
+        Ok(store::delete_expired_web_sessions(&mut conn, self.clock.now()).await?)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignUpState {
+    /// There is no admin yet: accounts that an operator made at the command line
+    /// (or `make demo`) do not take the first person's place.
+    pub is_first: bool,
+    pub is_open: bool,
+}
+
+/// Only an operator, or whoever may sign up here, ever reads this.
+fn address_taken() -> AccountError {
+    Invalid::new("email", "taken", "An account with this address already exists; sign in instead.").into()
+}

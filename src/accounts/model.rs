@@ -1,0 +1,213 @@
+//! Who there is: users, agents, tokens. Types that cannot be mixed up, and the
+//! rules a name, an address or a password must keep.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use time::OffsetDateTime;
+
+use crate::input::{Invalid, check_text, required_text};
+
+pub const EMAIL_CHARS_MAX: usize = 254;
+pub const PASSWORD_CHARS_MIN: usize = 10;
+pub const PASSWORD_CHARS_MAX: usize = 256;
+pub const AGENT_NAME_CHARS_MAX: usize = 64;
+pub const AGENTS_PER_USER_MAX: i64 = 200;
+pub const TOKENS_PER_AGENT_MAX: i64 = 50;
+pub const TOKEN_DAYS_MAX: i64 = 3_650;
+
+pub use crate::db::UserId;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AgentId(pub i64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TokenId(pub i64);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Admin,
+    Member,
+}
+
+impl Role {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::Member => "member",
+        }
+    }
+
+    /// The column's check admits nothing else.
+    pub fn from_column(role: &str) -> Self {
+        if role == "admin" { Self::Admin } else { Self::Member }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct User {
+    pub id: UserId,
+    pub email: String,
+    pub role: Role,
+    pub disabled: bool,
+    pub created_at: OffsetDateTime,
+}
+
+/// An e-mail address, lower case.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Email(String);
+
+impl Email {
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let text = required_text("email", text, EMAIL_CHARS_MAX)?;
+        let well_formed = text.split_once('@').is_some_and(|(name, host)| {
+            !name.is_empty()
+                && !host.is_empty()
+                && !host.contains('@')
+                && !text.chars().any(|c| c.is_whitespace() || c.is_control())
+        });
+        if !well_formed {
+            return Err(Invalid::new(
+                "email",
+                "invalid_email",
+                "`email` is not an address; give one like anna@example.com.",
+            ));
+        }
+        Ok(Self(text.to_lowercase()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A password as typed. It has no way into a log, a page or a column.
+#[derive(Clone)]
+pub struct Password(String);
+
+impl Password {
+    /// For a new password: 10 to 256 characters, whatever they are.
+    pub fn parse_new(field: &'static str, text: &str) -> Result<Self, Invalid> {
+        check_text(field, text, PASSWORD_CHARS_MAX)?;
+        if text.chars().count() < PASSWORD_CHARS_MIN {
+            return Err(Invalid::new(
+                field,
+                "too_short",
+                format!("The password is too short; give at least {PASSWORD_CHARS_MIN} characters."),
+            ));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// For one that is only compared.
+    pub fn to_compare(text: &str) -> Self {
+        Self(text.chars().take(PASSWORD_CHARS_MAX + 1).collect())
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password(…)")
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentName(String);
+
+impl AgentName {
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let name = required_text("name", text, AGENT_NAME_CHARS_MAX)?;
+        if name.chars().any(char::is_control) {
+            return Err(Invalid::new(
+                "name",
+                "invalid_text",
+                "`name` contains a control character; give a name on one line.",
+            ));
+        }
+        Ok(Self(name.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What a token may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    MemoryRead,
+    MemoryWrite,
+}
+
+impl Scope {
+    pub const ALL: [Self; 2] = [Self::MemoryRead, Self::MemoryWrite];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::MemoryRead => "memory:read",
+            Self::MemoryWrite => "memory:write",
+        }
+    }
+}
+
+impl FromStr for Scope {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        Self::ALL.into_iter().find(|scope| scope.as_str() == text).ok_or_else(|| {
+            Invalid::new(
+                "scope",
+                "invalid_scope",
+                "`scope` is not known; give memory:read, memory:write, or both.",
+            )
+        })
+    }
+}
+
+pub type Scopes = BTreeSet<Scope>;
+
+/// How long a token lives: `None` for ever, otherwise 1 to 3,650 days.
+pub fn parse_expires_days(days: Option<i64>) -> Result<Option<time::Duration>, Invalid> {
+    match days {
+        None => Ok(None),
+        Some(days @ 1..=TOKEN_DAYS_MAX) => Ok(Some(time::Duration::days(days))),
+        Some(_) => Err(Invalid::new(
+            "expires_days",
+            "out_of_range",
+            format!("`expires_days` is out of range; give 1 to {TOKEN_DAYS_MAX} days, or none."),
+        )),
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Agent {
+    pub id: AgentId,
+    pub name: String,
+    pub created_at: OffsetDateTime,
+    /// Items this agent wrote, active and archived.
+    pub item_count: i64,
+}
+
+/// A token as it is kept: everything but the token.
+#[derive(Clone, Debug)]
+pub struct TokenRecord {
+    pub id: TokenId,
+    pub agent_id: AgentId,
+    pub hint: String,
+    pub scopes: Vec<String>,
+    pub created_at: OffsetDateTime,
+    pub expires_at: Option<OffsetDateTime>,
+    pub last_used_at: Option<OffsetDateTime>,
+    pub revoked_at: Option<OffsetDateTime>,
+}
+
+/// On whose behalf something is done, and by which agent: what every operation
+/// on memory asks for. A person at a page has no agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Viewer {
+    pub user_id: UserId,
+    pub agent_id: Option<AgentId>,
+}

@@ -1,0 +1,434 @@
+//! The accounts' tables. Functions that look something up before any user is
+//! known take a connection of the *system* role; the others one that knows its user.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::model::{
+    Agent, AgentId, AgentName, Email, Role, Scope, Scopes, TokenId, TokenRecord, User, UserId,
+};
+
+// System role: nobody is known yet.
+
+/// Holds off other sign-ups until this transaction ends, so that only one account is the first.
+pub async fn lock_sign_up(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query!("SELECT pg_advisory_xact_lock(hashtext('keepsake sign-up'))")
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+pub async fn any_admin_exists(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(r#"SELECT EXISTS (SELECT FROM users WHERE role = 'admin') AS "exists!""#).fetch_one(conn).await
+}
+
+/// `None` when the address has an account already.
+pub async fn insert_user(
+    conn: &mut PgConnection,
+    email: &Email,
+    password_hash: &str,
+    role: Role,
+    now: OffsetDateTime,
+) -> Result<Option<UserId>, sqlx::Error> {
+    let id = sqlx::query_scalar!(
+        "INSERT INTO users (email, password_hash, role, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $4)
+         ON CONFLICT ON CONSTRAINT users_email_key DO NOTHING
+         RETURNING id",
+        email.as_str(),
+        password_hash,
+        role.as_str(),
+        now,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(id.map(UserId))
+}
+
+struct UserLookup {
+    id: i64,
+    email: String,
+    role: String,
+    disabled: bool,
+    created_at: OffsetDateTime,
+}
+
+impl From<UserLookup> for User {
+    fn from(row: UserLookup) -> Self {
+        Self {
+            id: UserId(row.id),
+            email: row.email,
+            role: Role::from_column(&row.role),
+            disabled: row.disabled,
+            created_at: row.created_at,
+        }
+    }
+}
+
+/// Every user, oldest first.
+pub async fn list_users(conn: &mut PgConnection) -> Result<Vec<User>, sqlx::Error> {
+    let rows = sqlx::query_as!(
+        UserLookup,
+        r#"SELECT id, email, role, disabled_at IS NOT NULL AS "disabled!", created_at
+           FROM users ORDER BY id"#,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(User::from).collect())
+}
+
+pub async fn find_user(conn: &mut PgConnection, id: UserId) -> Result<Option<User>, sqlx::Error> {
+    let row = sqlx::query_as!(
+        UserLookup,
+        r#"SELECT id, email, role, disabled_at IS NOT NULL AS "disabled!", created_at
+           FROM users WHERE id = $1"#,
+        id.0,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(User::from))
+}
+
+pub struct Credentials {
+    pub user_id: UserId,
+    pub password_hash: String,
+}
+
+/// Of an account that may sign in.
+pub async fn find_credentials(
+    conn: &mut PgConnection,
+    email: &Email,
+) -> Result<Option<Credentials>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT id, password_hash FROM users WHERE email = $1 AND disabled_at IS NULL",
+        email.as_str(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| Credentials {
+        user_id: UserId(row.id),
+        password_hash: row.password_hash,
+    }))
+}
+
+pub async fn find_password_hash(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<String>, sqlx::Error> {
+    sqlx::query_scalar!("SELECT password_hash FROM users WHERE id = $1", user.0)
+        .fetch_optional(conn)
+        .await
+}
+
+/// Sets the password and ends every web session of the user.
+pub async fn update_password(
+    conn: &mut PgConnection,
+    user: UserId,
+    password_hash: &str,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1",
+        user.0,
+        password_hash,
+        now,
+    )
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query!("DELETE FROM web_sessions WHERE user_id = $1", user.0).execute(conn).await?;
+    Ok(())
+}
+
+/// What a token's hash leads to, whatever state it is in.
+pub struct TokenLookup {
+    pub user_id: UserId,
+    pub agent_id: AgentId,
+    pub token_id: TokenId,
+    pub scopes: Scopes,
+    pub expires_at: Option<OffsetDateTime>,
+    pub last_used_at: Option<OffsetDateTime>,
+    pub revoked: bool,
+    pub user_disabled: bool,
+}
+
+pub async fn find_token(
+    conn: &mut PgConnection,
+    token_hash: &[u8],
+) -> Result<Option<TokenLookup>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT t.user_id, t.agent_id, t.id, t.scopes, t.expires_at, t.last_used_at,
+                  t.revoked_at IS NOT NULL AS "revoked!", u.disabled_at IS NOT NULL AS "disabled!"
+           FROM agent_tokens t JOIN users u ON u.id = t.user_id
+           WHERE t.token_hash = $1"#,
+        token_hash,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| TokenLookup {
+        user_id: UserId(row.user_id),
+        agent_id: AgentId(row.agent_id),
+        token_id: TokenId(row.id),
+        scopes: row.scopes.iter().filter_map(|s| s.parse().ok()).collect(),
+        expires_at: row.expires_at,
+        last_used_at: row.last_used_at,
+        revoked: row.revoked,
+        user_disabled: row.disabled,
+    }))
+}
+
+pub async fn touch_token(
+    conn: &mut PgConnection,
+    user: UserId,
+    token: TokenId,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE agent_tokens SET last_used_at = $3 WHERE user_id = $1 AND id = $2",
+        user.0,
+        token.0,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// False when a session with this id exists already.
+pub async fn insert_web_session(
+    conn: &mut PgConnection,
+    id_hash: &[u8],
+    user: Option<UserId>,
+    data: &serde_json::Value,
+    expires_at: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "INSERT INTO web_sessions (id_hash, user_id, data, expires_at) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (id_hash) DO NOTHING",
+        id_hash,
+        user.map(|u| u.0),
+        data,
+        expires_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Writes a session that still exists: one that was ended meanwhile stays ended.
+pub async fn update_web_session(
+    conn: &mut PgConnection,
+    id_hash: &[u8],
+    user: Option<UserId>,
+    data: &serde_json::Value,
+    expires_at: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE web_sessions SET user_id = $2, data = $3, expires_at = $4 WHERE id_hash = $1",
+        id_hash,
+        user.map(|u| u.0),
+        data,
+        expires_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn find_web_session(
+    conn: &mut PgConnection,
+    id_hash: &[u8],
+    now: OffsetDateTime,
+) -> Result<Option<(serde_json::Value, OffsetDateTime)>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT data, expires_at FROM web_sessions WHERE id_hash = $1 AND expires_at > $2",
+        id_hash,
+        now,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| (row.data, row.expires_at)))
+}
+
+pub async fn delete_web_session(conn: &mut PgConnection, id_hash: &[u8]) -> Result<(), sqlx::Error> {
+    sqlx::query!("DELETE FROM web_sessions WHERE id_hash = $1", id_hash).execute(conn).await?;
+    Ok(())
+}
+
+pub async fn delete_expired_web_sessions(
+    conn: &mut PgConnection,
+    now: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let done =
+        sqlx::query!("DELETE FROM web_sessions WHERE expires_at <= $1", now).execute(conn).await?;
+    Ok(done.rows_affected())
+}
+
+// App role: the transaction knows its user.
+
+pub async fn count_agents(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(r#"SELECT count(*) AS "n!" FROM agents WHERE user_id = $1"#, user.0)
+        .fetch_one(conn)
+        .await
+}
+
+/// `None` when the user has an agent of this name already.
+pub async fn insert_agent(
+    conn: &mut PgConnection,
+    user: UserId,
+    name: &AgentName,
+    now: OffsetDateTime,
+) -> Result<Option<AgentId>, sqlx::Error> {
+    let id = sqlx::query_scalar!(
+        "INSERT INTO agents (user_id, name, created_at) VALUES ($1, $2, $3)
+         ON CONFLICT ON CONSTRAINT agents_name_key DO NOTHING
+         RETURNING id",
+        user.0,
+        name.as_str(),
+        now,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(id.map(AgentId))
+}
+
+pub async fn find_agent_by_name(
+    conn: &mut PgConnection,
+    user: UserId,
+    name: &AgentName,
+) -> Result<Option<AgentId>, sqlx::Error> {
+    let id = sqlx::query_scalar!(
+        "SELECT id FROM agents WHERE user_id = $1 AND name = $2",
+        user.0,
+        name.as_str(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(id.map(AgentId))
+}
+
+pub async fn find_agent_name(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: AgentId,
+) -> Result<Option<String>, sqlx::Error> {
+    sqlx::query_scalar!("SELECT name FROM agents WHERE user_id = $1 AND id = $2", user.0, agent.0)
+        .fetch_optional(conn)
+        .await
+}
+
+/// Newest first.
+pub async fn list_agents(conn: &mut PgConnection, user: UserId) -> Result<Vec<Agent>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT a.id, a.name, a.created_at,
+                  (SELECT count(*) FROM memory_items i
+                   WHERE i.user_id = a.user_id AND i.agent_id = a.id) AS "item_count!"
+           FROM agents a WHERE a.user_id = $1 ORDER BY a.id DESC"#,
+        user.0,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Agent {
+            id: AgentId(row.id),
+            name: row.name,
+            created_at: row.created_at,
+            item_count: row.item_count,
+        })
+        .collect())
+}
+
+pub async fn count_tokens(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: AgentId,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "n!" FROM agent_tokens
+           WHERE user_id = $1 AND agent_id = $2 AND revoked_at IS NULL"#,
+        user.0,
+        agent.0,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// A token about to be written.
+pub struct NewTokenRow<'a> {
+    pub agent_id: AgentId,
+    pub token_hash: &'a [u8],
+    pub hint: &'a str,
+    pub scopes: &'a Scopes,
+    pub expires_at: Option<OffsetDateTime>,
+}
+
+pub async fn insert_token(
+    conn: &mut PgConnection,
+    user: UserId,
+    token: NewTokenRow<'_>,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let scopes: Vec<String> = token.scopes.iter().map(|s: &Scope| s.as_str().to_owned()).collect();
+    sqlx::query!(
+        "INSERT INTO agent_tokens (user_id, agent_id, token_hash, hint, scopes, created_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        user.0,
+        token.agent_id.0,
+        token.token_hash,
+        token.hint,
+        &scopes,
+        now,
+        token.expires_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Of all agents of the user, newest first.
+pub async fn list_tokens(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Vec<TokenRecord>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT id, agent_id, hint, scopes, created_at, expires_at, last_used_at, revoked_at
+         FROM agent_tokens WHERE user_id = $1 ORDER BY id DESC",
+        user.0,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| TokenRecord {
+            id: TokenId(row.id),
+            agent_id: AgentId(row.agent_id),
+            hint: row.hint,
+            scopes: row.scopes,
+            created_at: row.created_at,
+            expires_at: row.expires_at,
+            last_used_at: row.last_used_at,
+            revoked_at: row.revoked_at,
+        })
+        .collect())
+}
+
+/// False when the user has no such token. Revoking twice keeps the first time.
+pub async fn revoke_token(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: AgentId,
+    token: TokenId,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE agent_tokens SET revoked_at = coalesce(revoked_at, $4)
+         WHERE user_id = $1 AND agent_id = $2 AND id = $3",
+        user.0,
+        agent.0,
+        token.0,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}

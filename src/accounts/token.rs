@@ -1,0 +1,90 @@
+//! An agent's token: `ks_`, 32 random bytes, a checksum, all in lower-case hex.
+//! It is shown once; what is kept is its SHA-256. A token that was mistyped or
+//! cut is told from a revoked one without asking the database.
+
+use std::fmt;
+
+use rand::TryRngCore;
+use rand::rngs::OsRng;
+use sha2::{Digest, Sha256};
+
+const PREFIX: &str = "ks_";
+const RANDOM_BYTES: usize = 32;
+const CHECKSUM_BYTES: usize = 4;
+const HINT_CHARS: usize = 4;
+
+/// Text is given out by [`Token::reveal`] alone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl Token {
+    /// # Errors
+    /// When the operating system has no randomness to give.
+    pub fn generate() -> Result<Self, rand::rand_core::OsError> {
+        let mut random = [0_u8; RANDOM_BYTES];
+        OsRng.try_fill_bytes(&mut random)?;
+        let body = hex(&random);
+        let checksum = checksum(&body);
+        Ok(Self(format!("{PREFIX}{body}{checksum}")))
+    }
+
+    /// `None` when this cannot be a token that was ever given out.
+    pub fn parse(text: &str) -> Option<Self> {
+        let rest = text.strip_prefix(PREFIX)?;
+        let (body, sum) = rest.split_at_checked(RANDOM_BYTES * 2)?;
+        let is_hex = body.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        (is_hex && sum == checksum(body)).then(|| Self(text.to_owned()))
+    }
+
+    pub fn hash(&self) -> [u8; 32] {
+        Sha256::digest(self.0.as_bytes()).into()
+    }
+
+    /// The last characters, to tell tokens apart in a list.
+    pub fn hint(&self) -> &str {
+        &self.0[self.0.len() - HINT_CHARS..]
+    }
+
+    /// The token itself, for the one answer that shows it.
+    pub fn reveal(self) -> String {
+        self.0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Token(…{})", self.hint())
+    }
+}
+
+fn checksum(body: &str) -> String {
+    hex(&Sha256::digest(body.as_bytes())[..CHECKSUM_BYTES])
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generated_token_parses_and_a_mistyped_one_does_not() {
+        let token = Token::generate().expect("randomness").reveal();
+        assert_eq!(token.len(), 3 + 64 + 8);
+        assert!(Token::parse(&token).is_some());
+        let mistyped = token.replacen(['0', '1', '2', '3'], "4", 1);
+        assert!(mistyped == token || Token::parse(&mistyped).is_none());
+        assert!(Token::parse(&token[..token.len() - 1]).is_none());
+        assert!(Token::parse("ks_").is_none());
+        assert!(Token::parse("ks_é").is_none());
+    }
+
+    #[test]
+    fn debug_output_hides_the_token() {
+        let token = Token::generate().expect("randomness");
+        let shown = format!("{token:?}");
+        assert!(shown.len() < 20 && !token.reveal().contains(&shown));
+    }
+}

@@ -1,0 +1,188 @@
+//! The only reader of the environment. What it finds is checked here, once, and
+//! a wrong value is refused with a sentence that says what would be accepted.
+
+use std::env;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use url::{Host, Url};
+
+const LISTEN_DEFAULT: &str = "127.0.0.1:3000";
+const DATA_DIR_DEFAULT: &str = "./data";
+const LOG_DEFAULT: &str = "info,sqlx=warn,tower_sessions_core=error";
+
+/// Who may make an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignUp {
+    /// The first, who becomes the admin; then nobody.
+    First,
+    Open,
+    Closed,
+}
+
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// `KEEPSAKE_LISTEN`
+    pub listen: SocketAddr,
+    /// `KEEPSAKE_DATA_DIR`
+    pub data_dir: PathBuf,
+    /// `KEEPSAKE_DATABASE_URL`; without it the server starts its own PostgreSQL.
+    pub database_url: Option<String>,
+    /// `KEEPSAKE_PUBLIC_URL`, without a slash at its end: how browsers and agents reach this server.
+    pub public_url: PublicUrl,
+    /// `KEEPSAKE_SIGNUP`
+    pub sign_up: SignUp,
+    /// `KEEPSAKE_LOG`, in tracing's filter syntax.
+    pub log: String,
+    /// `KEEPSAKE_SITE_DIR`: stylesheet, icons and islands. Found when not given.
+    pub site_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{name} is {problem}; {accepted}")]
+pub struct ConfigError {
+    name: &'static str,
+    problem: String,
+    accepted: &'static str,
+}
+
+impl Config {
+    pub fn from_env() -> Result<Self, ConfigError> {
+        Self::from_lookup(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+    }
+
+    fn from_lookup(get: impl Fn(&'static str) -> Option<String>) -> Result<Self, ConfigError> {
+        let listen = parse_listen(get("KEEPSAKE_LISTEN"))?;
+        Ok(Self {
+            listen,
+            data_dir: get("KEEPSAKE_DATA_DIR").unwrap_or(DATA_DIR_DEFAULT.into()).into(),
+            database_url: parse_database_url(get("KEEPSAKE_DATABASE_URL"))?,
+            public_url: PublicUrl::parse(get("KEEPSAKE_PUBLIC_URL"), listen)?,
+            sign_up: parse_sign_up(get("KEEPSAKE_SIGNUP"))?,
+            log: get("KEEPSAKE_LOG").unwrap_or(LOG_DEFAULT.into()),
+            site_dir: get("KEEPSAKE_SITE_DIR").map(PathBuf::from),
+        })
+    }
+}
+
+/// The address that browsers and agents use. Sign-in needs https, or a
+/// loopback address where nobody listens in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicUrl {
+    origin: String,
+    is_https: bool,
+}
+
+impl PublicUrl {
+    fn parse(text: Option<String>, listen: SocketAddr) -> Result<Self, ConfigError> {
+        let Some(text) = text else {
+            let host = match listen.ip() {
+                ip if ip.is_loopback() => listen.to_string(),
+                _ => format!("localhost:{}", listen.port()),
+            };
+            return Ok(Self { origin: format!("http://{host}"), is_https: false });
+        };
+        let refuse = |problem: &str| ConfigError {
+            name: "KEEPSAKE_PUBLIC_URL",
+            problem: problem.to_owned(),
+            accepted: "give https://name, or http:// with a loopback host such as http://localhost:3000",
+        };
+        let url = Url::parse(&text).map_err(|_| refuse("not a URL"))?;
+        if url.path() != "/" || url.query().is_some() {
+            return Err(refuse("a URL with a path, and Keepsake is served from the root"));
+        }
+        let is_loopback = match url.host() {
+            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(Host::Ipv4(ip)) => ip.is_loopback(),
+            Some(Host::Ipv6(ip)) => ip.is_loopback(),
+            None => false,
+        };
+        match url.scheme() {
+            "https" => {}
+            "http" if is_loopback => {}
+            "http" => return Err(refuse("plain http, which would show passwords and tokens to the network")),
+            _ => return Err(refuse("not an http or https URL")),
+        }
+        Ok(Self { origin: url.origin().ascii_serialization(), is_https: url.scheme() == "https" })
+    }
+
+    /// `https://memory.example.com`, without a slash at its end.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    pub fn is_https(&self) -> bool {
+        self.is_https
+    }
+}
+
+fn parse_listen(text: Option<String>) -> Result<SocketAddr, ConfigError> {
+    let text = text.unwrap_or(LISTEN_DEFAULT.into());
+    text.parse().map_err(|_| ConfigError {
+        name: "KEEPSAKE_LISTEN",
+        problem: format!("{text:?}"),
+        accepted: "give an address and a port, such as 127.0.0.1:3000 or [::1]:3000",
+    })
+}
+
+fn parse_database_url(text: Option<String>) -> Result<Option<String>, ConfigError> {
+    let is_postgres = |url: &String| url.starts_with("postgres://") || url.starts_with("postgresql://");
+    match text {
+        Some(url) if !is_postgres(&url) => Err(ConfigError {
+            name: "KEEPSAKE_DATABASE_URL",
+            problem: "not a PostgreSQL URL".into(),
+            accepted: "give postgres://user:password@host/database, or leave it out for the built-in database",
+        }),
+        other => Ok(other),
+    }
+}
+
+fn parse_sign_up(text: Option<String>) -> Result<SignUp, ConfigError> {
+    match text.as_deref() {
+        None | Some("first") => Ok(SignUp::First),
+        Some("open") => Ok(SignUp::Open),
+        Some("closed") => Ok(SignUp::Closed),
+        Some(other) => Err(ConfigError {
+            name: "KEEPSAKE_SIGNUP",
+            problem: format!("{other:?}"),
+            accepted: "give first (the first account, an admin, then closed), open, or closed",
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: &'static str, value: &'static str) -> Result<Config, ConfigError> {
+        Config::from_lookup(move |asked| (asked == name).then(|| value.to_owned()))
+    }
+
+    #[test]
+    fn nothing_set_means_loopback_with_its_own_database() {
+        let config = Config::from_lookup(|_| None).expect("defaults are valid");
+        assert_eq!(config.public_url.origin(), "http://127.0.0.1:3000");
+        assert_eq!(config.sign_up, SignUp::First);
+        assert!(config.database_url.is_none());
+    }
+
+    #[test]
+    fn a_public_url_is_https_or_loopback() {
+        let origin = |url| with("KEEPSAKE_PUBLIC_URL", url).map(|c| c.public_url.origin);
+        assert_eq!(origin("https://m.example.com/").as_deref(), Ok("https://m.example.com"));
+        assert_eq!(origin("http://localhost:3000").as_deref(), Ok("http://localhost:3000"));
+        for refused in ["http://192.168.1.5:3000", "ftp://localhost", "https://a/b", "memory"] {
+            assert!(origin(refused).is_err(), "{refused}");
+        }
+        let open = with("KEEPSAKE_LISTEN", "0.0.0.0:8080").expect("an address");
+        assert_eq!(open.public_url.origin(), "http://localhost:8080");
+    }
+
+    #[test]
+    fn a_wrong_value_is_named_with_what_would_be_accepted() {
+        let error = with("KEEPSAKE_SIGNUP", "maybe").expect_err("refused").to_string();
+        assert!(error.contains("KEEPSAKE_SIGNUP") && error.contains("first"), "{error}");
+        let error = with("KEEPSAKE_DATABASE_URL", "mysql://x").expect_err("refused").to_string();
+        assert!(error.contains("KEEPSAKE_DATABASE_URL") && !error.contains("mysql"), "{error}");
+    }
+}

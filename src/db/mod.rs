@@ -1,0 +1,177 @@
+//! The database: two pools, the migrations, and a transaction that knows its
+//! user. It must never hand out a connection that could see every user's rows.
+//!
+//! Whatever role the URL names, requests run as `keepsake_app` and look-ups
+//! without a user as `keepsake_system`: the role is a start-up parameter of
+//! every connection, so that `RESET ROLE` leads back to it.
+
+mod store;
+
+use sqlx::pool::PoolConnection;
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres, Transaction};
+use std::time::Duration;
+
+/// Whose rows a transaction sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct UserId(pub i64);
+
+static MIGRATIONS: Migrator = sqlx::migrate!();
+
+/// PostgreSQL 15.0, as `server_version_num` says it.
+const POSTGRES_VERSION_MIN: i32 = 150_000;
+/// 0.8.2 to 0.8.4 mended HNSW builds and vacuum (FACTS).
+const PGVECTOR_VERSION_MIN: (u32, u32, u32) = (0, 8, 4);
+const EXTENSIONS: [&str; 3] = ["vector", "hstore", "btree_gin"];
+const APP_CONNECTIONS_MAX: u32 = 16;
+const SYSTEM_CONNECTIONS_MAX: u32 = 4;
+/// Past this a request is told that the database is busy.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Why a database cannot be used. Each sentence says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    #[error("PostgreSQL {found} is too old; Keepsake needs 15 or newer")]
+    PostgresTooOld { found: String },
+    #[error("the database is encoded in {found}; create it anew with ENCODING 'UTF8'")]
+    NotUtf8 { found: String },
+    #[error(
+        "the extension {name} is missing and may not be made by this role; as a superuser run: CREATE EXTENSION {name};"
+    )]
+    ExtensionMissing { name: &'static str },
+    #[error(
+        "pgvector {found} is too old; Keepsake needs 0.8.4 or newer: upgrade the package, then run: ALTER EXTENSION vector UPDATE;"
+    )]
+    PgvectorTooOld { found: String },
+    #[error(
+        "the database was made by a newer Keepsake (its schema has migration {version}); start that version, or restore an older backup"
+    )]
+    SchemaTooNew { version: i64 },
+    #[error(
+        "this role may not make the roles keepsake_owner, keepsake_app and keepsake_system: connect once as a superuser, or give the role CREATEROLE"
+    )]
+    MayNotMakeRoles(#[source] sqlx::Error),
+    #[error(transparent)]
+    Migrate(MigrateError),
+    #[error(transparent)]
+    Sql(#[from] sqlx::Error),
+}
+
+/// Brings a database to this program's schema: roles, extensions, migrations,
+/// and the full-text operator made leakproof so that row security keeps its index.
+pub async fn prepare(options: &PgConnectOptions) -> Result<(), DatabaseError> {
+    let mut setup = PgConnection::connect_with(options).await?;
+    check_server(&mut setup).await?;
+    store::make_roles(&mut setup).await.map_err(DatabaseError::MayNotMakeRoles)?;
+    for name in EXTENSIONS {
+        store::make_extension(&mut setup, name)
+            .await
+            .map_err(|_| DatabaseError::ExtensionMissing { name })?;
+    }
+    check_pgvector(&mut setup).await?;
+    migrate(options).await?;
+    if !store::make_search_leakproof(&mut setup).await? {
+        tracing::warn!(
+            "full-text search will not use its index: as a superuser run ALTER FUNCTION pg_catalog.ts_match_vq(tsvector, tsquery) LEAKPROOF;"
+        );
+    }
+    setup.close().await?;
+    Ok(())
+}
+
+async fn check_server(setup: &mut PgConnection) -> Result<(), DatabaseError> {
+    let server = store::server(setup).await?;
+    if server.version_num < POSTGRES_VERSION_MIN {
+        return Err(DatabaseError::PostgresTooOld { found: server.version });
+    }
+    if server.encoding != "UTF8" {
+        return Err(DatabaseError::NotUtf8 { found: server.encoding });
+    }
+    Ok(())
+}
+
+async fn check_pgvector(setup: &mut PgConnection) -> Result<(), DatabaseError> {
+    let found = store::pgvector_version(setup).await?;
+    let mut numbers = found.split('.').map(|n| n.parse::<u32>().unwrap_or(0));
+    let mut next = || numbers.next().unwrap_or(0);
+    if (next(), next(), next()) < PGVECTOR_VERSION_MIN {
+        return Err(DatabaseError::PgvectorTooOld { found });
+    }
+    Ok(())
+}
+
+async fn migrate(options: &PgConnectOptions) -> Result<(), DatabaseError> {
+    let mut owner = PgConnection::connect_with(&as_role(options, "keepsake_owner")).await?;
+    MIGRATIONS.run_direct(None, &mut owner, false).await.map_err(|error| match error {
+        MigrateError::VersionMissing(version) => DatabaseError::SchemaTooNew { version },
+        other => DatabaseError::Migrate(other),
+    })?;
+    owner.close().await?;
+    Ok(())
+}
+
+fn as_role(options: &PgConnectOptions, role: &str) -> PgConnectOptions {
+    options.clone().options([("role", role)])
+}
+
+/// The database, for those who act for somebody.
+#[derive(Clone, Debug)]
+pub struct Db {
+    app: PgPool,
+    system: PgPool,
+}
+
+/// Commits when asked to, and otherwise leaves no trace.
+pub type Tx = Transaction<'static, Postgres>;
+
+impl Db {
+    /// Connects when first used, so that a server can start before its database.
+    pub fn new(options: &PgConnectOptions) -> Self {
+        let pool = |role: &str, connections_max| {
+            PgPoolOptions::new()
+                .max_connections(connections_max)
+                .acquire_timeout(ACQUIRE_TIMEOUT)
+                .connect_lazy_with(as_role(options, role).application_name(role))
+        };
+        Self {
+            app: pool("keepsake_app", APP_CONNECTIONS_MAX),
+            system: pool("keepsake_system", SYSTEM_CONNECTIONS_MAX),
+        }
+    }
+
+    /// A transaction that sees this user's rows and no others.
+    pub async fn as_user(&self, user: UserId) -> Result<Tx, sqlx::Error> {
+        let UserId(id) = user;
+        // An integer needs no escaping; one round trip instead of two.
+        let begin = AssertSqlSafe(format!("BEGIN; SET LOCAL keepsake.user_id = {id}"));
+        self.app.begin_with(begin).await
+    }
+
+    /// For one look-up of what has no user yet: a token, an address, a web session.
+    /// It sees no memory at all.
+    pub async fn system_connection(&self) -> Result<PoolConnection<Postgres>, sqlx::Error> {
+        self.system.acquire().await
+    }
+
+    /// The same, for several statements that belong together.
+    pub async fn as_system(&self) -> Result<Tx, sqlx::Error> {
+        self.system.begin().await
+    }
+
+    /// Whether the database answers, with this program's schema in it.
+    pub async fn is_ready(&self) -> bool {
+        let ask = async { store::is_migrated(&mut *self.system.acquire().await?).await };
+        matches!(tokio::time::timeout(ACQUIRE_TIMEOUT, ask).await, Ok(Ok(true)))
+    }
+
+    /// Whether full text keeps its index under row security.
+    pub async fn is_search_leakproof(&self) -> Result<bool, sqlx::Error> {
+        store::is_search_leakproof(&mut *self.system.acquire().await?).await
+    }
+
+    pub async fn close(&self) {
+        self.app.close().await;
+        self.system.close().await;
+    }
+}

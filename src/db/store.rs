@@ -1,0 +1,101 @@
+//! The statements that make a database fit for Keepsake. They run as the role
+//! of the URL, before anybody is served.
+
+use sqlx::PgConnection;
+
+pub struct Server {
+    pub version: String,
+    pub version_num: i32,
+    pub encoding: String,
+}
+
+pub async fn server(conn: &mut PgConnection) -> Result<Server, sqlx::Error> {
+    let (version, version_num, encoding) = sqlx::query_as(
+        "SELECT current_setting('server_version'), current_setting('server_version_num')::int,
+                current_setting('server_encoding')",
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(Server { version, version_num, encoding })
+}
+
+/// Roles belong to the whole cluster: another database's Keepsake may have made
+/// them already, or be making them right now.
+pub async fn make_roles(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql(
+        "DO $$
+         DECLARE role text;
+         BEGIN
+             FOREACH role IN ARRAY ARRAY['keepsake_owner', 'keepsake_app', 'keepsake_system'] LOOP
+                 BEGIN
+                     EXECUTE format('CREATE ROLE %I NOLOGIN', role);
+                 EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+                 END;
+                 IF NOT pg_has_role(current_user, role, 'SET') THEN
+                     EXECUTE format('GRANT %I TO %I', role, current_user);
+                 END IF;
+             END LOOP;
+             -- pg_dump as the owner needs it under FORCE; a superuser may give it.
+             IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)
+                AND NOT (SELECT rolbypassrls FROM pg_roles WHERE rolname = 'keepsake_owner') THEN
+                 ALTER ROLE keepsake_owner BYPASSRLS;
+             END IF;
+         END $$;
+         GRANT USAGE, CREATE ON SCHEMA public TO keepsake_owner;
+         GRANT USAGE ON SCHEMA public TO keepsake_app, keepsake_system;",
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Does nothing, and needs no right, where the extension exists.
+pub async fn make_extension(conn: &mut PgConnection, name: &str) -> Result<(), sqlx::Error> {
+    let exists: bool =
+        sqlx::query_scalar("SELECT EXISTS (SELECT FROM pg_extension WHERE extname = $1)")
+            .bind(name)
+            .fetch_one(&mut *conn)
+            .await?;
+    if !exists {
+        let create = format!("CREATE EXTENSION IF NOT EXISTS {name}");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(create)).execute(conn).await?;
+    }
+    Ok(())
+}
+
+pub async fn pgvector_version(conn: &mut PgConnection) -> Result<String, sqlx::Error> {
+    sqlx::query_scalar("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+        .fetch_one(conn)
+        .await
+}
+
+/// Row security keeps the full-text index only where `@@` is leakproof (FACTS).
+/// A dump loses it, so it is set at every start. False where this is not allowed.
+pub async fn make_search_leakproof(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    if is_search_leakproof(conn).await? {
+        return Ok(true);
+    }
+    let is_superuser: bool =
+        sqlx::query_scalar("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
+            .fetch_one(&mut *conn)
+            .await?;
+    if is_superuser {
+        sqlx::query("ALTER FUNCTION pg_catalog.ts_match_vq(tsvector, tsquery) LEAKPROOF")
+            .execute(conn)
+            .await?;
+    }
+    Ok(is_superuser)
+}
+
+pub async fn is_search_leakproof(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar(
+        "SELECT proleakproof FROM pg_proc
+         WHERE oid = 'pg_catalog.ts_match_vq(tsvector, tsquery)'::regprocedure",
+    )
+    .fetch_one(conn)
+    .await
+}
+
+pub async fn is_migrated(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar("SELECT to_regclass('memory_item_events') IS NOT NULL").fetch_one(conn).await
+}

@@ -1,0 +1,64 @@
+//! The words for bad input. Whatever comes in from outside is parsed into a
+//! domain type or becomes one [`Invalid`]: a stable code, the field, and one
+//! sentence that says what would be accepted. Never the text itself.
+
+use std::borrow::Cow;
+
+/// One piece of input that was not accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{sentence}")]
+pub struct Invalid {
+    pub field: Cow<'static, str>,
+    /// Stable; programs may rely on it.
+    pub code: &'static str,
+    pub sentence: String,
+}
+
+impl Invalid {
+    pub fn new(
+        field: impl Into<Cow<'static, str>>,
+        code: &'static str,
+        sentence: impl Into<String>,
+    ) -> Self {
+        Self { field: field.into(), code, sentence: sentence.into() }
+    }
+}
+
+/// Refuses NUL, which PostgreSQL cannot keep, and text of over `limit_chars` characters.
+pub fn check_text(field: &'static str, text: &str, limit_chars: usize) -> Result<(), Invalid> {
+    if text.contains('\0') {
+        return Err(Invalid::new(
+            field,
+            "invalid_text",
+            format!("`{field}` contains a NUL character (U+0000); send text without it."),
+        ));
+    }
+    let length_chars = text.chars().count();
+    if length_chars > limit_chars {
+        return Err(Invalid::new(
+            field,
+            "too_long",
+            format!(
+                "`{field}` has {length_chars} characters; at most {limit_chars} are accepted."
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// The same, and refuses text that is empty or blank. Returns it without blanks at its ends.
+pub fn required_text<'a>(
+    field: &'static str,
+    text: &'a str,
+    limit_chars: usize,
+) -> Result<&'a str, Invalid> {
+    check_text(field, text, limit_chars)?;
+    match text.trim() {
+        "" => Err(Invalid::new(
+            field,
+            "required",
+            format!("`{field}` is empty; give 1 to {limit_chars} characters."),
+        )),
+        trimmed => Ok(trimmed),
+    }
+}

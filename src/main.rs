@@ -1,0 +1,183 @@
+//! The command line. Each command builds what it needs with `wiring`, does one
+//! thing, and puts what others may read on standard output, alone.
+
+use std::io::{IsTerminal, Read};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::{Args, Parser, Subcommand};
+use keepsake::accounts::model::parse_expires_days;
+use keepsake::accounts::{AgentName, Email, Password, Role, Scope, TokenWish};
+use keepsake::config::Config;
+use keepsake::wiring::{self, Database};
+use tracing_subscriber::EnvFilter;
+
+/// A self-hosted, long-term memory server for AI agents.
+#[derive(Parser)]
+#[command(version, about, after_help = ENVIRONMENT)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const ENVIRONMENT: &str = "Environment:
+  KEEPSAKE_LISTEN        address and port to serve on (127.0.0.1:3000)
+  KEEPSAKE_DATA_DIR      where everything is kept (./data)
+  KEEPSAKE_DATABASE_URL  a PostgreSQL of your own, instead of the built-in one
+  KEEPSAKE_PUBLIC_URL    how browsers and agents reach this server
+  KEEPSAKE_SIGNUP        who may make an account: first (then closed), open, closed
+  KEEPSAKE_SITE_DIR      folder of stylesheet and islands (found beside the program)
+  KEEPSAKE_LOG           what to log, such as info or keepsake=debug";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Start the server, and its own PostgreSQL unless KEEPSAKE_DATABASE_URL is set
+    Serve,
+    /// Bring the database to this version's schema, and end
+    Migrate,
+    /// Make and list accounts
+    #[command(subcommand)]
+    User(UserCommand),
+    /// Make tokens for agents
+    #[command(subcommand)]
+    Token(TokenCommand),
+}
+
+#[derive(Subcommand)]
+enum UserCommand {
+    /// Make an account; the password is asked for, or read from standard input
+    Create(UserCreate),
+    /// List accounts: id, e-mail address, role, state
+    List,
+}
+
+#[derive(Args)]
+struct UserCreate {
+    /// E-mail address to sign in with
+    #[arg(long)]
+    email: String,
+    /// Make an admin
+    #[arg(long)]
+    admin: bool,
+    /// Read the password from standard input (one line)
+    #[arg(long)]
+    password_stdin: bool,
+}
+
+#[derive(Subcommand)]
+enum TokenCommand {
+    /// Make a token for an agent, which is made when missing; prints the token alone
+    Create(TokenCreate),
+}
+
+#[derive(Args)]
+struct TokenCreate {
+    /// E-mail address of the account
+    #[arg(long)]
+    email: String,
+    /// Name of the agent
+    #[arg(long, value_name = "NAME")]
+    agent: String,
+    /// memory:read or memory:write; may be given more than once [default: both]
+    #[arg(long, value_name = "SCOPE")]
+    scope: Vec<String>,
+    /// Days until the token expires [default: never]
+    #[arg(long, value_name = "N")]
+    expires_days: Option<i64>,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("keepsake: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[tokio::main]
+async fn run(command: Command) -> anyhow::Result<()> {
+    let config = Config::from_env()?;
+    start_logging(&config)?;
+    match command {
+        Command::Serve => keepsake::serve::serve(&config).await,
+        Command::Migrate => Database::of_command(&config).await?.close().await,
+        Command::User(UserCommand::Create(create)) => create_user(&config, create).await,
+        Command::User(UserCommand::List) => list_users(&config).await,
+        Command::Token(TokenCommand::Create(create)) => create_token(&config, create).await,
+    }
+}
+
+/// To standard error: standard output is for answers.
+fn start_logging(config: &Config) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(&config.log).context("KEEPSAKE_LOG cannot be read")?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false)
+        .init();
+    Ok(())
+}
+
+async fn create_user(config: &Config, create: UserCreate) -> anyhow::Result<()> {
+    let email = Email::parse(&create.email)?;
+    let password = Password::parse_new("password", &read_password(create.password_stdin)?)?;
+    let role = if create.admin { Role::Admin } else { Role::Member };
+    let database = Database::of_command(config).await?;
+    let created = wiring::accounts(config, &database.db).create_user(&email, password, role).await;
+    database.close().await?;
+    created?;
+    println!("{} ({})", email.as_str(), role.as_str());
+    Ok(())
+}
+
+fn read_password(from_stdin: bool) -> anyhow::Result<String> {
+    if from_stdin {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).context("the password could not be read")?;
+        return Ok(text.trim_end_matches(['\r', '\n']).to_owned());
+    }
+    if !std::io::stdin().is_terminal() {
+        bail!("there is no terminal to ask for the password at; give --password-stdin");
+    }
+    let password = rpassword::prompt_password("Password (10 characters or more): ")?;
+    if password != rpassword::prompt_password("Once more: ")? {
+        bail!("the two passwords differ; nothing was made");
+    }
+    Ok(password)
+}
+
+async fn list_users(config: &Config) -> anyhow::Result<()> {
+    let database = Database::of_command(config).await?;
+    let users = wiring::accounts(config, &database.db).list_users().await;
+    database.close().await?;
+    for user in users? {
+        let state = if user.disabled { "disabled" } else { "active" };
+        println!("{}\t{}\t{}\t{state}", user.id.0, user.email, user.role.as_str());
+    }
+    Ok(())
+}
+
+async fn create_token(config: &Config, create: TokenCreate) -> anyhow::Result<()> {
+    let email = Email::parse(&create.email)?;
+    let agent = AgentName::parse(&create.agent)?;
+    let scopes = match create.scope.as_slice() {
+        [] => Scope::ALL.into_iter().collect(),
+        named => named.iter().map(|s| s.parse()).collect::<Result<_, _>>()?,
+    };
+    let wish = TokenWish { scopes, lifetime: parse_expires_days(create.expires_days)? };
+    let database = Database::of_command(config).await?;
+    let accounts = wiring::accounts(config, &database.db);
+    let made = async {
+        let user = accounts.find_user_by_email(&email).await?;
+        let user = user.with_context(|| format!("there is no account {}", email.as_str()))?;
+        anyhow::Ok(accounts.create_token_by_name(user, &agent, &wish).await?)
+    }
+    .await;
+    database.close().await?;
+    println!("{}", made?.reveal());
+    Ok(())
+}

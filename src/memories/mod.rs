@@ -1,0 +1,97 @@
+//! Items and themes: add, get, archive, list. Each operation is a transaction
+//! that knows its user. Nothing here destroys a row or changes an item's text.
+
+pub mod model;
+pub mod store;
+pub mod words;
+
+pub use model::{Item, ItemEvent, ItemId, ItemType, NewItem, Status, Theme, ThemeSlug};
+
+use crate::accounts::Viewer;
+use crate::clock::SharedClock;
+use crate::db::Db;
+
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    #[error("there is no item {0}")]
+    NotFound(ItemId),
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+/// What became of an item that was added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    pub id: ItemId,
+    /// The same text was active in its theme already; this is that item.
+    pub duplicate: bool,
+}
+
+/// Adds an item; an exact duplicate of an active item in its theme is not
+/// stored twice (DESIGN §3). The same text as an archived item is a new item.
+pub async fn add(
+    db: &Db,
+    clock: &SharedClock,
+    viewer: &Viewer,
+    item: &NewItem,
+) -> Result<Added, MemoryError> {
+    let now = clock.now();
+    let mut tx = db.as_user(viewer.user_id).await?;
+    let theme = store::ensure_theme(&mut tx, viewer.user_id, item, now).await?;
+    let added = loop {
+        if let Some(id) = store::insert_item(&mut tx, viewer, theme, item, now).await? {
+            break Added { id, duplicate: false };
+        }
+        // Nothing is found when the twin was archived in this very moment: then insert again.
+        if let Some(id) = store::find_active_twin(&mut tx, viewer.user_id, theme, item).await? {
+            break Added { id, duplicate: true };
+        }
+    };
+    tx.commit().await?;
+    Ok(added)
+}
+
+pub async fn get(db: &Db, viewer: &Viewer, id: ItemId) -> Result<Item, MemoryError> {
+    let mut tx = db.as_user(viewer.user_id).await?;
+    let found = store::find_item(&mut tx, viewer.user_id, id).await?;
+    tx.commit().await?;
+    found.ok_or(MemoryError::NotFound(id))
+}
+
+/// An item with what happened to it, oldest first.
+pub async fn get_with_history(
+    db: &Db,
+    viewer: &Viewer,
+    id: ItemId,
+) -> Result<(Item, Vec<ItemEvent>), MemoryError> {
+    let mut tx = db.as_user(viewer.user_id).await?;
+    let found = store::find_item(&mut tx, viewer.user_id, id).await?;
+    let item = found.ok_or(MemoryError::NotFound(id))?;
+    let history = store::list_events(&mut tx, viewer.user_id, id).await?;
+    tx.commit().await?;
+    Ok((item, history))
+}
+
+/// Archives an item; archiving it again changes nothing (Nova §3.2.4).
+pub async fn archive(
+    db: &Db,
+    clock: &SharedClock,
+    viewer: &Viewer,
+    id: ItemId,
+) -> Result<(), MemoryError> {
+    let mut tx = db.as_user(viewer.user_id).await?;
+    let archived = store::archive_item(&mut tx, viewer, id, clock.now()).await?;
+    if !archived && store::find_item(&mut tx, viewer.user_id, id).await?.is_none() {
+        return Err(MemoryError::NotFound(id));
+    }
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Every theme with its count of active items, fullest first.
+pub async fn list_themes(db: &Db, viewer: &Viewer) -> Result<Vec<Theme>, MemoryError> {
+    let mut tx = db.as_user(viewer.user_id).await?;
+    let themes = store::list_themes(&mut tx, viewer.user_id).await?;
+    tx.commit().await?;
+    Ok(themes)
+}

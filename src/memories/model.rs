@@ -1,0 +1,267 @@
+//! What an item is: its type, status and theme, and the rules its text must
+//! keep (DESIGN §1, §10; Nova §3.1).
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+use time::OffsetDateTime;
+use unicode_normalization::UnicodeNormalization;
+
+use crate::input::{Invalid, check_text, required_text};
+
+pub const CONTENT_CHARS_MAX: usize = 20_000;
+pub const TAGS_MAX: usize = 32;
+pub const TAG_CHARS_MAX: usize = 64;
+pub const THEME_CHARS_MAX: usize = 64;
+/// The theme of an item that names none (Nova §3.2.2).
+pub const THEME_DEFAULT: &str = "general";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ItemId(pub i64);
+
+impl fmt::Display for ItemId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ItemType {
+    Preference,
+    Fact,
+    Instruction,
+    Summary,
+    Other,
+}
+
+impl ItemType {
+    pub const ALL: [Self; 5] =
+        [Self::Preference, Self::Fact, Self::Instruction, Self::Summary, Self::Other];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Preference => "preference",
+            Self::Fact => "fact",
+            Self::Instruction => "instruction",
+            Self::Summary => "summary",
+            Self::Other => "other",
+        }
+    }
+
+    pub fn parse(field: &'static str, text: &str) -> Result<Self, Invalid> {
+        Self::ALL.into_iter().find(|t| t.as_str() == text).ok_or_else(|| {
+            Invalid::new(
+                field,
+                "invalid_type",
+                format!("`{field}` is not known; give preference, fact, instruction, summary or other."),
+            )
+        })
+    }
+
+    /// The column's check admits nothing else.
+    pub(crate) fn from_column(text: &str) -> Self {
+        Self::ALL.into_iter().find(|t| t.as_str() == text).unwrap_or(Self::Other)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    Active,
+    Archived,
+}
+
+impl Status {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Archived => "archived",
+        }
+    }
+
+    /// The column's check admits nothing else.
+    pub(crate) fn from_column(text: &str) -> Self {
+        if text == "archived" { Self::Archived } else { Self::Active }
+    }
+}
+
+/// A theme's name in its normal form: lower case, words joined by `-`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ThemeSlug(String);
+
+impl ThemeSlug {
+    /// `"Work Stuff"` → `work-stuff`; blank → `general`.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        check_text("theme", text, THEME_CHARS_MAX)?;
+        let mut slug = String::with_capacity(text.len());
+        for c in text.nfkc().flat_map(char::to_lowercase) {
+            if c.is_alphanumeric() || c == '_' || unicode_normalization::char::is_combining_mark(c) {
+                slug.push(c);
+            } else if !slug.is_empty() && !slug.ends_with('-') {
+                slug.push('-');
+            }
+        }
+        let slug = slug.trim_end_matches('-');
+        match (slug, text.trim()) {
+            ("", "") => Ok(Self(THEME_DEFAULT.to_owned())),
+            ("", _) => Err(Invalid::new(
+                "theme",
+                "invalid_theme",
+                "`theme` has no letter or digit; give a name such as work or home-lab.",
+            )),
+            // Folding may lengthen what was measured above.
+            (slug, _) => check_text("theme", slug, THEME_CHARS_MAX).map(|()| Self(slug.to_owned())),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for ThemeSlug {
+    fn default() -> Self {
+        Self(THEME_DEFAULT.to_owned())
+    }
+}
+
+/// An item about to be added: parsed, so valid.
+#[derive(Clone, Debug)]
+pub struct NewItem {
+    item_type: ItemType,
+    content: String,
+    theme: ThemeSlug,
+    theme_display_name: String,
+    tags: Vec<String>,
+}
+
+impl NewItem {
+    /// # Errors
+    /// [`Invalid`] naming the first field past a limit of DESIGN §10.
+    pub fn parse(
+        item_type: ItemType,
+        content: &str,
+        theme: Option<&str>,
+        tags: &[String],
+    ) -> Result<Self, Invalid> {
+        let content = required_text("content", content, CONTENT_CHARS_MAX)?.to_owned();
+        let theme_text = theme.unwrap_or_default().trim();
+        let theme = ThemeSlug::parse(theme_text)?;
+        let theme_display_name =
+            if theme_text.is_empty() { theme.0.clone() } else { theme_text.to_owned() };
+        Ok(Self { item_type, content, theme, theme_display_name, tags: parse_tags(tags)? })
+    }
+
+    pub fn item_type(&self) -> ItemType {
+        self.item_type
+    }
+
+    pub fn content(&self) -> &str {
+        &self.content
+    }
+
+    pub fn theme(&self) -> &ThemeSlug {
+        &self.theme
+    }
+
+    pub fn theme_display_name(&self) -> &str {
+        &self.theme_display_name
+    }
+
+    pub fn tags(&self) -> &[String] {
+        &self.tags
+    }
+
+    /// SHA-256 of the content: what makes two items exact duplicates.
+    pub fn content_hash(&self) -> [u8; 32] {
+        Sha256::digest(self.content.as_bytes()).into()
+    }
+}
+
+/// In the order given, each once, without blanks at their ends.
+fn parse_tags(tags: &[String]) -> Result<Vec<String>, Invalid> {
+    if tags.len() > TAGS_MAX {
+        return Err(Invalid::new(
+            "tags",
+            "too_many",
+            format!("`tags` has {} entries; at most {TAGS_MAX} are accepted.", tags.len()),
+        ));
+    }
+    let mut parsed: Vec<String> = Vec::with_capacity(tags.len());
+    for tag in tags {
+        let tag = required_text("tags", tag, TAG_CHARS_MAX)?;
+        if !parsed.iter().any(|p| p == tag) {
+            parsed.push(tag.to_owned());
+        }
+    }
+    Ok(parsed)
+}
+
+/// A whole item (Nova §3.2.3).
+#[derive(Clone, Debug)]
+pub struct Item {
+    pub id: ItemId,
+    pub theme: String,
+    pub theme_display_name: String,
+    pub item_type: ItemType,
+    pub key: Option<String>,
+    pub content: String,
+    pub tags: Vec<String>,
+    pub status: Status,
+    pub source: String,
+    pub source_context: Option<String>,
+    /// The agent that added it, by name.
+    pub agent: Option<String>,
+    /// 0 to 100
+    pub confidence: i16,
+    pub protected: bool,
+    pub expires_at: Option<OffsetDateTime>,
+    pub superseded_by: Option<ItemId>,
+    pub created_at: OffsetDateTime,
+    pub updated_at: OffsetDateTime,
+}
+
+#[derive(Clone, Debug)]
+pub struct Theme {
+    pub slug: String,
+    pub display_name: String,
+    pub active_count: i64,
+}
+
+/// One thing that happened to an item.
+#[derive(Clone, Debug)]
+pub struct ItemEvent {
+    pub event: String,
+    /// The agent that did it, by name; `None` for the person.
+    pub agent: Option<String>,
+    pub at: OffsetDateTime,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn theme_slugs_are_normalised() {
+        for (text, slug) in [
+            ("Work Stuff", "work-stuff"),
+            ("  --Home/Lab!! ", "home-lab"),
+            ("snake_case", "snake_case"),
+            ("", "general"),
+            ("   ", "general"),
+            ("料理", "料理"),
+            ("Été", "été"),
+        ] {
+            assert_eq!(ThemeSlug::parse(text).map(|s| s.0).as_deref(), Ok(slug), "{text:?}");
+        }
+        assert!(ThemeSlug::parse("!!!").is_err());
+        assert!(ThemeSlug::parse(&"x".repeat(65)).is_err());
+    }
+
+    #[test]
+    fn tags_are_trimmed_and_kept_once() {
+        let tags = ["a ", "b", "a"].map(str::to_owned);
+        assert_eq!(parse_tags(&tags).expect("valid"), ["a", "b"]);
+        assert!(parse_tags(&vec!["x".to_owned(); 33]).is_err());
+        assert!(parse_tags(&[" ".to_owned()]).is_err());
+    }
+}

@@ -1,0 +1,237 @@
+//! The embedded PostgreSQL: finds the fetched tree, initialises a cluster in the data folder
+//! once, starts it or adopts one that a killed server left running, keeps it running, and stops
+//! it on exit.
+//!
+//! It must never run two postmasters on one folder, never delete a cluster, never weaken
+//! durability, and never let what people store reach PostgreSQL's log.
+//!
+//! In reading order: [`lock`] decides who owns the folder; [`locate`] says where everything lies,
+//! [`account`] as whom it runs, [`tree`] with which programs, [`endpoint`] how it is reached;
+//! [`cluster`] initialises; [`process`] tells our postmaster from a stranger under its old process
+//! id; [`supervisor`] starts, watches and stops it.
+
+mod account;
+mod cluster;
+mod endpoint;
+mod files;
+mod locate;
+mod lock;
+mod process;
+mod supervisor;
+mod tree;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sqlx::migrate::MigrateDatabase;
+use sqlx::postgres::PgConnectOptions;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use locate::{Home, Site};
+use lock::FolderLock;
+use supervisor::Supervisor;
+
+/// Why the embedded PostgreSQL cannot be used. Each message says what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum PostgresError {
+    #[error(
+        "Keepsake{} already runs on the data folder {}: stop it or wait until it is ready, or name \
+         another folder in KEEPSAKE_DATA_DIR",
+        .pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(),
+        .folder.display()
+    )]
+    Owned { folder: PathBuf, pid: Option<u32> },
+
+    #[error(
+        "the data folder {} belongs to another user: start Keepsake as that user, or name another \
+         folder in KEEPSAKE_DATA_DIR",
+        .folder.display()
+    )]
+    NotYours { folder: PathBuf },
+
+    #[error(
+        "there is no PostgreSQL in {}: fetch it with `python3 tools/fetch_postgres.py --into {}`, or \
+         name a PostgreSQL of your own in KEEPSAKE_DATABASE_URL",
+        .runtime.display(), .runtime.display()
+    )]
+    NotFetched { runtime: PathBuf },
+
+    #[error(
+        "the PostgreSQL in {} does not run here ({reason}): remove that folder and fetch it again \
+         with `python3 tools/fetch_postgres.py`",
+        .tree.display()
+    )]
+    Unusable { tree: PathBuf, reason: String },
+
+    #[error(
+        "the database in {} was made by PostgreSQL {cluster_major} and the fetched one is \
+         {tree_major}: fetch PostgreSQL {cluster_major} again, or move the data with pg_upgrade",
+        .cluster.display()
+    )]
+    OtherMajor {
+        cluster: PathBuf,
+        cluster_major: u32,
+        tree_major: u32,
+    },
+
+    #[error(
+        "PostgreSQL refuses to run as root, and {reason}: add a system user named keepsake \
+         (`useradd --system keepsake`), or start Keepsake as an ordinary user"
+    )]
+    NoAccount { reason: String },
+
+    #[error(
+        "the database that {} names is missing from {}: bring it back, or remove that file to begin \
+         with an empty one",
+        .recorded.display(), .cluster.display()
+    )]
+    ClusterMissing { recorded: PathBuf, cluster: PathBuf },
+
+    #[error(
+        "{} is missing, and with it the password of the database in {}: restore the file from a \
+         backup of the data folder",
+        .file.display(), .cluster.display()
+    )]
+    PasswordMissing { file: PathBuf, cluster: PathBuf },
+
+    #[error(
+        "PostgreSQL refuses the password in {}: restore that file from the same backup as the database",
+        .file.display()
+    )]
+    PasswordRefused { file: PathBuf },
+
+    #[error("initdb could not make a database in {}: {reason}", .home.display())]
+    NotInitialised { home: PathBuf, reason: String },
+
+    #[error("PostgreSQL did not start: {reason} (more in {})", .log.display())]
+    NotStarted { reason: String, log: PathBuf },
+
+    #[error("PostgreSQL (process {pid}) does not stop: its data is safe, look at {}", .log.display())]
+    NotStopped { pid: i32, log: PathBuf },
+
+    #[error("cannot {doing} {}: {source}", .path.display())]
+    Io {
+        doing: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+
+    #[error("PostgreSQL runs, but its database `keepsake` cannot be made: {0}")]
+    Database(#[from] sqlx::Error),
+}
+
+/// For `map_err`: an I/O error with what was being done, to what.
+fn failed_to(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PostgresError {
+    move |source| PostgresError::Io {
+        doing,
+        path: path.to_path_buf(),
+        source,
+    }
+}
+
+/// A running PostgreSQL of our own, under supervision until [`stop`](Self::stop). Dropping it
+/// asks for the same stop without waiting for it.
+pub struct EmbeddedPostgres {
+    options: PgConnectOptions,
+    stop: oneshot::Sender<()>,
+    supervision: JoinHandle<Result<(), PostgresError>>,
+}
+
+/// Tells nothing: the options hold the password.
+impl fmt::Debug for EmbeddedPostgres {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmbeddedPostgres").finish_non_exhaustive()
+    }
+}
+
+impl EmbeddedPostgres {
+    /// Takes the lock of `data_dir` (created when missing), finds, initialises, and starts or
+    /// adopts its PostgreSQL, and returns once the database `keepsake` is there. From then on
+    /// PostgreSQL is started again whenever it ends. Dropping this future stops what it started.
+    ///
+    /// # Errors
+    /// [`PostgresError::Owned`] when another Keepsake has the folder; else what stood in the way.
+    pub async fn start(data_dir: &Path) -> Result<Self, PostgresError> {
+        let folder = FolderLock::take(data_dir).await?;
+        let (site, locks) = Site::prepare(folder).await?;
+        let options = site.connect_options();
+        let (stop, asked_to_stop) = oneshot::channel();
+        let (tell_ready, ready) = oneshot::channel();
+        let supervision = tokio::spawn(async move {
+            let outcome = Supervisor::new(site).run(asked_to_stop, tell_ready).await;
+            drop(locks);
+            outcome
+        });
+        let postgres = Self {
+            options,
+            stop,
+            supervision,
+        };
+        if ready.await.is_err() {
+            postgres.stop().await?;
+            return Err(supervision_died());
+        }
+        if let Err(error) = create_database(&postgres.options).await {
+            postgres.stop().await?;
+            return Err(error);
+        }
+        Ok(postgres)
+    }
+
+    /// How to reach the database `keepsake` as the superuser `postgres`; the same for as long as
+    /// this value lives, restarts of PostgreSQL included.
+    #[must_use]
+    pub fn connect_options(&self) -> PgConnectOptions {
+        self.options.clone()
+    }
+
+    /// Stops PostgreSQL (its fast shutdown, after 30 s the immediate one) and releases the folder.
+    ///
+    /// # Errors
+    /// [`PostgresError::NotStopped`] when PostgreSQL outlived even that.
+    pub async fn stop(self) -> Result<(), PostgresError> {
+        // The receiver is gone only when supervision has already ended.
+        let _ = self.stop.send(());
+        self.supervision
+            .await
+            .unwrap_or_else(|_panicked| Err(supervision_died()))
+    }
+}
+
+/// For a command run beside a server: how to reach the PostgreSQL that another process has
+/// running on `data_dir`; `None` when no other process holds the folder, or its PostgreSQL is not
+/// up (yet).
+///
+/// # Errors
+/// When the folder's files cannot be read.
+pub fn of_running_server(data_dir: &Path) -> Result<Option<PgConnectOptions>, PostgresError> {
+    if !FolderLock::is_held_by_another(data_dir)? {
+        return Ok(None);
+    }
+    let data_dir = data_dir
+        .canonicalize()
+        .map_err(failed_to("find", data_dir))?;
+    let home = Home::recorded(&data_dir)?.unwrap_or_else(|| Home::within(&data_dir));
+    if process::running_postmaster(&home.cluster())?.is_none() {
+        return Ok(None);
+    }
+    let password = cluster::read_password(&data_dir, &home.cluster())?;
+    let endpoint = home.endpoint(&data_dir)?;
+    Ok(Some(endpoint.connect_options(&password)))
+}
+
+async fn create_database(options: &PgConnectOptions) -> Result<(), PostgresError> {
+    use sqlx::ConnectOptions;
+    let url = options.to_url_lossy();
+    if !sqlx::Postgres::database_exists(url.as_str()).await? {
+        sqlx::Postgres::create_database(url.as_str()).await?;
+    }
+    Ok(())
+}
+
+fn supervision_died() -> PostgresError {
+    let source = io::Error::other("its supervision ended without a word; this is a bug");
+    failed_to("supervise PostgreSQL of", Path::new("the data folder"))(source)
+}

@@ -1,0 +1,207 @@
+//! Where everything of the embedded PostgreSQL lies, how it is reached, and as which user it
+//! runs. PostgreSQL refuses to run as root: a server started as root hands it to an unprivileged
+//! user, and where that user cannot reach the data folder, another place is chosen and recorded.
+//! It must never change the owner of a cluster, nor choose anew where a choice is recorded.
+
+use std::fs::File;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sha2::{Digest, Sha256};
+use sqlx::postgres::PgConnectOptions;
+
+use super::account::Account;
+use super::endpoint::Endpoint;
+use super::files::{make_dir, read_if_there, write_durably};
+use super::lock::{FolderLock, take_lock};
+use super::tree::Tree;
+use super::{PostgresError, cluster, failed_to, process};
+
+/// Where a cluster goes when its user cannot reach the data folder.
+pub(super) const COMMON_PLACE: &str = "/var/lib/keepsake";
+/// In the data folder: the home of a cluster that lies elsewhere.
+const LOCATION_FILE: &str = "postgres.location";
+/// In the data folder: the loopback port of a cluster whose socket path would be too long.
+const PORT_FILE: &str = "postgres.port";
+/// Everything needed to start one PostgreSQL. Not `Debug`: it holds the password.
+pub(super) struct Site {
+    pub(super) data_dir: PathBuf,
+    pub(super) home: Home,
+    pub(super) tree: Tree,
+    pub(super) account: Option<Account>,
+    pub(super) endpoint: Endpoint,
+    pub(super) password: String,
+}
+
+/// Held while PostgreSQL is ours: the data folder's lock, and that of a home outside of it.
+pub(super) type Locks = (FolderLock, Option<File>);
+
+impl Site {
+    /// Finds or makes all that must be there before PostgreSQL can start, the cluster included.
+    pub(super) async fn prepare(folder: FolderLock) -> Result<(Self, Locks), PostgresError> {
+        let data_dir = folder.data_dir.clone();
+        let (home, account) = Home::find(&data_dir)?;
+        let home_lock = match home.path.parent() {
+            Some(place) if place != data_dir => {
+                if !place.exists() {
+                    make_dir(place, 0o755)?;
+                }
+                Some(take_lock(&home.path.with_extension("lock"), &data_dir).await?)
+            }
+            _ => None,
+        };
+        let tree = Tree::find(&data_dir, &home, account.as_ref())?;
+        // Ours even when we are root: no other user may plant a link where root writes.
+        make_dir(&home.path, if account.is_some() { 0o711 } else { 0o700 })?;
+        let password = cluster::ensure(&data_dir, &home, &tree, account.as_ref()).await?;
+        home.record(&data_dir)?;
+        let endpoint = home.choose_endpoint(&data_dir, account.as_ref())?;
+        let site = Self {
+            data_dir,
+            home,
+            tree,
+            account,
+            endpoint,
+            password,
+        };
+        Ok((site, (folder, home_lock)))
+    }
+
+    pub(super) fn connect_options(&self) -> PgConnectOptions {
+        self.endpoint.connect_options(&self.password)
+    }
+
+    /// A program of the tree, to be run as the cluster's user.
+    pub(super) fn command(&self, program: &str) -> Command {
+        self.tree
+            .command(program, &self.home.path, self.account.as_ref())
+    }
+}
+
+/// The folder that holds a cluster, its socket and its log.
+#[derive(Debug, Clone)]
+pub(super) struct Home {
+    pub(super) path: PathBuf,
+}
+
+impl Home {
+    pub(super) fn within(data_dir: &Path) -> Self {
+        Self {
+            path: data_dir.join("postgres"),
+        }
+    }
+
+    /// The home outside of the data folder that an earlier start chose.
+    pub(super) fn recorded(data_dir: &Path) -> Result<Option<Self>, PostgresError> {
+        let recorded = read_if_there(&data_dir.join(LOCATION_FILE))?;
+        Ok(recorded.map(|text| Self {
+            path: PathBuf::from(text.trim_end_matches('\n')),
+        }))
+    }
+
+    pub(super) fn cluster(&self) -> PathBuf {
+        self.path.join("cluster")
+    }
+
+    pub(super) fn log(&self) -> PathBuf {
+        self.path.join("postgres.log")
+    }
+
+    fn sockets(&self) -> PathBuf {
+        self.path.join("socket")
+    }
+
+    /// The home of this data folder's cluster, and the user to run it when we are root.
+    fn find(data_dir: &Path) -> Result<(Self, Option<Account>), PostgresError> {
+        let recorded = Self::recorded(data_dir)?;
+        let is_recorded = recorded.is_some();
+        let home = recorded.unwrap_or_else(|| Self::within(data_dir));
+        let cluster = home.cluster();
+        let is_there = cluster
+            .try_exists()
+            .map_err(failed_to("look into", &cluster))?;
+        if is_recorded && !is_there {
+            return Err(PostgresError::ClusterMissing {
+                recorded: data_dir.join(LOCATION_FILE),
+                cluster,
+            });
+        }
+        if !rustix::process::geteuid().is_root() {
+            return Ok((home, None));
+        }
+        if is_there {
+            let account = Account::owner_of(&cluster)?;
+            return Ok((home, Some(account)));
+        }
+        let account = Account::unprivileged()?;
+        if account.can_enter(data_dir) {
+            return Ok((home, Some(account)));
+        }
+        let home = Self::elsewhere(data_dir);
+        tracing::warn!(
+            data_dir = %data_dir.display(),
+            "The user {} cannot reach the data folder, so PostgreSQL keeps its data in {}.",
+            account.name, home.path.display()
+        );
+        Ok((home, Some(account)))
+    }
+
+    /// A place of the same name for the same data folder, always.
+    fn elsewhere(data_dir: &Path) -> Self {
+        let digest = Sha256::digest(data_dir.as_os_str().as_encoded_bytes());
+        let digest: String = digest[..8].iter().map(|b| format!("{b:02x}")).collect();
+        Self {
+            path: Path::new(COMMON_PLACE).join(format!("data-{digest}")),
+        }
+    }
+
+    /// Notes a home elsewhere, once its cluster is there.
+    fn record(&self, data_dir: &Path) -> Result<(), PostgresError> {
+        if self.path.starts_with(data_dir) || Self::recorded(data_dir)?.is_some() {
+            return Ok(());
+        }
+        let text = format!("{}\n", self.path.display());
+        write_durably(&data_dir.join(LOCATION_FILE), 0o644, &text)
+    }
+
+    /// How a running PostgreSQL of this home is reached.
+    pub(super) fn endpoint(&self, data_dir: &Path) -> Result<Endpoint, PostgresError> {
+        if let Some(socket) = Endpoint::socket_in(self.sockets()) {
+            return Ok(socket);
+        }
+        let path = data_dir.join(PORT_FILE);
+        let port = read_if_there(&path)?.and_then(|text| text.trim().parse().ok());
+        let missing = || io::Error::new(io::ErrorKind::NotFound, "no port is recorded there");
+        port.map(Endpoint::Loopback)
+            .ok_or_else(|| failed_to("read", &path)(missing()))
+    }
+
+    /// The same, for a PostgreSQL about to start or already running: keeps a recorded port that
+    /// is ours or free, else chooses and records another.
+    fn choose_endpoint(
+        &self,
+        data_dir: &Path,
+        account: Option<&Account>,
+    ) -> Result<Endpoint, PostgresError> {
+        if let Some(socket) = Endpoint::socket_in(self.sockets()) {
+            make_dir(&self.sockets(), 0o700)?;
+            account.map_or(Ok(()), |account| account.give(&self.sockets()))?;
+            return Ok(socket);
+        }
+        if let Ok(Endpoint::Loopback(port)) = self.endpoint(data_dir)
+            && (process::running_postmaster(&self.cluster())?.is_some()
+                || TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok())
+        {
+            return Ok(Endpoint::Loopback(port));
+        }
+        let path = data_dir.join(PORT_FILE);
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .and_then(|listener| listener.local_addr())
+            .map_err(failed_to("find a free loopback port for", &self.path))?
+            .port();
+        write_durably(&path, 0o644, &format!("{port}\n"))?;
+        Ok(Endpoint::Loopback(port))
+    }
+}

@@ -1,0 +1,110 @@
+//! Who owns a data folder: an advisory lock on a file in it, held for as long as a server lives
+//! and released by the kernel however it ends. It must never decide by the file's content: the
+//! process id in it is for people to read.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{PostgresError, failed_to};
+
+const LOCK_FILE: &str = "keepsake.lock";
+/// A command that only looks holds the lock for microseconds; a server that ends, for a moment.
+const LOCK_PATIENCE: Duration = Duration::from_millis(500);
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+/// A data folder that this process owns. The file is closed on exec, so PostgreSQL cannot
+/// inherit it and hold the folder when we are gone.
+#[derive(Debug)]
+pub(super) struct FolderLock {
+    /// The data folder, canonical.
+    pub(super) data_dir: PathBuf,
+    _file: File,
+}
+
+impl FolderLock {
+    /// Makes the folder when it is missing, and takes its lock.
+    pub(super) async fn take(data_dir: &Path) -> Result<Self, PostgresError> {
+        make_folder(data_dir)?;
+        let data_dir = data_dir
+            .canonicalize()
+            .map_err(failed_to("find", data_dir))?;
+        let file = take_lock(&data_dir.join(LOCK_FILE), &data_dir).await?;
+        Ok(Self {
+            data_dir,
+            _file: file,
+        })
+    }
+
+    /// Whether another process owns the folder at this moment.
+    pub(super) fn is_held_by_another(data_dir: &Path) -> Result<bool, PostgresError> {
+        let path = data_dir.join(LOCK_FILE);
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            opened => opened.map_err(failed_to("open", &path))?,
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(error)) => Err(failed_to("lock", &path)(error)),
+        }
+    }
+}
+
+/// Takes the lock in `path` for the data folder `data_dir`, or says who has it.
+pub(super) async fn take_lock(path: &Path, data_dir: &Path) -> Result<File, PostgresError> {
+    let mut file = open_lock(path, data_dir)?;
+    let mut waited = Duration::ZERO;
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) if waited < LOCK_PATIENCE => {
+                tokio::time::sleep(LOCK_PAUSE).await;
+                waited += LOCK_PAUSE;
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(PostgresError::Owned {
+                    folder: data_dir.to_path_buf(),
+                    pid: fs::read_to_string(path)
+                        .ok()
+                        .and_then(|text| text.trim().parse().ok()),
+                });
+            }
+            Err(TryLockError::Error(error)) => return Err(failed_to("lock", path)(error)),
+        }
+    }
+    file.set_len(0)
+        .and_then(|()| writeln!(file, "{}", std::process::id()))
+        .map_err(failed_to("write", path))?;
+    Ok(file)
+}
+
+fn open_lock(path: &Path, data_dir: &Path) -> Result<File, PostgresError> {
+    let opened = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .mode(0o644)
+        .open(path);
+    match opened {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(PostgresError::NotYours {
+                folder: data_dir.to_path_buf(),
+            })
+        }
+        opened => opened.map_err(failed_to("open", path)),
+    }
+}
+
+/// A folder of root's must let the unprivileged user of PostgreSQL pass through.
+fn make_folder(data_dir: &Path) -> Result<(), PostgresError> {
+    let is_root = rustix::process::geteuid().is_root();
+    DirBuilder::new()
+        .recursive(true)
+        .mode(if is_root { 0o711 } else { 0o700 })
+        .create(data_dir)
+        .map_err(failed_to("make the data folder", data_dir))
+}

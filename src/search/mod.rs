@@ -1,0 +1,188 @@
+//! THE search. Pages, REST, MCP and the evaluation call this one function; later
+//! arms and fusions join it and do not fork it. It runs one statement.
+
+pub mod query;
+pub mod rank;
+pub mod store;
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+pub use query::{Filters, RawQuery, SearchQuery};
+pub use rank::Explanation;
+use store::Candidate;
+
+
+use crate::accounts::Viewer;
+use crate::memories::words;
+use query::Cursor;
+
+/// Characters of an item's text that a hit shows.
+pub const SNIPPET_CHARS: usize = 280;
+
+/// How an answer was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// By words alone.
+    Fts,
+    /// Newest first.
+    Recent,
+}
+
+impl Mode {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fts => "fts",
+            Self::Recent => "recent",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Hit {
+    pub item: Candidate,
+    pub snippet: Snippet,
+    /// 0 to 1 within this answer; 0 where it is by date.
+    pub score: f64,
+    pub explanation: Explanation,
+}
+
+/// A piece of an item's text around the first word that matched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snippet {
+    /// With `…` where text was left out.
+    pub text: String,
+    /// Bytes of `text` that matched, in order, disjoint.
+    pub matches: Vec<std::ops::Range<usize>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Page {
+    pub hits: Vec<Hit>,
+    pub mode: Mode,
+    /// Where a listing by date goes on; `None` at its end and in ranked answers.
+    pub cursor: Option<String>,
+}
+
+/// Finds what a viewer's memory holds (DESIGN §4, Nova §3.2.1).
+///
+/// # Errors
+/// Only what the database says; a query that finds nothing is an empty page.
+pub async fn search(
+    conn: &mut PgConnection,
+    viewer: &Viewer,
+    query: &SearchQuery,
+    now: OffsetDateTime,
+) -> Result<Page, sqlx::Error> {
+    match &query.text {
+        Some(text) => by_words(conn, viewer, query, text, now).await,
+        None => newest(conn, viewer, query, now).await,
+    }
+}
+
+async fn newest(
+    conn: &mut PgConnection,
+    viewer: &Viewer,
+    query: &SearchQuery,
+    now: OffsetDateTime,
+) -> Result<Page, sqlx::Error> {
+    // One row more than asked for tells whether there is more.
+    let ask = query.limit as i64 + 1;
+    let filters = &query.filters;
+    let mut rows =
+        store::list_recent(conn, viewer.user_id, filters, query.cursor, ask, now).await?;
+    let has_more = rows.len() > query.limit;
+    rows.truncate(query.limit);
+    let last = rows.last().filter(|_| has_more);
+    let cursor = last.map(|c| Cursor { created_at: c.created_at, id: c.id }.encode());
+    let hits = rows.into_iter().map(|item| Hit::new(item, 0.0, 0.0, &[])).collect();
+    Ok(Page { hits, mode: Mode::Recent, cursor })
+}
+
+async fn by_words(
+    conn: &mut PgConnection,
+    viewer: &Viewer,
+    query: &SearchQuery,
+    text: &str,
+    now: OffsetDateTime,
+) -> Result<Page, sqlx::Error> {
+    let terms = words::query_terms(text);
+    let fragments = words::query_fragments(text);
+    let found =
+        store::find_by_words(conn, viewer.user_id, &terms, &fragments, &query.filters, now).await?;
+    let scores = rank::normalise(&found);
+    let hits = found
+        .into_iter()
+        .zip(scores)
+        .take(query.limit)
+        // When one arm is silent the other counts alone.
+        .map(|(item, score)| Hit::new(item, score, score, &terms))
+        .collect();
+    Ok(Page { hits, mode: Mode::Fts, cursor: None })
+}
+
+impl Hit {
+    fn new(item: Candidate, score: f64, lexical_normalised: f64, terms: &[words::Term]) -> Self {
+        Self {
+            snippet: snippet(&item.content, terms),
+            score,
+            explanation: Explanation {
+                lexical: item.lexical,
+                lexical_normalised,
+                words_matched: item.words_matched,
+                is_substring: item.is_substring,
+            },
+            item,
+        }
+    }
+
+    /// The words found it; the other signal is by meaning.
+    pub fn matched_by_words(&self) -> bool {
+        self.item.words_matched > 0 || self.item.is_substring
+    }
+}
+
+/// The text whole where it is short; otherwise a window that begins a little
+/// before the first match.
+fn snippet(content: &str, terms: &[words::Term]) -> Snippet {
+    let matches = words::matches(content, terms);
+    let lead_chars = SNIPPET_CHARS / 4;
+    let first = matches.first().map_or(0, |r| r.start);
+    let char_starts = |from: usize| content[from..].char_indices().map(move |(at, _)| from + at);
+    let end_after = |start: usize| char_starts(start).nth(SNIPPET_CHARS).unwrap_or(content.len());
+    let start = if first < end_after(0) {
+        0
+    } else {
+        content[..first].char_indices().rev().nth(lead_chars - 1).map_or(0, |(at, _)| at)
+    };
+    let end = end_after(start);
+    let lead = if start > 0 { "…" } else { "" };
+    let tail = if end < content.len() { "…" } else { "" };
+    let text = format!("{lead}{}{tail}", &content[start..end]);
+    let shown = matches.into_iter().filter(|r| r.start >= start && r.end <= end);
+    Snippet {
+        text,
+        matches: shown.map(|r| r.start - start + lead.len()..r.end - start + lead.len()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_text_is_its_own_snippet() {
+        let found = snippet("Anna deploys on Fridays", &words::query_terms("deploy"));
+        assert_eq!(found.text, "Anna deploys on Fridays");
+        assert_eq!(&found.text[found.matches[0].clone()], "deploys");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_around_the_first_match() {
+        let content = format!("{} the needle é {}", "hay ".repeat(400), "hay ".repeat(400));
+        let found = snippet(&content, &words::query_terms("needle"));
+        assert!(found.text.starts_with('…') && found.text.ends_with('…'));
+        assert!(found.text.chars().count() <= SNIPPET_CHARS + 2);
+        assert_eq!(&found.text[found.matches[0].clone()], "needle");
+    }
+}

@@ -1,0 +1,196 @@
+//! What may be asked of a search: parsed once, so that everything behind it can
+//! rely on its limits (DESIGN §4, §10; Nova §3.2.1).
+
+use time::OffsetDateTime;
+
+use crate::input::{Invalid, check_text};
+use crate::memories::{ItemId, ItemType, Status, ThemeSlug};
+
+pub const QUERY_CHARS_MAX: usize = 2_000;
+pub const RESULTS_MAX: usize = 50;
+pub const RESULTS_DEFAULT: usize = 10;
+pub const RECENCY_DAYS_MAX: i64 = 36_500;
+const MATCH_ALL: &str = "*";
+
+/// Which items may be found, whatever the words.
+#[derive(Clone, Debug, Default)]
+pub struct Filters {
+    pub theme: Option<ThemeSlug>,
+    /// Empty means all.
+    pub types: Vec<ItemType>,
+    /// `None` means any.
+    pub status: Option<Status>,
+    /// 1 to 36,500
+    pub recency_days: Option<i64>,
+}
+
+/// Where a listing by date goes on: after this item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    pub created_at: OffsetDateTime,
+    pub id: ItemId,
+}
+
+#[derive(Clone, Debug)]
+pub struct SearchQuery {
+    /// Trimmed; `None` for `*` and for nothing, which list the newest.
+    pub text: Option<String>,
+    /// 1 to 50
+    pub limit: usize,
+    pub filters: Filters,
+    pub cursor: Option<Cursor>,
+    pub explain: bool,
+}
+
+/// A query as it comes in from outside. What is absent takes its default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RawQuery<'a> {
+    pub query: &'a str,
+    pub limit: Option<i64>,
+    pub theme: Option<&'a str>,
+    pub types: &'a [ItemType],
+    pub recency_days: Option<i64>,
+    /// `active` (the default), `archived` or `any`.
+    pub status: Option<&'a str>,
+    pub cursor: Option<&'a str>,
+    pub explain: bool,
+}
+
+impl SearchQuery {
+    pub fn parse(raw: RawQuery<'_>) -> Result<Self, Invalid> {
+        check_text("query", raw.query, QUERY_CHARS_MAX)?;
+        let text = match raw.query.trim() {
+            "" | MATCH_ALL => None,
+            text => Some(text.to_owned()),
+        };
+        let cursor = raw.cursor.map(Cursor::parse).transpose()?;
+        if cursor.is_some() && text.is_some() {
+            return Err(Invalid::new(
+                "cursor",
+                "invalid_cursor",
+                "`cursor` goes on from a listing by date; leave it out, or give query \"*\".",
+            ));
+        }
+        Ok(Self {
+            text,
+            limit: parse_limit(raw.limit)?,
+            filters: Filters {
+                theme: parse_theme(raw.theme)?,
+                types: raw.types.to_vec(),
+                status: parse_status(raw.status)?,
+                recency_days: parse_recency(raw.recency_days)?,
+            },
+            cursor,
+            explain: raw.explain,
+        })
+    }
+}
+
+fn parse_limit(limit: Option<i64>) -> Result<usize, Invalid> {
+    let out_of_range = || {
+        Invalid::new("limit", "out_of_range", format!("`limit` is out of range; give 1 to {RESULTS_MAX}."))
+    };
+    match limit {
+        None => Ok(RESULTS_DEFAULT),
+        Some(n) => usize::try_from(n)
+            .ok()
+            .filter(|n| (1..=RESULTS_MAX).contains(n))
+            .ok_or_else(out_of_range),
+    }
+}
+
+/// A blank theme means no filter: an agent that fills every field is not punished.
+fn parse_theme(theme: Option<&str>) -> Result<Option<ThemeSlug>, Invalid> {
+    theme.filter(|t| !t.trim().is_empty()).map(ThemeSlug::parse).transpose()
+}
+
+fn parse_status(status: Option<&str>) -> Result<Option<Status>, Invalid> {
+    match status {
+        None | Some("active") => Ok(Some(Status::Active)),
+        Some("archived") => Ok(Some(Status::Archived)),
+        Some("any") => Ok(None),
+        Some(_) => Err(Invalid::new(
+            "status",
+            "invalid_status",
+            "`status` is not known; give active, archived or any.",
+        )),
+    }
+}
+
+fn parse_recency(days: Option<i64>) -> Result<Option<i64>, Invalid> {
+    match days {
+        None | Some(1..=RECENCY_DAYS_MAX) => Ok(days),
+        Some(_) => Err(Invalid::new(
+            "recency_days",
+            "out_of_range",
+            format!("`recency_days` is out of range; give 1 to {RECENCY_DAYS_MAX}."),
+        )),
+    }
+}
+
+impl Cursor {
+    /// Microseconds since 1970 and the id: opaque to others, readable to us.
+    pub fn encode(self) -> String {
+        format!("{}.{}", self.created_at.unix_timestamp_nanos() / 1_000, self.id)
+    }
+
+    fn parse(text: &str) -> Result<Self, Invalid> {
+        let parts = || {
+            let (micros, id) = text.split_once('.')?;
+            let nanos = micros.parse::<i64>().ok()? as i128 * 1_000;
+            let created_at = OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()?;
+            let in_range = (1970..=9999).contains(&created_at.year());
+            in_range.then_some(Self { created_at, id: ItemId(id.parse().ok()?) })
+        };
+        parts().ok_or_else(|| {
+            Invalid::new(
+                "cursor",
+                "invalid_cursor",
+                "`cursor` is not one of ours; give the `cursor` of the answer before, or none.",
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(raw: RawQuery<'_>) -> Result<SearchQuery, Invalid> {
+        SearchQuery::parse(raw)
+    }
+
+    #[test]
+    fn star_and_nothing_list_the_newest() {
+        for query in ["", "  ", "*", " * "] {
+            assert!(parse(RawQuery { query, ..RawQuery::default() }).expect("valid").text.is_none());
+        }
+    }
+
+    #[test]
+    fn each_limit_names_its_field() {
+        let long = "x".repeat(2_001);
+        let cases = [
+            ("query", RawQuery { query: &long, ..RawQuery::default() }),
+            ("query", RawQuery { query: "a\0b", ..RawQuery::default() }),
+            ("limit", RawQuery { limit: Some(0), ..RawQuery::default() }),
+            ("limit", RawQuery { limit: Some(51), ..RawQuery::default() }),
+            ("limit", RawQuery { limit: Some(-1), ..RawQuery::default() }),
+            ("recency_days", RawQuery { recency_days: Some(0), ..RawQuery::default() }),
+            ("recency_days", RawQuery { recency_days: Some(i64::MAX), ..RawQuery::default() }),
+            ("status", RawQuery { status: Some("deleted"), ..RawQuery::default() }),
+            ("cursor", RawQuery { cursor: Some("x"), ..RawQuery::default() }),
+            ("cursor", RawQuery { cursor: Some("9223372036854775807.1"), ..RawQuery::default() }),
+            ("cursor", RawQuery { query: "tea", cursor: Some("1.1"), ..RawQuery::default() }),
+        ];
+        for (field, raw) in cases {
+            assert_eq!(parse(raw).expect_err(field).field, field);
+        }
+    }
+
+    #[test]
+    fn a_cursor_survives_the_round_trip() {
+        let cursor = Cursor { created_at: time::macros::datetime!(2026-11-21 04:15:06.789012 UTC), id: ItemId(7) };
+        assert_eq!(Cursor::parse(&cursor.encode()), Ok(cursor));
+    }
+}

@@ -1,0 +1,88 @@
+//! The server's life: start, answer, drain, stop. On SIGTERM or Ctrl-C ready
+//! goes 503 at once, requests under way are finished, then the database stops.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::config::Config;
+use crate::web::{self, AppState, Readiness};
+use crate::wiring::{self, Database};
+
+/// Requests that take longer are cut off when the server stops.
+const DRAIN_MAX: Duration = Duration::from_secs(30);
+const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
+
+pub async fn serve(config: &Config) -> anyhow::Result<()> {
+    let mut stop = std::pin::pin!(stop_signal()?);
+    let database = tokio::select! {
+        started = Database::of_server(config) => started?,
+        () = &mut stop => return Ok(()),
+    };
+    let served = serve_until(config, &database, stop).await;
+    database.close().await?;
+    served
+}
+
+async fn serve_until(
+    config: &Config,
+    database: &Database,
+    stop: impl Future<Output = ()>,
+) -> anyhow::Result<()> {
+    let listener = TcpListener::bind(config.listen)
+        .await
+        .with_context(|| format!("cannot listen on {} (KEEPSAKE_LISTEN)", config.listen))?;
+    let readiness = Readiness::default();
+    let state = wiring::app_state(config, &database.db, readiness.clone());
+    let sweeper = tokio::spawn(sweep(state.clone()));
+    announce(config, &state);
+    let (drained_send, drained) = tokio::sync::oneshot::channel::<()>();
+    let service = web::router(state).into_make_service_with_connect_info::<SocketAddr>();
+    let server = axum::serve(listener, service).with_graceful_shutdown(async {
+        drained.await.ok();
+    });
+    let mut server = std::pin::pin!(server.into_future());
+    tokio::select! {
+        ended = &mut server => ended.context("the server ended by itself")?,
+        () = stop => {
+            tracing::info!("stopping: finishing the requests under way");
+            readiness.drain();
+            drained_send.send(()).ok();
+            if tokio::time::timeout(DRAIN_MAX, server).await.is_err() {
+                tracing::warn!("some requests took longer than {} s and were cut off", DRAIN_MAX.as_secs());
+            }
+        }
+    }
+    sweeper.abort();
+    Ok(())
+}
+
+fn announce(config: &Config, state: &AppState) {
+    let islands = if state.site.islands_built { "" } else { " (as plain HTML: the islands are not built)" };
+    tracing::info!("Keepsake is at {}{islands}", config.public_url.origin());
+}
+
+async fn sweep(state: AppState) {
+    let mut tick = tokio::time::interval(SWEEP_EVERY);
+    loop {
+        tick.tick().await;
+        if let Err(error) = state.accounts.sweep_web_sessions().await {
+            tracing::warn!(%error, "web sessions that ran out could not be removed; trying again in an hour");
+        }
+    }
+}
+
+/// SIGTERM or Ctrl-C.
+fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}

@@ -1,0 +1,51 @@
+use serde_json::json;
+
+use crate::support::TestApp;
+
+#[tokio::test]
+async fn an_item_comes_back_whole() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let content = "line one\n\n  line two\twith <b>markup</b> & 'quotes' — ünïcödé 🦀";
+    let id = anna.add_to("work", content).await;
+    let item = anna.call("memory_get", json!({ "item_id": id })).await;
+    assert_eq!(item["id"], id);
+    assert_eq!(item["content"], content);
+    assert_eq!(item["theme"], "work");
+    assert_eq!(item["status"], "active");
+    assert_eq!(item["confidence"], 100);
+    assert_eq!(item["created_at"], item["updated_at"]);
+    for null in ["key", "source_context", "expires_at", "superseded_by"] {
+        assert!(item[null].is_null(), "{null}");
+    }
+    assert_eq!(
+        item["embedding"],
+        json!({ "state": "off", "error": null, "provider_type": null, "model": null, "dimensions": null })
+    );
+}
+
+#[tokio::test]
+async fn archived_items_can_be_read() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let id = anna.add("old").await;
+    anna.call("memory_archive", json!({ "item_id": id })).await;
+    assert_eq!(anna.call("memory_get", json!({ "item_id": id })).await["status"], "archived");
+}
+
+#[tokio::test]
+async fn anothers_item_is_refused_like_one_that_does_not_exist() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let id = anna.add("mine").await;
+    let (status, theirs) = ben.refused("memory_get", json!({ "item_id": id })).await;
+    assert_eq!((status, theirs["code"].as_str()), (404, Some("not_found")));
+    for none in [id + 1_000, 0, -1, i64::MAX] {
+        let (status, nobodys) = ben.refused("memory_get", json!({ "item_id": none })).await;
+        assert_eq!(status, 404);
+        let said = |problem: &serde_json::Value, id: i64| {
+            problem["detail"].as_str().unwrap().replace(&id.to_string(), "N")
+        };
+        assert_eq!(said(&nobodys, none), said(&theirs, id));
+    }
+}

@@ -1,0 +1,10 @@
+//! The tools through `POST /api/v1/tools/{name}`.
+
+mod bad_input;
+mod list_tools;
+mod memory_add;
+mod memory_archive;
+mod memory_get;
+mod memory_list_themes;
+mod memory_search;
+mod tokens;

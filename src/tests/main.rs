@@ -1,0 +1,14 @@
+//! One test binary, through the doors that users go through, on a real
+//! PostgreSQL with a database a test. Folders mirror the routes.
+//! `make test` runs it; alone: `tools/with_postgres.py cargo test`.
+
+#![allow(clippy::unwrap_used)]
+
+mod api;
+mod isolation;
+mod pages;
+mod postgres;
+mod search;
+mod server;
+mod support;
+mod tidy;

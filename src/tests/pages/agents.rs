@@ -1,0 +1,115 @@
+use reqwest::StatusCode;
+use serde_json::json;
+
+use crate::support::TestApp;
+
+/// The token that a page shows once.
+fn token_in(page: &str) -> String {
+    let at = page.find("ks_").expect("a token on the page");
+    page[at..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
+}
+
+#[tokio::test]
+async fn an_agent_is_made_its_token_shown_once_and_revoked() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let fields =
+        [("name", "claude-code"), ("scope", "memory:read"), ("scope", "memory:write"), ("expires_days", "90")];
+    let made = browser.post("/agents", &fields).await;
+    assert_eq!(made.status(), StatusCode::OK);
+    assert_eq!(made.headers()["cache-control"], "no-store");
+    let page = made.text().await.unwrap();
+    let token = token_in(&page);
+    assert_eq!(token.len(), 75, "{token}");
+    assert!(page.contains("/api/v1/tools/memory_add"), "a line to paste");
+    let call = || {
+        reqwest::Client::new()
+            .post(format!("{}/api/v1/tools/memory_add", app.base))
+            .bearer_auth(&token)
+            .json(&json!({ "type": "fact", "content": "made by a pasted line" }))
+            .send()
+    };
+    assert_eq!(call().await.unwrap().status(), 200);
+    let (_, later) = browser.get("/agents").await;
+    assert!(!later.contains(&token) && later.contains("claude-code") && later.contains(&token[71..]));
+    let action = later
+        .split("action=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap())
+        .find(|action| action.ends_with("/revoke"))
+        .unwrap();
+    assert_eq!(browser.post(action, &[]).await.status(), StatusCode::SEE_OTHER);
+    assert_eq!(call().await.unwrap().status(), 401);
+}
+
+#[tokio::test]
+async fn a_further_token_is_made_for_an_agent() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let (_, page) = browser.get("/agents").await;
+    let action = page
+        .split("action=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap())
+        .find(|action| action.ends_with("/tokens"))
+        .unwrap()
+        .to_owned();
+    let made = browser.post(&action, &[("scope", "memory:read"), ("expires_days", "")]).await;
+    assert_eq!(made.status(), StatusCode::OK);
+    assert_eq!(token_in(&made.text().await.unwrap()).len(), 75);
+    let refused = browser.post(&action, &[("expires_days", "")]).await;
+    assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(refused.text().await.unwrap().contains("at least one scope"));
+}
+
+#[tokio::test]
+async fn bad_input_makes_nothing_and_says_why() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let read = ("scope", "memory:read");
+    let long = "x".repeat(65);
+    for (fields, said) in [
+        (vec![("name", ""), read], "is empty"),
+        (vec![("name", long.as_str()), read], "at most 64"),
+        (vec![("name", "a\nb"), read], "control character"),
+        (vec![("name", "agent"), read], "of this name already"),
+        (vec![("name", "ok")], "at least one scope"),
+        (vec![("name", "ok"), ("scope", "everything")], "is not known"),
+        (vec![("name", "ok"), read, ("expires_days", "0")], "out of range"),
+        (vec![("name", "ok"), read, ("expires_days", "soon")], "out of range"),
+        (vec![("name", "ok"), read, ("expires_days", "99999999999999999999")], "out of range"),
+    ] {
+        let response = browser.post("/agents", &fields).await;
+        assert_eq!(response.status(), StatusCode::UNPROCESSABLE_ENTITY, "{fields:?}");
+        let page = response.text().await.unwrap();
+        assert!(page.contains(said), "{said}");
+    }
+    let agents = app.accounts.list_agents(anna.id).await.unwrap();
+    assert_eq!(agents.len(), 1);
+}
+
+#[tokio::test]
+async fn nobody_sees_or_touches_anothers_agents() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    app.token(anna.id, "annas-agent", &keepsake::accounts::Scope::ALL, None).await;
+    let agents = app.accounts.list_agents(anna.id).await.unwrap();
+    let (agent, tokens) = &agents[0];
+    let browser = app.browser();
+    browser.sign_in(&ben).await;
+    assert!(!browser.get("/agents").await.1.contains("annas-agent"));
+    let revoke = format!("/agents/{}/tokens/{}/revoke", agent.id.0, tokens[0].id.0);
+    assert_eq!(browser.post(&revoke, &[]).await.status(), StatusCode::NOT_FOUND);
+    let more = format!("/agents/{}/tokens", agent.id.0);
+    assert_eq!(browser.post(&more, &[("scope", "memory:read")]).await.status(), StatusCode::NOT_FOUND);
+    for nonsense in ["/agents/x/tokens", "/agents/99999999999999999999/tokens", "/agents/1/tokens/x/revoke"] {
+        assert_eq!(browser.post(nonsense, &[("scope", "memory:read")]).await.status(), StatusCode::NOT_FOUND);
+    }
+    assert!(app.accounts.list_agents(anna.id).await.unwrap()[0].1[0].revoked_at.is_none());
+}

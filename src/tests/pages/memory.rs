@@ -1,0 +1,118 @@
+use serde_json::json;
+
+use crate::support::{Browser, TestApp, TestUser};
+
+async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
+    let browser = app.browser();
+    browser.sign_in(user).await;
+    browser
+}
+
+#[tokio::test]
+async fn items_are_listed_found_filtered_and_hidden_when_archived() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let old = anna.add_to("kitchen", "oolong from the old shop").await;
+    anna.call("memory_add", json!({ "type": "preference", "content": "green tea", "theme": "home" })).await;
+    let (_, all) = browser.get("/memory").await;
+    assert!(all.contains("oolong from") && all.contains("green tea") && all.contains("kitchen"));
+    let (_, found) = browser.get("/memory?q=oolong").await;
+    assert!(found.contains("<mark>oolong</mark>") && !found.contains("green tea"));
+    let (_, theme) = browser.get("/memory?theme=home").await;
+    assert!(!theme.contains("oolong from") && theme.contains("green tea"));
+    let (_, of_type) = browser.get("/memory?type=fact&type=summary").await;
+    assert!(of_type.contains("oolong from") && !of_type.contains("green tea"));
+    anna.call("memory_archive", json!({ "item_id": old })).await;
+    assert!(!browser.get("/memory").await.1.contains("oolong from"));
+    let (_, with_archived) = browser.get("/memory?archived=1").await;
+    assert!(with_archived.contains("oolong from") && with_archived.contains("green tea"));
+    let (_, only_archived) = browser.get("/memory?status=archived").await;
+    assert!(only_archived.contains("oolong from") && !only_archived.contains("green tea"));
+}
+
+#[tokio::test]
+async fn load_more_shows_the_next_rows_and_keeps_the_filters() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    for n in 0..30 {
+        anna.add_to("work", &format!("entry-number-{n:02}")).await;
+    }
+    let rows = |page: &str| page.matches("entry-number-").count();
+    let (_, first) = browser.get("/memory?theme=work").await;
+    assert_eq!(rows(&first), 25);
+    let more = first
+        .split("href=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap().replace("&amp;", "&"))
+        .find(|href| href.contains("shown=50"))
+        .expect("a link to more");
+    assert!(more.contains("theme=work"), "{more}");
+    let (_, second) = browser.get(&more).await;
+    assert_eq!(rows(&second), 30);
+    assert!(!second.contains("shown=75"));
+}
+
+#[tokio::test]
+async fn an_empty_memory_says_how_to_begin_and_an_empty_answer_what_to_loosen() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let (_, empty) = browser.get("/memory").await;
+    assert!(empty.contains("href=\"/agents\"") && empty.contains("memory_add"));
+    anna.add("something").await;
+    let (status, nothing) = browser.get("/memory?q=zeppelin&theme=nowhere").await;
+    assert_eq!(status, 200);
+    assert!(!nothing.contains("something") && !nothing.contains("memory_add"));
+}
+
+#[tokio::test]
+async fn an_item_is_shown_whole_with_provenance_and_history() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let content = "first line\n<script>alert(1)</script> & \u{202e}bidi";
+    let input = json!({ "type": "instruction", "content": content, "theme": "Work", "tags": ["<b>tag</b>"] });
+    let id = anna.call("memory_add", input).await["id"].as_i64().unwrap();
+    anna.call("memory_archive", json!({ "item_id": id })).await;
+    let (status, page) = browser.get(&format!("/memory/{id}")).await;
+    assert_eq!(status, 200);
+    assert!(page.contains("first line\n&lt;script&gt;alert(1)&lt;/script&gt; &amp; "), "{page}");
+    assert!(!page.contains("<script>alert") && !page.contains("<b>tag</b>"));
+    for said in ["agent", "rchived", "nstruction", "<time"] {
+        assert!(page.contains(said), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn anothers_item_is_not_found_like_one_that_does_not_exist() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let id = anna.add("mine alone").await;
+    let browser = signed_in(&app, &ben).await;
+    let (status, theirs) = browser.get(&format!("/memory/{id}")).await;
+    assert_eq!(status, 404);
+    assert!(!theirs.contains("mine alone"));
+    for none in ["/memory/999999", "/memory/x", "/memory/-1", "/memory/99999999999999999999", "/nowhere"] {
+        assert_eq!(browser.get(none).await.0, 404, "{none}");
+    }
+    assert!(!browser.get("/memory?q=mine").await.1.contains("mine alone"));
+    assert!(!browser.get("/memory").await.1.contains("mine alone"));
+}
+
+#[tokio::test]
+async fn odd_addresses_are_answered_with_a_page() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.add("something").await;
+    let browser = signed_in(&app, &anna).await;
+    let long = format!("/memory?q={}", "x".repeat(3_000));
+    for odd in [
+        "/memory?q=%00", "/memory?shown=-1", "/memory?shown=99999999999", "/memory?type=nonsense", "/memory?q=%ff",
+        "/memory?theme=!!!", "/memory?q=%E2%80%AE", "/memory?archived=maybe&status=gone", long.as_str(),
+    ] {
+        let (status, page) = browser.get(odd).await;
+        assert!(status < 500 && page.contains("<main"), "{odd}: {status}");
+    }
+}

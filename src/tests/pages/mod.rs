@@ -1,0 +1,5 @@
+//! The pages as plain HTML: what a browser without JavaScript does.
+
+mod accounts;
+mod agents;
+mod memory;

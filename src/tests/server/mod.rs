@@ -1,0 +1,312 @@
+//! The program itself, as a process: the command line, its own PostgreSQL,
+//! signals, and what its log says.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::support::{PASSWORD, empty_database, server_options};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A data folder that PostgreSQL's unprivileged user can reach, with the fetched tree in it.
+struct Home {
+    folder: tempfile::TempDir,
+    port: u16,
+}
+
+impl Home {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/runtime");
+        symlink(runtime, folder.path().join("runtime")).unwrap();
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        Self { folder, port }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_keepsake"));
+        command
+            .args(args)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("KEEPSAKE_DATA_DIR", self.folder.path())
+            .env("KEEPSAKE_LISTEN", format!("127.0.0.1:{}", self.port))
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// Runs a command that must succeed: what it said on standard output.
+    fn say(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    }
+
+    fn create_user(&self, email: &str) {
+        let args = ["user", "create", "--email", email, "--password-stdin"];
+        let mut child = self.command(&args).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        writeln!(child.stdin.take().unwrap(), "{PASSWORD}").unwrap();
+        assert!(child.wait().unwrap().success());
+    }
+
+    fn postmaster(&self) -> Pid {
+        let file = find(self.folder.path(), "postmaster.pid").expect("a running PostgreSQL");
+        let text = std::fs::read_to_string(file).unwrap();
+        Pid::from_raw(text.lines().next().unwrap().trim().parse().unwrap()).unwrap()
+    }
+}
+
+fn find(folder: &Path, name: &str) -> Option<PathBuf> {
+    for entry in std::fs::read_dir(folder).ok()?.flatten() {
+        let path = entry.path();
+        if path.file_name().is_some_and(|n| n == name) {
+            return Some(path);
+        }
+        if path.is_dir() && !path.is_symlink() && let Some(found) = find(&path, name) {
+            return Some(found);
+        }
+    }
+    None
+}
+
+struct Server {
+    child: Child,
+    log: std::thread::JoinHandle<String>,
+}
+
+impl Server {
+    /// Starts `keepsake serve` and waits until it is ready.
+    async fn start(home: &Home) -> Self {
+        let mut command = home.command(&["serve"]);
+        Self::start_command(home, &mut command).await
+    }
+
+    async fn start_command(home: &Home, command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let log = std::thread::spawn(move || {
+            let lines = stderr.lines().map_while(Result::ok);
+            lines.fold(String::new(), |log, line| log + &line + "\n")
+        });
+        let server = Self { child, log };
+        wait_until_ready(home, PATIENCE).await;
+        server
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Asks it to stop: its exit code and its log.
+    fn stop(mut self) -> (Option<i32>, String) {
+        kill_process(self.pid(), Signal::TERM).unwrap();
+        let code = self.child.wait().unwrap().code();
+        (code, self.log.join().unwrap())
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+async fn is_ready(home: &Home) -> Option<bool> {
+    let response = reqwest::get(home.url("/readyz")).await.ok()?;
+    Some(response.status() == 200)
+}
+
+async fn wait_until_ready(home: &Home, patience: Duration) {
+    let start = Instant::now();
+    while is_ready(home).await != Some(true) {
+        assert!(start.elapsed() < patience, "not ready after {patience:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+async fn call(home: &Home, token: &str, tool: &str, input: Value) -> (u16, Value) {
+    let url = home.url(&format!("/api/v1/tools/{tool}"));
+    let request = reqwest::Client::new().post(url).bearer_auth(token).json(&input);
+    match request.send().await {
+        Ok(response) => (response.status().as_u16(), response.json().await.unwrap_or_default()),
+        Err(_) => (0, Value::Null),
+    }
+}
+
+const TOKEN: [&str; 6] = ["token", "create", "--email", "anna@example.com", "--agent", "cli"];
+
+#[tokio::test]
+async fn commands_work_with_and_beside_a_running_server() {
+    let home = Home::new();
+    // Without a server a command starts the database for as long as it runs.
+    home.create_user("anna@example.com");
+    let token = home.say(&TOKEN);
+    assert!(token.starts_with("ks_") && token.lines().count() == 1, "the token alone");
+    let server = Server::start(&home).await;
+    let postmaster = home.postmaster();
+    let second = home.say(&TOKEN);
+    assert_ne!(token, second);
+    assert_eq!(home.postmaster(), postmaster, "no second PostgreSQL");
+    for token in [&token, &second] {
+        assert_eq!(call(&home, token, "memory_list_themes", json!({})).await.0, 200);
+    }
+    assert!(home.say(&["user", "list"]).contains("anna@example.com\tmember\tactive"));
+    let twice = home.command(&["serve"]).output().unwrap();
+    assert!(!twice.status.success());
+    let said = String::from_utf8_lossy(&twice.stderr).into_owned();
+    assert!(said.contains(&server.child.id().to_string()), "a second server is refused, and told whose it is: {said}");
+    let (code, _) = server.stop();
+    assert_eq!(code, Some(0));
+}
+
+#[tokio::test]
+async fn commands_say_what_is_wrong_in_one_sentence() {
+    let home = Home::new();
+    for (args, said) in [
+        (vec!["user", "create", "--email", "nonsense", "--password-stdin"], "is not an address"),
+        (vec!["user", "create", "--email", "a@b.c"], "--password-stdin"),
+        (vec!["token", "create", "--email", "a@b.c", "--agent", "x", "--scope", "all"], "memory:read"),
+        (vec!["token", "create", "--email", "a@b.c", "--agent", "x", "--expires-days", "0"], "out of range"),
+        (vec!["token", "create", "--email", "nobody@example.com", "--agent", "x"], "there is no account"),
+    ] {
+        let output = home.run(&args);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        let last = error.lines().last().unwrap_or_default();
+        assert!(!output.status.success() && last.contains(said), "{args:?}: {error}");
+        assert!(output.stdout.is_empty());
+    }
+    let mut wrong = home.command(&["serve"]);
+    let output = wrong.env("KEEPSAKE_PUBLIC_URL", "http://example.com").output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("KEEPSAKE_PUBLIC_URL"));
+}
+
+#[tokio::test]
+async fn after_kill_9_of_postgres_it_is_back_within_ten_seconds() {
+    let home = Home::new();
+    home.create_user("anna@example.com");
+    let token = home.say(&TOKEN);
+    let server = Server::start(&home).await;
+    let input = json!({ "type": "fact", "content": "acknowledged" });
+    let (status, added) = call(&home, &token, "memory_add", input).await;
+    assert_eq!(status, 200);
+    kill_process(home.postmaster(), Signal::KILL).unwrap();
+    let killed = Instant::now();
+    let mut was_unready = false;
+    while killed.elapsed() < Duration::from_secs(10) {
+        let (status, answer) = call(&home, &token, "memory_get", json!({ "item_id": added["id"] })).await;
+        assert!(status == 200 || status == 503, "{status} {answer}");
+        assert_eq!(reqwest::get(home.url("/livez")).await.unwrap().status(), 200);
+        match is_ready(&home).await {
+            Some(false) => was_unready = true,
+            _ if was_unready || killed.elapsed() > Duration::from_secs(2) => break,
+            _ => {}
+        }
+    }
+    wait_until_ready(&home, Duration::from_secs(10).saturating_sub(killed.elapsed())).await;
+    let (status, item) = call(&home, &token, "memory_get", json!({ "item_id": added["id"] })).await;
+    assert_eq!((status, item["content"].as_str()), (200, Some("acknowledged")));
+    assert_eq!(server.stop().0, Some(0));
+}
+
+#[tokio::test]
+async fn after_kill_9_of_the_server_and_of_both_nothing_acknowledged_is_lost() {
+    let home = Home::new();
+    home.create_user("anna@example.com");
+    let token = home.say(&TOKEN);
+    let mut acknowledged = Vec::new();
+    for both in [false, true] {
+        let server = Server::start(&home).await;
+        for n in 0..20 {
+            let input = json!({ "type": "fact", "content": format!("{both} {n}") });
+            let (status, added) = call(&home, &token, "memory_add", input).await;
+            assert_eq!(status, 200);
+            acknowledged.push(added["id"].clone());
+        }
+        let postmaster = home.postmaster();
+        server.kill();
+        if both {
+            kill_process(postmaster, Signal::KILL).unwrap();
+        }
+    }
+    let server = Server::start(&home).await;
+    for id in acknowledged {
+        assert_eq!(call(&home, &token, "memory_get", json!({ "item_id": id })).await.0, 200);
+    }
+    assert_eq!(server.stop().0, Some(0));
+}
+
+#[tokio::test]
+async fn sigterm_drains_and_exits_0_and_stops_postgres() {
+    let home = Home::new();
+    let server = Server::start(&home).await;
+    assert_eq!(reqwest::get(home.url("/livez")).await.unwrap().text().await.unwrap(), "ok\n");
+    let postmaster = home.postmaster();
+    let start = Instant::now();
+    let (code, _) = server.stop();
+    assert_eq!(code, Some(0));
+    assert!(start.elapsed() < Duration::from_secs(20));
+    assert!(rustix::process::test_kill_process(postmaster).is_err(), "PostgreSQL is gone");
+}
+
+#[tokio::test]
+async fn no_content_query_token_or_password_is_logged() {
+    let home = Home::new();
+    home.create_user("anna@example.com");
+    let token = home.say(&TOKEN);
+    let mut command = home.command(&["serve"]);
+    command.env("KEEPSAKE_LOG", "debug,keepsake=trace,sqlx=debug");
+    let server = Server::start_command(&home, &mut command).await;
+    let canary = "canary-4711";
+    let add = json!({ "type": "fact", "content": canary, "theme": canary, "tags": [canary] });
+    assert_eq!(call(&home, &token, "memory_add", add).await.0, 200);
+    assert_eq!(call(&home, &token, "memory_search", json!({ "query": canary })).await.0, 200);
+    call(&home, &token, "memory_search", json!({ "query": canary, "status": canary })).await;
+    let browser = reqwest::Client::builder().cookie_store(true).build().unwrap();
+    let fields = [("email", "anna@example.com"), ("password", PASSWORD)];
+    let sign_in = browser.post(home.url("/login")).header("sec-fetch-site", "same-origin").form(&fields);
+    assert_eq!(sign_in.send().await.unwrap().status(), 200);
+    browser.get(home.url(&format!("/memory?q={canary}"))).send().await.unwrap();
+    let (_, log) = server.stop();
+    assert!(log.contains("answered"), "the log is on: {log}");
+    let postgres_log = find(home.folder.path(), "postgres.log").unwrap();
+    let postgres_log = std::fs::read_to_string(postgres_log).unwrap();
+    for secret in [canary, &token[3..], PASSWORD, "anna@example.com"] {
+        assert!(!log.contains(secret), "{secret} in the log: {log}");
+        assert!(!postgres_log.contains(secret), "{secret} in PostgreSQL's log");
+    }
+}
+
+#[tokio::test]
+async fn a_database_of_ones_own_is_used_and_a_wrong_one_refused_with_what_to_do() {
+    let home = Home::new();
+    let options = empty_database().await;
+    let url = |database: &str| {
+        let server = std::env::var("KEEPSAKE_TEST_DATABASE_URL").unwrap();
+        format!("{}/{database}", server.rsplit_once('/').unwrap().0)
+    };
+    let own = url(options.get_database().unwrap());
+    let mut command = home.command(&["serve"]);
+    let server = Server::start_command(&home, command.env("KEEPSAKE_DATABASE_URL", &own)).await;
+    assert!(find(home.folder.path(), "postmaster.pid").is_none(), "none of our own runs");
+    assert_eq!(server.stop().0, Some(0));
+    let mut conn: sqlx::PgConnection = sqlx::Connection::connect_with(&server_options()).await.unwrap();
+    let ascii = "CREATE DATABASE ascii ENCODING 'SQL_ASCII' TEMPLATE template0";
+    sqlx::query(ascii).execute(&mut conn).await.unwrap();
+    let output = home.command(&["migrate"]).env("KEEPSAKE_DATABASE_URL", url("ascii")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("UTF8"), "{said}");
+}

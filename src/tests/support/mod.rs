@@ -1,0 +1,235 @@
+//! What tests stand on: `TestApp::start().await`, then `app.user("anna").await`.
+//! Each app has a database of its own, copied from one that was migrated once.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use keepsake::accounts::{
+    Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId, Viewer,
+};
+use keepsake::clock::{MovableClock, SharedClock};
+use keepsake::config::{Config, SignUp};
+use keepsake::db::{self, Db};
+use keepsake::tools::{Registry, ToolContext};
+use keepsake::web::{AppState, Parts, Readiness, Site, router};
+use reqwest::{Client, Response, StatusCode};
+use serde_json::{Value, json};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use tokio::sync::OnceCell;
+
+const TEMPLATE: &str = "keepsake_template";
+pub const PASSWORD: &str = "correct horse battery";
+
+pub struct TestApp {
+    pub base: String,
+    pub db: Db,
+    pub clock: Arc<MovableClock>,
+    pub accounts: Accounts,
+    pub readiness: Readiness,
+    /// As superuser, for looking behind the scenes.
+    pub options: PgConnectOptions,
+    server: tokio::task::JoinHandle<()>,
+}
+
+impl TestApp {
+    pub async fn start() -> Self {
+        Self::start_with(SignUp::First).await
+    }
+
+    pub async fn start_with(sign_up: SignUp) -> Self {
+        let options = fresh_database().await;
+        let db = Db::new(&options);
+        let clock = MovableClock::at(time::OffsetDateTime::now_utc());
+        let shared: SharedClock = clock.clone();
+        let accounts = Accounts::new(db.clone(), shared.clone(), sign_up);
+        let readiness = Readiness::default();
+        let state = AppState::new(Parts {
+            accounts: accounts.clone(),
+            db: db.clone(),
+            clock: shared.clone(),
+            registry: Registry::new(ToolContext { db: db.clone(), clock: shared }),
+            readiness: readiness.clone(),
+            public_url: Config::from_env().unwrap().public_url,
+            site: Site::at(PathBuf::from("target/site")),
+        });
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let service = router(state).into_make_service_with_connect_info::<SocketAddr>();
+        let server = tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
+        Self { base, db, clock, accounts, readiness, options, server }
+    }
+
+    /// A member with an agent that may read and write.
+    pub async fn user(&self, name: &str) -> TestUser {
+        let email = Email::parse(&format!("{name}@example.com")).unwrap();
+        let password = Password::parse_new("password", PASSWORD).unwrap();
+        let id = self.accounts.create_user(&email, password, Role::Member).await.unwrap();
+        let token = self.token(id, "agent", &Scope::ALL, None).await;
+        TestUser { base: self.base.clone(), id, email: email.as_str().to_owned(), token, client: Client::new() }
+    }
+
+    pub async fn token(
+        &self,
+        user: UserId,
+        agent: &str,
+        scopes: &[Scope],
+        lifetime: Option<time::Duration>,
+    ) -> String {
+        let wish = TokenWish { scopes: scopes.iter().copied().collect(), lifetime };
+        let name = AgentName::parse(agent).unwrap();
+        self.accounts.create_token_by_name(user, &name, &wish).await.unwrap().reveal()
+    }
+
+    /// A browser with a cookie jar, that does not follow redirects.
+    pub fn browser(&self) -> Browser {
+        let redirect = reqwest::redirect::Policy::none();
+        let client = Client::builder().cookie_store(true).redirect(redirect).build().unwrap();
+        Browser { base: self.base.clone(), client }
+    }
+
+    /// A connection of the superuser: sees everything.
+    pub async fn superuser(&self) -> PgConnection {
+        PgConnection::connect_with(&self.options).await.unwrap()
+    }
+}
+
+impl Drop for TestApp {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+pub struct TestUser {
+    base: String,
+    pub id: UserId,
+    pub email: String,
+    pub token: String,
+    client: Client,
+}
+
+impl TestUser {
+    pub fn viewer(&self) -> Viewer {
+        Viewer { user_id: self.id, agent_id: None }
+    }
+
+    /// Calls a tool and gives the whole response.
+    pub async fn send(&self, tool: &str, input: &Value) -> Response {
+        let url = format!("{}/api/v1/tools/{tool}", self.base);
+        self.client.post(url).bearer_auth(&self.token).json(input).send().await.unwrap()
+    }
+
+    /// Calls a tool that must succeed.
+    pub async fn call(&self, tool: &str, input: Value) -> Value {
+        let response = self.send(tool, &input).await;
+        let status = response.status();
+        let body: Value = response.json().await.unwrap();
+        assert_eq!(status, StatusCode::OK, "{tool} {input}: {body}");
+        body
+    }
+
+    /// Calls a tool that must be refused: status and problem.
+    pub async fn refused(&self, tool: &str, input: Value) -> (u16, Value) {
+        problem(self.send(tool, &input).await).await
+    }
+
+    pub async fn add(&self, content: &str) -> i64 {
+        self.add_to("general", content).await
+    }
+
+    pub async fn add_to(&self, theme: &str, content: &str) -> i64 {
+        let input = json!({ "type": "fact", "content": content, "theme": theme });
+        self.call("memory_add", input).await["id"].as_i64().unwrap()
+    }
+
+    /// The ids a search finds, best first.
+    pub async fn find(&self, query: &str) -> Vec<i64> {
+        ids(&self.call("memory_search", json!({ "query": query })).await)
+    }
+}
+
+pub fn ids(answer: &Value) -> Vec<i64> {
+    answer["results"].as_array().unwrap().iter().map(|hit| hit["id"].as_i64().unwrap()).collect()
+}
+
+/// A refusal must be a problem document with a code and one sentence.
+pub async fn problem(response: Response) -> (u16, Value) {
+    let status = response.status();
+    let content_type = response.headers()["content-type"].to_str().unwrap().to_owned();
+    let body: Value = response.json().await.unwrap();
+    assert!(status.is_client_error() || status == 503, "{status} {body}");
+    assert_eq!(content_type, "application/problem+json");
+    assert_eq!(body["status"], status.as_u16());
+    assert!(body["code"].is_string() && body["detail"].as_str().unwrap().ends_with(['.', '}']), "{body}");
+    (status.as_u16(), body)
+}
+
+pub struct Browser {
+    pub base: String,
+    pub client: Client,
+}
+
+impl Browser {
+    pub async fn get(&self, path: &str) -> (u16, String) {
+        let response = self.client.get(format!("{}{path}", self.base)).send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    }
+
+    /// Posts a form as a browser on one of our pages would.
+    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Response {
+        self.client
+            .post(format!("{}{path}", self.base))
+            .header("sec-fetch-site", "same-origin")
+            .form(fields)
+            .send()
+            .await
+            .unwrap()
+    }
+
+    pub async fn sign_in(&self, user: &TestUser) {
+        let fields = [("email", user.email.as_str()), ("password", PASSWORD)];
+        let response = self.post("/login", &fields).await;
+        assert_eq!(response.status(), StatusCode::SEE_OTHER);
+    }
+}
+
+/// The server that `tools/with_postgres.py` started.
+pub fn server_options() -> PgConnectOptions {
+    std::env::var("KEEPSAKE_TEST_DATABASE_URL")
+        .expect("run `make test`, or tools/with_postgres.py cargo test")
+        .parse()
+        .unwrap()
+}
+
+/// An empty database, without Keepsake's schema.
+pub async fn empty_database() -> PgConnectOptions {
+    create_database("template1").await
+}
+
+/// A database of this test's own, with the schema.
+pub async fn fresh_database() -> PgConnectOptions {
+    static TEMPLATE_MADE: OnceCell<()> = OnceCell::const_new();
+    TEMPLATE_MADE
+        .get_or_init(|| async {
+            let mut server = PgConnection::connect_with(&server_options()).await.unwrap();
+            for statement in ["DROP DATABASE IF EXISTS", "CREATE DATABASE"] {
+                let statement = AssertSqlSafe(format!("{statement} {TEMPLATE}"));
+                sqlx::raw_sql(statement).execute(&mut server).await.unwrap();
+            }
+            db::prepare(&server_options().database(TEMPLATE)).await.unwrap();
+        })
+        .await;
+    create_database(TEMPLATE).await
+}
+
+async fn create_database(template: &str) -> PgConnectOptions {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let n = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("test_{}_{n}", std::process::id());
+    let mut server = PgConnection::connect_with(&server_options()).await.unwrap();
+    let statement = AssertSqlSafe(format!("CREATE DATABASE {name} TEMPLATE {template}"));
+    sqlx::raw_sql(statement).execute(&mut server).await.unwrap();
+    server_options().database(&name)
+}

@@ -1,0 +1,223 @@
+//! The invariants of `src/lib.rs` that can be read off the code and the catalogue.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sqlx::Row;
+
+use crate::support::TestApp;
+
+/// Files of `src`, less the tests, with their text.
+fn sources() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path: PathBuf = entry.unwrap().path();
+            let name = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && name != "tests" {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                found.push((name, fs::read_to_string(path).unwrap()));
+            }
+        }
+    }
+    found
+}
+
+/// The code of a file, less its unit tests and its comments.
+fn code(text: &str) -> String {
+    let text = text.split("#[cfg(test)]").next().unwrap();
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn sql_stands_only_in_files_named_store() {
+    for (name, text) in sources() {
+        let code = code(&text);
+        let has_sql = ["sqlx::query", "sqlx::raw_sql", "query_as!", "query_scalar"].iter().any(|s| code.contains(s));
+        assert!(!has_sql || name.ends_with("store.rs"), "{name}");
+    }
+}
+
+#[test]
+fn every_function_of_a_store_takes_a_connection_first() {
+    for (name, text) in sources().into_iter().filter(|(name, _)| name.ends_with("store.rs")) {
+        let flat = code(&text).split_whitespace().collect::<Vec<_>>().join(" ");
+        for signature in flat.split("pub async fn ").skip(1) {
+            let arguments = signature.split_once('(').unwrap().1.trim_start();
+            let shown: String = signature.chars().take(40).collect();
+            assert!(arguments.starts_with("conn: &mut PgConnection"), "{name}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn the_environment_is_read_in_config_alone() {
+    for (name, text) in sources() {
+        let reads = code(&text).contains("env::var");
+        assert!(!reads || name == "config.rs", "{name}");
+    }
+}
+
+#[test]
+fn time_comes_from_the_clock() {
+    for (name, text) in sources() {
+        let code = code(&text);
+        let asks = code.contains("now_utc()") || code.contains("SystemTime::now");
+        assert!(!asks || name == "clock.rs", "{name}");
+        assert!(!(name.ends_with("store.rs") && code.contains("now()")), "{name} asks PostgreSQL for the time");
+    }
+}
+
+/// From the roof down; each may know those after it, never those before.
+const HOUSE: [&[&str]; 8] = [
+    &["main", "serve", "wiring"],
+    &["web"],
+    &["tools"],
+    &["search"],
+    &["memories"],
+    &["accounts"],
+    &["db", "postgres"],
+    &["config", "clock", "input"],
+];
+
+#[test]
+fn no_arrow_points_back_up_the_house() {
+    let floor_of = |module: &str| HOUSE.iter().position(|floor| floor.contains(&module));
+    for (name, text) in sources() {
+        let own = name.split(['/', '.']).next().unwrap();
+        if own == "lib" {
+            continue;
+        }
+        let own_floor = floor_of(own).unwrap_or_else(|| panic!("{name} has no place in the house"));
+        for used in code(&text).split("crate::").skip(1) {
+            let module: String = used.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            let Some(floor) = floor_of(&module) else { continue };
+            assert!(floor >= own_floor, "{name} uses {module}");
+        }
+    }
+}
+
+#[test]
+fn the_domain_names_no_web_framework() {
+    for (name, text) in sources() {
+        let is_edge = ["web/", "serve.rs", "wiring.rs", "main.rs", "lib.rs"].iter().any(|e| name.starts_with(e));
+        let code = code(&text);
+        let named = ["axum", "leptos", "tower_sessions", "http::"].iter().find(|c| code.contains(**c));
+        assert!(is_edge || named.is_none(), "{name} names {named:?}");
+    }
+}
+
+#[test]
+fn pages_know_nothing_of_the_server() {
+    let manifest = fs::read_to_string("app/Cargo.toml").unwrap();
+    for server_only in ["axum", "tokio", "sqlx", "keepsake"] {
+        assert!(!manifest.contains(server_only), "{server_only}");
+    }
+}
+
+#[test]
+fn files_open_with_what_they_are_for_and_stay_readable() {
+    for (name, text) in sources() {
+        assert!(text.starts_with("//!"), "{name} does not say what it is for");
+        let lines = text.lines().count();
+        assert!(lines <= 560, "{name} has {lines} lines: split it");
+    }
+}
+
+#[test]
+fn nothing_names_a_registry_host() {
+    // In two halves, so that this file does not name them either.
+    let hosts = ["crates.".to_owned() + "io/", "pypi.".to_owned() + "org", "npmjs.".to_owned() + "org", "deb.".to_owned() + "debian.org"];
+    for folder in ["tools", "end2end", "docs", ".ci"] {
+        let Ok(entries) = fs::read_dir(folder) else { continue };
+        for entry in entries.flatten().filter(|e| e.path().is_file()) {
+            let text = fs::read_to_string(entry.path()).unwrap_or_default();
+            let named = hosts.iter().find(|host| text.contains(host.as_str()));
+            assert!(named.is_none(), "{:?} names {named:?}", entry.path());
+        }
+    }
+}
+
+/// Every table the app role may touch, with its columns in keys and its policies.
+#[tokio::test]
+async fn every_tenant_table_carries_user_id_in_its_keys_and_has_a_forced_policy() {
+    let app = TestApp::start().await;
+    let mut conn = app.superuser().await;
+    let tables = sqlx::query(
+        "SELECT c.oid::regclass::text AS name, c.oid AS oid, c.relrowsecurity AND c.relforcerowsecurity AS forced,
+                has_any_column_privilege('keepsake_app', c.oid, 'SELECT, INSERT, UPDATE')
+                    OR has_table_privilege('keepsake_app', c.oid, 'DELETE') AS used_by_app,
+                EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'user_id'
+                        AND NOT a.attisdropped) AS has_user
+         FROM pg_class c
+         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
+           AND c.relname <> '_sqlx_migrations'",
+    )
+    .fetch_all(&mut conn)
+    .await
+    .unwrap();
+    assert!(tables.len() >= 7);
+    for table in tables {
+        let name: String = table.get("name");
+        let used_by_app: bool = table.get("used_by_app");
+        assert!(table.get::<bool, _>("forced"), "{name}: row security is not forced");
+        // `users` is the tenant itself; what the app role cannot touch holds no tenant's data.
+        if !used_by_app || name == "users" {
+            continue;
+        }
+        assert!(table.get::<bool, _>("has_user"), "{name} has no user_id");
+        let oid: sqlx::postgres::types::Oid = table.get("oid");
+        let keys = sqlx::query(
+            "SELECT i.indexrelid::regclass::text AS index,
+                    i.indkey[0] = a.attnum AS starts_with_user
+             FROM pg_index i
+             JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attname = 'user_id'
+             WHERE i.indrelid = $1 AND i.indisunique",
+        )
+        .bind(oid)
+        .fetch_all(&mut conn)
+        .await
+        .unwrap();
+        assert!(!keys.is_empty(), "{name} has no key");
+        for key in keys {
+            let index: String = key.get("index");
+            assert!(key.get::<bool, _>("starts_with_user"), "{index} does not start with user_id");
+        }
+        let foreign: Vec<String> = sqlx::query_scalar(
+            "SELECT conname::text FROM pg_constraint k
+             WHERE k.conrelid = $1 AND k.contype = 'f' AND k.conkey[1] <>
+                   (SELECT attnum FROM pg_attribute WHERE attrelid = k.conrelid AND attname = 'user_id')",
+        )
+        .bind(oid)
+        .fetch_all(&mut conn)
+        .await
+        .unwrap();
+        assert!(foreign.is_empty(), "{name}: foreign keys without user_id: {foreign:?}");
+        let policies: Vec<String> = sqlx::query_scalar(
+            "SELECT policyname::text FROM pg_policies
+             WHERE tablename = $1 AND 'keepsake_app' = ANY (roles) AND qual LIKE '%current_user_id()%'",
+        )
+        .bind(&name)
+        .fetch_all(&mut conn)
+        .await
+        .unwrap();
+        assert_eq!(policies, ["tenant"], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn the_app_role_owns_nothing_and_bypasses_nothing() {
+    let app = TestApp::start().await;
+    let row = sqlx::query(
+        "SELECT (SELECT count(*) FROM pg_class WHERE relowner = r.oid) AS owned,
+                r.rolsuper OR r.rolbypassrls OR r.rolcreaterole OR r.rolcreatedb AS powerful
+         FROM pg_roles r WHERE r.rolname = 'keepsake_app'",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!((row.get::<i64, _>("owned"), row.get::<bool, _>("powerful")), (0, false));
+}

@@ -1,0 +1,39 @@
+//! `memory_archive`: put an item out of sight, without destroying it (Nova §3.2.4).
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Tool, ToolContext, ToolError};
+use crate::accounts::{Scope, Viewer};
+use crate::memories::{self, ItemId, Status};
+
+pub struct MemoryArchive;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The `id` of a search result.
+    item_id: i64,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    id: i64,
+    status: &'static str,
+}
+
+#[async_trait]
+impl Tool for MemoryArchive {
+    const NAME: &'static str = "memory_archive";
+    const DESCRIPTION: &'static str = "Forget an item: it is kept for the user to see, and no longer found by default. \
+        Use it only when the user asks to forget, or an item is clearly wrong or outdated. Example: {\"item_id\": 42}";
+    const SCOPE: Scope = Scope::MemoryWrite;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(context: &ToolContext, viewer: &Viewer, input: Input) -> Result<Output, ToolError> {
+        memories::archive(&context.db, &context.clock, viewer, ItemId(input.item_id)).await?;
+        Ok(Output { id: input.item_id, status: Status::Archived.as_str() })
+    }
+}

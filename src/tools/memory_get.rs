@@ -1,0 +1,101 @@
+//! `memory_get`: read one item whole (Nova §3.2.3).
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+use super::{EmbeddingState, Tool, ToolContext, ToolError, ToolItemType};
+use crate::accounts::{Scope, Viewer};
+use crate::memories::{self, Item, ItemId};
+
+pub struct MemoryGet;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The `id` of a search result.
+    item_id: i64,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    id: i64,
+    theme: String,
+    #[serde(rename = "type")]
+    item_type: ToolItemType,
+    key: Option<String>,
+    content: String,
+    tags: Vec<String>,
+    status: &'static str,
+    /// The agent that added it, or how else it came.
+    source: String,
+    source_context: Option<String>,
+    /// 0 to 100
+    confidence: i16,
+    protected: bool,
+    #[serde(with = "time::serde::rfc3339::option")]
+    #[schemars(with = "Option<String>")]
+    expires_at: Option<OffsetDateTime>,
+    superseded_by: Option<i64>,
+    #[serde(with = "time::serde::rfc3339")]
+    #[schemars(with = "String")]
+    created_at: OffsetDateTime,
+    #[serde(with = "time::serde::rfc3339")]
+    #[schemars(with = "String")]
+    updated_at: OffsetDateTime,
+    embedding: Embedding,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Embedding {
+    state: EmbeddingState,
+    error: Option<String>,
+    provider_type: Option<String>,
+    model: Option<String>,
+    dimensions: Option<i32>,
+}
+
+#[async_trait]
+impl Tool for MemoryGet {
+    const NAME: &'static str = "memory_get";
+    const DESCRIPTION: &'static str = "Read one remembered item whole, by the id a search gave. Use it when the snippet \
+        was cut or you need its source and dates. Example: {\"item_id\": 42}";
+    const SCOPE: Scope = Scope::MemoryRead;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(context: &ToolContext, viewer: &Viewer, input: Input) -> Result<Output, ToolError> {
+        let item = memories::get(&context.db, viewer, ItemId(input.item_id)).await?;
+        Ok(Output::from(item))
+    }
+}
+
+impl From<Item> for Output {
+    fn from(item: Item) -> Self {
+        Self {
+            id: item.id.0,
+            theme: item.theme,
+            item_type: item.item_type.into(),
+            key: item.key,
+            content: item.content,
+            tags: item.tags,
+            status: item.status.as_str(),
+            source: item.agent.unwrap_or(item.source),
+            source_context: item.source_context,
+            confidence: item.confidence,
+            protected: item.protected,
+            expires_at: item.expires_at,
+            superseded_by: item.superseded_by.map(|id| id.0),
+            created_at: item.created_at,
+            updated_at: item.updated_at,
+            embedding: Embedding {
+                state: EmbeddingState::Off,
+                error: None,
+                provider_type: None,
+                model: None,
+                dimensions: None,
+            },
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! `memory_list_themes`: what groups there are (Nova §3.2.5).
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Tool, ToolContext, ToolError};
+use crate::accounts::{Scope, Viewer};
+use crate::memories;
+
+pub struct MemoryListThemes;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    themes: Vec<Theme>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Theme {
+    slug: String,
+    display_name: String,
+    /// Active items in it.
+    active_count: i64,
+}
+
+#[async_trait]
+impl Tool for MemoryListThemes {
+    const NAME: &'static str = "memory_list_themes";
+    const DESCRIPTION: &'static str = "List the themes that remembered items are grouped in, with counts of active \
+        items. Use it to choose a theme for a search or a new item. Example: {}";
+    const SCOPE: Scope = Scope::MemoryRead;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(context: &ToolContext, viewer: &Viewer, _input: Input) -> Result<Output, ToolError> {
+        let themes = memories::list_themes(&context.db, viewer).await?;
+        let themes = themes.into_iter().map(|theme| Theme {
+            slug: theme.slug,
+            display_name: theme.display_name,
+            active_count: theme.active_count,
+        });
+        Ok(Output { themes: themes.collect() })
+    }
+}

@@ -1,0 +1,146 @@
+//! `memory_search`: find what is remembered (Nova §3.2.1).
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+use super::{Tool, ToolContext, ToolError, ToolItemType};
+use crate::accounts::{Scope, Viewer};
+use crate::memories::ItemType;
+use crate::search::{self, Hit, RawQuery, SearchQuery};
+
+pub struct MemorySearch;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Words to look for; any of them may match. "*" or empty lists the newest items.
+    #[serde(default)]
+    query: Option<String>,
+    /// How many results, 1 to 50. Default 10.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 50))]
+    limit: Option<i64>,
+    /// Only this theme (slug).
+    #[serde(default)]
+    theme: Option<String>,
+    /// Only these types.
+    #[serde(default)]
+    types: Option<Vec<ToolItemType>>,
+    /// Only items of the last so many days.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 36500))]
+    recency_days: Option<i64>,
+    /// "active" (default), "archived" or "any".
+    #[serde(default)]
+    status: Option<String>,
+    /// Also say how each score came about.
+    #[serde(default)]
+    explain: Option<bool>,
+    /// With "*": the `cursor` of the answer before, to read on.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    results: Vec<ResultItem>,
+    /// "fts" (by words) or "recent" (newest first).
+    mode: &'static str,
+    /// Why the search was less than it could be; null when it was not.
+    degraded: Option<String>,
+    /// Give it back to read on; null at the end.
+    cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ResultItem {
+    id: i64,
+    theme: String,
+    #[serde(rename = "type")]
+    item_type: ToolItemType,
+    /// Cut; `memory_get` gives the whole text.
+    content_snippet: String,
+    #[serde(with = "time::serde::rfc3339")]
+    #[schemars(with = "String")]
+    created_at: OffsetDateTime,
+    /// 0 to 1 within this answer.
+    score: f64,
+    signals: Signals,
+    source: String,
+    status: &'static str,
+    tags: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explain: Option<Explain>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Signals {
+    fts: bool,
+    semantic: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Explain {
+    lexical: f64,
+    lexical_normalised: f64,
+    words_matched: i64,
+    substring: bool,
+}
+
+#[async_trait]
+impl Tool for MemorySearch {
+    const NAME: &'static str = "memory_search";
+    const DESCRIPTION: &'static str = "Find what is remembered about the user. Use it when something personal comes up \
+        (names, preferences, projects, earlier decisions) or before assuming; not by reflex at every turn. Matches any \
+        of the words, exact names (ERR_5021, src/db.rs) included. query \"*\" lists the newest. Example: \
+        {\"query\": \"staging database port\", \"limit\": 5}";
+    const SCOPE: Scope = Scope::MemoryRead;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(context: &ToolContext, viewer: &Viewer, input: Input) -> Result<Output, ToolError> {
+        let types: Vec<ItemType> =
+            input.types.unwrap_or_default().into_iter().map(ItemType::from).collect();
+        let query = SearchQuery::parse(RawQuery {
+            query: input.query.as_deref().unwrap_or_default(),
+            limit: input.limit,
+            theme: input.theme.as_deref(),
+            types: &types,
+            recency_days: input.recency_days,
+            status: input.status.as_deref(),
+            cursor: input.cursor.as_deref(),
+            explain: input.explain.unwrap_or(false),
+        })?;
+        let mut tx = context.db.as_user(viewer.user_id).await?;
+        let page = search::search(&mut tx, viewer, &query, context.clock.now()).await?;
+        tx.commit().await?;
+        let results = page.hits.into_iter().map(|hit| ResultItem::new(hit, query.explain)).collect();
+        Ok(Output { results, mode: page.mode.as_str(), degraded: None, cursor: page.cursor })
+    }
+}
+
+impl ResultItem {
+    fn new(hit: Hit, explain: bool) -> Self {
+        let why = hit.explanation;
+        Self {
+            signals: Signals { fts: hit.matched_by_words(), semantic: false },
+            explain: explain.then_some(Explain {
+                lexical: why.lexical,
+                lexical_normalised: why.lexical_normalised,
+                words_matched: why.words_matched,
+                substring: why.is_substring,
+            }),
+            id: hit.item.id.0,
+            theme: hit.item.theme,
+            item_type: hit.item.item_type.into(),
+            content_snippet: hit.snippet.text,
+            created_at: hit.item.created_at,
+            score: hit.score,
+            source: hit.item.source,
+            status: hit.item.status.as_str(),
+            tags: hit.item.tags,
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The tool registry: each tool is defined once, in a file of its own, and
+//! every door (REST now, MCP later) calls it through [`Registry::call`]. A tool
+//! has a name and words written for a model, a typed input and output whose
+//! JSON Schemas are derived, and a run function.
+//!
+//! How to add one: copy the file that is nearest, and name it in [`Registry::new`].
+
+mod memory_add;
+mod memory_archive;
+mod memory_get;
+mod memory_list_themes;
+mod memory_search;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::accounts::{AgentAccess, Scope, Viewer};
+use crate::clock::SharedClock;
+use crate::db::Db;
+use crate::input::Invalid;
+use crate::memories::{ItemType, MemoryError};
+
+/// What every tool may use.
+#[derive(Clone)]
+pub struct ToolContext {
+    pub db: Db,
+    pub clock: SharedClock,
+}
+
+/// Why a call gave nothing. Every door says the same words.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    #[error("there is no tool of this name; GET /api/v1/tools lists them")]
+    UnknownTool,
+    #[error("this token lacks the scope {}", .0.as_str())]
+    MissingScope(Scope),
+    /// The input is no JSON at all.
+    #[error("{0}")]
+    NotJson(String),
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    #[error("there is no item {item_id} in your memory")]
+    NoSuchItem { item_id: i64 },
+    #[error("the database cannot be reached right now; nothing was changed: try again in a moment")]
+    Database(#[from] sqlx::Error),
+    #[error("the answer could not be written as JSON")]
+    Output(#[from] serde_json::Error),
+}
+
+impl From<MemoryError> for ToolError {
+    fn from(error: MemoryError) -> Self {
+        match error {
+            MemoryError::NotFound(id) => Self::NoSuchItem { item_id: id.0 },
+            MemoryError::Database(error) => Self::Database(error),
+        }
+    }
+}
+
+/// A tool, as its file defines it.
+#[async_trait]
+trait Tool: Send + Sync + 'static {
+    const NAME: &'static str;
+    /// For a model: when to use it, when not, an example.
+    const DESCRIPTION: &'static str;
+    const SCOPE: Scope;
+    type Input: DeserializeOwned + JsonSchema + Send;
+    type Output: Serialize + JsonSchema;
+
+    async fn run(
+        context: &ToolContext,
+        viewer: &Viewer,
+        input: Self::Input,
+    ) -> Result<Self::Output, ToolError>;
+}
+
+/// A tool, as the registry keeps it: its types are gone, its schemas stay.
+#[async_trait]
+trait AnyTool: Send + Sync {
+    fn definition(&self) -> &Definition;
+    async fn call(&self, context: &ToolContext, viewer: &Viewer, input: &[u8]) -> Result<Value, ToolError>;
+}
+
+/// What is told about a tool.
+#[derive(Clone, Debug, Serialize)]
+pub struct Definition {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub read_only: bool,
+    #[serde(skip)]
+    scope: Scope,
+    pub input_schema: Value,
+    pub output_schema: Value,
+}
+
+struct Registered<T> {
+    definition: Definition,
+    tool: std::marker::PhantomData<fn() -> T>,
+}
+
+#[async_trait]
+impl<T: Tool> AnyTool for Registered<T> {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    async fn call(&self, context: &ToolContext, viewer: &Viewer, input: &[u8]) -> Result<Value, ToolError> {
+        let output = T::run(context, viewer, parse_input(input)?).await?;
+        Ok(serde_json::to_value(output)?)
+    }
+}
+
+/// All tools, by name.
+pub struct Registry {
+    tools: Vec<Box<dyn AnyTool>>,
+    context: ToolContext,
+}
+
+impl Registry {
+    pub fn new(context: ToolContext) -> Self {
+        let tools = vec![
+            register::<memory_search::MemorySearch>(),
+            register::<memory_add::MemoryAdd>(),
+            register::<memory_get::MemoryGet>(),
+            register::<memory_archive::MemoryArchive>(),
+            register::<memory_list_themes::MemoryListThemes>(),
+        ];
+        Self { tools, context }
+    }
+
+    /// In the order an agent should read them.
+    pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
+        self.tools.iter().map(|tool| tool.definition())
+    }
+
+    /// Runs a tool for an agent. `input` is the JSON text as it came in.
+    pub async fn call(
+        &self,
+        access: &AgentAccess,
+        name: &str,
+        input: &[u8],
+    ) -> Result<Value, ToolError> {
+        let named = self.tools.iter().find(|tool| tool.definition().name == name);
+        let tool = named.ok_or(ToolError::UnknownTool)?;
+        let scope = tool.definition().scope;
+        if !access.scopes.contains(&scope) {
+            return Err(ToolError::MissingScope(scope));
+        }
+        tool.call(&self.context, &access.viewer, input).await
+    }
+}
+
+fn register<T: Tool>() -> Box<dyn AnyTool> {
+    Box::new(Registered::<T> {
+        definition: Definition {
+            name: T::NAME,
+            description: T::DESCRIPTION,
+            read_only: T::SCOPE == Scope::MemoryRead,
+            scope: T::SCOPE,
+            input_schema: schema_of::<T::Input>(),
+            output_schema: schema_of::<T::Output>(),
+        },
+        tool: std::marker::PhantomData,
+    })
+}
+
+/// Without `$schema` and without references: what every client understands.
+fn schema_of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|s| {
+        s.inline_subschemas = true;
+        s.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("title");
+    }
+    schema
+}
+
+/// Reads a tool's input and says in one sentence what is wrong with it. The
+/// sentence names fields and types and never repeats a value.
+fn parse_input<T: DeserializeOwned>(json: &[u8]) -> Result<T, ToolError> {
+    // serde would read a struct from an array, too.
+    if !json.trim_ascii_start().starts_with(b"{") {
+        return Err(ToolError::NotJson("the body must be a JSON object, such as {}".to_owned()));
+    }
+    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    let parsed: T = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let field = if path == "." { String::new() } else { path };
+        input_error(field, error.inner())
+    })?;
+    deserializer.end().map_err(|_| {
+        ToolError::NotJson("the body has something after its JSON object; send one object".to_owned())
+    })?;
+    Ok(parsed)
+}
+
+fn input_error(field: String, error: &serde_json::Error) -> ToolError {
+    let message = error.to_string();
+    // serde's own words end in " at line 1 column 9", and quote values in `invalid type: string "…"`.
+    let message = message.split(" at line ").next().unwrap_or_default();
+    if message.contains("surrogate") {
+        let sentence = format!("`{field}` contains half of a surrogate pair; send valid Unicode text.");
+        return Invalid::new(field, "invalid_text", sentence).into();
+    }
+    if !error.is_data() {
+        return ToolError::NotJson(format!(
+            "the body is not valid JSON (line {}, column {})",
+            error.line(),
+            error.column()
+        ));
+    }
+    let quoted = message.split('`').nth(1).unwrap_or_default().to_owned();
+    let (field, code, sentence) = if message.starts_with("unknown field") {
+        let known = message.split_once("expected ").map_or("", |(_, known)| known);
+        let sentence = format!("`{quoted}` is not a field of this tool; it takes {}.", list_of(known));
+        (quoted, "unknown_field", sentence)
+    } else if message.starts_with("missing field") {
+        let sentence = format!("`{quoted}` is missing.");
+        (quoted, "required", sentence)
+    } else if message.starts_with("duplicate field") {
+        let sentence = format!("`{quoted}` is given twice; give it once.");
+        (quoted, "duplicate_field", sentence)
+    } else {
+        let expected = message.split_once("expected ").map_or("another value", |(_, expected)| expected);
+        let sentence = format!("`{field}` has the wrong type; expected {}.", list_of(expected));
+        (field, "invalid_type", sentence)
+    };
+    Invalid::new(field, code, sentence).into()
+}
+
+/// serde says "one of `a`, `b`" or "`a`" or "there are no fields".
+fn list_of(expected: &str) -> String {
+    match expected {
+        "" => "no fields".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// An item type as tools take and give it.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum ToolItemType {
+    Preference,
+    Fact,
+    Instruction,
+    Summary,
+    Other,
+}
+
+impl From<ToolItemType> for ItemType {
+    fn from(item_type: ToolItemType) -> Self {
+        match item_type {
+            ToolItemType::Preference => Self::Preference,
+            ToolItemType::Fact => Self::Fact,
+            ToolItemType::Instruction => Self::Instruction,
+            ToolItemType::Summary => Self::Summary,
+            ToolItemType::Other => Self::Other,
+        }
+    }
+}
+
+impl From<ItemType> for ToolItemType {
+    fn from(item_type: ItemType) -> Self {
+        match item_type {
+            ItemType::Preference => Self::Preference,
+            ItemType::Fact => Self::Fact,
+            ItemType::Instruction => Self::Instruction,
+            ItemType::Summary => Self::Summary,
+            ItemType::Other => Self::Other,
+        }
+    }
+}
+
+/// Where an item's vector stands. Vectors come with part 2; until then `off`.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum EmbeddingState {
+    /// No embedding provider: items are found by their words.
+    Off,
+}

@@ -1,0 +1,3 @@
+//! The doors for programs.
+
+pub mod tools;

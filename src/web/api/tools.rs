@@ -1,0 +1,110 @@
+//! The REST door to the tools: `GET /api/v1/tools`, `POST /api/v1/tools/{name}`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, Query, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use futures_util::StreamExt;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::accounts::AgentAccess;
+use crate::tools::Registry;
+use crate::web::error::Problem;
+
+const BODY_BYTES_MAX: usize = 1024 * 1024;
+/// What is past the limit is read and dropped, so far and so long, since many
+/// clients look for an answer only when they have sent everything.
+const DISCARDED_BYTES_MAX: usize = 32 * 1024 * 1024;
+const DISCARD_TIME_MAX: Duration = Duration::from_secs(5);
+
+#[derive(Deserialize)]
+pub struct ListParams {
+    format: Option<String>,
+}
+
+pub async fn list(
+    _access: AgentAccess,
+    State(registry): State<Arc<Registry>>,
+    Query(params): Query<ListParams>,
+) -> Result<Json<Value>, Problem> {
+    match params.format.as_deref() {
+        None | Some("json") => {
+            let tools: Vec<_> = registry.definitions().collect();
+            Ok(Json(json!({ "tools": tools })))
+        }
+        Some(_) => Err(Problem {
+            field: Some("format".to_owned()),
+            ..Problem::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "invalid_format",
+                "`format` is not known; give json, or leave it out.",
+            )
+        }),
+    }
+}
+
+pub async fn call(
+    access: AgentAccess,
+    State(registry): State<Arc<Registry>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Result<Json<Value>, Problem> {
+    let (parts, body) = request.into_parts();
+    let input = read_body(body).await?;
+    check_content_type(&parts.headers, &input)?;
+    let input: &[u8] = if input.is_empty() { b"{}" } else { &input };
+    Ok(Json(registry.call(&access, &name, input).await?))
+}
+
+/// A call without a body needs no type: it is the empty object.
+fn check_content_type(headers: &HeaderMap, input: &[u8]) -> Result<(), Problem> {
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    let is_json = essence.eq_ignore_ascii_case("application/json") || essence.ends_with("+json");
+    if is_json || input.is_empty() {
+        return Ok(());
+    }
+    Err(Problem::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "unsupported_media_type",
+        "The body must be JSON; send `Content-Type: application/json`.",
+    ))
+}
+
+async fn read_body(body: Body) -> Result<Vec<u8>, Problem> {
+    let mut stream = body.into_data_stream();
+    let mut read = Vec::new();
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(|_| {
+            Problem::new(StatusCode::BAD_REQUEST, "incomplete_body", "The body ended before its time.")
+        })?;
+        if read.len() + chunk.len() > BODY_BYTES_MAX {
+            discard(stream).await;
+            return Err(Problem::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "body_too_large",
+                "The body is over 1 MiB, which is the most; send less.",
+            ));
+        }
+        read.extend_from_slice(&chunk);
+    }
+    Ok(read)
+}
+
+async fn discard(mut stream: axum::body::BodyDataStream) {
+    let drop_rest = async {
+        let mut dropped = 0;
+        while let Some(Ok(chunk)) = stream.next().await {
+            dropped += chunk.len();
+            if dropped > DISCARDED_BYTES_MAX {
+                return;
+            }
+        }
+    };
+    // Too slow or too much: the connection is closed instead.
+    let _ = tokio::time::timeout(DISCARD_TIME_MAX, drop_rest).await;
+}

@@ -1,0 +1,147 @@
+//! Who is asking: an agent by its token, or a person by a web session. The two
+//! never mix: the API reads no cookie, and a page no token.
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+use tower_sessions::Session;
+
+use super::AppState;
+use super::error::{DATABASE_SENTENCE, Problem};
+use crate::accounts::{AgentAccess, Token, User, UserId, Viewer};
+
+/// Where a web session keeps its user.
+pub const SESSION_USER: &str = "user_id";
+
+const HOW_TO_GET_A_TOKEN: &str =
+    "Send `Authorization: Bearer ks_…` with a token from the page Agents & tokens.";
+
+impl FromRequestParts<AppState> for AgentAccess {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        let refuse = |code, detail: &str| {
+            Problem::new(StatusCode::UNAUTHORIZED, code, format!("{detail} {HOW_TO_GET_A_TOKEN}"))
+        };
+        let Some(header) = parts.headers.get(header::AUTHORIZATION) else {
+            return Err(refuse("missing_token", "No token was sent."));
+        };
+        let token = header
+            .to_str()
+            .ok()
+            .and_then(|text| text.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .and_then(|(_, token)| Token::parse(token.trim()))
+            .ok_or_else(|| refuse("malformed_token", "This is not a whole token."))?;
+        state.accounts.open(&token).await?.map_err(Problem::from)
+    }
+}
+
+/// The person who is signed in, for pages behind the sign-in.
+#[derive(Clone, Debug)]
+pub struct SignedIn(pub User);
+
+impl SignedIn {
+    pub fn viewer(&self) -> Viewer {
+        Viewer { user_id: self.0.id, agent_id: None }
+    }
+}
+
+/// What the session of a request leads to.
+#[derive(Clone, Debug)]
+pub enum Visitor {
+    Stranger,
+    SignedIn(SignedIn),
+}
+
+/// Finds out who is visiting and leaves it in the request. While the database
+/// is away nobody can be told from anybody, and the answer says so.
+pub async fn know_visitor(
+    State(state): State<AppState>,
+    session: Session,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let visitor = match find_visitor(&state, &session).await {
+        Ok(visitor) => visitor,
+        Err(problem) => {
+            return (problem.status, [(header::RETRY_AFTER, "2")], DATABASE_SENTENCE).into_response();
+        }
+    };
+    request.extensions_mut().insert(visitor);
+    next.run(request).await
+}
+
+async fn find_visitor(state: &AppState, session: &Session) -> Result<Visitor, Problem> {
+    let unavailable = |_| {
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", DATABASE_SENTENCE)
+    };
+    let Some(id) = session.get::<i64>(SESSION_USER).await.map_err(unavailable)? else {
+        return Ok(Visitor::Stranger);
+    };
+    Ok(match state.accounts.active_user(UserId(id)).await? {
+        Some(user) => Visitor::SignedIn(SignedIn(user)),
+        None => Visitor::Stranger,
+    })
+}
+
+/// Sends strangers to the sign-in page, and back afterwards.
+impl<S: Send + Sync> FromRequestParts<S> for SignedIn {
+    type Rejection = Redirect;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Redirect> {
+        match parts.extensions.get::<Visitor>() {
+            Some(Visitor::SignedIn(signed_in)) => Ok(signed_in.clone()),
+            _ => Err(Redirect::to(&sign_in_url(parts))),
+        }
+    }
+}
+
+fn sign_in_url(parts: &Parts) -> String {
+    let path = parts.uri.path_and_query().map_or("/memory", |p| p.as_str());
+    match parts.method {
+        Method::GET => {
+            let next: String = url::form_urlencoded::byte_serialize(path.as_bytes()).collect();
+            format!("/login?next={next}")
+        }
+        _ => "/login".to_owned(),
+    }
+}
+
+/// Refuses a form that another site posted with the visitor's cookie. Browsers
+/// say where a request comes from: `Sec-Fetch-Site`, and `Origin` before it.
+pub async fn check_origin(
+    State(state): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let is_safe = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    if is_safe || comes_from_here(request.headers(), state.public_url.origin()) {
+        return Ok(next.run(request).await);
+    }
+    Err(Problem::new(
+        StatusCode::FORBIDDEN,
+        "cross_origin",
+        format!(
+            "This form was not sent from a page of this server. Open {} and try again.",
+            state.public_url.origin()
+        ),
+    ))
+}
+
+fn comes_from_here(headers: &HeaderMap, public_origin: &str) -> bool {
+    let text = |name: &str| headers.get(name).and_then(|v| v.to_str().ok());
+    if let Some(site) = text("sec-fetch-site") {
+        return site == "same-origin" || site == "none";
+    }
+    let Some(origin) = text("origin") else {
+        return false;
+    };
+    let same_host = || {
+        let host = text("host").unwrap_or_default();
+        origin.split_once("://").is_some_and(|(_, rest)| !host.is_empty() && rest == host)
+    };
+    origin == public_origin || same_host()
+}

@@ -1,0 +1,152 @@
+//! Errors into responses, in one table, logged once, here. The domain has small
+//! enums; a door for programs answers `application/problem+json` (RFC 9457)
+//! with a stable `code`, a page says the same sentence beside its form.
+//!
+//! Which to use: in a handler of the API return [`Problem`]; `?` turns the
+//! domain's errors into it. Nothing here ever repeats what the caller sent.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::accounts::{AccountError, TokenRefusal};
+use crate::input::Invalid;
+use crate::tools::ToolError;
+
+pub const DATABASE_SENTENCE: &str =
+    "The database cannot be reached right now; nothing was changed. Try again in a moment.";
+
+/// One answer that says what was wrong and what would be accepted.
+#[derive(Debug)]
+pub struct Problem {
+    pub status: StatusCode,
+    pub code: &'static str,
+    pub detail: String,
+    pub field: Option<String>,
+}
+
+impl Problem {
+    pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Self { status, code, detail: detail.into(), field: None }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut body = json!({
+            "type": "about:blank",
+            "title": self.status.canonical_reason().unwrap_or("Error"),
+            "status": self.status.as_u16(),
+            "code": self.code,
+            "detail": self.detail,
+        });
+        if let Some(field) = self.field {
+            body["field"] = field.into();
+        }
+        let mut response = (self.status, Json(body)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if self.status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer realm=\"keepsake\"");
+            headers.insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("2"));
+        }
+        response
+    }
+}
+
+impl From<Invalid> for Problem {
+    fn from(invalid: Invalid) -> Self {
+        Self {
+            status: StatusCode::UNPROCESSABLE_ENTITY,
+            code: invalid.code,
+            detail: invalid.sentence,
+            field: Some(invalid.field.into_owned()).filter(|f| !f.is_empty()),
+        }
+    }
+}
+
+impl From<sqlx::Error> for Problem {
+    fn from(error: sqlx::Error) -> Self {
+        log_database_error(&error);
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", DATABASE_SENTENCE)
+    }
+}
+
+impl From<ToolError> for Problem {
+    fn from(error: ToolError) -> Self {
+        let (status, code) = match error {
+            ToolError::Invalid(invalid) => return invalid.into(),
+            ToolError::Database(error) => return error.into(),
+            ToolError::UnknownTool => (StatusCode::NOT_FOUND, "unknown_tool"),
+            ToolError::MissingScope(_) => (StatusCode::FORBIDDEN, "missing_scope"),
+            ToolError::NotJson(_) => (StatusCode::BAD_REQUEST, "invalid_json"),
+            ToolError::NoSuchItem { .. } => (StatusCode::NOT_FOUND, "not_found"),
+            ToolError::Output(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+        };
+        Self::new(status, code, sentence(&error.to_string()))
+    }
+}
+
+impl From<TokenRefusal> for Problem {
+    fn from(refusal: TokenRefusal) -> Self {
+        let (code, detail) = match refusal {
+            TokenRefusal::Unknown => ("unknown_token", "This token is not known here."),
+            TokenRefusal::Expired => ("expired_token", "This token has expired."),
+            TokenRefusal::Revoked => ("revoked_token", "This token was revoked."),
+            TokenRefusal::UserDisabled => ("disabled_user", "This token's account is disabled."),
+        };
+        let detail = format!("{detail} Make a new one on the page Agents & tokens.");
+        Self::new(StatusCode::UNAUTHORIZED, code, detail)
+    }
+}
+
+impl From<AccountError> for Problem {
+    fn from(error: AccountError) -> Self {
+        let said = error.to_string();
+        match error {
+            AccountError::Invalid(invalid) => invalid.into(),
+            AccountError::Database(error) => error.into(),
+            AccountError::SignUpClosed => Self::new(StatusCode::FORBIDDEN, "sign_up_closed", sentence(&said)),
+            AccountError::WrongPassword => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong_password", sentence(&said))
+            }
+            AccountError::NotFound => Self::new(StatusCode::NOT_FOUND, "not_found", sentence(&said)),
+            AccountError::Hash(_) | AccountError::Randomness(_) => {
+                tracing::error!(error = said, "an account operation failed");
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Try again in a moment.")
+            }
+        }
+    }
+}
+
+/// The kind of error and where it struck; never PostgreSQL's own words, which
+/// quote values.
+fn log_database_error(error: &sqlx::Error) {
+    match error {
+        sqlx::Error::Database(e) => tracing::error!(
+            sqlstate = e.code().as_deref(),
+            constraint = e.constraint(),
+            table = e.table(),
+            "PostgreSQL refused a statement"
+        ),
+        sqlx::Error::PoolTimedOut => tracing::warn!("no database connection became free in time"),
+        sqlx::Error::Io(e) => tracing::warn!(error = %e, "the connection to PostgreSQL was lost"),
+        other => tracing::error!(kind = %kind(other), "a database call failed"),
+    }
+}
+
+fn kind(error: &sqlx::Error) -> String {
+    let shown = format!("{error:?}");
+    shown.split(['(', ' ', '{']).next().unwrap_or_default().to_owned()
+}
+
+/// Domain errors are clauses; people read sentences.
+fn sentence(clause: &str) -> String {
+    let mut chars = clause.chars();
+    let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
+}

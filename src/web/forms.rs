@@ -1,0 +1,285 @@
+//! The forms that pages post. Each ends in a redirect, or in the same page
+//! again with what was typed and one sentence beside the field.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use app::view::{FormState, NewToken};
+use axum::extract::{ConnectInfo, Path, RawForm, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use tower_sessions::Session;
+use url::form_urlencoded;
+
+use super::AppState;
+use super::auth::{SESSION_USER, SignedIn, Visitor};
+use super::error::{DATABASE_SENTENCE, Problem};
+use super::pages::after_form;
+use super::throttle::THROTTLED_SENTENCE;
+use crate::accounts::{
+    AccountError, AgentId, AgentName, Email, Password, Scopes, Token, TokenId, TokenWish, UserId,
+};
+use crate::accounts::model::parse_expires_days;
+use crate::input::Invalid;
+
+/// A form as it was posted: fields may come more than once.
+struct Form(Vec<(String, String)>);
+
+impl Form {
+    fn parse(RawForm(body): &RawForm) -> Self {
+        Self(form_urlencoded::parse(body).into_owned().collect())
+    }
+
+    fn get(&self, name: &str) -> &str {
+        self.0.iter().find(|(n, _)| n == name).map_or("", |(_, value)| value)
+    }
+
+    fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(n, _)| n == name).map(|(_, value)| value.as_str())
+    }
+
+    /// What is typed again for the person; passwords are not.
+    fn values(&self) -> BTreeMap<String, String> {
+        let mut values: BTreeMap<String, String> = BTreeMap::new();
+        for (name, value) in self.0.iter().filter(|(name, _)| !name.contains("password")) {
+            let joined = values.entry(name.clone()).or_default();
+            if !joined.is_empty() {
+                joined.push(' ');
+            }
+            joined.push_str(value);
+        }
+        values
+    }
+
+    fn token_wish(&self) -> Result<TokenWish, Invalid> {
+        let scopes = self.all("scope").map(str::parse).collect::<Result<Scopes, _>>()?;
+        let days = match self.get("expires_days").trim() {
+            "" => None,
+            text => Some(text.parse().unwrap_or(0)),
+        };
+        Ok(TokenWish { scopes, lifetime: parse_expires_days(days)? })
+    }
+}
+
+/// A form that failed, as the page shows it.
+fn failed(name: &str, form: &Form, problem: Problem) -> (StatusCode, FormState) {
+    let state = FormState {
+        form: name.to_owned(),
+        field: problem.field,
+        error: Some(problem.detail),
+        values: form.values(),
+        ..FormState::default()
+    };
+    (problem.status, state)
+}
+
+pub async fn sign_in(
+    State(state): State<AppState>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    session: Session,
+    body: RawForm,
+) -> Response {
+    let form = Form::parse(&body);
+    let attempt = async {
+        let email = Email::parse(form.get("email"))?;
+        check_throttle(&state, email.as_str(), address)?;
+        let password = Password::to_compare(form.get("password"));
+        Ok::<_, Problem>(state.accounts.sign_in(&email, password).await?)
+    };
+    match attempt.await {
+        Ok(user) => enter(&state, &session, user, form.get("next")).await,
+        Err(problem) => again("/login", "login", &state, &form, problem).await,
+    }
+}
+
+pub async fn sign_up(
+    State(state): State<AppState>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    session: Session,
+    body: RawForm,
+) -> Response {
+    let form = Form::parse(&body);
+    let attempt = async {
+        let email = Email::parse(form.get("email"))?;
+        check_throttle(&state, email.as_str(), address)?;
+        let password = Password::parse_new("password", form.get("password"))?;
+        Ok::<_, Problem>(state.accounts.sign_up(&email, password).await?)
+    };
+    match attempt.await {
+        Ok(user) => enter(&state, &session, user, form.get("next")).await,
+        Err(problem) => again("/login", "signup", &state, &form, problem).await,
+    }
+}
+
+pub async fn sign_out(session: Session) -> Response {
+    match session.flush().await {
+        Ok(()) => Redirect::to("/login").into_response(),
+        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, DATABASE_SENTENCE).into_response(),
+    }
+}
+
+pub async fn change_password(
+    State(state): State<AppState>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    signed_in: SignedIn,
+    session: Session,
+    body: RawForm,
+) -> Response {
+    let form = Form::parse(&body);
+    let user = signed_in.0.id;
+    let attempt: Result<(), Problem> = async {
+        check_throttle(&state, &signed_in.0.email, address)?;
+        let new = Password::parse_new("new_password", form.get("new_password"))?;
+        let current = Password::to_compare(form.get("current_password"));
+        state.accounts.change_password(user, current, new).await?;
+        // All web sessions are ended; this browser gets a new one.
+        remember(&session, user).await
+    }
+    .await;
+    let (status, outcome) = match attempt {
+        Ok(()) => {
+            let done = "Your password is changed, and every other browser is signed out.".to_owned();
+            let outcome =
+                FormState { form: "password".to_owned(), done: Some(done), ..FormState::default() };
+            (StatusCode::OK, outcome)
+        }
+        Err(problem) => failed("password", &form, problem),
+    };
+    after_form(&state, Visitor::SignedIn(signed_in), "/account", outcome, status).await
+}
+
+pub async fn create_agent(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    body: RawForm,
+) -> Response {
+    let form = Form::parse(&body);
+    let attempt = async {
+        let name = AgentName::parse(form.get("name"))?;
+        let wish = form.token_wish()?;
+        let token = state.accounts.create_agent(signed_in.0.id, &name, &wish).await?;
+        Ok((name.as_str().to_owned(), token))
+    };
+    let attempt = attempt.await;
+    show_token(state, signed_in, "agent", form, attempt).await
+}
+
+pub async fn create_token(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    Path(agent): Path<String>,
+    body: RawForm,
+) -> Response {
+    let mut form = Form::parse(&body);
+    // The page shows the error beside the agent it belongs to.
+    form.0.push(("agent".to_owned(), agent.clone()));
+    let attempt = async {
+        let agent = AgentId(parse_id(&agent)?);
+        Ok(state.accounts.create_token(signed_in.0.id, agent, &form.token_wish()?).await?)
+    };
+    let attempt = attempt.await;
+    show_token(state, signed_in, "token", form, attempt).await
+}
+
+/// The one answer that ever shows a token: so it is no redirect.
+async fn show_token(
+    state: AppState,
+    signed_in: SignedIn,
+    name: &str,
+    form: Form,
+    attempt: Result<(String, Token), Problem>,
+) -> Response {
+    let (status, outcome) = match attempt {
+        Ok((agent_name, token)) => {
+            let new_token = Some(NewToken { agent_name, token: token.reveal() });
+            (StatusCode::OK, FormState { form: name.to_owned(), new_token, ..FormState::default() })
+        }
+        Err(problem) => failed(name, &form, problem),
+    };
+    after_form(&state, Visitor::SignedIn(signed_in), "/agents", outcome, status).await
+}
+
+pub async fn revoke_token(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    Path((agent, token)): Path<(String, String)>,
+) -> Response {
+    let attempt = async {
+        let (agent, token) = (AgentId(parse_id(&agent)?), TokenId(parse_id(&token)?));
+        Ok::<_, Problem>(state.accounts.revoke_token(signed_in.0.id, agent, token).await?)
+    };
+    match attempt.await {
+        Ok(()) => Redirect::to("/agents").into_response(),
+        Err(problem) => {
+            let (status, outcome) = failed("revoke", &Form(Vec::new()), problem);
+            after_form(&state, Visitor::SignedIn(signed_in), "/agents", outcome, status).await
+        }
+    }
+}
+
+fn parse_id(text: &str) -> Result<i64, Problem> {
+    text.parse().map_err(|_| AccountError::NotFound.into())
+}
+
+fn check_throttle(state: &AppState, account: &str, address: SocketAddr) -> Result<(), Problem> {
+    if state.throttle.admits(account, address.ip()) {
+        return Ok(());
+    }
+    Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "throttled", THROTTLED_SENTENCE))
+}
+
+/// Signs the browser in and sends it where it wanted to go.
+async fn enter(state: &AppState, session: &Session, user: UserId, next: &str) -> Response {
+    match remember(session, user).await {
+        Ok(()) => Redirect::to(local_path(next)).into_response(),
+        Err(problem) => {
+            let (status, outcome) = failed("login", &Form(Vec::new()), problem);
+            after_form(state, Visitor::Stranger, "/login", outcome, status).await
+        }
+    }
+}
+
+/// Under a new id, so that an id known before the sign-in opens nothing.
+async fn remember(session: &Session, user: UserId) -> Result<(), Problem> {
+    let keep = async {
+        session.flush().await?;
+        session.insert(SESSION_USER, user.0).await?;
+        session.save().await
+    };
+    keep.await.map_err(|_: tower_sessions::session::Error| {
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", DATABASE_SENTENCE)
+    })
+}
+
+async fn again(
+    path: &'static str,
+    name: &str,
+    state: &AppState,
+    form: &Form,
+    problem: Problem,
+) -> Response {
+    let (status, outcome) = failed(name, form, problem);
+    after_form(state, Visitor::Stranger, path, outcome, status).await
+}
+
+/// A path of this server, never `//evil.example` or `/\evil.example`.
+fn local_path(next: &str) -> &str {
+    let is_local = next.starts_with('/')
+        && !next[1..].starts_with(['/', '\\'])
+        // What a Location header can carry.
+        && next.chars().all(|c| c.is_ascii_graphic());
+    if is_local { next } else { "/memory" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_of_this_server_are_gone_on_to() {
+        assert_eq!(local_path("/memory?q=a"), "/memory?q=a");
+        for evil in ["", "//evil.example", "/\\evil.example", "https://evil.example", "/\r\nx", "/é"] {
+            assert_eq!(local_path(evil), "/memory", "{evil:?}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The edge: routes, who is asking, errors into responses. Logic that would be
+//! needed at a second door does not live here.
+
+mod api;
+mod auth;
+mod error;
+mod forms;
+mod headers;
+mod health;
+mod pages;
+mod routes;
+mod session;
+mod throttle;
+mod ui;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::extract::FromRef;
+use leptos::config::LeptosOptions;
+
+use crate::accounts::Accounts;
+use crate::clock::SharedClock;
+use crate::config::PublicUrl;
+use crate::db::Db;
+use crate::tools::Registry;
+
+pub use health::Readiness;
+pub use routes::router;
+
+/// What handlers share. Everything in it is cheap to clone.
+#[derive(Clone, FromRef)]
+pub struct AppState {
+    pub accounts: Accounts,
+    pub db: Db,
+    pub clock: SharedClock,
+    pub registry: Arc<Registry>,
+    pub readiness: Readiness,
+    pub public_url: PublicUrl,
+    pub site: Site,
+    pub throttle: Arc<throttle::SignInThrottle>,
+}
+
+impl AppState {
+    pub fn new(parts: Parts) -> Self {
+        Self {
+            accounts: parts.accounts,
+            db: parts.db,
+            clock: parts.clock,
+            registry: Arc::new(parts.registry),
+            readiness: parts.readiness,
+            public_url: parts.public_url,
+            site: parts.site,
+            throttle: Arc::new(throttle::SignInThrottle::new()),
+        }
+    }
+}
+
+/// What the state is made of; `wiring.rs` builds them.
+pub struct Parts {
+    pub accounts: Accounts,
+    pub db: Db,
+    pub clock: SharedClock,
+    pub registry: Registry,
+    pub readiness: Readiness,
+    pub public_url: PublicUrl,
+    pub site: Site,
+}
+
+/// The folder of stylesheet, icons and islands, and how Leptos is to name them.
+#[derive(Clone)]
+pub struct Site {
+    pub root: PathBuf,
+    /// Without them the pages are plain HTML.
+    pub islands_built: bool,
+    pub leptos: LeptosOptions,
+}
+
+impl Site {
+    pub fn at(root: PathBuf) -> Self {
+        let leptos = LeptosOptions::builder()
+            .output_name("keepsake")
+            .site_root(root.to_string_lossy().into_owned())
+            .site_pkg_dir("pkg")
+            .build();
+        let islands_built = root.join("pkg/keepsake.wasm").is_file();
+        Self { root, islands_built, leptos }
+    }
+}

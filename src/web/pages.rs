@@ -1,0 +1,89 @@
+//! Renders the pages of `app`: gives each request its backend, its nonce and
+//! its policy.
+
+use std::sync::Arc;
+
+use app::IslandsBuilt;
+use app::backend::Backend;
+use app::view::FormState;
+use axum::body::Body;
+use axum::extract::{Extension, Request, State};
+use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use leptos::nonce::use_nonce;
+use leptos::prelude::{expect_context, provide_context};
+use leptos_axum::ResponseOptions;
+
+use super::AppState;
+use super::auth::{SignedIn, Visitor};
+use super::headers::page_policy;
+use super::ui::Ui;
+
+pub async fn behind_sign_in(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    request: Request,
+) -> Response {
+    let visitor = Visitor::SignedIn(signed_in);
+    render(&state, visitor, FormState::default(), request).await
+}
+
+/// Whoever is signed in already goes on to the memory.
+pub async fn sign_in(
+    State(state): State<AppState>,
+    Extension(visitor): Extension<Visitor>,
+    request: Request,
+) -> Response {
+    match visitor {
+        Visitor::SignedIn(_) => Redirect::to("/memory").into_response(),
+        Visitor::Stranger => render(&state, visitor, FormState::default(), request).await,
+    }
+}
+
+pub async fn not_found(
+    State(state): State<AppState>,
+    Extension(visitor): Extension<Visitor>,
+    request: Request,
+) -> Response {
+    let mut response = render(&state, visitor, FormState::default(), request).await;
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
+/// The page at `path` again, as the answer to a form that was posted.
+pub async fn after_form(
+    state: &AppState,
+    visitor: Visitor,
+    path: &'static str,
+    form: FormState,
+    status: StatusCode,
+) -> Response {
+    let mut request = Request::new(Body::empty());
+    *request.uri_mut() = Uri::from_static(path);
+    let mut response = render(state, visitor, form, request).await;
+    *response.status_mut() = status;
+    response
+}
+
+/// When a handler panicked: a sentence, and nothing about why.
+pub fn broken() -> Response {
+    tracing::error!("a request handler panicked");
+    (StatusCode::INTERNAL_SERVER_ERROR, "Something broke on our side; nothing was changed.\n").into_response()
+}
+
+async fn render(state: &AppState, visitor: Visitor, form: FormState, request: Request) -> Response {
+    let backend: Arc<dyn Backend> = Arc::new(Ui::new(state, visitor, form));
+    let islands_built = state.site.islands_built;
+    let provide = move || {
+        provide_context(backend.clone());
+        provide_context(IslandsBuilt(islands_built));
+        if let Some(nonce) = use_nonce()
+            && let Ok(policy) = HeaderValue::from_str(&page_policy(&nonce))
+        {
+            expect_context::<ResponseOptions>().insert_header(header::CONTENT_SECURITY_POLICY, policy);
+        }
+    };
+    let options = state.site.leptos.clone();
+    let render = leptos_axum::render_app_async_with_context(provide, move || app::shell(options.clone()));
+    render(request).await
+}

@@ -1,0 +1,113 @@
+//! The whole route table, grouped by who calls.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::Redirect;
+use axum::routing::{get, post};
+use tower::ServiceBuilder;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::services::ServeDir;
+use tower_http::set_header::SetResponseHeaderLayer;
+use tower_http::trace::TraceLayer;
+use tracing::Span;
+
+use super::error::Problem;
+use super::{AppState, api, auth, forms, headers, health, pages, session};
+
+pub fn router(state: AppState) -> Router {
+    // Leptos spawns its tasks on the runtime it is told of; telling it twice does no harm.
+    any_spawner::Executor::init_tokio().ok();
+    Router::new()
+        .merge(probes())
+        .merge(programs())
+        .merge(people(&state))
+        .merge(files(&state))
+        .layer(from_fn(headers::secure))
+        .layer(CatchPanicLayer::custom(|_| pages::broken()))
+        .layer(
+            TraceLayer::new_for_http()
+                .make_span_with(request_span)
+                .on_request(())
+                .on_response(|response: &axum::response::Response, latency: Duration, span: &Span| {
+                    let _in = span.enter();
+                    tracing::debug!(status = response.status().as_u16(), ms = latency.as_secs_f64() * 1e3, "answered");
+                })
+                .on_failure(()),
+        )
+        .with_state(state)
+}
+
+/// For whoever looks after the server.
+fn probes() -> Router<AppState> {
+    Router::new().route("/livez", get(health::livez)).route("/readyz", get(health::readyz))
+}
+
+/// For agents, by token.
+fn programs() -> Router<AppState> {
+    Router::new()
+        .route("/api/v1/tools", get(api::tools::list))
+        .route("/api/v1/tools/{name}", post(api::tools::call))
+        .route("/api/{*rest}", axum::routing::any(no_such_endpoint))
+        .method_not_allowed_fallback(wrong_method)
+}
+
+/// For people, by web session.
+fn people(state: &AppState) -> Router<AppState> {
+    Router::new()
+        .route("/", get(|| async { Redirect::to("/memory") }))
+        .route("/login", get(pages::sign_in).post(forms::sign_in))
+        .route("/signup", post(forms::sign_up))
+        .route("/logout", post(forms::sign_out))
+        .route("/memory", get(pages::behind_sign_in))
+        .route("/memory/{id}", get(pages::behind_sign_in))
+        .route("/agents", get(pages::behind_sign_in).post(forms::create_agent))
+        .route("/agents/{agent_id}/tokens", post(forms::create_token))
+        .route("/agents/{agent_id}/tokens/{token_id}/revoke", post(forms::revoke_token))
+        .route("/account", get(pages::behind_sign_in))
+        .route("/account/password", post(forms::change_password))
+        .fallback(pages::not_found)
+        .layer(
+            ServiceBuilder::new()
+                .layer(from_fn_with_state(state.clone(), auth::check_origin))
+                .layer(session::layer(state))
+                .layer(from_fn_with_state(state.clone(), auth::know_visitor)),
+        )
+}
+
+/// Stylesheet, icons and islands; small, and asked for anew when they change.
+fn files(state: &AppState) -> Router<AppState> {
+    let no_cache = SetResponseHeaderLayer::overriding(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    let folder = |path: &str| {
+        let served = ServeDir::new(state.site.root.join(path)).precompressed_gzip();
+        ServiceBuilder::new().layer(no_cache.clone()).service(served)
+    };
+    Router::new()
+        .nest_service("/pkg", folder("pkg"))
+        .route_service("/favicon.svg", folder("favicon.svg"))
+}
+
+async fn no_such_endpoint() -> Problem {
+    Problem::new(
+        StatusCode::NOT_FOUND,
+        "unknown_endpoint",
+        "There is no such endpoint; the tools are at POST /api/v1/tools/{name}.",
+    )
+}
+
+async fn wrong_method() -> Problem {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        "This endpoint does not take this method; tools are called with POST.",
+    )
+}
+
+/// The route as it stands in this table: an address may hold a query's words.
+fn request_span(request: &Request) -> Span {
+    let route = request.extensions().get::<MatchedPath>().map_or("unmatched", |path| path.as_str());
+    tracing::info_span!("request", method = %request.method(), route)
+}

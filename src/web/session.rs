@@ -1,0 +1,105 @@
+//! Web sessions in PostgreSQL, for tower-sessions. The id in the cookie is the
+//! key to an account, so what is kept is its SHA-256.
+
+use async_trait::async_trait;
+use sha2::{Digest, Sha256};
+use time::OffsetDateTime;
+use tower_sessions::cookie::SameSite;
+use tower_sessions::session::{Id, Record};
+use tower_sessions::session_store::{Error, Result};
+use tower_sessions::{Expiry, SessionManagerLayer, SessionStore};
+
+use super::AppState;
+use super::auth::SESSION_USER;
+use crate::accounts::{UserId, store};
+use crate::clock::SharedClock;
+use crate::db::Db;
+
+/// Without a visit for so long, sign in again.
+const IDLE_DAYS: i64 = 30;
+
+/// `__Host-` ties the cookie to this host over https; plain http is served on
+/// loopback alone (`config.rs`), where browsers would drop such a cookie.
+pub fn layer(state: &AppState) -> SessionManagerLayer<PgSessionStore> {
+    let is_https = state.public_url.is_https();
+    SessionManagerLayer::new(PgSessionStore { db: state.db.clone(), clock: state.clock.clone() })
+        .with_name(if is_https { "__Host-keepsake" } else { "keepsake" })
+        .with_secure(is_https)
+        .with_http_only(true)
+        .with_same_site(SameSite::Lax)
+        .with_path("/")
+        .with_expiry(Expiry::OnInactivity(time::Duration::days(IDLE_DAYS)))
+}
+
+#[derive(Clone)]
+pub struct PgSessionStore {
+    db: Db,
+    clock: SharedClock,
+}
+
+impl std::fmt::Debug for PgSessionStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PgSessionStore")
+    }
+}
+
+#[async_trait]
+impl SessionStore for PgSessionStore {
+    async fn create(&self, record: &mut Record) -> Result<()> {
+        let data = data_of(record)?;
+        let mut conn = self.db.system_connection().await.map_err(backend)?;
+        loop {
+            let id_hash = hash(&record.id);
+            let user = user_of(record);
+            let expires_at = record.expiry_date;
+            if store::insert_web_session(&mut conn, &id_hash, user, &data, expires_at)
+                .await
+                .map_err(backend)?
+            {
+                return Ok(());
+            }
+            record.id = Id::default();
+        }
+    }
+
+    async fn save(&self, record: &Record) -> Result<()> {
+        let data = data_of(record)?;
+        let mut conn = self.db.system_connection().await.map_err(backend)?;
+        store::update_web_session(&mut conn, &hash(&record.id), user_of(record), &data, record.expiry_date)
+            .await
+            .map_err(backend)
+    }
+
+    async fn load(&self, id: &Id) -> Result<Option<Record>> {
+        let mut conn = self.db.system_connection().await.map_err(backend)?;
+        let found = store::find_web_session(&mut conn, &hash(id), self.clock.now()).await;
+        let record = |(data, expiry_date): (serde_json::Value, OffsetDateTime)| {
+            let data = serde_json::from_value(data).map_err(|e| Error::Decode(e.to_string()))?;
+            Ok(Record { id: *id, data, expiry_date })
+        };
+        found.map_err(backend)?.map(record).transpose()
+    }
+
+    async fn delete(&self, id: &Id) -> Result<()> {
+        let mut conn = self.db.system_connection().await.map_err(backend)?;
+        store::delete_web_session(&mut conn, &hash(id)).await.map_err(backend)
+    }
+}
+
+fn hash(id: &Id) -> [u8; 32] {
+    Sha256::digest(id.0.to_le_bytes()).into()
+}
+
+fn user_of(record: &Record) -> Option<UserId> {
+    record.data.get(SESSION_USER).and_then(serde_json::Value::as_i64).map(UserId)
+}
+
+fn data_of(record: &Record) -> Result<serde_json::Value> {
+    serde_json::to_value(&record.data).map_err(|e| Error::Encode(e.to_string()))
+}
+
+/// PostgreSQL's words may quote values; the kind is enough here.
+fn backend(error: sqlx::Error) -> Error {
+    let kind = if matches!(error, sqlx::Error::Database(_)) { "refused" } else { "unreachable" };
+    Error::Backend(format!("the database is {kind}"))
+}

@@ -1,0 +1,340 @@
+//! Implements the port of the pages ([`app::backend::Backend`]) for the one
+//! visitor whose request is being answered, and turns domain types into view types.
+
+use app::backend::{Backend, PAGE_SIZE, PageError};
+use app::view::{
+    Account, AgentRow, AgentsPage, FormState, HistoryEntry, ItemPage, ItemRow, MemoryFilters,
+    MemoryPage, Moment, SignInOffer, Span, ThemeCount, TokenRow, TokenState,
+};
+use async_trait::async_trait;
+use axum::http::StatusCode;
+use leptos::prelude::use_context;
+use leptos_axum::ResponseOptions;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use time::macros::format_description;
+
+use super::AppState;
+use super::auth::Visitor;
+use super::error::{DATABASE_SENTENCE, Problem};
+use crate::accounts::model::TokenRecord;
+use crate::accounts::{AccountError, Role, Viewer};
+use crate::input::Invalid;
+use crate::memories::{self, ItemEvent, ItemId, ItemType, MemoryError, Status, words};
+use crate::search::query::RESULTS_MAX;
+use crate::search::store::Candidate;
+use crate::search::{self, Hit, Mode, RawQuery, SearchQuery, Snippet};
+
+/// Rows a listing by date can grow to on one page; past it, filters help more.
+const ROWS_MAX: usize = 500;
+const INDEX_WORDS_SHOWN: usize = 24;
+
+pub struct Ui {
+    state: AppState,
+    visitor: Visitor,
+    form: FormState,
+}
+
+impl Ui {
+    pub fn new(state: &AppState, visitor: Visitor, form: FormState) -> Self {
+        Self { state: state.clone(), visitor, form }
+    }
+
+    fn memory_viewer(&self) -> Result<Viewer, PageError> {
+        match &self.visitor {
+            Visitor::SignedIn(signed_in) => Ok(signed_in.viewer()),
+            Visitor::Stranger => Err(PageError { sentence: "Sign in to see this page.".to_owned() }),
+        }
+    }
+
+    fn moment(&self, at: OffsetDateTime) -> Moment {
+        moment(at, self.state.clock.now())
+    }
+
+    fn item_row(&self, hit: Hit, mode: Mode) -> ItemRow {
+        let Candidate { id, theme, item_type, tags, status, source, created_at, .. } = hit.item;
+        ItemRow {
+            id: id.0,
+            theme,
+            item_type: item_type.as_str().to_owned(),
+            snippet: spans(&hit.snippet),
+            tags,
+            archived: status == Status::Archived,
+            source,
+            created: self.moment(created_at),
+            score: (mode != Mode::Recent).then_some(hit.score),
+        }
+    }
+
+    fn history_entry(&self, event: ItemEvent) -> HistoryEntry {
+        HistoryEntry {
+            event: event.event,
+            actor: event.agent.unwrap_or_else(|| "you".to_owned()),
+            at: self.moment(event.at),
+        }
+    }
+
+    fn token_row(&self, token: TokenRecord) -> TokenRow {
+        let expired = token.expires_at.is_some_and(|at| at <= self.state.clock.now());
+        TokenRow {
+            id: token.id.0,
+            hint: format!("ks_…{}", token.hint),
+            scopes: token.scopes,
+            created: self.moment(token.created_at),
+            expires: token.expires_at.map(|at| self.moment(at)),
+            last_used: token.last_used_at.map(|at| self.moment(at)),
+            state: match (token.revoked_at, expired) {
+                (Some(_), _) => TokenState::Revoked,
+                (None, true) => TokenState::Expired,
+                (None, false) => TokenState::Valid,
+            },
+        }
+    }
+}
+
+#[async_trait]
+impl Backend for Ui {
+    fn viewer(&self) -> Option<Account> {
+        match &self.visitor {
+            Visitor::SignedIn(signed_in) => Some(Account {
+                email: signed_in.0.email.clone(),
+                is_admin: signed_in.0.role == Role::Admin,
+            }),
+            Visitor::Stranger => None,
+        }
+    }
+
+    fn form(&self) -> FormState {
+        self.form.clone()
+    }
+
+    fn not_found(&self) {
+        set_status(StatusCode::NOT_FOUND);
+    }
+
+    fn unavailable(&self) {
+        set_status(StatusCode::SERVICE_UNAVAILABLE);
+    }
+
+    async fn sign_in_offer(&self) -> Result<SignInOffer, PageError> {
+        let sign_up = self.state.accounts.sign_up_state().await.map_err(account_error)?;
+        Ok(match (sign_up.is_open, sign_up.is_first) {
+            (true, true) => SignInOffer::FirstAccount,
+            (true, false) => SignInOffer::SignInOrSignUp,
+            (false, _) => SignInOffer::SignIn,
+        })
+    }
+
+    async fn memory_page(&self, filters: &MemoryFilters) -> Result<MemoryPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        let query = search_query(filters).map_err(invalid)?;
+        let listed = list(&self.state, &viewer, query, filters.shown);
+        let Listed { page, total_items } = listed.await.map_err(database)?;
+        let themes = memories::list_themes(&self.state.db, &viewer).await.map_err(memory_error)?;
+        let mode = page.mode;
+        let shown = filters.shown.clamp(PAGE_SIZE, ROWS_MAX);
+        let has_more = page.cursor.is_some() || page.hits.len() > shown;
+        let hits = page.hits.into_iter().take(shown);
+        Ok(MemoryPage {
+            themes: themes
+                .into_iter()
+                .map(|theme| ThemeCount {
+                    slug: theme.slug,
+                    display_name: theme.display_name,
+                    active_count: theme.active_count,
+                })
+                .collect(),
+            rows: hits.map(|hit| self.item_row(hit, mode)).collect(),
+            has_more: has_more && shown < ROWS_MAX,
+            total_items,
+            is_ranked: mode != Mode::Recent,
+            public_url: self.state.public_url.origin().to_owned(),
+        })
+    }
+
+    async fn item_page(&self, item_id: i64) -> Result<Option<ItemPage>, PageError> {
+        let viewer = self.memory_viewer()?;
+        let found = memories::get_with_history(&self.state.db, &viewer, ItemId(item_id)).await;
+        let (item, history) = match found {
+            Ok(found) => found,
+            Err(MemoryError::NotFound(_)) => return Ok(None),
+            Err(error) => return Err(memory_error(error)),
+        };
+        Ok(Some(ItemPage {
+            id: item.id.0,
+            theme: item.theme,
+            theme_name: item.theme_display_name,
+            item_type: item.item_type.as_str().to_owned(),
+            key: item.key,
+            index_words: words::telling_words(&item.content, INDEX_WORDS_SHOWN),
+            content: item.content,
+            tags: item.tags,
+            archived: item.status == Status::Archived,
+            source: item.source,
+            source_context: item.source_context,
+            agent: item.agent,
+            confidence: item.confidence,
+            protected: item.protected,
+            created: self.moment(item.created_at),
+            updated: self.moment(item.updated_at),
+            expires: item.expires_at.map(|at| self.moment(at)),
+            superseded_by: item.superseded_by.map(|id| id.0),
+            history: history.into_iter().map(|event| self.history_entry(event)).collect(),
+        }))
+    }
+
+    async fn agents_page(&self) -> Result<AgentsPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        let agents = self.state.accounts.list_agents(viewer.user_id).await.map_err(account_error)?;
+        let rows = agents.into_iter().map(|(agent, tokens)| AgentRow {
+            id: agent.id.0,
+            name: agent.name,
+            created: self.moment(agent.created_at),
+            item_count: agent.item_count,
+            tokens: tokens.into_iter().map(|token| self.token_row(token)).collect(),
+        });
+        Ok(AgentsPage {
+            agents: rows.collect(),
+            public_url: self.state.public_url.origin().to_owned(),
+        })
+    }
+}
+
+fn search_query(filters: &MemoryFilters) -> Result<SearchQuery, Invalid> {
+    // A type that is not known in the address is no filter: links outlive names.
+    let types: Vec<ItemType> =
+        filters.types.iter().filter_map(|t| ItemType::parse("type", t).ok()).collect();
+    let status = match (filters.only_archived, filters.include_archived) {
+        (true, _) => "archived",
+        (false, true) => "any",
+        (false, false) => "active",
+    };
+    SearchQuery::parse(RawQuery {
+        query: &filters.q,
+        limit: Some(RESULTS_MAX as i64),
+        theme: filters.theme.as_deref(),
+        types: &types,
+        status: Some(status),
+        ..RawQuery::default()
+    })
+}
+
+struct Listed {
+    page: search::Page,
+    /// All items of the user, whatever the filters.
+    total_items: i64,
+}
+
+/// One search, whatever the number of rows asked for.
+async fn list(
+    state: &AppState,
+    viewer: &Viewer,
+    mut query: SearchQuery,
+    shown: usize,
+) -> Result<Listed, sqlx::Error> {
+    if query.text.is_none() {
+        query.limit = shown.clamp(PAGE_SIZE, ROWS_MAX);
+    }
+    let mut tx = state.db.as_user(viewer.user_id).await?;
+    let page = search::search(&mut tx, viewer, &query, state.clock.now()).await?;
+    let total_items = memories::store::count_items(&mut tx, viewer.user_id).await?;
+    tx.commit().await?;
+    Ok(Listed { page, total_items })
+}
+
+fn spans(snippet: &Snippet) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let mut push = |text: &str, marked| {
+        if !text.is_empty() {
+            spans.push(Span { text: text.to_owned(), marked });
+        }
+    };
+    let mut at = 0;
+    for range in &snippet.matches {
+        push(&snippet.text[at..range.start], false);
+        push(&snippet.text[range.clone()], true);
+        at = range.end;
+    }
+    push(&snippet.text[at..], false);
+    spans
+}
+
+fn moment(at: OffsetDateTime, now: OffsetDateTime) -> Moment {
+    let exact = format_description!("[day padding:none] [month repr:long] [year], [hour]:[minute] UTC");
+    Moment {
+        iso: at.format(&Rfc3339).unwrap_or_default(),
+        exact: at.format(exact).unwrap_or_default(),
+        relative: relative(at, now),
+    }
+}
+
+/// "3 minutes ago", "in 2 days", "just now"; past a year the date says more.
+fn relative(at: OffsetDateTime, now: OffsetDateTime) -> String {
+    let seconds = (now - at).whole_seconds();
+    let (n, unit) = match seconds.unsigned_abs() {
+        0..45 => return "just now".to_owned(),
+        s @ 45..3_570 => ((s + 30) / 60, "minute"),
+        s @ 3_570..84_600 => ((s + 1_800) / 3_600, "hour"),
+        s @ 84_600..2_592_000 => ((s + 43_200) / 86_400, "day"),
+        s @ 2_592_000..31_536_000 => (s / 2_592_000, "month"),
+        _ => {
+            let date = format_description!("[day padding:none] [month repr:short] [year]");
+            return at.format(date).unwrap_or_default();
+        }
+    };
+    let unit = if n == 1 { unit.to_owned() } else { format!("{unit}s") };
+    if seconds < 0 { format!("in {n} {unit}") } else { format!("{n} {unit} ago") }
+}
+
+fn set_status(status: StatusCode) {
+    if let Some(options) = use_context::<ResponseOptions>() {
+        options.set_status(status);
+    }
+}
+
+fn invalid(invalid: Invalid) -> PageError {
+    PageError { sentence: invalid.sentence }
+}
+
+fn database(error: sqlx::Error) -> PageError {
+    // Logged where every database error is.
+    let Problem { detail, .. } = error.into();
+    PageError { sentence: detail }
+}
+
+fn memory_error(error: MemoryError) -> PageError {
+    match error {
+        MemoryError::Database(error) => database(error),
+        MemoryError::NotFound(_) => PageError { sentence: "There is no such memory.".to_owned() },
+    }
+}
+
+fn account_error(error: AccountError) -> PageError {
+    match error {
+        AccountError::Database(error) => database(error),
+        _ => PageError { sentence: DATABASE_SENTENCE.to_owned() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use time::macros::datetime;
+
+    use super::*;
+
+    #[test]
+    fn times_are_told_relative_to_now() {
+        let now = datetime!(2026-11-21 12:00 UTC);
+        for (at, said) in [
+            (datetime!(2026-11-21 11:59:30 UTC), "just now"),
+            (datetime!(2026-11-21 11:57 UTC), "3 minutes ago"),
+            (datetime!(2026-11-21 11:00 UTC), "1 hour ago"),
+            (datetime!(2026-11-20 12:00 UTC), "1 day ago"),
+            (datetime!(2026-11-23 12:00 UTC), "in 2 days"),
+            (datetime!(2026-08-21 12:00 UTC), "3 months ago"),
+            (datetime!(2024-02-01 12:00 UTC), "1 Feb 2024"),
+        ] {
+            assert_eq!(relative(at, now), said);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Builds every part once and joins them. Whoever needs a part gets it from here.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use sqlx::postgres::PgConnectOptions;
+
+use crate::accounts::Accounts;
+use crate::clock::{SharedClock, WallClock};
+use crate::config::Config;
+use crate::db::{self, DatabaseError, Db};
+use crate::postgres::{self, EmbeddedPostgres};
+use crate::tools::{Registry, ToolContext};
+use crate::web::{AppState, Parts, Readiness, Site};
+
+/// How long a start waits for a database that is itself just starting.
+const DATABASE_PATIENCE: Duration = Duration::from_secs(60);
+const DATABASE_RETRY: Duration = Duration::from_millis(500);
+
+/// The database of this run: reached, brought to this program's schema, and
+/// stopped at the end if it is our own.
+pub struct Database {
+    pub db: Db,
+    embedded: Option<EmbeddedPostgres>,
+}
+
+impl Database {
+    /// For a server: starts the embedded PostgreSQL unless a URL is configured.
+    pub async fn of_server(config: &Config) -> anyhow::Result<Self> {
+        match &config.database_url {
+            Some(url) => Self::of_url(url).await,
+            None => Self::start_embedded(config).await,
+        }
+    }
+
+    /// For a command: beside a running server its database is used; otherwise
+    /// the command starts the database for as long as it runs.
+    pub async fn of_command(config: &Config) -> anyhow::Result<Self> {
+        if config.database_url.is_none()
+            && let Some(options) = postgres::of_running_server(&config.data_dir)?
+        {
+            db::prepare(&options).await?;
+            return Ok(Self { db: Db::new(&options), embedded: None });
+        }
+        Self::of_server(config).await
+    }
+
+    async fn start_embedded(config: &Config) -> anyhow::Result<Self> {
+        let embedded = EmbeddedPostgres::start(&config.data_dir).await?;
+        let options = embedded.connect_options();
+        if let Err(error) = db::prepare(&options).await {
+            embedded.stop().await?;
+            return Err(error.into());
+        }
+        Ok(Self { db: Db::new(&options), embedded: Some(embedded) })
+    }
+
+    async fn of_url(url: &str) -> anyhow::Result<Self> {
+        let options: PgConnectOptions =
+            url.parse().context("KEEPSAKE_DATABASE_URL cannot be read as a PostgreSQL URL")?;
+        prepare_patiently(&options).await?;
+        Ok(Self { db: Db::new(&options), embedded: None })
+    }
+
+    pub async fn close(self) -> anyhow::Result<()> {
+        self.db.close().await;
+        if let Some(embedded) = self.embedded {
+            embedded.stop().await?;
+        }
+        Ok(())
+    }
+}
+
+/// A database that cannot be reached yet is waited for; one that is wrong is not.
+async fn prepare_patiently(options: &PgConnectOptions) -> Result<(), DatabaseError> {
+    let start = Instant::now();
+    loop {
+        match db::prepare(options).await {
+            Err(DatabaseError::Sql(error)) if is_unreachable(&error) && start.elapsed() < DATABASE_PATIENCE => {
+                tracing::info!("waiting for the database at KEEPSAKE_DATABASE_URL");
+                tokio::time::sleep(DATABASE_RETRY).await;
+            }
+            other => return other,
+        }
+    }
+}
+
+fn is_unreachable(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) => true,
+        // cannot_connect_now: starting up or shutting down
+        sqlx::Error::Database(e) => e.code().as_deref() == Some("57P03"),
+        _ => false,
+    }
+}
+
+pub fn accounts(config: &Config, db: &Db) -> Accounts {
+    Accounts::new(db.clone(), wall_clock(), config.sign_up)
+}
+
+pub fn app_state(config: &Config, db: &Db, readiness: Readiness) -> AppState {
+    let clock = wall_clock();
+    AppState::new(Parts {
+        accounts: accounts(config, db),
+        db: db.clone(),
+        clock: clock.clone(),
+        registry: Registry::new(ToolContext { db: db.clone(), clock }),
+        readiness,
+        public_url: config.public_url.clone(),
+        site: Site::at(find_site(config)),
+    })
+}
+
+fn wall_clock() -> SharedClock {
+    Arc::new(WallClock)
+}
+
+/// `KEEPSAKE_SITE_DIR`, or beside the build (`target/site`), or where a package puts it.
+fn find_site(config: &Config) -> PathBuf {
+    let beside_the_program = std::env::current_exe()
+        .ok()
+        .and_then(|exe| Some(exe.parent()?.parent()?.join("site")));
+    let places = [
+        config.site_dir.clone(),
+        beside_the_program,
+        Some(PathBuf::from("target/site")),
+        Some(PathBuf::from("/usr/share/keepsake/site")),
+    ];
+    let mut found = places.into_iter().flatten().filter(|place| place.join("pkg").is_dir());
+    found.next().unwrap_or_else(|| {
+        tracing::warn!("no stylesheet found: run `make build`, or set KEEPSAKE_SITE_DIR to the folder that has pkg/");
+        PathBuf::from("target/site")
+    })
+}

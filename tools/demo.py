@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Fills a demo user with the memories of tools/demo/*.jsonl, through the REST door of a running server.
+
+Running it again changes nothing: the server recognises exact duplicates, and texts that are
+already archived are looked up first and left alone. Needs nothing but Python 3.9.
+"""
+
+import http.client
+import json
+import os
+import secrets
+import subprocess
+import sys
+from urllib.parse import urlsplit
+
+from common import REPO, fail
+
+BINARY = os.environ.get("KEEPSAKE_BIN") or str(REPO / "target/release/keepsake")
+PUBLIC_URL = os.environ.get("KEEPSAKE_PUBLIC_URL", "").rstrip("/")
+LISTEN = os.environ.get("KEEPSAKE_LISTEN", "")
+EMAIL = "demo@keepsake.local"
+TOKEN_DAYS = 1  # every run makes its own tokens; they need not outlive the day
+PAGE = 50  # the most results a search may return
+TIMEOUT_SECONDS = 30
+BAR_WIDTH = 32
+
+
+class Refused(Exception):
+    """Something said no; the message is the one sentence that people read."""
+
+
+def server_address():
+    if not LISTEN:
+        return PUBLIC_URL or "http://127.0.0.1:3000"
+    host, _, port = LISTEN.rpartition(":")
+    reachable = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
+    return f"http://{reachable.get(host, host)}:{port}"
+
+
+class Server:
+    """One keep-alive connection to a Keepsake server."""
+
+    def __init__(self, address):
+        parts = urlsplit(address)
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self.address, self.prefix = address, parts.path
+        self.connection = kind(parts.hostname, parts.port, timeout=TIMEOUT_SECONDS)
+
+    def request(self, method, path, body=None, headers=None):
+        for tries_left in (1, 0):  # an idle connection may have been closed; every request here can be repeated
+            try:
+                self.connection.request(method, self.prefix + path, body, headers or {})
+                answer = self.connection.getresponse()
+                return answer.status, answer.read()
+            except (OSError, http.client.HTTPException) as error:
+                self.connection.close()
+                if not tries_left:
+                    raise Refused(f"The server at {self.address} stopped answering ({error!r}): see its log, then run this again.")
+
+    def check_alive(self):
+        try:
+            healthy = self.request("GET", "/livez")[0] == 200
+        except Refused:
+            healthy = False
+        if not healthy:
+            raise Refused(f"No Keepsake server answers at {self.address}: start one with `make run` in another "
+                          "terminal, or set KEEPSAKE_LISTEN to the address it listens on.")
+
+    def tool(self, token, name, **arguments):
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        status, body = self.request("POST", f"/api/v1/tools/{name}", json.dumps(arguments).encode(), headers)
+        answer = json.loads(body) if body.startswith(b"{") else {}
+        if status >= 300 or not answer:
+            raise Refused(f"{name} was refused with status {status}: {answer.get('detail') or 'no reason was given'}")
+        return answer
+
+
+def keepsake(*arguments, stdin=""):
+    try:
+        done = subprocess.run([BINARY, *arguments], input=stdin, capture_output=True, encoding="utf-8")
+    except OSError as error:
+        raise Refused(f"{BINARY} cannot be run ({error.strerror}): `make build` makes it, or set KEEPSAKE_BIN.")
+    if done.returncode != 0:
+        reason = " ".join((done.stderr or done.stdout).split()) or f"exit status {done.returncode}"
+        raise Refused(f"`keepsake {' '.join(arguments[:2])}` was refused: {reason}")
+    return done.stdout.strip()
+
+
+def create_user():
+    """Returns the new password, or None when the user was there before."""
+    syllables = [consonant + vowel for consonant in "bdfgklmnprstv" for vowel in "aeiou"]
+    password = "-".join("".join(secrets.choice(syllables) for _ in range(3)) for _ in range(4))
+    try:
+        keepsake("user", "create", "--email", EMAIL, "--password-stdin", stdin=password + "\n")
+    except Refused as refusal:
+        if "already exist" not in str(refusal).lower():
+            raise
+        return None
+    return password
+
+
+def create_token(agent):
+    return keepsake("token", "create", "--email", EMAIL, "--agent", agent, "--scope", "memory:read",
+                    "--scope", "memory:write", "--expires-days", str(TOKEN_DAYS))
+
+
+def archived_texts(server, token):
+    """The full texts of all archived items: adding one of them again would make a new item."""
+    texts, rest = set(), {}
+    while True:
+        page = server.tool(token, "memory_search", query="*", status="archived", limit=PAGE, **rest)
+        texts.update(server.tool(token, "memory_get", item_id=hit["id"])["content"] for hit in page["results"])
+        if page.get("cursor") is None:
+            return texts
+        rest = {"cursor": page["cursor"]}
+
+
+def show_progress(done, total):
+    if sys.stdout.isatty():
+        filled = BAR_WIDTH * done // total
+        print(f"\r  {'█' * filled}{'░' * (BAR_WIDTH - filled)} {done}/{total}", end="" if done < total else "\n", flush=True)
+    elif done % 100 == 0 or done == total:
+        print(f"  {done} of {total}", flush=True)
+
+
+def fill(server, memories):
+    tokens = {agent: create_token(agent) for agent in sorted({memory["agent"] for memory in memories})}
+    print(f"{len(memories)} memories of {len(tokens)} agents for {EMAIL}", flush=True)
+    known = archived_texts(server, tokens[memories[0]["agent"]])
+    added = archived = 0
+    for done, memory in enumerate(memories, start=1):
+        if memory["content"] not in known:
+            token = tokens[memory["agent"]]
+            item = server.tool(token, "memory_add", **{name: memory[name] for name in ("type", "content", "theme", "tags")})
+            added += not item["duplicate"]
+            if memory.get("archived"):
+                server.tool(token, "memory_archive", item_id=item["id"])
+                archived += 1
+        show_progress(done, len(memories))
+    print(f"{added} added, {archived} archived, {len(memories) - added} were there before")
+
+
+def main():
+    files = sorted((REPO / "tools/demo").glob("*.jsonl"))
+    memories = [json.loads(line) for file in files for line in file.read_text("utf-8").split("\n") if line]
+    server = Server(server_address())
+    server.check_alive()
+    password = create_user() or "unchanged, the one printed when this user was made"
+    try:
+        fill(server, memories)
+    finally:  # a password is shown only once, so also when filling was refused half-way
+        print(f"\n  sign in   {PUBLIC_URL or server.address}/login\n  e-mail    {EMAIL}\n  password  {password}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(errors="replace")
+    try:
+        main()
+    except Refused as refusal:
+        fail(refusal)
+    except KeyboardInterrupt:
+        fail("Interrupted: run it again to go on from here.")
