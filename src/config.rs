@@ -55,7 +55,9 @@ impl Config {
         let listen = parse_listen(get("KEEPSAKE_LISTEN"))?;
         Ok(Self {
             listen,
-            data_dir: get("KEEPSAKE_DATA_DIR").unwrap_or(DATA_DIR_DEFAULT.into()).into(),
+            data_dir: get("KEEPSAKE_DATA_DIR")
+                .unwrap_or(DATA_DIR_DEFAULT.into())
+                .into(),
             database_url: parse_database_url(get("KEEPSAKE_DATABASE_URL"))?,
             public_url: PublicUrl::parse(get("KEEPSAKE_PUBLIC_URL"), listen)?,
             sign_up: parse_sign_up(get("KEEPSAKE_SIGNUP"))?,
@@ -80,7 +82,10 @@ impl PublicUrl {
                 ip if ip.is_loopback() => listen.to_string(),
                 _ => format!("localhost:{}", listen.port()),
             };
-            return Ok(Self { origin: format!("http://{host}"), is_https: false });
+            return Ok(Self {
+                origin: format!("http://{host}"),
+                is_https: false,
+            });
         };
         let refuse = |problem: &str| ConfigError {
             name: "KEEPSAKE_PUBLIC_URL",
@@ -89,7 +94,9 @@ impl PublicUrl {
         };
         let url = Url::parse(&text).map_err(|_| refuse("not a URL"))?;
         if url.path() != "/" || url.query().is_some() {
-            return Err(refuse("a URL with a path, and Keepsake is served from the root"));
+            return Err(refuse(
+                "a URL with a path, and Keepsake is served from the root",
+            ));
         }
         let is_loopback = match url.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -100,10 +107,17 @@ impl PublicUrl {
         match url.scheme() {
             "https" => {}
             "http" if is_loopback => {}
-            "http" => return Err(refuse("plain http, which would show passwords and tokens to the network")),
+            "http" => {
+                return Err(refuse(
+                    "plain http, which would show passwords and tokens to the network",
+                ));
+            }
             _ => return Err(refuse("not an http or https URL")),
         }
-        Ok(Self { origin: url.origin().ascii_serialization(), is_https: url.scheme() == "https" })
+        Ok(Self {
+            origin: url.origin().ascii_serialization(),
+            is_https: url.scheme() == "https",
+        })
     }
 
     /// `https://memory.example.com`, without a slash at its end.
@@ -126,7 +140,8 @@ fn parse_listen(text: Option<String>) -> Result<SocketAddr, ConfigError> {
 }
 
 fn parse_database_url(text: Option<String>) -> Result<Option<String>, ConfigError> {
-    let is_postgres = |url: &String| url.starts_with("postgres://") || url.starts_with("postgresql://");
+    let is_postgres =
+        |url: &String| url.starts_with("postgres://") || url.starts_with("postgresql://");
     match text {
         Some(url) if !is_postgres(&url) => Err(ConfigError {
             name: "KEEPSAKE_DATABASE_URL",
@@ -169,9 +184,20 @@ mod tests {
     #[test]
     fn a_public_url_is_https_or_loopback() {
         let origin = |url| with("KEEPSAKE_PUBLIC_URL", url).map(|c| c.public_url.origin);
-        assert_eq!(origin("https://m.example.com/").as_deref(), Ok("https://m.example.com"));
-        assert_eq!(origin("http://localhost:3000").as_deref(), Ok("http://localhost:3000"));
-        for refused in ["http://192.168.1.5:3000", "ftp://localhost", "https://a/b", "memory"] {
+        assert_eq!(
+            origin("https://m.example.com/").as_deref(),
+            Ok("https://m.example.com")
+        );
+        assert_eq!(
+            origin("http://localhost:3000").as_deref(),
+            Ok("http://localhost:3000")
+        );
+        for refused in [
+            "http://192.168.1.5:3000",
+            "ftp://localhost",
+            "https://a/b",
+            "memory",
+        ] {
             assert!(origin(refused).is_err(), "{refused}");
         }
         let open = with("KEEPSAKE_LISTEN", "0.0.0.0:8080").expect("an address");
@@ -180,9 +206,19 @@ mod tests {
 
     #[test]
     fn a_wrong_value_is_named_with_what_would_be_accepted() {
-        let error = with("KEEPSAKE_SIGNUP", "maybe").expect_err("refused").to_string();
-        assert!(error.contains("KEEPSAKE_SIGNUP") && error.contains("first"), "{error}");
-        let error = with("KEEPSAKE_DATABASE_URL", "mysql://x").expect_err("refused").to_string();
-        assert!(error.contains("KEEPSAKE_DATABASE_URL") && !error.contains("mysql"), "{error}");
+        let error = with("KEEPSAKE_SIGNUP", "maybe")
+            .expect_err("refused")
+            .to_string();
+        assert!(
+            error.contains("KEEPSAKE_SIGNUP") && error.contains("first"),
+            "{error}"
+        );
+        let error = with("KEEPSAKE_DATABASE_URL", "mysql://x")
+            .expect_err("refused")
+            .to_string();
+        assert!(
+            error.contains("KEEPSAKE_DATABASE_URL") && !error.contains("mysql"),
+            "{error}"
+        );
     }
 }

@@ -20,7 +20,11 @@ impl Invalid {
         code: &'static str,
         sentence: impl Into<String>,
     ) -> Self {
-        Self { field: field.into(), code, sentence: sentence.into() }
+        Self {
+            field: field.into(),
+            code,
+            sentence: sentence.into(),
+        }
     }
 }
 
@@ -38,9 +42,7 @@ pub fn check_text(field: &'static str, text: &str, limit_chars: usize) -> Result
         return Err(Invalid::new(
             field,
             "too_long",
-            format!(
-                "`{field}` has {length_chars} characters; at most {limit_chars} are accepted."
-            ),
+            format!("`{field}` has {length_chars} characters; at most {limit_chars} are accepted."),
         ));
     }
     Ok(())

@@ -125,9 +125,15 @@ fn start_logging(config: &Config) -> anyhow::Result<()> {
 async fn create_user(config: &Config, create: UserCreate) -> anyhow::Result<()> {
     let email = Email::parse(&create.email)?;
     let password = Password::parse_new("password", &read_password(create.password_stdin)?)?;
-    let role = if create.admin { Role::Admin } else { Role::Member };
+    let role = if create.admin {
+        Role::Admin
+    } else {
+        Role::Member
+    };
     let database = Database::of_command(config).await?;
-    let created = wiring::accounts(config, &database.db).create_user(&email, password, role).await;
+    let created = wiring::accounts(config, &database.db)
+        .create_user(&email, password, role)
+        .await;
     database.close().await?;
     created?;
     println!("{} ({})", email.as_str(), role.as_str());
@@ -137,7 +143,9 @@ async fn create_user(config: &Config, create: UserCreate) -> anyhow::Result<()> 
 fn read_password(from_stdin: bool) -> anyhow::Result<String> {
     if from_stdin {
         let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).context("the password could not be read")?;
+        std::io::stdin()
+            .read_to_string(&mut text)
+            .context("the password could not be read")?;
         return Ok(text.trim_end_matches(['\r', '\n']).to_owned());
     }
     if !std::io::stdin().is_terminal() {
@@ -156,7 +164,12 @@ async fn list_users(config: &Config) -> anyhow::Result<()> {
     database.close().await?;
     for user in users? {
         let state = if user.disabled { "disabled" } else { "active" };
-        println!("{}\t{}\t{}\t{state}", user.id.0, user.email, user.role.as_str());
+        println!(
+            "{}\t{}\t{}\t{state}",
+            user.id.0,
+            user.email,
+            user.role.as_str()
+        );
     }
     Ok(())
 }
@@ -168,7 +181,10 @@ async fn create_token(config: &Config, create: TokenCreate) -> anyhow::Result<()
         [] => Scope::ALL.into_iter().collect(),
         named => named.iter().map(|s| s.parse()).collect::<Result<_, _>>()?,
     };
-    let wish = TokenWish { scopes, lifetime: parse_expires_days(create.expires_days)? };
+    let wish = TokenWish {
+        scopes,
+        lifetime: parse_expires_days(create.expires_days)?,
+    };
     let database = Database::of_command(config).await?;
     let accounts = wiring::accounts(config, &database.db);
     let made = async {

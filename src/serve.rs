@@ -61,7 +61,11 @@ async fn serve_until(
 }
 
 fn announce(config: &Config, state: &AppState) {
-    let islands = if state.site.islands_built { "" } else { " (as plain HTML: the islands are not built)" };
+    let islands = if state.site.islands_built {
+        ""
+    } else {
+        " (as plain HTML: the islands are not built)"
+    };
     tracing::info!("Keepsake is at {}{islands}", config.public_url.origin());
 }
 

@@ -42,7 +42,10 @@ impl Database {
             && let Some(options) = postgres::of_running_server(&config.data_dir)?
         {
             db::prepare(&options).await?;
-            return Ok(Self { db: Db::new(&options), embedded: None });
+            return Ok(Self {
+                db: Db::new(&options),
+                embedded: None,
+            });
         }
         Self::of_server(config).await
     }
@@ -54,14 +57,21 @@ impl Database {
             embedded.stop().await?;
             return Err(error.into());
         }
-        Ok(Self { db: Db::new(&options), embedded: Some(embedded) })
+        Ok(Self {
+            db: Db::new(&options),
+            embedded: Some(embedded),
+        })
     }
 
     async fn of_url(url: &str) -> anyhow::Result<Self> {
-        let options: PgConnectOptions =
-            url.parse().context("KEEPSAKE_DATABASE_URL cannot be read as a PostgreSQL URL")?;
+        let options: PgConnectOptions = url
+            .parse()
+            .context("KEEPSAKE_DATABASE_URL cannot be read as a PostgreSQL URL")?;
         prepare_patiently(&options).await?;
-        Ok(Self { db: Db::new(&options), embedded: None })
+        Ok(Self {
+            db: Db::new(&options),
+            embedded: None,
+        })
     }
 
     pub async fn close(self) -> anyhow::Result<()> {
@@ -78,7 +88,9 @@ async fn prepare_patiently(options: &PgConnectOptions) -> Result<(), DatabaseErr
     let start = Instant::now();
     loop {
         match db::prepare(options).await {
-            Err(DatabaseError::Sql(error)) if is_unreachable(&error) && start.elapsed() < DATABASE_PATIENCE => {
+            Err(DatabaseError::Sql(error))
+                if is_unreachable(&error) && start.elapsed() < DATABASE_PATIENCE =>
+            {
                 tracing::info!("waiting for the database at KEEPSAKE_DATABASE_URL");
                 tokio::time::sleep(DATABASE_RETRY).await;
             }
@@ -106,7 +118,10 @@ pub fn app_state(config: &Config, db: &Db, readiness: Readiness) -> AppState {
         accounts: accounts(config, db),
         db: db.clone(),
         clock: clock.clone(),
-        registry: Registry::new(ToolContext { db: db.clone(), clock }),
+        registry: Registry::new(ToolContext {
+            db: db.clone(),
+            clock,
+        }),
         readiness,
         public_url: config.public_url.clone(),
         site: Site::at(find_site(config)),
@@ -128,7 +143,10 @@ fn find_site(config: &Config) -> PathBuf {
         Some(PathBuf::from("target/site")),
         Some(PathBuf::from("/usr/share/keepsake/site")),
     ];
-    let mut found = places.into_iter().flatten().filter(|place| place.join("pkg").is_dir());
+    let mut found = places
+        .into_iter()
+        .flatten()
+        .filter(|place| place.join("pkg").is_dir());
     found.next().unwrap_or_else(|| {
         tracing::warn!("no stylesheet found: run `make build`, or set KEEPSAKE_SITE_DIR to the folder that has pkg/");
         PathBuf::from("target/site")

@@ -2,11 +2,8 @@
 //! writes them back. Every link that changes a filter is made here, so that
 //! none forgets the others.
 
-use crate::backend::PAGE_SIZE;
+use crate::backend::{PAGE_SIZE, ROWS_MAX};
 use crate::view::MemoryFilters;
-
-/// Rows one page can hold at most; past it the page asks for a search instead.
-pub const MAX_SHOWN: usize = 1_000;
 
 impl MemoryFilters {
     /// Reads `q=…&theme=…&type=…` (without the `?`). What it does not know, it passes over.
@@ -26,7 +23,7 @@ impl MemoryFilters {
                 "status" => filters.only_archived = value == "archived",
                 "shown" => {
                     let shown = value.parse().unwrap_or(PAGE_SIZE);
-                    filters.shown = shown.clamp(PAGE_SIZE, MAX_SHOWN);
+                    filters.shown = shown.clamp(PAGE_SIZE, ROWS_MAX);
                 }
                 _ => {}
             }
@@ -104,8 +101,8 @@ impl MemoryFilters {
 
     /// One step further down, or `None` where the page is as long as it gets.
     pub fn with_more(&self) -> Option<Self> {
-        (self.shown < MAX_SHOWN).then(|| Self {
-            shown: (self.shown + PAGE_SIZE).min(MAX_SHOWN),
+        (self.shown < ROWS_MAX).then(|| Self {
+            shown: (self.shown + PAGE_SIZE).min(ROWS_MAX),
             ..self.clone()
         })
     }
@@ -160,7 +157,7 @@ mod tests {
         let more = filters.with_more().expect("the first page can grow");
         assert_eq!(more.href(), "/memory?q=tea&status=archived&shown=50");
         let longest = MemoryFilters::from_query("shown=999999999");
-        assert_eq!(longest.shown, MAX_SHOWN);
+        assert_eq!(longest.shown, ROWS_MAX);
         assert_eq!(longest.with_more(), None);
     }
 

@@ -14,6 +14,12 @@ use crate::view::{
 /// Rows a step of "load more", and at first.
 pub const PAGE_SIZE: usize = 25;
 
+/// Rows a list by date can grow to on one page; past it, a search helps more.
+pub const ROWS_MAX: usize = 500;
+
+/// Rows a ranked list has at most.
+pub const RANKED_MAX: usize = 50;
+
 /// Why a page could not be made. The sentence is for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageError {

@@ -172,7 +172,7 @@ pub struct NewToken {
 /// what was typed still in place and the error beside its field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FormState {
-    /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`.
+    /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`, `revoke`.
     /// Empty when the page was just opened.
     pub form: String,
     /// The field to blame, by its `name`.
@@ -182,7 +182,7 @@ pub struct FormState {
     /// One sentence, when it went well.
     pub done: Option<String>,
     /// What was typed (never passwords), by field name. Checked boxes of one name
-    /// are joined by a space; `agent_id` says which agent's token form was posted.
+    /// are joined by a space; `agent` is the id of the agent whose token form was posted.
     pub values: BTreeMap<String, String>,
     pub new_token: Option<NewToken>,
 }
@@ -211,8 +211,11 @@ impl FormState {
             .filter(|_| self.field.as_deref() == Some(field))
     }
 
-    /// The error, when it is no single field's.
-    pub fn error_of_form(&self) -> Option<String> {
-        self.error.clone().filter(|_| self.field.is_none())
+    /// The error, when it is of none of these fields: so that none is lost.
+    pub fn error_beside_none_of(&self, fields: &[&str]) -> Option<String> {
+        let is_placed = |field: &String| fields.contains(&field.as_str());
+        self.error
+            .clone()
+            .filter(|_| !self.field.as_ref().is_some_and(is_placed))
     }
 }

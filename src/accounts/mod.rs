@@ -79,7 +79,10 @@ impl Accounts {
     pub async fn sign_up_state(&self) -> Result<SignUpState, AccountError> {
         let mut conn = self.db.system_connection().await?;
         let is_first = !store::any_admin_exists(&mut conn).await?;
-        Ok(SignUpState { is_first, is_open: self.sign_up_is_open(is_first) })
+        Ok(SignUpState {
+            is_first,
+            is_open: self.sign_up_is_open(is_first),
+        })
     }
 
     fn sign_up_is_open(&self, is_first: bool) -> bool {
@@ -133,7 +136,8 @@ impl Accounts {
     /// Takes the same time whether the address is known or not.
     pub async fn sign_in(&self, email: &Email, password: Password) -> Result<UserId, AccountError> {
         // The connection goes back before the slow part.
-        let found = store::find_credentials(&mut *self.db.system_connection().await?, email).await?;
+        let found =
+            store::find_credentials(&mut *self.db.system_connection().await?, email).await?;
         let (user, hash) = found.map(|c| (c.user_id, c.password_hash)).unzip();
         match (password::verify(password, hash).await, user) {
             (true, Some(user)) => Ok(user),
@@ -172,7 +176,8 @@ impl Accounts {
     }
 
     pub async fn find_user_by_email(&self, email: &Email) -> Result<Option<UserId>, AccountError> {
-        let found = store::find_credentials(&mut *self.db.system_connection().await?, email).await?;
+        let found =
+            store::find_credentials(&mut *self.db.system_connection().await?, email).await?;
         Ok(found.map(|c| c.user_id))
     }
 
@@ -185,9 +190,16 @@ impl Accounts {
         let tokens = store::list_tokens(&mut tx, user).await?;
         tx.commit().await?;
         let tokens_of = |agent: &Agent| {
-            tokens.iter().filter(|t| t.agent_id == agent.id).cloned().collect::<Vec<_>>()
+            tokens
+                .iter()
+                .filter(|t| t.agent_id == agent.id)
+                .cloned()
+                .collect::<Vec<_>>()
         };
-        Ok(agents.into_iter().map(|agent| (agent.clone(), tokens_of(&agent))).collect())
+        Ok(agents
+            .into_iter()
+            .map(|agent| (agent.clone(), tokens_of(&agent)))
+            .collect())
     }
 
     /// Makes an agent and its first token, which is shown this once.
@@ -202,7 +214,9 @@ impl Accounts {
             return Err(Invalid::new(
                 "name",
                 "too_many",
-                format!("You have {AGENTS_PER_USER_MAX} agents, which is the most; use one of them."),
+                format!(
+                    "You have {AGENTS_PER_USER_MAX} agents, which is the most; use one of them."
+                ),
             )
             .into());
         }
@@ -227,8 +241,9 @@ impl Accounts {
         wish: &TokenWish,
     ) -> Result<(String, Token), AccountError> {
         let mut tx = self.db.as_user(user).await?;
-        let name =
-            store::find_agent_name(&mut tx, user, agent).await?.ok_or(AccountError::NotFound)?;
+        let name = store::find_agent_name(&mut tx, user, agent)
+            .await?
+            .ok_or(AccountError::NotFound)?;
         let token = self.insert_token(&mut tx, user, agent, wish).await?;
         tx.commit().await?;
         Ok((name, token))
@@ -305,7 +320,10 @@ impl Accounts {
     }
 
     /// What a token opens. Asks the database each time, so that revocation is immediate.
-    pub async fn open(&self, token: &Token) -> Result<Result<AgentAccess, TokenRefusal>, AccountError> {
+    pub async fn open(
+        &self,
+        token: &Token,
+    ) -> Result<Result<AgentAccess, TokenRefusal>, AccountError> {
         let now = self.clock.now();
         let mut conn = self.db.system_connection().await?;
         let Some(found) = store::find_token(&mut conn, &token.hash()).await? else {
@@ -323,11 +341,20 @@ impl Accounts {
         if let Some(refusal) = refusal {
             return Ok(Err(refusal));
         }
-        if found.last_used_at.is_none_or(|at| now - at >= LAST_USE_RESOLUTION) {
+        if found
+            .last_used_at
+            .is_none_or(|at| now - at >= LAST_USE_RESOLUTION)
+        {
             store::touch_token(&mut conn, found.user_id, found.token_id, now).await?;
         }
-        let viewer = Viewer { user_id: found.user_id, agent_id: Some(found.agent_id) };
-        Ok(Ok(AgentAccess { viewer, scopes: found.scopes }))
+        let viewer = Viewer {
+            user_id: found.user_id,
+            agent_id: Some(found.agent_id),
+        };
+        Ok(Ok(AgentAccess {
+            viewer,
+            scopes: found.scopes,
+        }))
     }
 
     /// Removes web sessions that have run out; called now and then.
@@ -347,5 +374,10 @@ pub struct SignUpState {
 
 /// Only an operator, or whoever may sign up here, ever reads this.
 fn address_taken() -> AccountError {
-    Invalid::new("email", "taken", "An account with this address already exists; sign in instead.").into()
+    Invalid::new(
+        "email",
+        "taken",
+        "An account with this address already exists; sign in instead.",
+    )
+    .into()
 }

@@ -39,7 +39,11 @@ impl Role {
 
     /// The column's check admits nothing else.
     pub fn from_column(role: &str) -> Self {
-        if role == "admin" { Self::Admin } else { Self::Member }
+        if role == "admin" {
+            Self::Admin
+        } else {
+            Self::Member
+        }
     }
 }
 
@@ -92,7 +96,9 @@ impl Password {
             return Err(Invalid::new(
                 field,
                 "too_short",
-                format!("The password is too short; give at least {PASSWORD_CHARS_MIN} characters."),
+                format!(
+                    "The password is too short; give at least {PASSWORD_CHARS_MIN} characters."
+                ),
             ));
         }
         Ok(Self(text.to_owned()))
@@ -157,13 +163,16 @@ impl FromStr for Scope {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        Self::ALL.into_iter().find(|scope| scope.as_str() == text).ok_or_else(|| {
-            Invalid::new(
-                "scope",
-                "invalid_scope",
-                "`scope` is not known; give memory:read, memory:write, or both.",
-            )
-        })
+        Self::ALL
+            .into_iter()
+            .find(|scope| scope.as_str() == text)
+            .ok_or_else(|| {
+                Invalid::new(
+                    "scope",
+                    "invalid_scope",
+                    "`scope` is not known; give memory:read, memory:write, or both.",
+                )
+            })
     }
 }
 

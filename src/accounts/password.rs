@@ -4,7 +4,9 @@
 
 use std::sync::LazyLock;
 
-use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString, rand_core};
+use argon2::password_hash::{
+    PasswordHash, PasswordHasher, PasswordVerifier, SaltString, rand_core,
+};
 use argon2::{Algorithm, Argon2, Params, Version};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
@@ -19,7 +21,8 @@ const HASHES_AT_ONCE: usize = 2;
 static TURNSTILE: Semaphore = Semaphore::const_new(HASHES_AT_ONCE);
 
 /// What an unknown user's password is compared with.
-static NOBODY: LazyLock<String> = LazyLock::new(|| hash_now(b"nobody's password").unwrap_or_default());
+static NOBODY: LazyLock<String> =
+    LazyLock::new(|| hash_now(b"nobody's password").unwrap_or_default());
 
 #[derive(Debug, thiserror::Error)]
 #[error("the password could not be hashed: {0}")]
@@ -49,7 +52,9 @@ pub async fn verify(password: Password, hash: Option<String>) -> bool {
 
 fn hash_now(password: &[u8]) -> Result<String, HashError> {
     let salt = SaltString::generate(&mut rand_core::OsRng);
-    let hash = argon2().hash_password(password, &salt).map_err(|e| HashError(e.to_string()))?;
+    let hash = argon2()
+        .hash_password(password, &salt)
+        .map_err(|e| HashError(e.to_string()))?;
     Ok(hash.to_string())
 }
 

@@ -19,7 +19,9 @@ pub async fn lock_sign_up(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
 }
 
 pub async fn any_admin_exists(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!(r#"SELECT EXISTS (SELECT FROM users WHERE role = 'admin') AS "exists!""#).fetch_one(conn).await
+    sqlx::query_scalar!(r#"SELECT EXISTS (SELECT FROM users WHERE role = 'admin') AS "exists!""#)
+        .fetch_one(conn)
+        .await
 }
 
 /// `None` when the address has an account already.
@@ -135,7 +137,9 @@ pub async fn update_password(
     )
     .execute(&mut *conn)
     .await?;
-    sqlx::query!("DELETE FROM web_sessions WHERE user_id = $1", user.0).execute(conn).await?;
+    sqlx::query!("DELETE FROM web_sessions WHERE user_id = $1", user.0)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 
@@ -249,8 +253,13 @@ pub async fn find_web_session(
     Ok(row.map(|row| (row.data, row.expires_at)))
 }
 
-pub async fn delete_web_session(conn: &mut PgConnection, id_hash: &[u8]) -> Result<(), sqlx::Error> {
-    sqlx::query!("DELETE FROM web_sessions WHERE id_hash = $1", id_hash).execute(conn).await?;
+pub async fn delete_web_session(
+    conn: &mut PgConnection,
+    id_hash: &[u8],
+) -> Result<(), sqlx::Error> {
+    sqlx::query!("DELETE FROM web_sessions WHERE id_hash = $1", id_hash)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 
@@ -258,17 +267,21 @@ pub async fn delete_expired_web_sessions(
     conn: &mut PgConnection,
     now: OffsetDateTime,
 ) -> Result<u64, sqlx::Error> {
-    let done =
-        sqlx::query!("DELETE FROM web_sessions WHERE expires_at <= $1", now).execute(conn).await?;
+    let done = sqlx::query!("DELETE FROM web_sessions WHERE expires_at <= $1", now)
+        .execute(conn)
+        .await?;
     Ok(done.rows_affected())
 }
 
 // App role: the transaction knows its user.
 
 pub async fn count_agents(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar!(r#"SELECT count(*) AS "n!" FROM agents WHERE user_id = $1"#, user.0)
-        .fetch_one(conn)
-        .await
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "n!" FROM agents WHERE user_id = $1"#,
+        user.0
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// `None` when the user has an agent of this name already.
@@ -311,9 +324,13 @@ pub async fn find_agent_name(
     user: UserId,
     agent: AgentId,
 ) -> Result<Option<String>, sqlx::Error> {
-    sqlx::query_scalar!("SELECT name FROM agents WHERE user_id = $1 AND id = $2", user.0, agent.0)
-        .fetch_optional(conn)
-        .await
+    sqlx::query_scalar!(
+        "SELECT name FROM agents WHERE user_id = $1 AND id = $2",
+        user.0,
+        agent.0
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 /// Newest first.
@@ -368,7 +385,11 @@ pub async fn insert_token(
     token: NewTokenRow<'_>,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    let scopes: Vec<String> = token.scopes.iter().map(|s: &Scope| s.as_str().to_owned()).collect();
+    let scopes: Vec<String> = token
+        .scopes
+        .iter()
+        .map(|s: &Scope| s.as_str().to_owned())
+        .collect();
     sqlx::query!(
         "INSERT INTO agent_tokens (user_id, agent_id, token_hash, hint, scopes, created_at, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7)",

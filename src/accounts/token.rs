@@ -32,7 +32,9 @@ impl Token {
     pub fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_prefix(PREFIX)?;
         let (body, sum) = rest.split_at_checked(RANDOM_BYTES * 2)?;
-        let is_hex = body.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        let is_hex = body
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
         (is_hex && sum == checksum(body)).then(|| Self(text.to_owned()))
     }
 

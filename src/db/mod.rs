@@ -7,8 +7,8 @@
 
 mod store;
 
-use sqlx::pool::PoolConnection;
 use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres, Transaction};
 use std::time::Duration;
@@ -63,7 +63,9 @@ pub enum DatabaseError {
 pub async fn prepare(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     let mut setup = PgConnection::connect_with(options).await?;
     check_server(&mut setup).await?;
-    store::make_roles(&mut setup).await.map_err(DatabaseError::MayNotMakeRoles)?;
+    store::make_roles(&mut setup)
+        .await
+        .map_err(DatabaseError::MayNotMakeRoles)?;
     for name in EXTENSIONS {
         store::make_extension(&mut setup, name)
             .await
@@ -83,10 +85,14 @@ pub async fn prepare(options: &PgConnectOptions) -> Result<(), DatabaseError> {
 async fn check_server(setup: &mut PgConnection) -> Result<(), DatabaseError> {
     let server = store::server(setup).await?;
     if server.version_num < POSTGRES_VERSION_MIN {
-        return Err(DatabaseError::PostgresTooOld { found: server.version });
+        return Err(DatabaseError::PostgresTooOld {
+            found: server.version,
+        });
     }
     if server.encoding != "UTF8" {
-        return Err(DatabaseError::NotUtf8 { found: server.encoding });
+        return Err(DatabaseError::NotUtf8 {
+            found: server.encoding,
+        });
     }
     Ok(())
 }
@@ -103,10 +109,13 @@ async fn check_pgvector(setup: &mut PgConnection) -> Result<(), DatabaseError> {
 
 async fn migrate(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     let mut owner = PgConnection::connect_with(&as_role(options, "keepsake_owner")).await?;
-    MIGRATIONS.run_direct(None, &mut owner, false).await.map_err(|error| match error {
-        MigrateError::VersionMissing(version) => DatabaseError::SchemaTooNew { version },
-        other => DatabaseError::Migrate(other),
-    })?;
+    MIGRATIONS
+        .run_direct(None, &mut owner, false)
+        .await
+        .map_err(|error| match error {
+            MigrateError::VersionMissing(version) => DatabaseError::SchemaTooNew { version },
+            other => DatabaseError::Migrate(other),
+        })?;
     owner.close().await?;
     Ok(())
 }
@@ -162,7 +171,10 @@ impl Db {
     /// Whether the database answers, with this program's schema in it.
     pub async fn is_ready(&self) -> bool {
         let ask = async { store::is_migrated(&mut *self.system.acquire().await?).await };
-        matches!(tokio::time::timeout(ACQUIRE_TIMEOUT, ask).await, Ok(Ok(true)))
+        matches!(
+            tokio::time::timeout(ACQUIRE_TIMEOUT, ask).await,
+            Ok(Ok(true))
+        )
     }
 
     /// Whether full text keeps its index under row security.

@@ -16,7 +16,11 @@ pub async fn server(conn: &mut PgConnection) -> Result<Server, sqlx::Error> {
     )
     .fetch_one(conn)
     .await?;
-    Ok(Server { version, version_num, encoding })
+    Ok(Server {
+        version,
+        version_num,
+        encoding,
+    })
 }
 
 /// Roles belong to the whole cluster: another database's Keepsake may have made
@@ -58,7 +62,9 @@ pub async fn make_extension(conn: &mut PgConnection, name: &str) -> Result<(), s
             .await?;
     if !exists {
         let create = format!("CREATE EXTENSION IF NOT EXISTS {name}");
-        sqlx::raw_sql(sqlx::AssertSqlSafe(create)).execute(conn).await?;
+        sqlx::raw_sql(sqlx::AssertSqlSafe(create))
+            .execute(conn)
+            .await?;
     }
     Ok(())
 }
@@ -97,5 +103,7 @@ pub async fn is_search_leakproof(conn: &mut PgConnection) -> Result<bool, sqlx::
 }
 
 pub async fn is_migrated(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar("SELECT to_regclass('memory_item_events') IS NOT NULL").fetch_one(conn).await
+    sqlx::query_scalar("SELECT to_regclass('memory_item_events') IS NOT NULL")
+        .fetch_one(conn)
+        .await
 }

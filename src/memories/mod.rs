@@ -40,11 +40,17 @@ pub async fn add(
     let theme = store::ensure_theme(&mut tx, viewer.user_id, item, now).await?;
     let added = loop {
         if let Some(id) = store::insert_item(&mut tx, viewer, theme, item, now).await? {
-            break Added { id, duplicate: false };
+            break Added {
+                id,
+                duplicate: false,
+            };
         }
         // Nothing is found when the twin was archived in this very moment: then insert again.
         if let Some(id) = store::find_active_twin(&mut tx, viewer.user_id, theme, item).await? {
-            break Added { id, duplicate: true };
+            break Added {
+                id,
+                duplicate: true,
+            };
         }
     };
     tx.commit().await?;
@@ -81,7 +87,11 @@ pub async fn archive(
 ) -> Result<(), MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
     let archived = store::archive_item(&mut tx, viewer, id, clock.now()).await?;
-    if !archived && store::find_item(&mut tx, viewer.user_id, id).await?.is_none() {
+    if !archived
+        && store::find_item(&mut tx, viewer.user_id, id)
+            .await?
+            .is_none()
+    {
         return Err(MemoryError::NotFound(id));
     }
     tx.commit().await?;

@@ -35,8 +35,13 @@ pub enum ItemType {
 }
 
 impl ItemType {
-    pub const ALL: [Self; 5] =
-        [Self::Preference, Self::Fact, Self::Instruction, Self::Summary, Self::Other];
+    pub const ALL: [Self; 5] = [
+        Self::Preference,
+        Self::Fact,
+        Self::Instruction,
+        Self::Summary,
+        Self::Other,
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -60,7 +65,10 @@ impl ItemType {
 
     /// The column's check admits nothing else.
     pub(crate) fn from_column(text: &str) -> Self {
-        Self::ALL.into_iter().find(|t| t.as_str() == text).unwrap_or(Self::Other)
+        Self::ALL
+            .into_iter()
+            .find(|t| t.as_str() == text)
+            .unwrap_or(Self::Other)
     }
 }
 
@@ -80,7 +88,11 @@ impl Status {
 
     /// The column's check admits nothing else.
     pub(crate) fn from_column(text: &str) -> Self {
-        if text == "archived" { Self::Archived } else { Self::Active }
+        if text == "archived" {
+            Self::Archived
+        } else {
+            Self::Active
+        }
     }
 }
 
@@ -94,7 +106,8 @@ impl ThemeSlug {
         check_text("theme", text, THEME_CHARS_MAX)?;
         let mut slug = String::with_capacity(text.len());
         for c in text.nfkc().flat_map(char::to_lowercase) {
-            if c.is_alphanumeric() || c == '_' || unicode_normalization::char::is_combining_mark(c) {
+            if c.is_alphanumeric() || c == '_' || unicode_normalization::char::is_combining_mark(c)
+            {
                 slug.push(c);
             } else if !slug.is_empty() && !slug.ends_with('-') {
                 slug.push('-');
@@ -146,9 +159,18 @@ impl NewItem {
         let content = required_text("content", content, CONTENT_CHARS_MAX)?.to_owned();
         let theme_text = theme.unwrap_or_default().trim();
         let theme = ThemeSlug::parse(theme_text)?;
-        let theme_display_name =
-            if theme_text.is_empty() { theme.0.clone() } else { theme_text.to_owned() };
-        Ok(Self { item_type, content, theme, theme_display_name, tags: parse_tags(tags)? })
+        let theme_display_name = if theme_text.is_empty() {
+            theme.0.clone()
+        } else {
+            theme_text.to_owned()
+        };
+        Ok(Self {
+            item_type,
+            content,
+            theme,
+            theme_display_name,
+            tags: parse_tags(tags)?,
+        })
     }
 
     pub fn item_type(&self) -> ItemType {
@@ -183,7 +205,10 @@ fn parse_tags(tags: &[String]) -> Result<Vec<String>, Invalid> {
         return Err(Invalid::new(
             "tags",
             "too_many",
-            format!("`tags` has {} entries; at most {TAGS_MAX} are accepted.", tags.len()),
+            format!(
+                "`tags` has {} entries; at most {TAGS_MAX} are accepted.",
+                tags.len()
+            ),
         ));
     }
     let mut parsed: Vec<String> = Vec::with_capacity(tags.len());
@@ -251,7 +276,11 @@ mod tests {
             ("料理", "料理"),
             ("Été", "été"),
         ] {
-            assert_eq!(ThemeSlug::parse(text).map(|s| s.0).as_deref(), Ok(slug), "{text:?}");
+            assert_eq!(
+                ThemeSlug::parse(text).map(|s| s.0).as_deref(),
+                Ok(slug),
+                "{text:?}"
+            );
         }
         assert!(ThemeSlug::parse("!!!").is_err());
         assert!(ThemeSlug::parse(&"x".repeat(65)).is_err());

@@ -5,8 +5,8 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::model::{Item, ItemEvent, ItemId, ItemType, NewItem, Status, Theme};
-use crate::accounts::{UserId, Viewer};
 use super::words;
+use crate::accounts::{UserId, Viewer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThemeId(i64);
@@ -160,7 +160,11 @@ pub async fn list_events(
     .await?;
     Ok(rows
         .into_iter()
-        .map(|row| ItemEvent { event: row.event, agent: row.agent, at: row.at })
+        .map(|row| ItemEvent {
+            event: row.event,
+            agent: row.agent,
+            at: row.at,
+        })
         .collect())
 }
 
@@ -209,7 +213,10 @@ pub async fn list_themes(conn: &mut PgConnection, user: UserId) -> Result<Vec<Th
 
 /// All items of the user, active and archived.
 pub async fn count_items(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar!(r#"SELECT count(*) AS "n!" FROM memory_items WHERE user_id = $1"#, user.0)
-        .fetch_one(conn)
-        .await
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "n!" FROM memory_items WHERE user_id = $1"#,
+        user.0
+    )
+    .fetch_one(conn)
+    .await
 }

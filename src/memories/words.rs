@@ -67,7 +67,11 @@ pub struct Term {
 impl Term {
     /// As PostgreSQL reads a `tsquery`: `'deploys' | 'deploy'`.
     pub fn tsquery(&self) -> String {
-        self.alternatives.iter().map(|a| quote(a)).collect::<Vec<_>>().join(" | ")
+        self.alternatives
+            .iter()
+            .map(|a| quote(a))
+            .collect::<Vec<_>>()
+            .join(" | ")
     }
 
     fn matches(&self, word: &Word) -> bool {
@@ -123,7 +127,11 @@ pub fn query_terms(query: &str) -> Vec<Term> {
         let mut alternatives = vec![word.lexeme.clone()];
         alternatives.extend(word.stem.clone());
         let term = Term { alternatives };
-        let list = if is_stop_word(&word.lexeme) { &mut stop } else { &mut telling };
+        let list = if is_stop_word(&word.lexeme) {
+            &mut stop
+        } else {
+            &mut telling
+        };
         if !list.contains(&term) {
             list.push(term);
         }
@@ -202,7 +210,9 @@ fn words(text: &str) -> Vec<Word> {
 }
 
 fn run_end(text: &str, start: usize, belongs: impl Fn(char) -> bool) -> usize {
-    text[start..].find(|c| !belongs(c)).map_or(text.len(), |length| start + length)
+    text[start..]
+        .find(|c| !belongs(c))
+        .map_or(text.len(), |length| start + length)
 }
 
 /// The end of a run of words and connectors: a connector belongs when a word
@@ -231,7 +241,12 @@ fn compound_end(text: &str, start: usize) -> usize {
 }
 
 /// Connectors, from the loosest to the tightest; the `.` between digits binds last.
-const LEVELS: [&[char]; 4] = [&['/', '\\'], &['@', ':', '=', '&', '?'], &['.'], &['-', '_', '+', '#', '~']];
+const LEVELS: [&[char]; 4] = [
+    &['/', '\\'],
+    &['@', ':', '=', '&', '?'],
+    &['.'],
+    &['-', '_', '+', '#', '~'],
+];
 
 fn push_compound(found: &mut Vec<Word>, text: &str, range: Range<usize>) {
     let first = found.len();
@@ -253,7 +268,12 @@ fn push_level(found: &mut Vec<Word>, text: &str, range: Range<usize>, level: usi
         push_word(found, text, range.clone(), Kind::Compound);
     }
     for p in pieces {
-        push_level(found, text, range.start + p.start..range.start + p.end, level + 1);
+        push_level(
+            found,
+            text,
+            range.start + p.start..range.start + p.end,
+            level + 1,
+        );
     }
 }
 
@@ -268,8 +288,8 @@ fn pieces(piece: &str, level: usize) -> Vec<Range<usize>> {
     let mut chars = piece.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let after = chars.peek().map(|&(_, c)| c);
-        let between_digits = before.is_some_and(|b| b.is_ascii_digit())
-            && after.is_some_and(|a| a.is_ascii_digit());
+        let between_digits =
+            before.is_some_and(|b| b.is_ascii_digit()) && after.is_some_and(|a| a.is_ascii_digit());
         let cut = match level {
             0..=3 => LEVELS[level].contains(&c) && !(c == '.' && between_digits),
             HUMPS_LEVEL => false,
@@ -290,7 +310,10 @@ fn pieces(piece: &str, level: usize) -> Vec<Range<usize>> {
     }
     let mut pieces = Vec::with_capacity(cuts.len() + 1);
     let mut start = 0;
-    for cut in cuts.into_iter().chain(std::iter::once(piece.len()..piece.len())) {
+    for cut in cuts
+        .into_iter()
+        .chain(std::iter::once(piece.len()..piece.len()))
+    {
         if cut.start > start {
             pieces.push(start..cut.start);
         }
@@ -311,12 +334,19 @@ fn push_word(found: &mut Vec<Word>, text: &str, range: Range<usize>, kind: Kind)
         Kind::Compound => None,
         _ => english_stem(&lexeme),
     };
-    found.push(Word { lexeme, stem, range, kind });
+    found.push(Word {
+        lexeme,
+        stem,
+        range,
+        kind,
+    });
 }
 
 fn push_unspaced(found: &mut Vec<Word>, text: &str, range: Range<usize>) {
-    let starts: Vec<usize> =
-        text[range.clone()].char_indices().map(|(at, _)| range.start + at).collect();
+    let starts: Vec<usize> = text[range.clone()]
+        .char_indices()
+        .map(|(at, _)| range.start + at)
+        .collect();
     let end_of = |n: usize| starts.get(n).copied().unwrap_or(range.end);
     for (n, &start) in starts.iter().enumerate() {
         push_word(found, text, start..end_of(n + 1), Kind::Character);
@@ -328,7 +358,11 @@ fn push_unspaced(found: &mut Vec<Word>, text: &str, range: Range<usize>) {
 
 fn english_stem(lexeme: &str) -> Option<String> {
     let stems = lexeme.len() >= 3 && lexeme.bytes().all(|b| b.is_ascii_lowercase());
-    let stem: Cow<'_, str> = if stems { ENGLISH.stem(lexeme) } else { return None };
+    let stem: Cow<'_, str> = if stems {
+        ENGLISH.stem(lexeme)
+    } else {
+        return None;
+    };
     (stem != lexeme).then(|| stem.into_owned())
 }
 
@@ -341,7 +375,11 @@ fn fold(word: &str) -> String {
         .nfkd()
         .filter(|&c| !is_combining_mark(c) || matches!(c, '\u{3099}' | '\u{309A}'))
         .collect();
-    unaccented.to_lowercase().replace('ß', "ss").nfkc().collect()
+    unaccented
+        .to_lowercase()
+        .replace('ß', "ss")
+        .nfkc()
+        .collect()
 }
 
 /// Scripts written without spaces between words, and Hangul, whose particles
@@ -422,11 +460,24 @@ mod tests {
     #[test]
     fn exact_tokens_stay_whole() {
         for token in [
-            "snake_case", "ERR_5021", "ERR-5021", "192.168.1.168", "anna@example.com", "v1.2.3",
-            "2.0.0-rc.1", "c++", "c#", "getUserName", "std::sync::Arc", "https://example.com/a?b=c",
+            "snake_case",
+            "ERR_5021",
+            "ERR-5021",
+            "192.168.1.168",
+            "anna@example.com",
+            "v1.2.3",
+            "2.0.0-rc.1",
+            "c++",
+            "c#",
+            "getUserName",
+            "std::sync::Arc",
+            "https://example.com/a?b=c",
         ] {
             let whole = token.to_lowercase();
-            assert!(lexemes(&format!("x {token}. y")).contains(&whole), "{token}");
+            assert!(
+                lexemes(&format!("x {token}. y")).contains(&whole),
+                "{token}"
+            );
             assert_eq!(query_terms(token)[0].alternatives[0], whole, "{token}");
         }
     }
@@ -476,7 +527,9 @@ mod tests {
 
     #[test]
     fn any_text_becomes_a_literal_without_panicking() {
-        for text in ["", "'", "\\", "a'b\\c", "🦀", "\u{301}", "...", "a..b", "-#-", "++", "ﬁ", "İ"] {
+        for text in [
+            "", "'", "\\", "a'b\\c", "🦀", "\u{301}", "...", "a..b", "-#-", "++", "ﬁ", "İ",
+        ] {
             let _ = tsvector([text]);
             let _ = matches(text, &query_terms(text));
         }

@@ -12,7 +12,6 @@ pub use query::{Filters, RawQuery, SearchQuery};
 pub use rank::Explanation;
 use store::Candidate;
 
-
 use crate::accounts::Viewer;
 use crate::memories::words;
 use query::Cursor;
@@ -94,9 +93,22 @@ async fn newest(
     let has_more = rows.len() > query.limit;
     rows.truncate(query.limit);
     let last = rows.last().filter(|_| has_more);
-    let cursor = last.map(|c| Cursor { created_at: c.created_at, id: c.id }.encode());
-    let hits = rows.into_iter().map(|item| Hit::new(item, 0.0, 0.0, &[])).collect();
-    Ok(Page { hits, mode: Mode::Recent, cursor })
+    let cursor = last.map(|c| {
+        Cursor {
+            created_at: c.created_at,
+            id: c.id,
+        }
+        .encode()
+    });
+    let hits = rows
+        .into_iter()
+        .map(|item| Hit::new(item, 0.0, 0.0, &[]))
+        .collect();
+    Ok(Page {
+        hits,
+        mode: Mode::Recent,
+        cursor,
+    })
 }
 
 async fn by_words(
@@ -108,8 +120,15 @@ async fn by_words(
 ) -> Result<Page, sqlx::Error> {
     let terms = words::query_terms(text);
     let fragments = words::query_fragments(text);
-    let found =
-        store::find_by_words(conn, viewer.user_id, &terms, &fragments, &query.filters, now).await?;
+    let found = store::find_by_words(
+        conn,
+        viewer.user_id,
+        &terms,
+        &fragments,
+        &query.filters,
+        now,
+    )
+    .await?;
     let scores = rank::normalise(&found);
     let hits = found
         .into_iter()
@@ -118,7 +137,11 @@ async fn by_words(
         // When one arm is silent the other counts alone.
         .map(|(item, score)| Hit::new(item, score, score, &terms))
         .collect();
-    Ok(Page { hits, mode: Mode::Fts, cursor: None })
+    Ok(Page {
+        hits,
+        mode: Mode::Fts,
+        cursor: None,
+    })
 }
 
 impl Hit {
@@ -149,20 +172,32 @@ fn snippet(content: &str, terms: &[words::Term]) -> Snippet {
     let lead_chars = SNIPPET_CHARS / 4;
     let first = matches.first().map_or(0, |r| r.start);
     let char_starts = |from: usize| content[from..].char_indices().map(move |(at, _)| from + at);
-    let end_after = |start: usize| char_starts(start).nth(SNIPPET_CHARS).unwrap_or(content.len());
+    let end_after = |start: usize| {
+        char_starts(start)
+            .nth(SNIPPET_CHARS)
+            .unwrap_or(content.len())
+    };
     let start = if first < end_after(0) {
         0
     } else {
-        content[..first].char_indices().rev().nth(lead_chars - 1).map_or(0, |(at, _)| at)
+        content[..first]
+            .char_indices()
+            .rev()
+            .nth(lead_chars - 1)
+            .map_or(0, |(at, _)| at)
     };
     let end = end_after(start);
     let lead = if start > 0 { "…" } else { "" };
     let tail = if end < content.len() { "…" } else { "" };
     let text = format!("{lead}{}{tail}", &content[start..end]);
-    let shown = matches.into_iter().filter(|r| r.start >= start && r.end <= end);
+    let shown = matches
+        .into_iter()
+        .filter(|r| r.start >= start && r.end <= end);
     Snippet {
         text,
-        matches: shown.map(|r| r.start - start + lead.len()..r.end - start + lead.len()).collect(),
+        matches: shown
+            .map(|r| r.start - start + lead.len()..r.end - start + lead.len())
+            .collect(),
     }
 }
 

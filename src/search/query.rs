@@ -88,7 +88,11 @@ impl SearchQuery {
 
 fn parse_limit(limit: Option<i64>) -> Result<usize, Invalid> {
     let out_of_range = || {
-        Invalid::new("limit", "out_of_range", format!("`limit` is out of range; give 1 to {RESULTS_MAX}."))
+        Invalid::new(
+            "limit",
+            "out_of_range",
+            format!("`limit` is out of range; give 1 to {RESULTS_MAX}."),
+        )
     };
     match limit {
         None => Ok(RESULTS_DEFAULT),
@@ -101,7 +105,10 @@ fn parse_limit(limit: Option<i64>) -> Result<usize, Invalid> {
 
 /// A blank theme means no filter: an agent that fills every field is not punished.
 fn parse_theme(theme: Option<&str>) -> Result<Option<ThemeSlug>, Invalid> {
-    theme.filter(|t| !t.trim().is_empty()).map(ThemeSlug::parse).transpose()
+    theme
+        .filter(|t| !t.trim().is_empty())
+        .map(ThemeSlug::parse)
+        .transpose()
 }
 
 fn parse_status(status: Option<&str>) -> Result<Option<Status>, Invalid> {
@@ -131,7 +138,11 @@ fn parse_recency(days: Option<i64>) -> Result<Option<i64>, Invalid> {
 impl Cursor {
     /// Microseconds since 1970 and the id: opaque to others, readable to us.
     pub fn encode(self) -> String {
-        format!("{}.{}", self.created_at.unix_timestamp_nanos() / 1_000, self.id)
+        format!(
+            "{}.{}",
+            self.created_at.unix_timestamp_nanos() / 1_000,
+            self.id
+        )
     }
 
     fn parse(text: &str) -> Result<Self, Invalid> {
@@ -140,7 +151,10 @@ impl Cursor {
             let nanos = micros.parse::<i64>().ok()? as i128 * 1_000;
             let created_at = OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()?;
             let in_range = (1970..=9999).contains(&created_at.year());
-            in_range.then_some(Self { created_at, id: ItemId(id.parse().ok()?) })
+            in_range.then_some(Self {
+                created_at,
+                id: ItemId(id.parse().ok()?),
+            })
         };
         parts().ok_or_else(|| {
             Invalid::new(
@@ -163,7 +177,15 @@ mod tests {
     #[test]
     fn star_and_nothing_list_the_newest() {
         for query in ["", "  ", "*", " * "] {
-            assert!(parse(RawQuery { query, ..RawQuery::default() }).expect("valid").text.is_none());
+            assert!(
+                parse(RawQuery {
+                    query,
+                    ..RawQuery::default()
+                })
+                .expect("valid")
+                .text
+                .is_none()
+            );
         }
     }
 
@@ -171,17 +193,84 @@ mod tests {
     fn each_limit_names_its_field() {
         let long = "x".repeat(2_001);
         let cases = [
-            ("query", RawQuery { query: &long, ..RawQuery::default() }),
-            ("query", RawQuery { query: "a\0b", ..RawQuery::default() }),
-            ("limit", RawQuery { limit: Some(0), ..RawQuery::default() }),
-            ("limit", RawQuery { limit: Some(51), ..RawQuery::default() }),
-            ("limit", RawQuery { limit: Some(-1), ..RawQuery::default() }),
-            ("recency_days", RawQuery { recency_days: Some(0), ..RawQuery::default() }),
-            ("recency_days", RawQuery { recency_days: Some(i64::MAX), ..RawQuery::default() }),
-            ("status", RawQuery { status: Some("deleted"), ..RawQuery::default() }),
-            ("cursor", RawQuery { cursor: Some("x"), ..RawQuery::default() }),
-            ("cursor", RawQuery { cursor: Some("9223372036854775807.1"), ..RawQuery::default() }),
-            ("cursor", RawQuery { query: "tea", cursor: Some("1.1"), ..RawQuery::default() }),
+            (
+                "query",
+                RawQuery {
+                    query: &long,
+                    ..RawQuery::default()
+                },
+            ),
+            (
+                "query",
+                RawQuery {
+                    query: "a\0b",
+                    ..RawQuery::default()
+                },
+            ),
+            (
+                "limit",
+                RawQuery {
+                    limit: Some(0),
+                    ..RawQuery::default()
+                },
+            ),
+            (
+                "limit",
+                RawQuery {
+                    limit: Some(51),
+                    ..RawQuery::default()
+                },
+            ),
+            (
+                "limit",
+                RawQuery {
+                    limit: Some(-1),
+                    ..RawQuery::default()
+                },
+            ),
+            (
+                "recency_days",
+                RawQuery {
+                    recency_days: Some(0),
+                    ..RawQuery::default()
+                },
+            ),
+            (
+                "recency_days",
+                RawQuery {
+                    recency_days: Some(i64::MAX),
+                    ..RawQuery::default()
+                },
+            ),
+            (
+                "status",
+                RawQuery {
+                    status: Some("deleted"),
+                    ..RawQuery::default()
+                },
+            ),
+            (
+                "cursor",
+                RawQuery {
+                    cursor: Some("x"),
+                    ..RawQuery::default()
+                },
+            ),
+            (
+                "cursor",
+                RawQuery {
+                    cursor: Some("9223372036854775807.1"),
+                    ..RawQuery::default()
+                },
+            ),
+            (
+                "cursor",
+                RawQuery {
+                    query: "tea",
+                    cursor: Some("1.1"),
+                    ..RawQuery::default()
+                },
+            ),
         ];
         for (field, raw) in cases {
             assert_eq!(parse(raw).expect_err(field).field, field);
@@ -190,7 +279,10 @@ mod tests {
 
     #[test]
     fn a_cursor_survives_the_round_trip() {
-        let cursor = Cursor { created_at: time::macros::datetime!(2026-11-21 04:15:06.789012 UTC), id: ItemId(7) };
+        let cursor = Cursor {
+            created_at: time::macros::datetime!(2026-11-21 04:15:06.789012 UTC),
+            id: ItemId(7),
+        };
         assert_eq!(Cursor::parse(&cursor.encode()), Ok(cursor));
     }
 }

@@ -21,5 +21,13 @@ pub fn normalise(candidates: &[Candidate]) -> Vec<f64> {
     let lexical = || candidates.iter().map(|c| c.lexical);
     let lowest = lexical().fold(f64::INFINITY, f64::min);
     let spread = lexical().fold(f64::NEG_INFINITY, f64::max) - lowest;
-    lexical().map(|s| if spread > 0.0 { (s - lowest) / spread } else { 1.0 }).collect()
+    lexical()
+        .map(|s| {
+            if spread > 0.0 {
+                (s - lowest) / spread
+            } else {
+                1.0
+            }
+        })
+        .collect()
 }

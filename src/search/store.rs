@@ -5,8 +5,8 @@ use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
 use super::query::{Cursor, Filters};
-use crate::memories::words::Term;
 use crate::accounts::UserId;
+use crate::memories::words::Term;
 use crate::memories::{ItemId, ItemType, Status};
 
 /// Candidates an arm gives (DESIGN §4; Nova's K).
@@ -72,7 +72,11 @@ struct Bound {
 
 impl Bound {
     fn new(filters: &Filters, now: OffsetDateTime) -> Self {
-        let types: Vec<String> = filters.types.iter().map(|t| t.as_str().to_owned()).collect();
+        let types: Vec<String> = filters
+            .types
+            .iter()
+            .map(|t| t.as_str().to_owned())
+            .collect();
         Self {
             theme: filters.theme.as_ref().map(|t| t.as_str().to_owned()),
             types: (!types.is_empty()).then_some(types),

@@ -5,8 +5,13 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 use crate::support::TestApp;
 
-const TENANT_TABLES: [&str; 5] =
-    ["agents", "agent_tokens", "memory_themes", "memory_items", "memory_item_events"];
+const TENANT_TABLES: [&str; 5] = [
+    "agents",
+    "agent_tokens",
+    "memory_themes",
+    "memory_items",
+    "memory_item_events",
+];
 
 async fn count(conn: &mut PgConnection, table: &str) -> i64 {
     // No filter by user: row security alone decides.
@@ -40,13 +45,23 @@ async fn row_security_alone_keeps_others_from_writing() {
     let id = anna.add("mine").await;
     let mut as_ben = app.db.as_user(ben.id).await.unwrap();
     let update = sqlx::query("UPDATE memory_items SET content = 'taken' WHERE id = $1").bind(id);
-    assert_eq!(update.execute(&mut *as_ben).await.unwrap().rows_affected(), 0);
+    assert_eq!(
+        update.execute(&mut *as_ben).await.unwrap().rows_affected(),
+        0
+    );
     let plant = sqlx::query(
         "INSERT INTO memory_themes (user_id, slug, display_name, created_at, updated_at)
          VALUES ($1, 'planted', 'planted', now(), now())",
     );
-    let refused = plant.bind(anna.id.0).execute(&mut *as_ben).await.unwrap_err();
-    assert!(refused.to_string().contains("row-level security"), "{refused}");
+    let refused = plant
+        .bind(anna.id.0)
+        .execute(&mut *as_ben)
+        .await
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("row-level security"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]
@@ -54,7 +69,10 @@ async fn forgetting_the_user_finds_nothing_and_raises_nothing_on_a_reused_connec
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     anna.add("mine").await;
-    let mut conn = PgConnection::connect_with(&app.options.clone().options([("role", "keepsake_app")])).await.unwrap();
+    let mut conn =
+        PgConnection::connect_with(&app.options.clone().options([("role", "keepsake_app")]))
+            .await
+            .unwrap();
     for _ in 0..2 {
         for table in TENANT_TABLES {
             assert_eq!(count(&mut conn, table).await, 0, "{table}");
@@ -74,10 +92,16 @@ async fn requests_run_as_app_and_cannot_become_more_even_with_a_superusers_url()
     let anna = app.user("anna").await;
     let mut tx = app.db.as_user(anna.id).await.unwrap();
     let role = |row: sqlx::postgres::PgRow| -> String { row.get(0) };
-    let now = sqlx::query("SELECT current_user::text").fetch_one(&mut *tx).await.unwrap();
+    let now = sqlx::query("SELECT current_user::text")
+        .fetch_one(&mut *tx)
+        .await
+        .unwrap();
     assert_eq!(role(now), "keepsake_app");
     sqlx::query("RESET ROLE").execute(&mut *tx).await.unwrap();
-    let after = sqlx::query("SELECT current_user::text").fetch_one(&mut *tx).await.unwrap();
+    let after = sqlx::query("SELECT current_user::text")
+        .fetch_one(&mut *tx)
+        .await
+        .unwrap();
     assert_eq!(role(after), "keepsake_app");
     for forbidden in [
         "DELETE FROM memory_items",
@@ -89,7 +113,9 @@ async fn requests_run_as_app_and_cannot_become_more_even_with_a_superusers_url()
     ] {
         let mut tx = app.db.as_user(anna.id).await.unwrap();
         let refused = sqlx::query(forbidden).execute(&mut *tx).await.unwrap_err();
-        let code = refused.as_database_error().and_then(|e| e.code().map(|c| c.into_owned()));
+        let code = refused
+            .as_database_error()
+            .and_then(|e| e.code().map(|c| c.into_owned()));
         assert_eq!(code.as_deref(), Some("42501"), "{forbidden}");
     }
 }
@@ -101,7 +127,10 @@ async fn the_system_role_sees_no_memory() {
         let mut tx = app.db.as_system().await.unwrap();
         let all = AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
         let refused = sqlx::query(all).fetch_one(&mut *tx).await.unwrap_err();
-        assert!(refused.to_string().contains("permission denied"), "{table}: {refused}");
+        assert!(
+            refused.to_string().contains("permission denied"),
+            "{table}: {refused}"
+        );
     }
 }
 
@@ -111,10 +140,19 @@ async fn an_owner_who_is_no_superuser_can_migrate_rows_under_force() {
     let anna = app.user("anna").await;
     anna.add("mine").await;
     let mut conn = app.superuser().await;
-    sqlx::query("ALTER ROLE keepsake_owner NOBYPASSRLS").execute(&mut conn).await.unwrap();
+    sqlx::query("ALTER ROLE keepsake_owner NOBYPASSRLS")
+        .execute(&mut conn)
+        .await
+        .unwrap();
     let as_owner = app.options.clone().options([("role", "keepsake_owner")]);
     let mut owner = PgConnection::connect_with(&as_owner).await.unwrap();
-    let touched = sqlx::query("UPDATE memory_items SET confidence = 90").execute(&mut owner).await.unwrap();
-    sqlx::query("ALTER ROLE keepsake_owner BYPASSRLS").execute(&mut conn).await.unwrap();
+    let touched = sqlx::query("UPDATE memory_items SET confidence = 90")
+        .execute(&mut owner)
+        .await
+        .unwrap();
+    sqlx::query("ALTER ROLE keepsake_owner BYPASSRLS")
+        .execute(&mut conn)
+        .await
+        .unwrap();
     assert_eq!(touched.rows_affected(), 1);
 }

@@ -8,22 +8,39 @@ use crate::support::TestApp;
 /// The statement of `search::store`, as PostgreSQL plans it for the app role.
 async fn explain_search(app: &TestApp, user: keepsake::db::UserId, query: &str) -> String {
     let source = include_str!("../search/store.rs");
-    let statement = source.split("r#\"").nth(2).unwrap().split("\"#").next().unwrap();
+    let statement = source
+        .split("r#\"")
+        .nth(2)
+        .unwrap()
+        .split("\"#")
+        .next()
+        .unwrap();
     let statement = statement.replace("AS \"", "AS \"x_").replace('!', "");
-    let terms: Vec<String> =
-        words::query_terms(query).iter().map(|t| format!("$q${}$q$", t.tsquery())).collect();
+    let terms: Vec<String> = words::query_terms(query)
+        .iter()
+        .map(|t| format!("$q${}$q$", t.tsquery()))
+        .collect();
     let mut tx = app.db.as_user(user).await.unwrap();
     let prepare = format!(
         "PREPARE search (bigint, text[], text[], text, text[], text, timestamptz, bigint) AS {statement}"
     );
-    sqlx::raw_sql(AssertSqlSafe(prepare)).execute(&mut *tx).await.unwrap();
+    sqlx::raw_sql(AssertSqlSafe(prepare))
+        .execute(&mut *tx)
+        .await
+        .unwrap();
     let explain = format!(
         "EXPLAIN (ANALYZE, COSTS OFF) EXECUTE search ({}, ARRAY[{}], ARRAY['%none%'], NULL, NULL, 'active', NULL, 50)",
         user.0,
         terms.join(", ")
     );
-    let rows = sqlx::raw_sql(AssertSqlSafe(explain)).fetch_all(&mut *tx).await.unwrap();
-    rows.iter().map(|row| row.get::<String, _>(0)).collect::<Vec<_>>().join("\n")
+    let rows = sqlx::raw_sql(AssertSqlSafe(explain))
+        .fetch_all(&mut *tx)
+        .await
+        .unwrap();
+    rows.iter()
+        .map(|row| row.get::<String, _>(0))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[tokio::test]
@@ -47,12 +64,18 @@ async fn the_full_text_index_is_used_under_row_security_over_ten_thousand_items(
         .await
         .unwrap();
     }
-    sqlx::query("VACUUM ANALYZE memory_items").execute(&mut conn).await.unwrap();
+    sqlx::query("VACUUM ANALYZE memory_items")
+        .execute(&mut conn)
+        .await
+        .unwrap();
     for query in ["zeppelin", "zeppelin w17 v4711"] {
         let plan = explain_search(&app, anna.id, query).await;
         assert!(plan.contains("memory_items_words_idx"), "{plan}");
         let after_words = plan.split("memory_items_words_idx").nth(1).unwrap();
-        assert!(after_words.contains("content_tsv @@"), "the words are in the index condition: {plan}");
+        assert!(
+            after_words.contains("content_tsv @@"),
+            "the words are in the index condition: {plan}"
+        );
     }
     assert_eq!(anna.find("zeppelin").await.len(), 1);
 }
@@ -62,7 +85,12 @@ async fn without_the_leakproof_operator_readiness_warns() {
     let app = TestApp::start().await;
     let ready = || async {
         let url = format!("{}/readyz", app.base);
-        reqwest::get(url).await.unwrap().json::<serde_json::Value>().await.unwrap()
+        reqwest::get(url)
+            .await
+            .unwrap()
+            .json::<serde_json::Value>()
+            .await
+            .unwrap()
     };
     assert_eq!(ready().await["warnings"], serde_json::json!([]));
     sqlx::query("ALTER FUNCTION pg_catalog.ts_match_vq(tsvector, tsquery) NOT LEAKPROOF")
@@ -70,6 +98,9 @@ async fn without_the_leakproof_operator_readiness_warns() {
         .await
         .unwrap();
     let told = ready().await;
-    assert!(told["warnings"][0].as_str().unwrap().contains("LEAKPROOF"), "{told}");
+    assert!(
+        told["warnings"][0].as_str().unwrap().contains("LEAKPROOF"),
+        "{told}"
+    );
     assert_eq!(told["ready"], true);
 }

@@ -15,7 +15,11 @@ fn sources() -> Vec<(String, String)> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path: PathBuf = entry.unwrap().path();
-            let name = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+            let name = path
+                .strip_prefix(&root)
+                .unwrap()
+                .to_string_lossy()
+                .into_owned();
             if path.is_dir() && name != "tests" {
                 folders.push(path);
             } else if path.extension().is_some_and(|e| e == "rs") {
@@ -29,26 +33,37 @@ fn sources() -> Vec<(String, String)> {
 /// The code of a file, less its unit tests and its comments.
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]").next().unwrap();
-    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+    text.lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
 fn sql_stands_only_in_files_named_store() {
     for (name, text) in sources() {
         let code = code(&text);
-        let has_sql = ["sqlx::query", "sqlx::raw_sql", "query_as!", "query_scalar"].iter().any(|s| code.contains(s));
+        let has_sql = ["sqlx::query", "sqlx::raw_sql", "query_as!", "query_scalar"]
+            .iter()
+            .any(|s| code.contains(s));
         assert!(!has_sql || name.ends_with("store.rs"), "{name}");
     }
 }
 
 #[test]
 fn every_function_of_a_store_takes_a_connection_first() {
-    for (name, text) in sources().into_iter().filter(|(name, _)| name.ends_with("store.rs")) {
+    for (name, text) in sources()
+        .into_iter()
+        .filter(|(name, _)| name.ends_with("store.rs"))
+    {
         let flat = code(&text).split_whitespace().collect::<Vec<_>>().join(" ");
         for signature in flat.split("pub async fn ").skip(1) {
             let arguments = signature.split_once('(').unwrap().1.trim_start();
             let shown: String = signature.chars().take(40).collect();
-            assert!(arguments.starts_with("conn: &mut PgConnection"), "{name}: {shown}");
+            assert!(
+                arguments.starts_with("conn: &mut PgConnection"),
+                "{name}: {shown}"
+            );
         }
     }
 }
@@ -67,7 +82,10 @@ fn time_comes_from_the_clock() {
         let code = code(&text);
         let asks = code.contains("now_utc()") || code.contains("SystemTime::now");
         assert!(!asks || name == "clock.rs", "{name}");
-        assert!(!(name.ends_with("store.rs") && code.contains("now()")), "{name} asks PostgreSQL for the time");
+        assert!(
+            !(name.ends_with("store.rs") && code.contains("now()")),
+            "{name} asks PostgreSQL for the time"
+        );
     }
 }
 
@@ -93,8 +111,13 @@ fn no_arrow_points_back_up_the_house() {
         }
         let own_floor = floor_of(own).unwrap_or_else(|| panic!("{name} has no place in the house"));
         for used in code(&text).split("crate::").skip(1) {
-            let module: String = used.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-            let Some(floor) = floor_of(&module) else { continue };
+            let module: String = used
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_')
+                .collect();
+            let Some(floor) = floor_of(&module) else {
+                continue;
+            };
             assert!(floor >= own_floor, "{name} uses {module}");
         }
     }
@@ -103,9 +126,13 @@ fn no_arrow_points_back_up_the_house() {
 #[test]
 fn the_domain_names_no_web_framework() {
     for (name, text) in sources() {
-        let is_edge = ["web/", "serve.rs", "wiring.rs", "main.rs", "lib.rs"].iter().any(|e| name.starts_with(e));
+        let is_edge = ["web/", "serve.rs", "wiring.rs", "main.rs", "lib.rs"]
+            .iter()
+            .any(|e| name.starts_with(e));
         let code = code(&text);
-        let named = ["axum", "leptos", "tower_sessions", "http::"].iter().find(|c| code.contains(**c));
+        let named = ["axum", "leptos", "tower_sessions", "http::"]
+            .iter()
+            .find(|c| code.contains(**c));
         assert!(is_edge || named.is_none(), "{name} names {named:?}");
     }
 }
@@ -121,7 +148,10 @@ fn pages_know_nothing_of_the_server() {
 #[test]
 fn files_open_with_what_they_are_for_and_stay_readable() {
     for (name, text) in sources() {
-        assert!(text.starts_with("//!"), "{name} does not say what it is for");
+        assert!(
+            text.starts_with("//!"),
+            "{name} does not say what it is for"
+        );
         let lines = text.lines().count();
         assert!(lines <= 560, "{name} has {lines} lines: split it");
     }
@@ -130,9 +160,16 @@ fn files_open_with_what_they_are_for_and_stay_readable() {
 #[test]
 fn nothing_names_a_registry_host() {
     // In two halves, so that this file does not name them either.
-    let hosts = ["crates.".to_owned() + "io/", "pypi.".to_owned() + "org", "npmjs.".to_owned() + "org", "deb.".to_owned() + "debian.org"];
+    let hosts = [
+        "crates.".to_owned() + "io/",
+        "pypi.".to_owned() + "org",
+        "npmjs.".to_owned() + "org",
+        "deb.".to_owned() + "debian.org",
+    ];
     for folder in ["tools", "end2end", "docs", ".ci"] {
-        let Ok(entries) = fs::read_dir(folder) else { continue };
+        let Ok(entries) = fs::read_dir(folder) else {
+            continue;
+        };
         for entry in entries.flatten().filter(|e| e.path().is_file()) {
             let text = fs::read_to_string(entry.path()).unwrap_or_default();
             let named = hosts.iter().find(|host| text.contains(host.as_str()));
@@ -163,7 +200,10 @@ async fn every_tenant_table_carries_user_id_in_its_keys_and_has_a_forced_policy(
     for table in tables {
         let name: String = table.get("name");
         let used_by_app: bool = table.get("used_by_app");
-        assert!(table.get::<bool, _>("forced"), "{name}: row security is not forced");
+        assert!(
+            table.get::<bool, _>("forced"),
+            "{name}: row security is not forced"
+        );
         // `users` is the tenant itself; what the app role cannot touch holds no tenant's data.
         if !used_by_app || name == "users" {
             continue;
@@ -184,7 +224,10 @@ async fn every_tenant_table_carries_user_id_in_its_keys_and_has_a_forced_policy(
         assert!(!keys.is_empty(), "{name} has no key");
         for key in keys {
             let index: String = key.get("index");
-            assert!(key.get::<bool, _>("starts_with_user"), "{index} does not start with user_id");
+            assert!(
+                key.get::<bool, _>("starts_with_user"),
+                "{index} does not start with user_id"
+            );
         }
         let foreign: Vec<String> = sqlx::query_scalar(
             "SELECT conname::text FROM pg_constraint k
@@ -195,7 +238,10 @@ async fn every_tenant_table_carries_user_id_in_its_keys_and_has_a_forced_policy(
         .fetch_all(&mut conn)
         .await
         .unwrap();
-        assert!(foreign.is_empty(), "{name}: foreign keys without user_id: {foreign:?}");
+        assert!(
+            foreign.is_empty(),
+            "{name}: foreign keys without user_id: {foreign:?}"
+        );
         let policies: Vec<String> = sqlx::query_scalar(
             "SELECT policyname::text FROM pg_policies
              WHERE tablename = $1 AND 'keepsake_app' = ANY (roles) AND qual LIKE '%current_user_id()%'",
@@ -219,5 +265,8 @@ async fn the_app_role_owns_nothing_and_bypasses_nothing() {
     .fetch_one(&mut app.superuser().await)
     .await
     .unwrap();
-    assert_eq!((row.get::<i64, _>("owned"), row.get::<bool, _>("powerful")), (0, false));
+    assert_eq!(
+        (row.get::<i64, _>("owned"), row.get::<bool, _>("powerful")),
+        (0, false)
+    );
 }

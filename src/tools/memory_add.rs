@@ -46,10 +46,18 @@ impl Tool for MemoryAdd {
     type Input = Input;
     type Output = Output;
 
-    async fn run(context: &ToolContext, viewer: &Viewer, input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        viewer: &Viewer,
+        input: Input,
+    ) -> Result<Output, ToolError> {
         let tags = input.tags.unwrap_or_default();
-        let item =
-            NewItem::parse(input.item_type.into(), &input.content, input.theme.as_deref(), &tags)?;
+        let item = NewItem::parse(
+            input.item_type.into(),
+            &input.content,
+            input.theme.as_deref(),
+            &tags,
+        )?;
         let added = memories::add(&context.db, &context.clock, viewer, &item).await?;
         Ok(Output {
             id: added.id.0,

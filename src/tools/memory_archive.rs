@@ -32,8 +32,15 @@ impl Tool for MemoryArchive {
     type Input = Input;
     type Output = Output;
 
-    async fn run(context: &ToolContext, viewer: &Viewer, input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        viewer: &Viewer,
+        input: Input,
+    ) -> Result<Output, ToolError> {
         memories::archive(&context.db, &context.clock, viewer, ItemId(input.item_id)).await?;
-        Ok(Output { id: input.item_id, status: Status::Archived.as_str() })
+        Ok(Output {
+            id: input.item_id,
+            status: Status::Archived.as_str(),
+        })
     }
 }

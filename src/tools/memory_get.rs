@@ -65,7 +65,11 @@ impl Tool for MemoryGet {
     type Input = Input;
     type Output = Output;
 
-    async fn run(context: &ToolContext, viewer: &Viewer, input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        viewer: &Viewer,
+        input: Input,
+    ) -> Result<Output, ToolError> {
         let item = memories::get(&context.db, viewer, ItemId(input.item_id)).await?;
         Ok(Output::from(item))
     }

@@ -36,13 +36,19 @@ impl Tool for MemoryListThemes {
     type Input = Input;
     type Output = Output;
 
-    async fn run(context: &ToolContext, viewer: &Viewer, _input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        viewer: &Viewer,
+        _input: Input,
+    ) -> Result<Output, ToolError> {
         let themes = memories::list_themes(&context.db, viewer).await?;
         let themes = themes.into_iter().map(|theme| Theme {
             slug: theme.slug,
             display_name: theme.display_name,
             active_count: theme.active_count,
         });
-        Ok(Output { themes: themes.collect() })
+        Ok(Output {
+            themes: themes.collect(),
+        })
     }
 }

@@ -100,9 +100,17 @@ impl Tool for MemorySearch {
     type Input = Input;
     type Output = Output;
 
-    async fn run(context: &ToolContext, viewer: &Viewer, input: Input) -> Result<Output, ToolError> {
-        let types: Vec<ItemType> =
-            input.types.unwrap_or_default().into_iter().map(ItemType::from).collect();
+    async fn run(
+        context: &ToolContext,
+        viewer: &Viewer,
+        input: Input,
+    ) -> Result<Output, ToolError> {
+        let types: Vec<ItemType> = input
+            .types
+            .unwrap_or_default()
+            .into_iter()
+            .map(ItemType::from)
+            .collect();
         let query = SearchQuery::parse(RawQuery {
             query: input.query.as_deref().unwrap_or_default(),
             limit: input.limit,
@@ -116,8 +124,17 @@ impl Tool for MemorySearch {
         let mut tx = context.db.as_user(viewer.user_id).await?;
         let page = search::search(&mut tx, viewer, &query, context.clock.now()).await?;
         tx.commit().await?;
-        let results = page.hits.into_iter().map(|hit| ResultItem::new(hit, query.explain)).collect();
-        Ok(Output { results, mode: page.mode.as_str(), degraded: None, cursor: page.cursor })
+        let results = page
+            .hits
+            .into_iter()
+            .map(|hit| ResultItem::new(hit, query.explain))
+            .collect();
+        Ok(Output {
+            results,
+            mode: page.mode.as_str(),
+            degraded: None,
+            cursor: page.cursor,
+        })
     }
 }
 
@@ -125,7 +142,10 @@ impl ResultItem {
     fn new(hit: Hit, explain: bool) -> Self {
         let why = hit.explanation;
         Self {
-            signals: Signals { fts: hit.matched_by_words(), semantic: false },
+            signals: Signals {
+                fts: hit.matched_by_words(),
+                semantic: false,
+            },
             explain: explain.then_some(Explain {
                 lexical: why.lexical,
                 lexical_normalised: why.lexical_normalised,

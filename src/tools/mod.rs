@@ -81,7 +81,12 @@ trait Tool: Send + Sync + 'static {
 #[async_trait]
 trait AnyTool: Send + Sync {
     fn definition(&self) -> &Definition;
-    async fn call(&self, context: &ToolContext, viewer: &Viewer, input: &[u8]) -> Result<Value, ToolError>;
+    async fn call(
+        &self,
+        context: &ToolContext,
+        viewer: &Viewer,
+        input: &[u8],
+    ) -> Result<Value, ToolError>;
 }
 
 /// What is told about a tool.
@@ -107,7 +112,12 @@ impl<T: Tool> AnyTool for Registered<T> {
         &self.definition
     }
 
-    async fn call(&self, context: &ToolContext, viewer: &Viewer, input: &[u8]) -> Result<Value, ToolError> {
+    async fn call(
+        &self,
+        context: &ToolContext,
+        viewer: &Viewer,
+        input: &[u8],
+    ) -> Result<Value, ToolError> {
         let output = T::run(context, viewer, parse_input(input)?).await?;
         Ok(serde_json::to_value(output)?)
     }
@@ -143,7 +153,10 @@ impl Registry {
         name: &str,
         input: &[u8],
     ) -> Result<Value, ToolError> {
-        let named = self.tools.iter().find(|tool| tool.definition().name == name);
+        let named = self
+            .tools
+            .iter()
+            .find(|tool| tool.definition().name == name);
         let tool = named.ok_or(ToolError::UnknownTool)?;
         let scope = tool.definition().scope;
         if !access.scopes.contains(&scope) {
@@ -173,7 +186,10 @@ fn schema_of<T: JsonSchema>() -> Value {
         s.inline_subschemas = true;
         s.meta_schema = None;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    let mut schema = settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
     if let Some(object) = schema.as_object_mut() {
         object.remove("title");
     }
@@ -185,7 +201,9 @@ fn schema_of<T: JsonSchema>() -> Value {
 fn parse_input<T: DeserializeOwned>(json: &[u8]) -> Result<T, ToolError> {
     // serde would read a struct from an array, too.
     if !json.trim_ascii_start().starts_with(b"{") {
-        return Err(ToolError::NotJson("the body must be a JSON object, such as {}".to_owned()));
+        return Err(ToolError::NotJson(
+            "the body must be a JSON object, such as {}".to_owned(),
+        ));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(json);
     let parsed: T = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
@@ -194,7 +212,9 @@ fn parse_input<T: DeserializeOwned>(json: &[u8]) -> Result<T, ToolError> {
         input_error(field, error.inner())
     })?;
     deserializer.end().map_err(|_| {
-        ToolError::NotJson("the body has something after its JSON object; send one object".to_owned())
+        ToolError::NotJson(
+            "the body has something after its JSON object; send one object".to_owned(),
+        )
     })?;
     Ok(parsed)
 }
@@ -204,7 +224,8 @@ fn input_error(field: String, error: &serde_json::Error) -> ToolError {
     // serde's own words end in " at line 1 column 9", and quote values in `invalid type: string "…"`.
     let message = message.split(" at line ").next().unwrap_or_default();
     if message.contains("surrogate") {
-        let sentence = format!("`{field}` contains half of a surrogate pair; send valid Unicode text.");
+        let sentence =
+            format!("`{field}` contains half of a surrogate pair; send valid Unicode text.");
         return Invalid::new(field, "invalid_text", sentence).into();
     }
     if !error.is_data() {
@@ -216,8 +237,13 @@ fn input_error(field: String, error: &serde_json::Error) -> ToolError {
     }
     let quoted = message.split('`').nth(1).unwrap_or_default().to_owned();
     let (field, code, sentence) = if message.starts_with("unknown field") {
-        let known = message.split_once("expected ").map_or("", |(_, known)| known);
-        let sentence = format!("`{quoted}` is not a field of this tool; it takes {}.", list_of(known));
+        let known = message
+            .split_once("expected ")
+            .map_or("", |(_, known)| known);
+        let sentence = format!(
+            "`{quoted}` is not a field of this tool; it takes {}.",
+            list_of(known)
+        );
         (quoted, "unknown_field", sentence)
     } else if message.starts_with("missing field") {
         let sentence = format!("`{quoted}` is missing.");
@@ -226,8 +252,13 @@ fn input_error(field: String, error: &serde_json::Error) -> ToolError {
         let sentence = format!("`{quoted}` is given twice; give it once.");
         (quoted, "duplicate_field", sentence)
     } else {
-        let expected = message.split_once("expected ").map_or("another value", |(_, expected)| expected);
-        let sentence = format!("`{field}` has the wrong type; expected {}.", list_of(expected));
+        let expected = message
+            .split_once("expected ")
+            .map_or("another value", |(_, expected)| expected);
+        let sentence = format!(
+            "`{field}` has the wrong type; expected {}.",
+            list_of(expected)
+        );
         (field, "invalid_type", sentence)
     };
     Invalid::new(field, code, sentence).into()

@@ -23,7 +23,11 @@ impl FromRequestParts<AppState> for AgentAccess {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let refuse = |code, detail: &str| {
-            Problem::new(StatusCode::UNAUTHORIZED, code, format!("{detail} {HOW_TO_GET_A_TOKEN}"))
+            Problem::new(
+                StatusCode::UNAUTHORIZED,
+                code,
+                format!("{detail} {HOW_TO_GET_A_TOKEN}"),
+            )
         };
         let Some(header) = parts.headers.get(header::AUTHORIZATION) else {
             return Err(refuse("missing_token", "No token was sent."));
@@ -45,7 +49,10 @@ pub struct SignedIn(pub User);
 
 impl SignedIn {
     pub fn viewer(&self) -> Viewer {
-        Viewer { user_id: self.0.id, agent_id: None }
+        Viewer {
+            user_id: self.0.id,
+            agent_id: None,
+        }
     }
 }
 
@@ -67,7 +74,12 @@ pub async fn know_visitor(
     let visitor = match find_visitor(&state, &session).await {
         Ok(visitor) => visitor,
         Err(problem) => {
-            return (problem.status, [(header::RETRY_AFTER, "2")], DATABASE_SENTENCE).into_response();
+            return (
+                problem.status,
+                [(header::RETRY_AFTER, "2")],
+                DATABASE_SENTENCE,
+            )
+                .into_response();
         }
     };
     request.extensions_mut().insert(visitor);
@@ -76,9 +88,17 @@ pub async fn know_visitor(
 
 async fn find_visitor(state: &AppState, session: &Session) -> Result<Visitor, Problem> {
     let unavailable = |_| {
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", DATABASE_SENTENCE)
+        Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "database_unavailable",
+            DATABASE_SENTENCE,
+        )
     };
-    let Some(id) = session.get::<i64>(SESSION_USER).await.map_err(unavailable)? else {
+    let Some(id) = session
+        .get::<i64>(SESSION_USER)
+        .await
+        .map_err(unavailable)?
+    else {
         return Ok(Visitor::Stranger);
     };
     Ok(match state.accounts.active_user(UserId(id)).await? {
@@ -117,7 +137,10 @@ pub async fn check_origin(
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let is_safe = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    let is_safe = matches!(
+        *request.method(),
+        Method::GET | Method::HEAD | Method::OPTIONS
+    );
     if is_safe || comes_from_here(request.headers(), state.public_url.origin()) {
         return Ok(next.run(request).await);
     }
@@ -141,7 +164,9 @@ fn comes_from_here(headers: &HeaderMap, public_origin: &str) -> bool {
     };
     let same_host = || {
         let host = text("host").unwrap_or_default();
-        origin.split_once("://").is_some_and(|(_, rest)| !host.is_empty() && rest == host)
+        origin
+            .split_once("://")
+            .is_some_and(|(_, rest)| !host.is_empty() && rest == host)
     };
     origin == public_origin || same_host()
 }

@@ -28,7 +28,12 @@ pub struct Problem {
 
 impl Problem {
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, code, detail: detail.into(), field: None }
+        Self {
+            status,
+            code,
+            detail: detail.into(),
+            field: None,
+        }
     }
 }
 
@@ -46,7 +51,10 @@ impl IntoResponse for Problem {
         }
         let mut response = (self.status, Json(body)).into_response();
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
         if self.status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer realm=\"keepsake\"");
             headers.insert(header::WWW_AUTHENTICATE, scheme);
@@ -72,7 +80,11 @@ impl From<Invalid> for Problem {
 impl From<sqlx::Error> for Problem {
     fn from(error: sqlx::Error) -> Self {
         log_database_error(&error);
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", DATABASE_SENTENCE)
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "database_unavailable",
+            DATABASE_SENTENCE,
+        )
     }
 }
 
@@ -110,14 +122,24 @@ impl From<AccountError> for Problem {
         match error {
             AccountError::Invalid(invalid) => invalid.into(),
             AccountError::Database(error) => error.into(),
-            AccountError::SignUpClosed => Self::new(StatusCode::FORBIDDEN, "sign_up_closed", sentence(&said)),
-            AccountError::WrongPassword => {
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong_password", sentence(&said))
+            AccountError::SignUpClosed => {
+                Self::new(StatusCode::FORBIDDEN, "sign_up_closed", sentence(&said))
             }
-            AccountError::NotFound => Self::new(StatusCode::NOT_FOUND, "not_found", sentence(&said)),
+            AccountError::WrongPassword => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "wrong_password",
+                sentence(&said),
+            ),
+            AccountError::NotFound => {
+                Self::new(StatusCode::NOT_FOUND, "not_found", sentence(&said))
+            }
             AccountError::Hash(_) | AccountError::Randomness(_) => {
                 tracing::error!(error = said, "an account operation failed");
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Try again in a moment.")
+                Self::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "unavailable",
+                    "Try again in a moment.",
+                )
             }
         }
     }
@@ -141,12 +163,19 @@ fn log_database_error(error: &sqlx::Error) {
 
 fn kind(error: &sqlx::Error) -> String {
     let shown = format!("{error:?}");
-    shown.split(['(', ' ', '{']).next().unwrap_or_default().to_owned()
+    shown
+        .split(['(', ' ', '{'])
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Domain errors are clauses; people read sentences.
 fn sentence(clause: &str) -> String {
     let mut chars = clause.chars();
-    let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    let first = chars
+        .next()
+        .map(|c| c.to_uppercase().to_string())
+        .unwrap_or_default();
     format!("{first}{}.", chars.as_str().trim_end_matches('.'))
 }

@@ -16,10 +16,10 @@ use super::auth::{SESSION_USER, SignedIn, Visitor};
 use super::error::{DATABASE_SENTENCE, Problem};
 use super::pages::after_form;
 use super::throttle::THROTTLED_SENTENCE;
+use crate::accounts::model::parse_expires_days;
 use crate::accounts::{
     AccountError, AgentId, AgentName, Email, Password, Scopes, Token, TokenId, TokenWish, UserId,
 };
-use crate::accounts::model::parse_expires_days;
 use crate::input::Invalid;
 
 /// A form as it was posted: fields may come more than once.
@@ -31,11 +31,17 @@ impl Form {
     }
 
     fn get(&self, name: &str) -> &str {
-        self.0.iter().find(|(n, _)| n == name).map_or("", |(_, value)| value)
+        self.0
+            .iter()
+            .find(|(n, _)| n == name)
+            .map_or("", |(_, value)| value)
     }
 
     fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.0.iter().filter(move |(n, _)| n == name).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .filter(move |(n, _)| n == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// What is typed again for the person; passwords are not.
@@ -52,12 +58,18 @@ impl Form {
     }
 
     fn token_wish(&self) -> Result<TokenWish, Invalid> {
-        let scopes = self.all("scope").map(str::parse).collect::<Result<Scopes, _>>()?;
+        let scopes = self
+            .all("scope")
+            .map(str::parse)
+            .collect::<Result<Scopes, _>>()?;
         let days = match self.get("expires_days").trim() {
             "" => None,
             text => Some(text.parse().unwrap_or(0)),
         };
-        Ok(TokenWish { scopes, lifetime: parse_expires_days(days)? })
+        Ok(TokenWish {
+            scopes,
+            lifetime: parse_expires_days(days)?,
+        })
     }
 }
 
@@ -87,7 +99,7 @@ pub async fn sign_in(
         Ok::<_, Problem>(state.accounts.sign_in(&email, password).await?)
     };
     match attempt.await {
-        Ok(user) => enter(&state, &session, user, form.get("next")).await,
+        Ok(user) => enter(&state, &session, user, &form).await,
         Err(problem) => again("/login", "login", &state, &form, problem).await,
     }
 }
@@ -106,7 +118,7 @@ pub async fn sign_up(
         Ok::<_, Problem>(state.accounts.sign_up(&email, password).await?)
     };
     match attempt.await {
-        Ok(user) => enter(&state, &session, user, form.get("next")).await,
+        Ok(user) => enter(&state, &session, user, &form).await,
         Err(problem) => again("/login", "signup", &state, &form, problem).await,
     }
 }
@@ -138,14 +150,25 @@ pub async fn change_password(
     .await;
     let (status, outcome) = match attempt {
         Ok(()) => {
-            let done = "Your password is changed, and every other browser is signed out.".to_owned();
-            let outcome =
-                FormState { form: "password".to_owned(), done: Some(done), ..FormState::default() };
+            let done =
+                "Your password is changed, and every other browser is signed out.".to_owned();
+            let outcome = FormState {
+                form: "password".to_owned(),
+                done: Some(done),
+                ..FormState::default()
+            };
             (StatusCode::OK, outcome)
         }
         Err(problem) => failed("password", &form, problem),
     };
-    after_form(&state, Visitor::SignedIn(signed_in), "/account", outcome, status).await
+    after_form(
+        &state,
+        Visitor::SignedIn(signed_in),
+        "/account",
+        outcome,
+        status,
+    )
+    .await
 }
 
 pub async fn create_agent(
@@ -157,7 +180,10 @@ pub async fn create_agent(
     let attempt = async {
         let name = AgentName::parse(form.get("name"))?;
         let wish = form.token_wish()?;
-        let token = state.accounts.create_agent(signed_in.0.id, &name, &wish).await?;
+        let token = state
+            .accounts
+            .create_agent(signed_in.0.id, &name, &wish)
+            .await?;
         Ok((name.as_str().to_owned(), token))
     };
     let attempt = attempt.await;
@@ -175,7 +201,10 @@ pub async fn create_token(
     form.0.push(("agent".to_owned(), agent.clone()));
     let attempt = async {
         let agent = AgentId(parse_id(&agent)?);
-        Ok(state.accounts.create_token(signed_in.0.id, agent, &form.token_wish()?).await?)
+        Ok(state
+            .accounts
+            .create_token(signed_in.0.id, agent, &form.token_wish()?)
+            .await?)
     };
     let attempt = attempt.await;
     show_token(state, signed_in, "token", form, attempt).await
@@ -191,12 +220,29 @@ async fn show_token(
 ) -> Response {
     let (status, outcome) = match attempt {
         Ok((agent_name, token)) => {
-            let new_token = Some(NewToken { agent_name, token: token.reveal() });
-            (StatusCode::OK, FormState { form: name.to_owned(), new_token, ..FormState::default() })
+            let new_token = Some(NewToken {
+                agent_name,
+                token: token.reveal(),
+            });
+            (
+                StatusCode::OK,
+                FormState {
+                    form: name.to_owned(),
+                    new_token,
+                    ..FormState::default()
+                },
+            )
         }
         Err(problem) => failed(name, &form, problem),
     };
-    after_form(&state, Visitor::SignedIn(signed_in), "/agents", outcome, status).await
+    after_form(
+        &state,
+        Visitor::SignedIn(signed_in),
+        "/agents",
+        outcome,
+        status,
+    )
+    .await
 }
 
 pub async fn revoke_token(
@@ -206,13 +252,25 @@ pub async fn revoke_token(
 ) -> Response {
     let attempt = async {
         let (agent, token) = (AgentId(parse_id(&agent)?), TokenId(parse_id(&token)?));
-        Ok::<_, Problem>(state.accounts.revoke_token(signed_in.0.id, agent, token).await?)
+        Ok::<_, Problem>(
+            state
+                .accounts
+                .revoke_token(signed_in.0.id, agent, token)
+                .await?,
+        )
     };
     match attempt.await {
         Ok(()) => Redirect::to("/agents").into_response(),
         Err(problem) => {
             let (status, outcome) = failed("revoke", &Form(Vec::new()), problem);
-            after_form(&state, Visitor::SignedIn(signed_in), "/agents", outcome, status).await
+            after_form(
+                &state,
+                Visitor::SignedIn(signed_in),
+                "/agents",
+                outcome,
+                status,
+            )
+            .await
         }
     }
 }
@@ -225,17 +283,18 @@ fn check_throttle(state: &AppState, account: &str, address: SocketAddr) -> Resul
     if state.throttle.admits(account, address.ip()) {
         return Ok(());
     }
-    Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "throttled", THROTTLED_SENTENCE))
+    Err(Problem::new(
+        StatusCode::TOO_MANY_REQUESTS,
+        "throttled",
+        THROTTLED_SENTENCE,
+    ))
 }
 
 /// Signs the browser in and sends it where it wanted to go.
-async fn enter(state: &AppState, session: &Session, user: UserId, next: &str) -> Response {
+async fn enter(state: &AppState, session: &Session, user: UserId, form: &Form) -> Response {
     match remember(session, user).await {
-        Ok(()) => Redirect::to(local_path(next)).into_response(),
-        Err(problem) => {
-            let (status, outcome) = failed("login", &Form(Vec::new()), problem);
-            after_form(state, Visitor::Stranger, "/login", outcome, status).await
-        }
+        Ok(()) => Redirect::to(local_path(form.get("next"))).into_response(),
+        Err(problem) => again("/login", "login", state, form, problem).await,
     }
 }
 
@@ -247,7 +306,11 @@ async fn remember(session: &Session, user: UserId) -> Result<(), Problem> {
         session.save().await
     };
     keep.await.map_err(|_: tower_sessions::session::Error| {
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", DATABASE_SENTENCE)
+        Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "database_unavailable",
+            DATABASE_SENTENCE,
+        )
     })
 }
 
@@ -278,7 +341,14 @@ mod tests {
     #[test]
     fn only_paths_of_this_server_are_gone_on_to() {
         assert_eq!(local_path("/memory?q=a"), "/memory?q=a");
-        for evil in ["", "//evil.example", "/\\evil.example", "https://evil.example", "/\r\nx", "/é"] {
+        for evil in [
+            "",
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example",
+            "/\r\nx",
+            "/é",
+        ] {
             assert_eq!(local_path(evil), "/memory", "{evil:?}");
         }
     }

@@ -33,8 +33,16 @@ pub async fn livez() -> &'static str {
 }
 
 pub async fn readyz(State(readiness): State<Readiness>, State(db): State<Db>) -> impl IntoResponse {
-    let database = if db.is_ready().await { "ready" } else { "unavailable" };
-    let server = if readiness.is_draining() { "draining" } else { "ready" };
+    let database = if db.is_ready().await {
+        "ready"
+    } else {
+        "unavailable"
+    };
+    let server = if readiness.is_draining() {
+        "draining"
+    } else {
+        "ready"
+    };
     let is_ready = database == "ready" && server == "ready";
     let warning = match db.is_search_leakproof().await {
         Ok(false) => Some(
@@ -42,7 +50,16 @@ pub async fn readyz(State(readiness): State<Readiness>, State(db): State<Db>) ->
         ),
         _ => None,
     };
-    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let status = if is_ready {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
     let warnings: Vec<&str> = warning.into_iter().collect();
-    (status, Json(json!({ "ready": is_ready, "server": server, "database": database, "warnings": warnings })))
+    (
+        status,
+        Json(
+            json!({ "ready": is_ready, "server": server, "database": database, "warnings": warnings }),
+        ),
+    )
 }

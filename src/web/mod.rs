@@ -84,6 +84,10 @@ impl Site {
             .site_pkg_dir("pkg")
             .build();
         let islands_built = root.join("pkg/keepsake.wasm").is_file();
-        Self { root, islands_built, leptos }
+        Self {
+            root,
+            islands_built,
+            leptos,
+        }
     }
 }

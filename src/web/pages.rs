@@ -68,7 +68,11 @@ pub async fn after_form(
 /// When a handler panicked: a sentence, and nothing about why.
 pub fn broken() -> Response {
     tracing::error!("a request handler panicked");
-    (StatusCode::INTERNAL_SERVER_ERROR, "Something broke on our side; nothing was changed.\n").into_response()
+    (
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "Something broke on our side; nothing was changed.\n",
+    )
+        .into_response()
 }
 
 async fn render(state: &AppState, visitor: Visitor, form: FormState, request: Request) -> Response {
@@ -80,10 +84,12 @@ async fn render(state: &AppState, visitor: Visitor, form: FormState, request: Re
         if let Some(nonce) = use_nonce()
             && let Ok(policy) = HeaderValue::from_str(&page_policy(&nonce))
         {
-            expect_context::<ResponseOptions>().insert_header(header::CONTENT_SECURITY_POLICY, policy);
+            expect_context::<ResponseOptions>()
+                .insert_header(header::CONTENT_SECURITY_POLICY, policy);
         }
     };
     let options = state.site.leptos.clone();
-    let render = leptos_axum::render_app_async_with_context(provide, move || app::shell(options.clone()));
+    let render =
+        leptos_axum::render_app_async_with_context(provide, move || app::shell(options.clone()));
     render(request).await
 }

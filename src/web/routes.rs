@@ -32,10 +32,16 @@ pub fn router(state: AppState) -> Router {
             TraceLayer::new_for_http()
                 .make_span_with(request_span)
                 .on_request(())
-                .on_response(|response: &axum::response::Response, latency: Duration, span: &Span| {
-                    let _in = span.enter();
-                    tracing::debug!(status = response.status().as_u16(), ms = latency.as_secs_f64() * 1e3, "answered");
-                })
+                .on_response(
+                    |response: &axum::response::Response, latency: Duration, span: &Span| {
+                        let _in = span.enter();
+                        tracing::debug!(
+                            status = response.status().as_u16(),
+                            ms = latency.as_secs_f64() * 1e3,
+                            "answered"
+                        );
+                    },
+                )
                 .on_failure(()),
         )
         .with_state(state)
@@ -43,7 +49,9 @@ pub fn router(state: AppState) -> Router {
 
 /// For whoever looks after the server.
 fn probes() -> Router<AppState> {
-    Router::new().route("/livez", get(health::livez)).route("/readyz", get(health::readyz))
+    Router::new()
+        .route("/livez", get(health::livez))
+        .route("/readyz", get(health::readyz))
 }
 
 /// For agents, by token.
@@ -64,9 +72,15 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/logout", post(forms::sign_out))
         .route("/memory", get(pages::behind_sign_in))
         .route("/memory/{id}", get(pages::behind_sign_in))
-        .route("/agents", get(pages::behind_sign_in).post(forms::create_agent))
+        .route(
+            "/agents",
+            get(pages::behind_sign_in).post(forms::create_agent),
+        )
         .route("/agents/{agent_id}/tokens", post(forms::create_token))
-        .route("/agents/{agent_id}/tokens/{token_id}/revoke", post(forms::revoke_token))
+        .route(
+            "/agents/{agent_id}/tokens/{token_id}/revoke",
+            post(forms::revoke_token),
+        )
         .route("/account", get(pages::behind_sign_in))
         .route("/account/password", post(forms::change_password))
         .fallback(pages::not_found)
@@ -80,10 +94,15 @@ fn people(state: &AppState) -> Router<AppState> {
 
 /// Stylesheet, icons and islands; small, and asked for anew when they change.
 fn files(state: &AppState) -> Router<AppState> {
-    let no_cache = SetResponseHeaderLayer::overriding(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    let no_cache = SetResponseHeaderLayer::overriding(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static("no-cache"),
+    );
     let folder = |path: &str| {
         let served = ServeDir::new(state.site.root.join(path)).precompressed_gzip();
-        ServiceBuilder::new().layer(no_cache.clone()).service(served)
+        ServiceBuilder::new()
+            .layer(no_cache.clone())
+            .service(served)
     };
     Router::new()
         .nest_service("/pkg", folder("pkg"))
@@ -108,6 +127,9 @@ async fn wrong_method() -> Problem {
 
 /// The route as it stands in this table: an address may hold a query's words.
 fn request_span(request: &Request) -> Span {
-    let route = request.extensions().get::<MatchedPath>().map_or("unmatched", |path| path.as_str());
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or("unmatched", |path| path.as_str());
     tracing::info_span!("request", method = %request.method(), route)
 }

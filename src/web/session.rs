@@ -22,13 +22,20 @@ const IDLE_DAYS: i64 = 30;
 /// loopback alone (`config.rs`), where browsers would drop such a cookie.
 pub fn layer(state: &AppState) -> SessionManagerLayer<PgSessionStore> {
     let is_https = state.public_url.is_https();
-    SessionManagerLayer::new(PgSessionStore { db: state.db.clone(), clock: state.clock.clone() })
-        .with_name(if is_https { "__Host-keepsake" } else { "keepsake" })
-        .with_secure(is_https)
-        .with_http_only(true)
-        .with_same_site(SameSite::Lax)
-        .with_path("/")
-        .with_expiry(Expiry::OnInactivity(time::Duration::days(IDLE_DAYS)))
+    SessionManagerLayer::new(PgSessionStore {
+        db: state.db.clone(),
+        clock: state.clock.clone(),
+    })
+    .with_name(if is_https {
+        "__Host-keepsake"
+    } else {
+        "keepsake"
+    })
+    .with_secure(is_https)
+    .with_http_only(true)
+    .with_same_site(SameSite::Lax)
+    .with_path("/")
+    .with_expiry(Expiry::OnInactivity(time::Duration::days(IDLE_DAYS)))
 }
 
 #[derive(Clone)]
@@ -65,9 +72,15 @@ impl SessionStore for PgSessionStore {
     async fn save(&self, record: &Record) -> Result<()> {
         let data = data_of(record)?;
         let mut conn = self.db.system_connection().await.map_err(backend)?;
-        store::update_web_session(&mut conn, &hash(&record.id), user_of(record), &data, record.expiry_date)
-            .await
-            .map_err(backend)
+        store::update_web_session(
+            &mut conn,
+            &hash(&record.id),
+            user_of(record),
+            &data,
+            record.expiry_date,
+        )
+        .await
+        .map_err(backend)
     }
 
     async fn load(&self, id: &Id) -> Result<Option<Record>> {
@@ -75,14 +88,20 @@ impl SessionStore for PgSessionStore {
         let found = store::find_web_session(&mut conn, &hash(id), self.clock.now()).await;
         let record = |(data, expiry_date): (serde_json::Value, OffsetDateTime)| {
             let data = serde_json::from_value(data).map_err(|e| Error::Decode(e.to_string()))?;
-            Ok(Record { id: *id, data, expiry_date })
+            Ok(Record {
+                id: *id,
+                data,
+                expiry_date,
+            })
         };
         found.map_err(backend)?.map(record).transpose()
     }
 
     async fn delete(&self, id: &Id) -> Result<()> {
         let mut conn = self.db.system_connection().await.map_err(backend)?;
-        store::delete_web_session(&mut conn, &hash(id)).await.map_err(backend)
+        store::delete_web_session(&mut conn, &hash(id))
+            .await
+            .map_err(backend)
     }
 }
 
@@ -91,7 +110,11 @@ fn hash(id: &Id) -> [u8; 32] {
 }
 
 fn user_of(record: &Record) -> Option<UserId> {
-    record.data.get(SESSION_USER).and_then(serde_json::Value::as_i64).map(UserId)
+    record
+        .data
+        .get(SESSION_USER)
+        .and_then(serde_json::Value::as_i64)
+        .map(UserId)
 }
 
 fn data_of(record: &Record) -> Result<serde_json::Value> {
@@ -100,6 +123,10 @@ fn data_of(record: &Record) -> Result<serde_json::Value> {
 
 /// PostgreSQL's words may quote values; the kind is enough here.
 fn backend(error: sqlx::Error) -> Error {
-    let kind = if matches!(error, sqlx::Error::Database(_)) { "refused" } else { "unreachable" };
+    let kind = if matches!(error, sqlx::Error::Database(_)) {
+        "refused"
+    } else {
+        "unreachable"
+    };
     Error::Backend(format!("the database is {kind}"))
 }

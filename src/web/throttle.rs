@@ -15,7 +15,8 @@ const PER_ADDRESS_BURST: NonZeroU32 = NonZeroU32::new(60).unwrap();
 /// Past this many keys, those at rest are forgotten.
 const KEYS_MAX: usize = 10_000;
 
-pub const THROTTLED_SENTENCE: &str = "Too many tries in a short time; wait a minute, then try again.";
+pub const THROTTLED_SENTENCE: &str =
+    "Too many tries in a short time; wait a minute, then try again.";
 
 pub struct SignInThrottle {
     accounts: DefaultKeyedRateLimiter<String>,
@@ -26,7 +27,10 @@ impl SignInThrottle {
     pub fn new() -> Self {
         let account = Quota::per_minute(PER_ACCOUNT_PER_MINUTE).allow_burst(PER_ACCOUNT_BURST);
         let address = Quota::per_minute(PER_ADDRESS_PER_MINUTE).allow_burst(PER_ADDRESS_BURST);
-        Self { accounts: RateLimiter::keyed(account), addresses: RateLimiter::keyed(address) }
+        Self {
+            accounts: RateLimiter::keyed(account),
+            addresses: RateLimiter::keyed(address),
+        }
     }
 
     /// Counts a try; false when it is one too many.

@@ -1,7 +1,7 @@
 //! Implements the port of the pages ([`app::backend::Backend`]) for the one
 //! visitor whose request is being answered, and turns domain types into view types.
 
-use app::backend::{Backend, PAGE_SIZE, PageError};
+use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
     Account, AgentRow, AgentsPage, FormState, HistoryEntry, ItemPage, ItemRow, MemoryFilters,
     MemoryPage, Moment, SignInOffer, Span, ThemeCount, TokenRow, TokenState,
@@ -25,8 +25,6 @@ use crate::search::query::RESULTS_MAX;
 use crate::search::store::Candidate;
 use crate::search::{self, Hit, Mode, RawQuery, SearchQuery, Snippet};
 
-/// Rows a listing by date can grow to on one page; past it, filters help more.
-const ROWS_MAX: usize = 500;
 const INDEX_WORDS_SHOWN: usize = 24;
 
 pub struct Ui {
@@ -37,13 +35,19 @@ pub struct Ui {
 
 impl Ui {
     pub fn new(state: &AppState, visitor: Visitor, form: FormState) -> Self {
-        Self { state: state.clone(), visitor, form }
+        Self {
+            state: state.clone(),
+            visitor,
+            form,
+        }
     }
 
     fn memory_viewer(&self) -> Result<Viewer, PageError> {
         match &self.visitor {
             Visitor::SignedIn(signed_in) => Ok(signed_in.viewer()),
-            Visitor::Stranger => Err(PageError { sentence: "Sign in to see this page.".to_owned() }),
+            Visitor::Stranger => Err(PageError {
+                sentence: "Sign in to see this page.".to_owned(),
+            }),
         }
     }
 
@@ -52,7 +56,16 @@ impl Ui {
     }
 
     fn item_row(&self, hit: Hit, mode: Mode) -> ItemRow {
-        let Candidate { id, theme, item_type, tags, status, source, created_at, .. } = hit.item;
+        let Candidate {
+            id,
+            theme,
+            item_type,
+            tags,
+            status,
+            source,
+            created_at,
+            ..
+        } = hit.item;
         ItemRow {
             id: id.0,
             theme,
@@ -75,7 +88,9 @@ impl Ui {
     }
 
     fn token_row(&self, token: TokenRecord) -> TokenRow {
-        let expired = token.expires_at.is_some_and(|at| at <= self.state.clock.now());
+        let expired = token
+            .expires_at
+            .is_some_and(|at| at <= self.state.clock.now());
         TokenRow {
             id: token.id.0,
             hint: format!("ks_…{}", token.hint),
@@ -117,7 +132,12 @@ impl Backend for Ui {
     }
 
     async fn sign_in_offer(&self) -> Result<SignInOffer, PageError> {
-        let sign_up = self.state.accounts.sign_up_state().await.map_err(account_error)?;
+        let sign_up = self
+            .state
+            .accounts
+            .sign_up_state()
+            .await
+            .map_err(account_error)?;
         Ok(match (sign_up.is_open, sign_up.is_first) {
             (true, true) => SignInOffer::FirstAccount,
             (true, false) => SignInOffer::SignInOrSignUp,
@@ -130,7 +150,9 @@ impl Backend for Ui {
         let query = search_query(filters).map_err(invalid)?;
         let listed = list(&self.state, &viewer, query, filters.shown);
         let Listed { page, total_items } = listed.await.map_err(database)?;
-        let themes = memories::list_themes(&self.state.db, &viewer).await.map_err(memory_error)?;
+        let themes = memories::list_themes(&self.state.db, &viewer)
+            .await
+            .map_err(memory_error)?;
         let mode = page.mode;
         let shown = filters.shown.clamp(PAGE_SIZE, ROWS_MAX);
         let has_more = page.cursor.is_some() || page.hits.len() > shown;
@@ -145,7 +167,7 @@ impl Backend for Ui {
                 })
                 .collect(),
             rows: hits.map(|hit| self.item_row(hit, mode)).collect(),
-            has_more: has_more && shown < ROWS_MAX,
+            has_more,
             total_items,
             is_ranked: mode != Mode::Recent,
             public_url: self.state.public_url.origin().to_owned(),
@@ -179,19 +201,30 @@ impl Backend for Ui {
             updated: self.moment(item.updated_at),
             expires: item.expires_at.map(|at| self.moment(at)),
             superseded_by: item.superseded_by.map(|id| id.0),
-            history: history.into_iter().map(|event| self.history_entry(event)).collect(),
+            history: history
+                .into_iter()
+                .map(|event| self.history_entry(event))
+                .collect(),
         }))
     }
 
     async fn agents_page(&self) -> Result<AgentsPage, PageError> {
         let viewer = self.memory_viewer()?;
-        let agents = self.state.accounts.list_agents(viewer.user_id).await.map_err(account_error)?;
+        let agents = self
+            .state
+            .accounts
+            .list_agents(viewer.user_id)
+            .await
+            .map_err(account_error)?;
         let rows = agents.into_iter().map(|(agent, tokens)| AgentRow {
             id: agent.id.0,
             name: agent.name,
             created: self.moment(agent.created_at),
             item_count: agent.item_count,
-            tokens: tokens.into_iter().map(|token| self.token_row(token)).collect(),
+            tokens: tokens
+                .into_iter()
+                .map(|token| self.token_row(token))
+                .collect(),
         });
         Ok(AgentsPage {
             agents: rows.collect(),
@@ -202,8 +235,11 @@ impl Backend for Ui {
 
 fn search_query(filters: &MemoryFilters) -> Result<SearchQuery, Invalid> {
     // A type that is not known in the address is no filter: links outlive names.
-    let types: Vec<ItemType> =
-        filters.types.iter().filter_map(|t| ItemType::parse("type", t).ok()).collect();
+    let types: Vec<ItemType> = filters
+        .types
+        .iter()
+        .filter_map(|t| ItemType::parse("type", t).ok())
+        .collect();
     let status = match (filters.only_archived, filters.include_archived) {
         (true, _) => "archived",
         (false, true) => "any",
@@ -246,7 +282,10 @@ fn spans(snippet: &Snippet) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut push = |text: &str, marked| {
         if !text.is_empty() {
-            spans.push(Span { text: text.to_owned(), marked });
+            spans.push(Span {
+                text: text.to_owned(),
+                marked,
+            });
         }
     };
     let mut at = 0;
@@ -260,7 +299,8 @@ fn spans(snippet: &Snippet) -> Vec<Span> {
 }
 
 fn moment(at: OffsetDateTime, now: OffsetDateTime) -> Moment {
-    let exact = format_description!("[day padding:none] [month repr:long] [year], [hour]:[minute] UTC");
+    let exact =
+        format_description!("[day padding:none] [month repr:long] [year], [hour]:[minute] UTC");
     Moment {
         iso: at.format(&Rfc3339).unwrap_or_default(),
         exact: at.format(exact).unwrap_or_default(),
@@ -282,8 +322,16 @@ fn relative(at: OffsetDateTime, now: OffsetDateTime) -> String {
             return at.format(date).unwrap_or_default();
         }
     };
-    let unit = if n == 1 { unit.to_owned() } else { format!("{unit}s") };
-    if seconds < 0 { format!("in {n} {unit}") } else { format!("{n} {unit} ago") }
+    let unit = if n == 1 {
+        unit.to_owned()
+    } else {
+        format!("{unit}s")
+    };
+    if seconds < 0 {
+        format!("in {n} {unit}")
+    } else {
+        format!("{n} {unit} ago")
+    }
 }
 
 fn set_status(status: StatusCode) {
@@ -293,7 +341,9 @@ fn set_status(status: StatusCode) {
 }
 
 fn invalid(invalid: Invalid) -> PageError {
-    PageError { sentence: invalid.sentence }
+    PageError {
+        sentence: invalid.sentence,
+    }
 }
 
 fn database(error: sqlx::Error) -> PageError {
@@ -305,14 +355,18 @@ fn database(error: sqlx::Error) -> PageError {
 fn memory_error(error: MemoryError) -> PageError {
     match error {
         MemoryError::Database(error) => database(error),
-        MemoryError::NotFound(_) => PageError { sentence: "There is no such memory.".to_owned() },
+        MemoryError::NotFound(_) => PageError {
+            sentence: "There is no such memory.".to_owned(),
+        },
     }
 }
 
 fn account_error(error: AccountError) -> PageError {
     match error {
         AccountError::Database(error) => database(error),
-        _ => PageError { sentence: DATABASE_SENTENCE.to_owned() },
+        _ => PageError {
+            sentence: DATABASE_SENTENCE.to_owned(),
+        },
     }
 }
 

@@ -18,27 +18,44 @@ fn shape_of(item_type: &str) -> &'static str {
     }
 }
 
+/// Each state's shape, in the same box.
+fn shape_of_state(state: &str) -> &'static str {
+    match state {
+        // a box with a lid, a padlock, a tick, a cross
+        "archived" => "M1 1.5h10v3H1zM2 5.5h8v5H2zM4.5 6.5v1.2h3V6.5z",
+        "protected" => "M3 5V3.8a3 3 0 0 1 6 0V5h1v6H2V5zM4.5 5h3V3.8a1.5 1.5 0 0 0-3 0z",
+        "valid" => "M4.6 10 1 6.4l1.3-1.3 2.3 2.3L9.7 2 11 3.3z",
+        _ => "M2.3 1 6 4.7 9.7 1 11 2.3 7.3 6 11 9.7 9.7 11 6 7.3 2.3 11 1 9.7 4.7 6 1 2.3z",
+    }
+}
+
 #[component]
 pub fn TypeBadge(item_type: String) -> impl IntoView {
     let shape = shape_of(&item_type);
     view! {
         <span class="badge">
-            <svg class="shape" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
-                <path d=shape />
-            </svg>
+            <Shape shape />
             {item_type}
         </span>
     }
 }
 
+/// `archived`, `protected`; of a token `valid`, `expired`, `revoked`.
 #[component]
-pub fn ArchivedBadge() -> impl IntoView {
+pub fn StateBadge(state: &'static str) -> impl IntoView {
     view! {
         <span class="badge badge-outline">
-            <svg class="shape" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
-                <path d="M1 1.5h10v3H1zM2 5.5h8v5H2zM4.5 6.5v1.2h3V6.5z" fill-rule="evenodd" />
-            </svg>
-            "archived"
+            <Shape shape=shape_of_state(state) />
+            {state}
         </span>
+    }
+}
+
+#[component]
+fn Shape(shape: &'static str) -> impl IntoView {
+    view! {
+        <svg class="shape" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+            <path d=shape fill-rule="evenodd" />
+        </svg>
     }
 }

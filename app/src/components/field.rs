@@ -54,14 +54,7 @@ pub fn Field(
                 aria-invalid=failed.then_some("true")
                 aria-describedby=described_by
             />
-            {error
-                .map(|error| {
-                    view! {
-                        <p class="error" id=error_id role="alert">
-                            {error}
-                        </p>
-                    }
-                })}
+            <FieldError id=error_id error />
         </div>
     }
     .into_any()
@@ -83,7 +76,7 @@ pub fn Password(
                 label
                 kind="password"
                 autocomplete="new-password"
-                hint="A long sentence is better than a clever word."
+                hint="At least 10 characters; a long sentence is better than a clever word."
             />
         }
         .into_any()
@@ -93,10 +86,22 @@ pub fn Password(
     }
 }
 
-/// The error that is no single field's.
+/// The error that stands beside the field it is about.
 #[component]
-pub fn FormError(form: FormState) -> impl IntoView {
-    form.error_of_form().map(|error| {
+pub fn FieldError(id: String, error: Option<String>) -> impl IntoView {
+    error.map(|error| {
+        view! {
+            <p class="error" id=id role="alert">
+                {error}
+            </p>
+        }
+    })
+}
+
+/// The error that stands beside none of the form's `fields`.
+#[component]
+pub fn FormError(form: FormState, fields: &'static [&'static str]) -> impl IntoView {
+    form.error_beside_none_of(fields).map(|error| {
         view! {
             <p class="error" role="alert">
                 {error}

@@ -34,7 +34,7 @@ pub fn Frame(section: Section, title: String, children: Children) -> impl IntoVi
         </a>
         <header class="top">
             <a class="wordmark" href="/memory">
-                <svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">
+                <svg viewBox="4 2 16 20" width="18" height="22" aria-hidden="true">
                     <path class="mark-page" d="M5 3h14v18l-7-4.6L5 21z" />
                     <path class="mark-line" d="M8.5 7.5h7M8.5 11h4.5" />
                 </svg>

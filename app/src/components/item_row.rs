@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use super::{ArchivedBadge, Score, TypeBadge, When};
+use super::{Score, StateBadge, TypeBadge, When};
 use crate::view::{self, Span};
 
 #[component]
@@ -20,7 +20,7 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
                 <p class="row-from">
                     <bdi class="theme">{row.theme}</bdi>
                     <span class="source">"from " <bdi>{row.source}</bdi></span>
-                    {row.archived.then(|| view! { <ArchivedBadge /> })}
+                    {row.archived.then(|| view! { <StateBadge state="archived" /> })}
                     {row
                         .tags
                         .into_iter()

@@ -2,6 +2,7 @@
 //! backend (but for [`Frame`], which shows who is signed in) and nothing reaches wasm.
 
 mod badge;
+mod content;
 mod field;
 mod frame;
 mod item_row;
@@ -12,8 +13,9 @@ mod shortcuts;
 mod time;
 mod token;
 
-pub use badge::{ArchivedBadge, ITEM_TYPES, TypeBadge};
-pub use field::{Done, Field, FormError, Password};
+pub use badge::{ITEM_TYPES, StateBadge, TypeBadge};
+pub use content::Content;
+pub use field::{Done, Field, FieldError, FormError, Password};
 pub use frame::{Frame, Section};
 pub use item_row::ItemRow;
 pub use notice::Trouble;
@@ -21,4 +23,4 @@ pub use paste::Paste;
 pub use score::Score;
 pub use shortcuts::Shortcuts;
 pub use time::When;
-pub use token::{TokenChoices, TokenEntry};
+pub use token::{TOKEN_FIELDS, TokenChoices, TokenEntry};

@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use super::When;
+use super::{FieldError, StateBadge, When};
 use crate::view::{FormState, TokenRow, TokenState};
 
 /// What a token can be allowed, and what that means.
@@ -21,28 +21,20 @@ const LIFETIMES: [(&str, &str); 4] = [
 
 #[component]
 pub fn TokenEntry(agent_id: i64, token: TokenRow) -> impl IntoView {
-    let (state, word) = match token.state {
-        TokenState::Valid => ("valid", "valid"),
-        TokenState::Expired => ("ended", "expired"),
-        TokenState::Revoked => ("ended", "revoked"),
+    let state = match token.state {
+        TokenState::Valid => "valid",
+        TokenState::Expired => "expired",
+        TokenState::Revoked => "revoked",
     };
+    let is_over = token.state != TokenState::Valid;
     let hint = token.hint.clone();
     let revoke = (token.state == TokenState::Valid)
         .then(|| revocation(agent_id, token.id, token.hint.clone()));
     view! {
-        <li class="token" data-state=state>
+        <li class="token" data-over=is_over.then_some("")>
             <div class="token-name">
                 <code>{hint}</code>
-                <span class="badge badge-outline">
-                    <svg class="shape" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
-                        {if token.state == TokenState::Valid {
-                            view! { <path d="M4.6 10 1 6.4l1.3-1.3 2.3 2.3L9.7 2 11 3.3z" /> }
-                        } else {
-                            view! { <path d="M2.3 1 6 4.7 9.7 1 11 2.3 7.3 6 11 9.7 9.7 11 6 7.3 2.3 11 1 9.7 4.7 6 1 2.3z" /> }
-                        }}
-                    </svg>
-                    {word}
-                </span>
+                <StateBadge state />
             </div>
             <p class="token-facts">
                 <span>{token.scopes.join(", ")}</span>
@@ -92,15 +84,16 @@ fn revocation(agent_id: i64, token_id: i64, hint: String) -> impl IntoView {
     .into_any()
 }
 
+/// The fields of [`TokenChoices`], for the error that is of none of them.
+pub const TOKEN_FIELDS: &[&str] = &["scope", "expires_days"];
+
 /// Scopes and lifetime, inside the form that makes a token. `prefix` keeps the
 /// ids of several such forms on one page apart.
 #[component]
 pub fn TokenChoices(form: FormState, prefix: String) -> impl IntoView {
-    let chosen = form.values.get("scope").cloned();
-    let is_chosen = |scope: &str| match &chosen {
-        Some(chosen) => chosen.split(' ').any(|one| one == scope),
-        None => true,
-    };
+    let is_untouched = form.values.is_empty();
+    let chosen = form.value("scope");
+    let is_chosen = |scope: &str| is_untouched || chosen.split(' ').any(|one| one == scope);
     let error = form.error_of("scope");
     let error_id = format!("{prefix}-scope-error");
     let scopes = SCOPES.map(|(scope, meaning)| {
@@ -121,24 +114,21 @@ pub fn TokenChoices(form: FormState, prefix: String) -> impl IntoView {
         }
     });
     let select_id = format!("{prefix}-expires");
+    let lifetime_error = form.error_of("expires_days");
+    let lifetime_error_id = format!("{prefix}-expires-error");
+    let lifetime_described_by = lifetime_error.is_some().then(|| lifetime_error_id.clone());
     view! {
         <fieldset class="field" aria-describedby=described_by>
             <legend>"It may"</legend>
             {scopes.into_iter().collect_view()}
-            {error
-                .map(|error| {
-                    view! {
-                        <p class="error" id=error_id role="alert">
-                            {error}
-                        </p>
-                    }
-                })}
+            <FieldError id=error_id error />
         </fieldset>
         <div class="field">
             <label for=select_id.clone()>"Its token ends"</label>
-            <select id=select_id name="expires_days">
+            <select id=select_id name="expires_days" aria-describedby=lifetime_described_by>
                 {lifetimes.into_iter().collect_view()}
             </select>
+            <FieldError id=lifetime_error_id error=lifetime_error />
         </div>
     }
     .into_any()

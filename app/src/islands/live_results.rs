@@ -243,7 +243,7 @@ mod browser_side {
             take_over_words(answer);
         }
         if cause == Cause::Link {
-            root.scroll_into_view();
+            scroll_up_to(&root);
             for fold in browser::elements(&root, "[data-fold]") {
                 let _ = fold.remove_attribute("open");
             }
@@ -256,6 +256,15 @@ mod browser_side {
         let new = answer.get_element_by_id("q")?.get_attribute("value");
         let search: HtmlInputElement = browser::by_id("q")?;
         search.set_value(&new.unwrap_or_default());
+        Some(())
+    }
+
+    /// Only ever up: where the top is in sight, nothing moves.
+    fn scroll_up_to(root: &Element) -> Option<()> {
+        let top = f64::from(root.dyn_ref::<HtmlElement>()?.offset_top());
+        if browser::window()?.scroll_y().ok()? > top {
+            root.scroll_into_view();
+        }
         Some(())
     }
 

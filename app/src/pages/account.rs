@@ -11,7 +11,7 @@ pub fn Account() -> impl IntoView {
     let form = backend().form().of("password");
     view! {
         <Frame section=Section::Account title="Account".to_owned()>
-            <div class="column">
+            <div class="column page">
                 <h1>"Account"</h1>
                 {backend()
                     .viewer()
@@ -34,11 +34,11 @@ pub fn Account() -> impl IntoView {
                 <section class="part" aria-labelledby="password-title">
                     <h2 id="password-title">"Change your password"</h2>
                     <p class="lead">
-                        "You stay signed in here; every other browser is signed out. Tokens of agents go on working."
+                        "Changing it signs out every other browser. The tokens of your agents go on working."
                     </p>
                     <Done form=form.clone() />
                     <form class="stack" method="post" action="/account/password">
-                        <FormError form=form.clone() />
+                        <FormError form=form.clone() fields=&["current_password", "new_password"] />
                         <Password form=form.clone() name="current_password" label="Current password" />
                         <Password form name="new_password" label="New password" new=true />
                         <div>

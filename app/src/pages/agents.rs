@@ -7,7 +7,8 @@ use leptos::prelude::*;
 use super::memory::{add_line, search_line};
 use crate::backend::backend;
 use crate::components::{
-    Done, Field, FormError, Frame, Paste, Section, TokenChoices, TokenEntry, Trouble, When,
+    Done, Field, FormError, Frame, Paste, Section, TOKEN_FIELDS, TokenChoices, TokenEntry, Trouble,
+    When,
 };
 use crate::view::{AgentRow, AgentsPage, FormState, NewToken};
 
@@ -26,7 +27,7 @@ pub fn Agents() -> impl IntoView {
     });
     view! {
         <Frame section=Section::Agents title="Agents & tokens".to_owned()>
-            <div class="column">{page}</div>
+            <div class="page">{page}</div>
         </Frame>
     }
 }
@@ -39,6 +40,8 @@ fn Everyone(page: AgentsPage, form: FormState) -> impl IntoView {
         .clone()
         .map(|new| view! { <Fresh new public_url /> });
     let is_first = page.agents.is_empty();
+    let unplaced = is_unplaced(&form, &page.agents)
+        .then(|| view! { <FormError form=form.clone() fields=&[] /> });
     let agents = page
         .agents
         .into_iter()
@@ -50,11 +53,24 @@ fn Everyone(page: AgentsPage, form: FormState) -> impl IntoView {
             "An agent is a program that remembers for you. Each has tokens of its own, so that you can shut one out without the others."
         </p>
         <Done form=form.clone() />
+        {unplaced}
         {fresh}
-        {(!is_first).then(|| view! { <ul class="agents">{agents}</ul> })}
-        <NewAgent form=form.of("agent") is_first />
+        <div class="with-side parts">
+            {(!is_first).then(|| view! { <ul class="agents">{agents}</ul> })}
+            <NewAgent form=form.of("agent") is_first />
+        </div>
     }
     .into_any()
+}
+
+/// Whether the form was about an agent or a token that is not on the page (any more).
+fn is_unplaced(form: &FormState, agents: &[AgentRow]) -> bool {
+    let is_of = |agent: &AgentRow| form.value("agent") == agent.id.to_string();
+    match form.form.as_str() {
+        "revoke" => true,
+        "token" => !agents.iter().any(is_of),
+        _ => false,
+    }
 }
 
 /// The token in clear, this once, with the lines that use it.
@@ -82,7 +98,7 @@ fn Fresh(new: NewToken, public_url: String) -> impl IntoView {
 #[component]
 fn Agent(agent: AgentRow, form: FormState) -> impl IntoView {
     let id = agent.id;
-    let is_posted = form.value("agent_id") == id.to_string();
+    let is_posted = form.value("agent") == id.to_string();
     let form = if is_posted {
         form
     } else {
@@ -114,7 +130,7 @@ fn Agent(agent: AgentRow, form: FormState) -> impl IntoView {
                     "Another token" <span class="visually-hidden">" for " {agent.name}</span>
                 </summary>
                 <form class="stack" method="post" action=format!("/agents/{id}/tokens")>
-                    <FormError form=form.clone() />
+                    <FormError form=form.clone() fields=TOKEN_FIELDS />
                     <TokenChoices form prefix=format!("token-{id}") />
                     <div>
                         <button type="submit">"Make a token"</button>
@@ -137,7 +153,7 @@ fn NewAgent(form: FormState, is_first: bool) -> impl IntoView {
         <section class="part" aria-labelledby="new-agent">
             <h2 id="new-agent">{title}</h2>
             <form class="stack" method="post" action="/agents">
-                <FormError form=form.clone() />
+                <FormError form=form.clone() fields=&["name", "scope", "expires_days"] />
                 <Field
                     form=form.clone()
                     name="name"

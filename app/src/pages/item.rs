@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
 use crate::backend::backend;
-use crate::components::{ArchivedBadge, Frame, Section, Trouble, TypeBadge, When};
+use crate::components::{Content, Frame, Section, StateBadge, Trouble, TypeBadge, When};
 use crate::view::{HistoryEntry, ItemPage, MemoryFilters};
 
 #[component]
@@ -30,7 +30,7 @@ pub fn Item() -> impl IntoView {
     });
     view! {
         <Frame section=Section::Memory title="A memory".to_owned()>
-            <div class="column">
+            <div class="page">
                 <p class="back">
                     <a href="/memory">
                         <span aria-hidden="true">"← "</span>
@@ -53,9 +53,6 @@ fn Missing() -> impl IntoView {
 
 #[component]
 fn Whole(item: ItemPage) -> impl IntoView {
-    let in_theme = MemoryFilters::default()
-        .with_theme(Some(&item.theme))
-        .href();
     let superseded = item.superseded_by.map(|newer| {
         view! {
             <p class="aside">
@@ -67,47 +64,62 @@ fn Whole(item: ItemPage) -> impl IntoView {
         view! { <p class="aside">"It is archived: agents find it only when they ask for archived memories."</p> }
     });
     view! {
-        <article>
-            <header class="item-head">
-                <h1 class="visually-hidden">{format!("Memory {}", item.id)}</h1>
-                <p class="badges">
-                    <TypeBadge item_type=item.item_type.clone() />
-                    <a class="theme" href=in_theme>
-                        <bdi>{item.theme_name.clone()}</bdi>
-                    </a>
-                    {item.archived.then(|| view! { <ArchivedBadge /> })}
-                    {item.protected.then(|| view! { <span class="badge badge-outline">"protected"</span> })}
-                    {item
-                        .tags
-                        .iter()
-                        .map(|tag| {
-                            view! {
-                                <span class="tag">
-                                    <bdi>{tag.clone()}</bdi>
-                                </span>
-                            }
-                        })
-                        .collect_view()}
-                </p>
-            </header>
-            <p class="whole" dir="auto">
-                {item.content.clone()}
-            </p>
-            {archived}
-            {superseded}
-            <section class="part" aria-labelledby="provenance">
-                <h2 id="provenance">"Where it comes from"</h2>
-                <Provenance item=item.clone() />
-            </section>
-            <section class="part" aria-labelledby="history">
-                <h2 id="history">"What happened to it"</h2>
-                <History entries=item.history />
-            </section>
-            <section class="part" aria-labelledby="found-by">
-                <h2 id="found-by">"Found by these words"</h2>
-                <FoundBy words=item.index_words />
-            </section>
+        <article class="item">
+            <div class="parts">
+                <div>
+                    <Headline item=item.clone() />
+                    <Content text=item.content.clone() />
+                    {archived}
+                    {superseded}
+                </div>
+                <section class="part" aria-labelledby="found-by">
+                    <h2 id="found-by">"Found by these words"</h2>
+                    <FoundBy words=item.index_words.clone() />
+                </section>
+            </div>
+            <div class="parts">
+                <section class="part" aria-labelledby="provenance">
+                    <h2 id="provenance">"Where it comes from"</h2>
+                    <Provenance item=item.clone() />
+                </section>
+                <section class="part" aria-labelledby="history">
+                    <h2 id="history">"What happened to it"</h2>
+                    <History entries=item.history.clone() />
+                </section>
+            </div>
         </article>
+    }
+    .into_any()
+}
+
+#[component]
+fn Headline(item: ItemPage) -> impl IntoView {
+    let in_theme = MemoryFilters::default()
+        .with_theme(Some(&item.theme))
+        .href();
+    view! {
+        <header class="item-head">
+            <h1 class="visually-hidden">{format!("Memory {}", item.id)}</h1>
+            <p class="badges">
+                <TypeBadge item_type=item.item_type.clone() />
+                <a class="theme" href=in_theme>
+                    <bdi>{item.theme_name.clone()}</bdi>
+                </a>
+                {item.archived.then(|| view! { <StateBadge state="archived" /> })}
+                {item.protected.then(|| view! { <StateBadge state="protected" /> })}
+                {item
+                    .tags
+                    .iter()
+                    .map(|tag| {
+                        view! {
+                            <span class="tag">
+                                <bdi>{tag.clone()}</bdi>
+                            </span>
+                        }
+                    })
+                    .collect_view()}
+            </p>
+        </header>
     }
     .into_any()
 }

@@ -72,7 +72,7 @@ fn offered(offer: SignInOffer, form: FormState, next: String) -> impl IntoView {
 fn sign_in_form(form: FormState, next: String) -> impl IntoView {
     view! {
         <form class="stack" method="post" action="/login">
-            <FormError form=form.clone() />
+            <FormError form=form.clone() fields=&["email", "password"] />
             <input type="hidden" name="next" value=next />
             <Field
                 form=form.clone()
@@ -99,7 +99,7 @@ fn account_form(
 ) -> impl IntoView {
     view! {
         <form class="stack" method="post" action="/signup">
-            <FormError form=form.clone() />
+            <FormError form=form.clone() fields=&["email", "password"] />
             <input type="hidden" name="next" value=next />
             <Field
                 form=form.clone()

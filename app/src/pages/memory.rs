@@ -8,8 +8,7 @@ mod filters;
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 
-use crate::address::MAX_SHOWN;
-use crate::backend::backend;
+use crate::backend::{RANKED_MAX, ROWS_MAX, backend};
 use crate::components::{Frame, ItemRow, Section, Trouble};
 use crate::islands::LiveResults;
 use crate::view::{MemoryFilters, MemoryPage};
@@ -48,7 +47,7 @@ pub fn Memory() -> impl IntoView {
 #[component]
 fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
     let count = count_of(&page);
-    let more = page.has_more.then(|| more_of(&page, &filters));
+    let more = page.has_more.then(|| more_of(&filters));
     let rows = if page.rows.is_empty() {
         view! { <NothingMatches filters=filters.clone() /> }.into_any()
     } else {
@@ -83,14 +82,16 @@ fn count_of(page: &MemoryPage) -> String {
     match (rows, page.is_ranked, page.has_more) {
         (0, ..) => "No memories".to_owned(),
         (1, _, false) => "1 memory".to_owned(),
-        (_, true, true) => format!("The {rows} best matches"),
-        (_, true, false) => format!("{rows} memories, best first"),
+        (_, true, has_more) if has_more || rows >= RANKED_MAX => {
+            format!("The {rows} best matches")
+        }
+        (_, true, _) => format!("{rows} memories, best first"),
         (_, false, true) => format!("The newest {rows} memories"),
         (_, false, false) => format!("{rows} memories, newest first"),
     }
 }
 
-fn more_of(page: &MemoryPage, filters: &MemoryFilters) -> AnyView {
+fn more_of(filters: &MemoryFilters) -> AnyView {
     match filters.with_more() {
         Some(more) => {
             let step = more.shown - filters.shown;
@@ -104,14 +105,11 @@ fn more_of(page: &MemoryPage, filters: &MemoryFilters) -> AnyView {
             }
             .into_any()
         }
-        None => {
-            let advice = if page.is_ranked {
-                "Add a word to the search to narrow it."
-            } else {
-                "Search to find older ones."
-            };
-            view! { <p class="more hint">{format!("{MAX_SHOWN} are shown at most. ")} {advice}</p> }
-                .into_any()
+        None => view! {
+            <p class="more hint">
+                {format!("{ROWS_MAX} are shown at most. Search to find older ones.")}
+            </p>
         }
+        .into_any(),
     }
 }

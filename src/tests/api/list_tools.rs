@@ -16,15 +16,33 @@ async fn the_five_tools_are_listed_with_their_schemas() {
     let listed: Value = get("").await.unwrap().json().await.unwrap();
     let tools = listed["tools"].as_array().unwrap();
     let names: Vec<&str> = tools.iter().map(|t| t["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["memory_search", "memory_add", "memory_get", "memory_archive", "memory_list_themes"]);
+    assert_eq!(
+        names,
+        [
+            "memory_search",
+            "memory_add",
+            "memory_get",
+            "memory_archive",
+            "memory_list_themes"
+        ]
+    );
     for tool in tools {
         assert_eq!(tool["input_schema"]["type"], "object", "{tool}");
-        assert_eq!(tool["input_schema"]["additionalProperties"], false, "{tool}");
+        assert_eq!(
+            tool["input_schema"]["additionalProperties"], false,
+            "{tool}"
+        );
         assert_eq!(tool["output_schema"]["type"], "object", "{tool}");
         assert!(!tool.to_string().contains("$ref"), "{tool}");
-        assert!(tool["description"].as_str().unwrap().contains("Example:"), "{tool}");
+        assert!(
+            tool["description"].as_str().unwrap().contains("Example:"),
+            "{tool}"
+        );
     }
-    assert_eq!(tools[1]["input_schema"]["required"], serde_json::json!(["type", "content"]));
+    assert_eq!(
+        tools[1]["input_schema"]["required"],
+        serde_json::json!(["type", "content"])
+    );
     let (status, refused) = problem(get("?format=yaml").await.unwrap()).await;
     assert_eq!((status, refused["field"].as_str()), (422, Some("format")));
 }
@@ -33,8 +51,12 @@ async fn the_five_tools_are_listed_with_their_schemas() {
 async fn each_tool_asks_for_its_scope() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let reader = app.token(anna.id, "reader", &[Scope::MemoryRead], None).await;
-    let writer = app.token(anna.id, "writer", &[Scope::MemoryWrite], None).await;
+    let reader = app
+        .token(anna.id, "reader", &[Scope::MemoryRead], None)
+        .await;
+    let writer = app
+        .token(anna.id, "writer", &[Scope::MemoryWrite], None)
+        .await;
     let call = |token: &str, tool: &str| {
         reqwest::Client::new()
             .post(format!("{}/api/v1/tools/{tool}", app.base))
@@ -50,7 +72,11 @@ async fn each_tool_asks_for_its_scope() {
         ("memory_archive", &reader, &writer),
     ] {
         let (status, refused) = problem(call(wrong, tool).await.unwrap()).await;
-        assert_eq!((status, refused["code"].as_str()), (403, Some("missing_scope")), "{tool}");
+        assert_eq!(
+            (status, refused["code"].as_str()),
+            (403, Some("missing_scope")),
+            "{tool}"
+        );
         assert_ne!(call(right, tool).await.unwrap().status(), 403, "{tool}");
     }
 }

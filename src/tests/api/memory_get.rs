@@ -30,7 +30,10 @@ async fn archived_items_can_be_read() {
     let anna = app.user("anna").await;
     let id = anna.add("old").await;
     anna.call("memory_archive", json!({ "item_id": id })).await;
-    assert_eq!(anna.call("memory_get", json!({ "item_id": id })).await["status"], "archived");
+    assert_eq!(
+        anna.call("memory_get", json!({ "item_id": id })).await["status"],
+        "archived"
+    );
 }
 
 #[tokio::test]
@@ -44,7 +47,10 @@ async fn anothers_item_is_refused_like_one_that_does_not_exist() {
         let (status, nobodys) = ben.refused("memory_get", json!({ "item_id": none })).await;
         assert_eq!(status, 404);
         let said = |problem: &serde_json::Value, id: i64| {
-            problem["detail"].as_str().unwrap().replace(&id.to_string(), "N")
+            problem["detail"]
+                .as_str()
+                .unwrap()
+                .replace(&id.to_string(), "N")
         };
         assert_eq!(said(&nobodys, none), said(&theirs, id));
     }

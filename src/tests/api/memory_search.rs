@@ -6,7 +6,10 @@ use crate::support::{TestApp, TestUser, ids};
 async fn finds(user: &TestUser, content: &str, queries: &[&str]) {
     let id = user.add(content).await;
     for query in queries {
-        assert!(user.find(query).await.contains(&id), "{query:?} in {content:?}");
+        assert!(
+            user.find(query).await.contains(&id),
+            "{query:?} in {content:?}"
+        );
     }
 }
 
@@ -20,7 +23,12 @@ async fn star_and_empty_list_the_newest_first() {
         app.clock.advance(Duration::seconds(1));
     }
     added.reverse();
-    for input in [json!({ "query": "*" }), json!({ "query": "" }), json!({ "query": " " }), json!({})] {
+    for input in [
+        json!({ "query": "*" }),
+        json!({ "query": "" }),
+        json!({ "query": " " }),
+        json!({}),
+    ] {
         let answer = anna.call("memory_search", input).await;
         assert_eq!(ids(&answer), added);
         assert_eq!(answer["mode"], "recent");
@@ -41,7 +49,12 @@ async fn a_cursor_reads_on_to_the_end_without_gaps_even_at_equal_times() {
     let mut read = Vec::new();
     let mut cursor = json!(null);
     loop {
-        let answer = anna.call("memory_search", json!({ "query": "*", "limit": 10, "cursor": cursor })).await;
+        let answer = anna
+            .call(
+                "memory_search",
+                json!({ "query": "*", "limit": 10, "cursor": cursor }),
+            )
+            .await;
         read.extend(ids(&answer));
         // What is added meanwhile is newer, and shifts nothing.
         anna.add(&format!("meanwhile {}", read.len())).await;
@@ -59,7 +72,12 @@ async fn a_hit_says_what_an_agent_needs_to_judge_it() {
     let anna = app.user("anna").await;
     let input = json!({ "type": "preference", "content": "Prefers oolong tea.", "theme": "Food", "tags": ["drink"] });
     let id = anna.call("memory_add", input).await["id"].clone();
-    let answer = anna.call("memory_search", json!({ "query": "oolong", "explain": true })).await;
+    let answer = anna
+        .call(
+            "memory_search",
+            json!({ "query": "oolong", "explain": true }),
+        )
+        .await;
     assert_eq!(answer["mode"], "fts");
     assert_eq!(answer["degraded"], json!(null));
     let hit = &answer["results"][0];
@@ -74,7 +92,9 @@ async fn a_hit_says_what_an_agent_needs_to_judge_it() {
     assert_eq!(hit["tags"], json!(["drink"]));
     assert!(hit["created_at"].as_str().unwrap().ends_with('Z'));
     assert_eq!(hit["explain"]["words_matched"], 1);
-    let plain = anna.call("memory_search", json!({ "query": "oolong" })).await;
+    let plain = anna
+        .call("memory_search", json!({ "query": "oolong" }))
+        .await;
     assert!(plain["results"][0].get("explain").is_none());
 }
 
@@ -82,13 +102,43 @@ async fn a_hit_says_what_an_agent_needs_to_judge_it() {
 async fn exact_tokens_are_found() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    finds(&anna, "The env var is MAX_RETRY_COUNT, set to 3", &["max_retry_count", "MAX_RETRY_COUNT", "retry"]).await;
-    finds(&anna, "Login fails with ERR_5021 on staging", &["ERR_5021", "err_5021", "5021"]).await;
+    finds(
+        &anna,
+        "The env var is MAX_RETRY_COUNT, set to 3",
+        &["max_retry_count", "MAX_RETRY_COUNT", "retry"],
+    )
+    .await;
+    finds(
+        &anna,
+        "Login fails with ERR_5021 on staging",
+        &["ERR_5021", "err_5021", "5021"],
+    )
+    .await;
     finds(&anna, "Import stops at ERR-6077.", &["ERR-6077", "6077"]).await;
-    finds(&anna, "The NAS is at 192.168.1.168:8443", &["192.168.1.168", "8443", "192.168.1.168:8443"]).await;
-    finds(&anna, "Write to anna.m@example.com", &["anna.m@example.com", "example.com"]).await;
-    finds(&anna, "Pinned to tokio 1.54.1-rc.2", &["1.54.1", "1.54.1-rc.2", "tokio"]).await;
-    finds(&anna, "Bug is in /home/anna/keepsake/src/db.rs", &["db.rs", "src/db.rs", "/home/anna/keepsake/src/db.rs"]).await;
+    finds(
+        &anna,
+        "The NAS is at 192.168.1.168:8443",
+        &["192.168.1.168", "8443", "192.168.1.168:8443"],
+    )
+    .await;
+    finds(
+        &anna,
+        "Write to anna.m@example.com",
+        &["anna.m@example.com", "example.com"],
+    )
+    .await;
+    finds(
+        &anna,
+        "Pinned to tokio 1.54.1-rc.2",
+        &["1.54.1", "1.54.1-rc.2", "tokio"],
+    )
+    .await;
+    finds(
+        &anna,
+        "Bug is in /home/anna/keepsake/src/db.rs",
+        &["db.rs", "src/db.rs", "/home/anna/keepsake/src/db.rs"],
+    )
+    .await;
     finds(&anna, "Written in C++ and C#", &["c++", "C#"]).await;
 }
 
@@ -140,10 +190,25 @@ async fn stop_words_leave_unless_nothing_else_remains() {
 async fn other_scripts_and_accents_are_found() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    finds(&anna, "我喜欢喝乌龙茶，不喜欢咖啡", &["乌龙茶", "咖啡", "茶"]).await;
-    finds(&anna, "東京タワーの近くに住んでいます", &["東京タワー", "住んで", "塔 東京"]).await;
+    finds(
+        &anna,
+        "我喜欢喝乌龙茶，不喜欢咖啡",
+        &["乌龙茶", "咖啡", "茶"],
+    )
+    .await;
+    finds(
+        &anna,
+        "東京タワーの近くに住んでいます",
+        &["東京タワー", "住んで", "塔 東京"],
+    )
+    .await;
     finds(&anna, "커피보다 차를 좋아한다", &["커피", "좋아"]).await;
-    finds(&anna, "Café à Orléans, rendez-vous à midi", &["cafe", "CAFÉ", "orleans", "rendez-vous"]).await;
+    finds(
+        &anna,
+        "Café à Orléans, rendez-vous à midi",
+        &["cafe", "CAFÉ", "orleans", "rendez-vous"],
+    )
+    .await;
     finds(&anna, "Обожает чай с лимоном", &["чай", "ЧАЙ"]).await;
     finds(&anna, "Straße nach Zürich", &["strasse", "zurich"]).await;
     finds(&anna, "تفضل الشاي الأخضر", &["الشاي"]).await;
@@ -163,10 +228,19 @@ async fn where_no_word_matches_a_substring_does() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let id = anna.add("Uses Kubernetes with 100% of nodes").await;
-    let answer = anna.call("memory_search", json!({ "query": "bernet", "explain": true })).await;
+    let answer = anna
+        .call(
+            "memory_search",
+            json!({ "query": "bernet", "explain": true }),
+        )
+        .await;
     assert_eq!(ids(&answer), [id]);
     assert_eq!(answer["results"][0]["explain"]["substring"], true);
-    assert_eq!(anna.find("%_%").await, [] as [i64; 0], "wildcards are letters here");
+    assert_eq!(
+        anna.find("%_%").await,
+        [] as [i64; 0],
+        "wildcards are letters here"
+    );
     anna.add("bernet is a surname").await;
     assert!(!anna.find("bernet").await.contains(&id), "words come first");
 }
@@ -197,7 +271,10 @@ async fn filters_by_theme_types_and_recency_work_with_and_without_words() {
     app.clock.advance(Duration::days(10));
     let work = anna.add_to("work", "tea break at four").await;
     let home = anna
-        .call("memory_add", json!({ "type": "preference", "content": "green tea", "theme": "home" }))
+        .call(
+            "memory_add",
+            json!({ "type": "preference", "content": "green tea", "theme": "home" }),
+        )
         .await["id"]
         .as_i64()
         .unwrap();
@@ -211,9 +288,16 @@ async fn filters_by_theme_types_and_recency_work_with_and_without_words() {
         assert_eq!(find(json!({ "theme": "work" })).await, [old, work]);
         assert_eq!(find(json!({ "theme": " WORK " })).await, [old, work]);
         assert_eq!(find(json!({ "types": ["preference"] })).await, [home]);
-        assert_eq!(find(json!({ "types": ["preference", "fact"], "recency_days": 5 })).await, [work, home]);
+        assert_eq!(
+            find(json!({ "types": ["preference", "fact"], "recency_days": 5 })).await,
+            [work, home]
+        );
         assert_eq!(find(json!({ "types": [] })).await.len(), 3);
-        assert_eq!(find(json!({ "theme": "nowhere" })).await, [] as [i64; 0], "unknown theme: empty, no error");
+        assert_eq!(
+            find(json!({ "theme": "nowhere" })).await,
+            [] as [i64; 0],
+            "unknown theme: empty, no error"
+        );
         assert_eq!(find(json!({ "limit": 1 })).await.len(), 1);
     }
 }
@@ -222,13 +306,25 @@ async fn filters_by_theme_types_and_recency_work_with_and_without_words() {
 async fn a_filter_applies_before_the_fifty_candidates() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let rare = anna.add_to("quiet", "a long remark in which, after many other words, tea is named once").await;
+    let rare = anna
+        .add_to(
+            "quiet",
+            "a long remark in which, after many other words, tea is named once",
+        )
+        .await;
     for n in 0..60 {
         anna.add_to("loud", &format!("tea tea tea {n}")).await;
     }
-    let answer = anna.call("memory_search", json!({ "query": "tea", "theme": "quiet", "limit": 50 })).await;
+    let answer = anna
+        .call(
+            "memory_search",
+            json!({ "query": "tea", "theme": "quiet", "limit": 50 }),
+        )
+        .await;
     assert_eq!(ids(&answer), [rare]);
-    let all = anna.call("memory_search", json!({ "query": "tea", "limit": 50 })).await;
+    let all = anna
+        .call("memory_search", json!({ "query": "tea", "limit": 50 }))
+        .await;
     assert_eq!(ids(&all).len(), 50);
 }
 
@@ -236,10 +332,23 @@ async fn a_filter_applies_before_the_fifty_candidates() {
 async fn a_long_item_is_shown_around_the_word_that_matched() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    anna.add(&format!("{} the zeppelin {}", "hay ".repeat(300), "hay ".repeat(300))).await;
-    let answer = anna.call("memory_search", json!({ "query": "zeppelin" })).await;
-    let snippet = answer["results"][0]["content_snippet"].as_str().unwrap().to_owned();
-    assert!(snippet.contains("zeppelin") && snippet.chars().count() <= 282, "{snippet}");
+    anna.add(&format!(
+        "{} the zeppelin {}",
+        "hay ".repeat(300),
+        "hay ".repeat(300)
+    ))
+    .await;
+    let answer = anna
+        .call("memory_search", json!({ "query": "zeppelin" }))
+        .await;
+    let snippet = answer["results"][0]["content_snippet"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        snippet.contains("zeppelin") && snippet.chars().count() <= 282,
+        "{snippet}"
+    );
 }
 
 #[tokio::test]
@@ -247,11 +356,23 @@ async fn odd_queries_find_nothing_and_break_nothing() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     anna.add("something").await;
-    for query in ["'", "\\", "' | '", "!!!", "a & b | !c", "🦀", ":*", "--", "$1", "\u{202e}"] {
+    for query in [
+        "'",
+        "\\",
+        "' | '",
+        "!!!",
+        "a & b | !c",
+        "🦀",
+        ":*",
+        "--",
+        "$1",
+        "\u{202e}",
+    ] {
         let answer = anna.call("memory_search", json!({ "query": query })).await;
         assert_eq!(answer["results"], json!([]), "{query:?}");
     }
-    anna.call("memory_search", json!({ "query": "word ".repeat(400) })).await;
+    anna.call("memory_search", json!({ "query": "word ".repeat(400) }))
+        .await;
 }
 
 #[tokio::test]
@@ -261,7 +382,12 @@ async fn a_second_user_finds_nothing() {
     anna.add("tea at ten in the kitchen").await;
     for query in ["tea", "*", "", "kitche"] {
         for status in ["active", "archived", "any"] {
-            let answer = ben.call("memory_search", json!({ "query": query, "status": status, "explain": true })).await;
+            let answer = ben
+                .call(
+                    "memory_search",
+                    json!({ "query": query, "status": status, "explain": true }),
+                )
+                .await;
             assert_eq!(answer["results"], json!([]), "{query:?} {status}");
             assert_eq!(answer["cursor"], json!(null));
         }
@@ -274,7 +400,9 @@ async fn rarity_is_counted_among_ones_own_items() {
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     anna.add("tea").await;
     let find = async || {
-        let answer = anna.call("memory_search", json!({ "query": "tea", "explain": true })).await;
+        let answer = anna
+            .call("memory_search", json!({ "query": "tea", "explain": true }))
+            .await;
         answer["results"][0]["explain"]["lexical"].as_f64().unwrap()
     };
     let before = find().await;

@@ -8,7 +8,12 @@ fn location(response: &reqwest::Response) -> &str {
 }
 
 async fn sign_up(browser: &Browser, email: &str) -> reqwest::Response {
-    browser.post("/signup", &[("email", email), ("password", PASSWORD), ("next", "")]).await
+    browser
+        .post(
+            "/signup",
+            &[("email", email), ("password", PASSWORD), ("next", "")],
+        )
+        .await
 }
 
 #[tokio::test]
@@ -16,10 +21,16 @@ async fn the_first_account_is_the_admin_and_then_sign_up_closes() {
     let app = TestApp::start().await;
     let (first, second) = (app.browser(), app.browser());
     assert!(first.get("/login").await.1.contains("action=\"/signup\""));
-    assert_eq!(location(&sign_up(&first, " Anna@Example.com ").await), "/memory");
+    assert_eq!(
+        location(&sign_up(&first, " Anna@Example.com ").await),
+        "/memory"
+    );
     assert_eq!(first.get("/memory").await.0, 200);
     let users = app.accounts.list_users().await.unwrap();
-    assert_eq!((users[0].email.as_str(), users[0].role.as_str()), ("anna@example.com", "admin"));
+    assert_eq!(
+        (users[0].email.as_str(), users[0].role.as_str()),
+        ("anna@example.com", "admin")
+    );
     assert!(!second.get("/login").await.1.contains("action=\"/signup\""));
     let refused = sign_up(&second, "ben@example.com").await;
     assert_eq!(refused.status(), StatusCode::FORBIDDEN);
@@ -32,10 +43,18 @@ async fn of_ten_first_accounts_at_once_one_is_made() {
     let app = TestApp::start().await;
     let tries = (0..10).map(|n| {
         let browser = app.browser();
-        async move { sign_up(&browser, &format!("u{n}@example.com")).await.status() }
+        async move {
+            sign_up(&browser, &format!("u{n}@example.com"))
+                .await
+                .status()
+        }
     });
     let made = futures_util::future::join_all(tries).await;
-    assert_eq!(made.iter().filter(|s| **s == StatusCode::SEE_OTHER).count(), 1, "{made:?}");
+    assert_eq!(
+        made.iter().filter(|s| **s == StatusCode::SEE_OTHER).count(),
+        1,
+        "{made:?}"
+    );
     assert_eq!(app.accounts.list_users().await.unwrap().len(), 1);
 }
 
@@ -44,7 +63,10 @@ async fn an_account_made_at_the_command_line_does_not_take_the_first_persons_pla
     let app = TestApp::start().await;
     app.user("demo").await;
     let browser = app.browser();
-    assert_eq!(sign_up(&browser, "anna@example.com").await.status(), StatusCode::SEE_OTHER);
+    assert_eq!(
+        sign_up(&browser, "anna@example.com").await.status(),
+        StatusCode::SEE_OTHER
+    );
     let users = app.accounts.list_users().await.unwrap();
     assert_eq!(users[1].role.as_str(), "admin");
 }
@@ -53,14 +75,27 @@ async fn an_account_made_at_the_command_line_does_not_take_the_first_persons_pla
 async fn open_sign_up_makes_members_and_closed_makes_nobody() {
     let app = TestApp::start_with(SignUp::Open).await;
     for email in ["a@example.com", "b@example.com"] {
-        assert_eq!(sign_up(&app.browser(), email).await.status(), StatusCode::SEE_OTHER);
+        assert_eq!(
+            sign_up(&app.browser(), email).await.status(),
+            StatusCode::SEE_OTHER
+        );
     }
     let again = sign_up(&app.browser(), "b@example.com").await;
     assert_eq!(again.status(), StatusCode::UNPROCESSABLE_ENTITY);
-    let roles: Vec<_> = app.accounts.list_users().await.unwrap().iter().map(|u| u.role.as_str()).collect();
+    let roles: Vec<_> = app
+        .accounts
+        .list_users()
+        .await
+        .unwrap()
+        .iter()
+        .map(|u| u.role.as_str())
+        .collect();
     assert_eq!(roles, ["admin", "member"]);
     let closed = TestApp::start_with(SignUp::Closed).await;
-    assert_eq!(sign_up(&closed.browser(), "a@example.com").await.status(), StatusCode::FORBIDDEN);
+    assert_eq!(
+        sign_up(&closed.browser(), "a@example.com").await.status(),
+        StatusCode::FORBIDDEN
+    );
 }
 
 #[tokio::test]
@@ -73,13 +108,24 @@ async fn bad_input_stands_beside_its_field_with_what_was_typed() {
         ("anna@example.com", "short", "at least 10 characters"),
         ("a\0b@example.com", PASSWORD, "NUL"),
     ] {
-        let response = browser.post("/signup", &[("email", email), ("password", password)]).await;
-        assert_eq!(response.status(), StatusCode::UNPROCESSABLE_ENTITY, "{email}");
+        let response = browser
+            .post("/signup", &[("email", email), ("password", password)])
+            .await;
+        assert_eq!(
+            response.status(),
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{email}"
+        );
         let page = response.text().await.unwrap();
         assert!(page.contains(expected), "{expected}");
         assert!(!page.contains(password), "a password is never sent back");
     }
-    let page = browser.post("/signup", &[("email", "keep<me>"), ("password", "x")]).await.text().await.unwrap();
+    let page = browser
+        .post("/signup", &[("email", "keep<me>"), ("password", "x")])
+        .await
+        .text()
+        .await
+        .unwrap();
     assert!(page.contains("keep&lt;me&gt;") && !page.contains("keep<me>"));
     assert!(app.accounts.list_users().await.unwrap().is_empty());
 }
@@ -89,22 +135,56 @@ async fn signing_in_leads_where_one_wanted_to_go_and_signing_out_ends_it() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let browser = app.browser();
-    let asked = browser.client.get(format!("{}/memory?q=tea&archived=1", app.base)).send().await.unwrap();
+    let asked = browser
+        .client
+        .get(format!("{}/memory?q=tea&archived=1", app.base))
+        .send()
+        .await
+        .unwrap();
     assert_eq!(asked.status(), StatusCode::SEE_OTHER);
-    assert_eq!(location(&asked), "/login?next=%2Fmemory%3Fq%3Dtea%26archived%3D1");
+    assert_eq!(
+        location(&asked),
+        "/login?next=%2Fmemory%3Fq%3Dtea%26archived%3D1"
+    );
     let page = browser.get(location(&asked)).await.1;
-    assert!(page.contains("value=\"/memory?q=tea&amp;archived=1\""), "the form carries it on");
-    let fields = [("email", "ANNA@example.com"), ("password", PASSWORD), ("next", "/memory?q=tea")];
+    assert!(
+        page.contains("value=\"/memory?q=tea&amp;archived=1\""),
+        "the form carries it on"
+    );
+    let fields = [
+        ("email", "ANNA@example.com"),
+        ("password", PASSWORD),
+        ("next", "/memory?q=tea"),
+    ];
     let signed_in = browser.post("/login", &fields).await;
     assert_eq!(location(&signed_in), "/memory?q=tea");
-    let cookie = signed_in.headers()["set-cookie"].to_str().unwrap().to_owned();
-    assert!(cookie.starts_with("keepsake=") && cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax"), "{cookie}");
+    let cookie = signed_in.headers()["set-cookie"]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        cookie.starts_with("keepsake=")
+            && cookie.contains("HttpOnly")
+            && cookie.contains("SameSite=Lax"),
+        "{cookie}"
+    );
     assert_eq!(browser.get("/memory").await.0, 200);
-    assert_eq!(browser.get("/login").await.0, 303, "whoever is signed in goes on");
+    assert_eq!(
+        browser.get("/login").await.0,
+        303,
+        "whoever is signed in goes on"
+    );
     browser.post("/logout", &[]).await;
     assert_eq!(browser.get("/memory").await.0, 303);
-    let evil = [("email", anna.email.as_str()), ("password", PASSWORD), ("next", "//evil.example")];
-    assert_eq!(location(&app.browser().post("/login", &evil).await), "/memory");
+    let evil = [
+        ("email", anna.email.as_str()),
+        ("password", PASSWORD),
+        ("next", "//evil.example"),
+    ];
+    assert_eq!(
+        location(&app.browser().post("/login", &evil).await),
+        "/memory"
+    );
 }
 
 #[tokio::test]
@@ -113,7 +193,13 @@ async fn a_wrong_password_and_an_unknown_address_read_the_same() {
     app.user("anna").await;
     let mut pages = Vec::new();
     for email in ["anna@example.com", "nobody@example.com"] {
-        let response = app.browser().post("/login", &[("email", email), ("password", "wrong password")]).await;
+        let response = app
+            .browser()
+            .post(
+                "/login",
+                &[("email", email), ("password", "wrong password")],
+            )
+            .await;
         assert_eq!(response.status(), StatusCode::UNPROCESSABLE_ENTITY);
         let page = response.text().await.unwrap().replace(email, "EMAIL");
         pages.push(page.split("<body").nth(1).unwrap().to_owned());
@@ -135,9 +221,21 @@ async fn the_session_id_changes_at_sign_in() {
         ids.push(cookie.split(';').next().unwrap().to_owned());
     }
     assert_ne!(ids[0], ids[1]);
-    let old = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
-    let with_old = old.get(format!("{}/memory", app.base)).header("cookie", &ids[0]).send().await.unwrap();
-    assert_eq!(with_old.status(), StatusCode::SEE_OTHER, "the old id opens nothing");
+    let old = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .unwrap();
+    let with_old = old
+        .get(format!("{}/memory", app.base))
+        .header("cookie", &ids[0])
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(
+        with_old.status(),
+        StatusCode::SEE_OTHER,
+        "the old id opens nothing"
+    );
 }
 
 #[tokio::test]
@@ -148,7 +246,11 @@ async fn changing_the_password_ends_every_other_web_session() {
     here.sign_in(&anna).await;
     elsewhere.sign_in(&anna).await;
     let change = async |current: &str, new: &str| {
-        here.post("/account/password", &[("current_password", current), ("new_password", new)]).await
+        here.post(
+            "/account/password",
+            &[("current_password", current), ("new_password", new)],
+        )
+        .await
     };
     let wrong = change("not my password", "another long one").await;
     assert_eq!(wrong.status(), StatusCode::UNPROCESSABLE_ENTITY);
@@ -159,7 +261,9 @@ async fn changing_the_password_ends_every_other_web_session() {
     assert_eq!(changed.status(), StatusCode::OK);
     assert_eq!(here.get("/memory").await.0, 200);
     assert_eq!(elsewhere.get("/memory").await.0, 303);
-    let old = elsewhere.post("/login", &[("email", &anna.email), ("password", PASSWORD)]).await;
+    let old = elsewhere
+        .post("/login", &[("email", &anna.email), ("password", PASSWORD)])
+        .await;
     assert_eq!(old.status(), StatusCode::UNPROCESSABLE_ENTITY);
 }
 
@@ -169,9 +273,14 @@ async fn a_disabled_user_is_signed_out_at_once() {
     let anna = app.user("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
-    sqlx::query("UPDATE users SET disabled_at = now()").execute(&mut app.superuser().await).await.unwrap();
+    sqlx::query("UPDATE users SET disabled_at = now()")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
     assert_eq!(browser.get("/memory").await.0, 303);
-    let again = browser.post("/login", &[("email", &anna.email), ("password", PASSWORD)]).await;
+    let again = browser
+        .post("/login", &[("email", &anna.email), ("password", PASSWORD)])
+        .await;
     assert_eq!(again.status(), StatusCode::UNPROCESSABLE_ENTITY);
 }
 
@@ -182,7 +291,13 @@ async fn guessing_is_slowed_down() {
     let browser = app.browser();
     let mut last = StatusCode::OK;
     for _ in 0..12 {
-        last = browser.post("/login", &[("email", "anna@example.com"), ("password", "a guess")]).await.status();
+        last = browser
+            .post(
+                "/login",
+                &[("email", "anna@example.com"), ("password", "a guess")],
+            )
+            .await
+            .status();
     }
     assert_eq!(last, StatusCode::TOO_MANY_REQUESTS);
 }
@@ -203,18 +318,38 @@ async fn a_form_from_another_site_is_refused() {
         ("sec-fetch-site", "same-origin", true),
         ("origin", app.base.as_str(), true),
     ] {
-        for path in ["/logout", "/login", "/signup", "/agents", "/agents/1/tokens", "/agents/1/tokens/1/revoke", "/account/password"] {
+        for path in [
+            "/logout",
+            "/login",
+            "/signup",
+            "/agents",
+            "/agents/1/tokens",
+            "/agents/1/tokens/1/revoke",
+            "/account/password",
+        ] {
             if admitted && path == "/logout" {
                 continue;
             }
             let url = format!("{}{path}", app.base);
-            let request = browser.client.post(url).header(header, value).header("host", host);
+            let request = browser
+                .client
+                .post(url)
+                .header(header, value)
+                .header("host", host);
             let response = request.form(&[("name", "x")]).send().await.unwrap();
             if admitted {
-                assert_ne!(response.status(), StatusCode::FORBIDDEN, "{path} {header}: {value}");
+                assert_ne!(
+                    response.status(),
+                    StatusCode::FORBIDDEN,
+                    "{path} {header}: {value}"
+                );
             } else {
                 let (status, refused) = problem(response).await;
-                assert_eq!((status, refused["code"].as_str()), (403, Some("cross_origin")), "{path} {header}: {value}");
+                assert_eq!(
+                    (status, refused["code"].as_str()),
+                    (403, Some("cross_origin")),
+                    "{path} {header}: {value}"
+                );
             }
         }
     }
@@ -227,16 +362,39 @@ async fn every_answer_carries_the_security_headers() {
     let anna = app.user("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
-    for path in ["/memory", "/agents", "/account", "/nowhere", "/livez", "/api/v1/tools"] {
-        let response = browser.client.get(format!("{}{path}", app.base)).send().await.unwrap();
-        let header = |name: &str| response.headers().get(name).map_or("", |v| v.to_str().unwrap());
+    for path in [
+        "/memory",
+        "/agents",
+        "/account",
+        "/nowhere",
+        "/livez",
+        "/api/v1/tools",
+    ] {
+        let response = browser
+            .client
+            .get(format!("{}{path}", app.base))
+            .send()
+            .await
+            .unwrap();
+        let header = |name: &str| {
+            response
+                .headers()
+                .get(name)
+                .map_or("", |v| v.to_str().unwrap())
+        };
         assert_eq!(header("x-content-type-options"), "nosniff", "{path}");
         assert_eq!(header("x-frame-options"), "DENY", "{path}");
         assert_eq!(header("referrer-policy"), "same-origin", "{path}");
         assert_eq!(header("cache-control"), "no-store", "{path}");
         let policy = header("content-security-policy");
-        assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe-inline"), "{path}: {policy}");
-        assert!(!path.starts_with("/a") || path.starts_with("/api") || policy.contains("'nonce-"), "{path}: {policy}");
+        assert!(
+            policy.starts_with("default-src 'none'") && !policy.contains("unsafe-inline"),
+            "{path}: {policy}"
+        );
+        assert!(
+            !path.starts_with("/a") || path.starts_with("/api") || policy.contains("'nonce-"),
+            "{path}: {policy}"
+        );
     }
 }
 

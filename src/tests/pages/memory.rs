@@ -14,7 +14,11 @@ async fn items_are_listed_found_filtered_and_hidden_when_archived() {
     let anna = app.user("anna").await;
     let browser = signed_in(&app, &anna).await;
     let old = anna.add_to("kitchen", "oolong from the old shop").await;
-    anna.call("memory_add", json!({ "type": "preference", "content": "green tea", "theme": "home" })).await;
+    anna.call(
+        "memory_add",
+        json!({ "type": "preference", "content": "green tea", "theme": "home" }),
+    )
+    .await;
     let (_, all) = browser.get("/memory").await;
     assert!(all.contains("oolong from") && all.contains("green tea") && all.contains("kitchen"));
     let (_, found) = browser.get("/memory?q=oolong").await;
@@ -78,7 +82,10 @@ async fn an_item_is_shown_whole_with_provenance_and_history() {
     anna.call("memory_archive", json!({ "item_id": id })).await;
     let (status, page) = browser.get(&format!("/memory/{id}")).await;
     assert_eq!(status, 200);
-    assert!(page.contains("first line\n&lt;script&gt;alert(1)&lt;/script&gt; &amp; "), "{page}");
+    assert!(
+        page.contains("first line\n&lt;script&gt;alert(1)&lt;/script&gt; &amp; "),
+        "{page}"
+    );
     assert!(!page.contains("<script>alert") && !page.contains("<b>tag</b>"));
     for said in ["agent", "rchived", "nstruction", "<time"] {
         assert!(page.contains(said), "{said}");
@@ -94,7 +101,13 @@ async fn anothers_item_is_not_found_like_one_that_does_not_exist() {
     let (status, theirs) = browser.get(&format!("/memory/{id}")).await;
     assert_eq!(status, 404);
     assert!(!theirs.contains("mine alone"));
-    for none in ["/memory/999999", "/memory/x", "/memory/-1", "/memory/99999999999999999999", "/nowhere"] {
+    for none in [
+        "/memory/999999",
+        "/memory/x",
+        "/memory/-1",
+        "/memory/99999999999999999999",
+        "/nowhere",
+    ] {
         assert_eq!(browser.get(none).await.0, 404, "{none}");
     }
     assert!(!browser.get("/memory?q=mine").await.1.contains("mine alone"));
@@ -109,8 +122,15 @@ async fn odd_addresses_are_answered_with_a_page() {
     let browser = signed_in(&app, &anna).await;
     let long = format!("/memory?q={}", "x".repeat(3_000));
     for odd in [
-        "/memory?q=%00", "/memory?shown=-1", "/memory?shown=99999999999", "/memory?type=nonsense", "/memory?q=%ff",
-        "/memory?theme=!!!", "/memory?q=%E2%80%AE", "/memory?archived=maybe&status=gone", long.as_str(),
+        "/memory?q=%00",
+        "/memory?shown=-1",
+        "/memory?shown=99999999999",
+        "/memory?type=nonsense",
+        "/memory?q=%ff",
+        "/memory?theme=!!!",
+        "/memory?q=%E2%80%AE",
+        "/memory?archived=maybe&status=gone",
+        long.as_str(),
     ] {
         let (status, page) = browser.get(odd).await;
         assert!(status < 500 && page.contains("<main"), "{odd}: {status}");

@@ -6,9 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use keepsake::accounts::{
-    Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId, Viewer,
-};
+use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId};
 use keepsake::clock::{MovableClock, SharedClock};
 use keepsake::config::{Config, SignUp};
 use keepsake::db::{self, Db};
@@ -28,7 +26,6 @@ pub struct TestApp {
     pub db: Db,
     pub clock: Arc<MovableClock>,
     pub accounts: Accounts,
-    pub readiness: Readiness,
     /// As superuser, for looking behind the scenes.
     pub options: PgConnectOptions,
     server: tokio::task::JoinHandle<()>,
@@ -45,13 +42,15 @@ impl TestApp {
         let clock = MovableClock::at(time::OffsetDateTime::now_utc());
         let shared: SharedClock = clock.clone();
         let accounts = Accounts::new(db.clone(), shared.clone(), sign_up);
-        let readiness = Readiness::default();
         let state = AppState::new(Parts {
             accounts: accounts.clone(),
             db: db.clone(),
             clock: shared.clone(),
-            registry: Registry::new(ToolContext { db: db.clone(), clock: shared }),
-            readiness: readiness.clone(),
+            registry: Registry::new(ToolContext {
+                db: db.clone(),
+                clock: shared,
+            }),
+            readiness: Readiness::default(),
             public_url: Config::from_env().unwrap().public_url,
             site: Site::at(PathBuf::from("target/site")),
         });
@@ -59,16 +58,33 @@ impl TestApp {
         let base = format!("http://{}", listener.local_addr().unwrap());
         let service = router(state).into_make_service_with_connect_info::<SocketAddr>();
         let server = tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
-        Self { base, db, clock, accounts, readiness, options, server }
+        Self {
+            base,
+            db,
+            clock,
+            accounts,
+            options,
+            server,
+        }
     }
 
     /// A member with an agent that may read and write.
     pub async fn user(&self, name: &str) -> TestUser {
         let email = Email::parse(&format!("{name}@example.com")).unwrap();
         let password = Password::parse_new("password", PASSWORD).unwrap();
-        let id = self.accounts.create_user(&email, password, Role::Member).await.unwrap();
+        let id = self
+            .accounts
+            .create_user(&email, password, Role::Member)
+            .await
+            .unwrap();
         let token = self.token(id, "agent", &Scope::ALL, None).await;
-        TestUser { base: self.base.clone(), id, email: email.as_str().to_owned(), token, client: Client::new() }
+        TestUser {
+            base: self.base.clone(),
+            id,
+            email: email.as_str().to_owned(),
+            token,
+            client: Client::new(),
+        }
     }
 
     pub async fn token(
@@ -78,16 +94,30 @@ impl TestApp {
         scopes: &[Scope],
         lifetime: Option<time::Duration>,
     ) -> String {
-        let wish = TokenWish { scopes: scopes.iter().copied().collect(), lifetime };
+        let wish = TokenWish {
+            scopes: scopes.iter().copied().collect(),
+            lifetime,
+        };
         let name = AgentName::parse(agent).unwrap();
-        self.accounts.create_token_by_name(user, &name, &wish).await.unwrap().reveal()
+        self.accounts
+            .create_token_by_name(user, &name, &wish)
+            .await
+            .unwrap()
+            .reveal()
     }
 
     /// A browser with a cookie jar, that does not follow redirects.
     pub fn browser(&self) -> Browser {
         let redirect = reqwest::redirect::Policy::none();
-        let client = Client::builder().cookie_store(true).redirect(redirect).build().unwrap();
-        Browser { base: self.base.clone(), client }
+        let client = Client::builder()
+            .cookie_store(true)
+            .redirect(redirect)
+            .build()
+            .unwrap();
+        Browser {
+            base: self.base.clone(),
+            client,
+        }
     }
 
     /// A connection of the superuser: sees everything.
@@ -111,14 +141,16 @@ pub struct TestUser {
 }
 
 impl TestUser {
-    pub fn viewer(&self) -> Viewer {
-        Viewer { user_id: self.id, agent_id: None }
-    }
-
     /// Calls a tool and gives the whole response.
     pub async fn send(&self, tool: &str, input: &Value) -> Response {
         let url = format!("{}/api/v1/tools/{tool}", self.base);
-        self.client.post(url).bearer_auth(&self.token).json(input).send().await.unwrap()
+        self.client
+            .post(url)
+            .bearer_auth(&self.token)
+            .json(input)
+            .send()
+            .await
+            .unwrap()
     }
 
     /// Calls a tool that must succeed.
@@ -151,18 +183,29 @@ impl TestUser {
 }
 
 pub fn ids(answer: &Value) -> Vec<i64> {
-    answer["results"].as_array().unwrap().iter().map(|hit| hit["id"].as_i64().unwrap()).collect()
+    answer["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["id"].as_i64().unwrap())
+        .collect()
 }
 
 /// A refusal must be a problem document with a code and one sentence.
 pub async fn problem(response: Response) -> (u16, Value) {
     let status = response.status();
-    let content_type = response.headers()["content-type"].to_str().unwrap().to_owned();
+    let content_type = response.headers()["content-type"]
+        .to_str()
+        .unwrap()
+        .to_owned();
     let body: Value = response.json().await.unwrap();
     assert!(status.is_client_error() || status == 503, "{status} {body}");
     assert_eq!(content_type, "application/problem+json");
     assert_eq!(body["status"], status.as_u16());
-    assert!(body["code"].is_string() && body["detail"].as_str().unwrap().ends_with(['.', '}']), "{body}");
+    assert!(
+        body["code"].is_string() && body["detail"].as_str().unwrap().ends_with(['.', '}']),
+        "{body}"
+    );
     (status.as_u16(), body)
 }
 
@@ -173,7 +216,12 @@ pub struct Browser {
 
 impl Browser {
     pub async fn get(&self, path: &str) -> (u16, String) {
-        let response = self.client.get(format!("{}{path}", self.base)).send().await.unwrap();
+        let response = self
+            .client
+            .get(format!("{}{path}", self.base))
+            .send()
+            .await
+            .unwrap();
         (response.status().as_u16(), response.text().await.unwrap())
     }
 
@@ -218,7 +266,9 @@ pub async fn fresh_database() -> PgConnectOptions {
                 let statement = AssertSqlSafe(format!("{statement} {TEMPLATE}"));
                 sqlx::raw_sql(statement).execute(&mut server).await.unwrap();
             }
-            db::prepare(&server_options().database(TEMPLATE)).await.unwrap();
+            db::prepare(&server_options().database(TEMPLATE))
+                .await
+                .unwrap();
         })
         .await;
     create_database(TEMPLATE).await

@@ -62,7 +62,10 @@ pub async fn call(
 
 /// A call without a body needs no type: it is the empty object.
 fn check_content_type(headers: &HeaderMap, input: &[u8]) -> Result<(), Problem> {
-    let content_type = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let content_type = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|v| v.to_str().ok())
+        .unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     let is_json = essence.eq_ignore_ascii_case("application/json") || essence.ends_with("+json");
     if is_json || input.is_empty() {
@@ -80,7 +83,11 @@ async fn read_body(body: Body) -> Result<Vec<u8>, Problem> {
     let mut read = Vec::new();
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.map_err(|_| {
-            Problem::new(StatusCode::BAD_REQUEST, "incomplete_body", "The body ended before its time.")
+            Problem::new(
+                StatusCode::BAD_REQUEST,
+                "incomplete_body",
+                "The body ended before its time.",
+            )
         })?;
         if read.len() + chunk.len() > BODY_BYTES_MAX {
             discard(stream).await;

@@ -27,7 +27,7 @@ pub fn SearchForm(filters: MemoryFilters) -> impl IntoView {
         }
     });
     view! {
-        <form id="filters" class="filters" method="get" action="/memory" role="search">
+        <form id="filters" class="filters" method="get" action="/memory" role="search" autocomplete="off">
             <div class="search">
                 <label class="visually-hidden" for="q">
                     "Search your memory"

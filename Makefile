@@ -1,0 +1,38 @@
+# Keepsake. `make run` is all that a first try needs; `make` alone lists the rest.
+.DEFAULT_GOAL := help
+.PHONY: help run build test check ui bench demo sqlx fmt
+KEEPSAKE := target/release/keepsake
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
+
+run: build ## Start Keepsake with its own PostgreSQL (the first time: 10 to 20 minutes of compiling)
+	@exec $(KEEPSAKE) serve
+
+build: ## Make all that `run` needs: PostgreSQL, the pages' files, target/release/keepsake
+	@[ -x $(KEEPSAKE) ] || echo "First build: fetch PostgreSQL (13 MB), compile the islands, compile the server. 10 to 20 minutes on two cores; seconds from then on."
+	@python3 tools/fetch_postgres.py
+	@python3 tools/wasm.py
+	cargo build --release
+
+test: ## Format, lints, queries, tests on a real PostgreSQL, the pages in a browser
+	@bash tools/test.sh
+
+check: test ## The long series, before a release (for now: test)
+
+ui: ## Pages in development: a debug server; after a change, Ctrl-C and again
+	@python3 tools/fetch_postgres.py
+	@python3 tools/wasm.py
+	cargo run -- serve
+
+bench: build ## Benchmarks against the floor and against peers
+	python3 tools/with_postgres.py python3 bench/run.py
+
+demo: build ## Fill a server with memories to look at
+	python3 tools/demo.py
+
+sqlx: ## Renew .sqlx/ after a change to a query or a migration
+	python3 tools/sqlx.py
+
+fmt: ## Format the code
+	cargo fmt --all

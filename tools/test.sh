@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# What `make test` runs, in the order in which it is likely to fail. Stops at
+# the first failure and names its step; the browser is the only part that is
+# passed over, loudly, where it cannot be had.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+exec </dev/null
+
+current=start
+step() { current=$1; printf '\n== %s (%d s so far)\n' "$1" "$SECONDS"; }
+trap 'code=$?; [ $code = 0 ] || printf "\n✗ make test failed in: %s\n" "$current" >&2' EXIT
+
+# Installs Debian packages as root; otherwise says who must.
+install() {
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        echo "installing Debian's $*"
+        export DEBIAN_FRONTEND=noninteractive
+        apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+    else
+        return 1
+    fi
+}
+
+# Node and a Chromium for the browser tests, installed where they are missing.
+browser_is_here() {
+    command -v node >/dev/null || install nodejs || return 1
+    command -v npm >/dev/null || install npm || return 1
+    command -v chromium >/dev/null || install chromium || return 1
+}
+
+step "format"
+cargo fmt --all --check
+
+step "lints: the server"
+cargo clippy --workspace --all-targets -- -D warnings
+
+step "lints: the islands"
+wasm=wasm32-unknown-unknown
+if ls "$(rustc --print target-libdir --target $wasm)"/libstd-*.rlib >/dev/null 2>&1; then
+    cargo clippy -p app --lib --no-default-features --features hydrate --target $wasm --target-dir target/wasm -- -D warnings
+else
+    cargo clippy -p app --lib --no-default-features --features hydrate -- -D warnings
+fi
+
+step "the queries, against the migrations"
+python3 tools/sqlx.py --check
+
+step "tests, on a real PostgreSQL"
+python3 tools/with_postgres.py cargo test --workspace
+
+step "the pages' files"
+python3 tools/wasm.py
+
+step "the pages, in a browser"
+if browser_is_here; then
+    installed=end2end/node_modules/.package-lock.json
+    [ $installed -nt end2end/package-lock.json ] || npm ci --prefix end2end --no-audit --no-fund
+    KEEPSAKE_BIN="$PWD/target/debug/keepsake" python3 tools/with_postgres.py npm test --prefix end2end
+else
+    echo "!! BROWSER TESTS SKIPPED: run \`apt-get install nodejs npm chromium\` as root, then \`make test\` again."
+fi
+
+printf '\n✓ all passed in %d s\n' "$SECONDS"
