@@ -23,6 +23,8 @@ pub const RANKED_MAX: usize = 50;
 /// Why a page could not be made. The sentence is for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageError {
+    /// What the address asks for cannot be; otherwise the server cannot now.
+    pub is_invalid: bool,
     pub sentence: String,
 }
 
@@ -33,8 +35,8 @@ pub trait Backend: Send + Sync {
     fn form(&self) -> FormState;
     /// Answers 404 with the page that is being rendered.
     fn not_found(&self);
-    /// Answers 503 with the page that is being rendered.
-    fn unavailable(&self);
+    /// Answers 422 or 503 with the page that is being rendered.
+    fn failed(&self, error: &PageError);
 
     async fn sign_in_offer(&self) -> Result<SignInOffer, PageError>;
     async fn memory_page(&self, filters: &MemoryFilters) -> Result<MemoryPage, PageError>;

@@ -26,7 +26,7 @@ impl DataDir {
         let link = this.0.path().join("link");
         fs::create_dir_all(this.0.path().join(name)).unwrap();
         symlink(this.0.path().join(name), link).unwrap();
-        symlink(runtime(), this.path().join("data/runtime")).unwrap();
+        symlink(runtime(), this.path().join("runtime")).unwrap();
         this
     }
 
@@ -454,7 +454,7 @@ async fn blanks_commas_quotes_and_accents_in_the_path_are_no_obstacle() {
 #[tokio::test]
 async fn what_is_missing_or_foreign_is_refused_in_a_sentence_that_helps() {
     let data = DataDir::new();
-    fs::remove_file(data.path().join("data/runtime")).unwrap();
+    fs::remove_file(data.path().join("runtime")).unwrap();
     let error = EmbeddedPostgres::start(&data.path())
         .await
         .unwrap_err()
@@ -463,7 +463,7 @@ async fn what_is_missing_or_foreign_is_refused_in_a_sentence_that_helps() {
     let wanted = format!("python3 tools/fetch_postgres.py --into {}", real.display());
     assert!(error.contains(&wanted), "{error}");
 
-    symlink(runtime(), data.path().join("data/runtime")).unwrap();
+    symlink(runtime(), data.path().join("runtime")).unwrap();
     start(&data).await.stop().await.unwrap();
     let password = data.path().join("postgres.password");
     fs::rename(&password, password.with_extension("kept")).unwrap();

@@ -130,7 +130,7 @@ fn the_domain_names_no_web_framework() {
             .iter()
             .any(|e| name.starts_with(e));
         let code = code(&text);
-        let named = ["axum", "leptos", "tower_sessions", "http::"]
+        let named = ["axum", "leptos", "tower_sessions::", "http::"]
             .iter()
             .find(|c| code.contains(**c));
         assert!(is_edge || named.is_none(), "{name} names {named:?}");

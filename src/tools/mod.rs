@@ -14,7 +14,7 @@ mod memory_search;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -205,11 +205,15 @@ fn parse_input<T: DeserializeOwned>(json: &[u8]) -> Result<T, ToolError> {
             "the body must be a JSON object, such as {}".to_owned(),
         ));
     }
-    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    let json = str::from_utf8(json)
+        .map_err(|_| ToolError::NotJson("the body is not valid UTF-8".to_owned()))?;
+    let mut deserializer = serde_json::Deserializer::from_str(json);
     let parsed: T = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
         let field = if path == "." { String::new() } else { path };
-        input_error(field, error.inner())
+        // Where serde finds no value it knows (`null` for a type) it calls good JSON bad syntax.
+        let is_json = serde_json::from_str::<IgnoredAny>(json).is_ok();
+        input_error(field, error.inner(), is_json)
     })?;
     deserializer.end().map_err(|_| {
         ToolError::NotJson(
@@ -219,16 +223,16 @@ fn parse_input<T: DeserializeOwned>(json: &[u8]) -> Result<T, ToolError> {
     Ok(parsed)
 }
 
-fn input_error(field: String, error: &serde_json::Error) -> ToolError {
+fn input_error(field: String, error: &serde_json::Error, is_json: bool) -> ToolError {
     let message = error.to_string();
     // serde's own words end in " at line 1 column 9", and quote values in `invalid type: string "…"`.
     let message = message.split(" at line ").next().unwrap_or_default();
-    if message.contains("surrogate") {
+    if message.contains("surrogate") || (is_json && message.contains("hex escape")) {
         let sentence =
             format!("`{field}` contains half of a surrogate pair; send valid Unicode text.");
         return Invalid::new(field, "invalid_text", sentence).into();
     }
-    if !error.is_data() {
+    if !is_json {
         return ToolError::NotJson(format!(
             "the body is not valid JSON (line {}, column {})",
             error.line(),

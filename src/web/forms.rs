@@ -119,6 +119,10 @@ pub async fn sign_up(
     };
     match attempt.await {
         Ok(user) => enter(&state, &session, user, &form).await,
+        // Where sign-up is closed its form is not on the page.
+        Err(problem) if problem.code == "sign_up_closed" => {
+            again("/login", "login", &state, &form, problem).await
+        }
         Err(problem) => again("/login", "signup", &state, &form, problem).await,
     }
 }
@@ -301,7 +305,8 @@ async fn enter(state: &AppState, session: &Session, user: UserId, form: &Form) -
 /// Under a new id, so that an id known before the sign-in opens nothing.
 async fn remember(session: &Session, user: UserId) -> Result<(), Problem> {
     let keep = async {
-        session.flush().await?;
+        session.clear().await;
+        session.cycle_id().await?;
         session.insert(SESSION_USER, user.0).await?;
         session.save().await
     };

@@ -46,6 +46,7 @@ impl Ui {
         match &self.visitor {
             Visitor::SignedIn(signed_in) => Ok(signed_in.viewer()),
             Visitor::Stranger => Err(PageError {
+                is_invalid: false,
                 sentence: "Sign in to see this page.".to_owned(),
             }),
         }
@@ -127,8 +128,11 @@ impl Backend for Ui {
         set_status(StatusCode::NOT_FOUND);
     }
 
-    fn unavailable(&self) {
-        set_status(StatusCode::SERVICE_UNAVAILABLE);
+    fn failed(&self, error: &PageError) {
+        set_status(match error.is_invalid {
+            true => StatusCode::UNPROCESSABLE_ENTITY,
+            false => StatusCode::SERVICE_UNAVAILABLE,
+        });
     }
 
     async fn sign_in_offer(&self) -> Result<SignInOffer, PageError> {
@@ -342,6 +346,7 @@ fn set_status(status: StatusCode) {
 
 fn invalid(invalid: Invalid) -> PageError {
     PageError {
+        is_invalid: true,
         sentence: invalid.sentence,
     }
 }
@@ -349,13 +354,17 @@ fn invalid(invalid: Invalid) -> PageError {
 fn database(error: sqlx::Error) -> PageError {
     // Logged where every database error is.
     let Problem { detail, .. } = error.into();
-    PageError { sentence: detail }
+    PageError {
+        is_invalid: false,
+        sentence: detail,
+    }
 }
 
 fn memory_error(error: MemoryError) -> PageError {
     match error {
         MemoryError::Database(error) => database(error),
         MemoryError::NotFound(_) => PageError {
+            is_invalid: false,
             sentence: "There is no such memory.".to_owned(),
         },
     }
@@ -365,6 +374,7 @@ fn account_error(error: AccountError) -> PageError {
     match error {
         AccountError::Database(error) => database(error),
         _ => PageError {
+            is_invalid: false,
             sentence: DATABASE_SENTENCE.to_owned(),
         },
     }

@@ -4,10 +4,10 @@ use leptos::prelude::*;
 
 use crate::backend::{PageError, backend};
 
-/// Answers 503, says why in one sentence and offers to try again.
+/// Answers with the error's status, says why in one sentence and offers to try again.
 #[component]
 pub fn Trouble(heading: &'static str, error: PageError, href: String) -> impl IntoView {
-    backend().unavailable();
+    backend().failed(&error);
     view! {
         <div class="prose">
             <h1>{heading}</h1>

@@ -160,8 +160,8 @@ async fn the_longest_content_in_any_script_is_accepted_and_found() {
         let content: String = unit
             .chars()
             .cycle()
-            .take(19_990)
-            .chain("needle9".chars())
+            .take(19_980)
+            .chain(" needle9".chars())
             .collect();
         let id = anna.add(&content).await;
         assert!(anna.find("needle9").await.contains(&id), "{unit:?}");

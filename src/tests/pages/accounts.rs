@@ -105,7 +105,7 @@ async fn bad_input_stands_beside_its_field_with_what_was_typed() {
     for (email, password, expected) in [
         ("not-an-address", PASSWORD, "is not an address"),
         ("", PASSWORD, "is empty"),
-        ("anna@example.com", "short", "at least 10 characters"),
+        ("anna@example.com", "sh0rt-pw", "at least 10 characters"),
         ("a\0b@example.com", PASSWORD, "NUL"),
     ] {
         let response = browser

@@ -458,7 +458,7 @@ async fn a_database_of_ones_own_is_used_and_a_wrong_one_refused_with_what_to_do(
     let mut conn = <sqlx::PgConnection as sqlx::Connection>::connect_with(&server_options())
         .await
         .unwrap();
-    let ascii = "CREATE DATABASE ascii ENCODING 'SQL_ASCII' TEMPLATE template0";
+    let ascii = "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0";
     sqlx::query(ascii).execute(&mut conn).await.unwrap();
     let output = home
         .command(&["migrate"])

@@ -1,0 +1,90 @@
+// The browser, and the steps that several specs take in it.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chromium } from "playwright-core";
+
+export const EMAIL = "anna@example.com";
+export const PASSWORD = "a long sentence about tea";
+
+/** With JavaScript the islands are awake once the button of the shortcuts shows. */
+const AWAKE = ".foot button:not([hidden])";
+
+export function launch() {
+  return chromium.launch({
+    executablePath: findChromium(),
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-dev-shm-usage",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      "--no-first-run",
+    ],
+  });
+}
+
+function findChromium() {
+  if (process.env.CHROMIUM) return process.env.CHROMIUM;
+  if (existsSync("/usr/bin/chromium")) return "/usr/bin/chromium";
+  for (const name of ["chromium", "chromium-browser", "google-chrome"]) {
+    try {
+      return execFileSync("which", [name], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+    } catch {
+      // Not this one.
+    }
+  }
+  throw new Error("no Chromium found: install it, or set CHROMIUM to its path");
+}
+
+/** Collects what pages of this context complain about. Chromium's line about a page that is meant to be a 404 is none. */
+export async function collectComplaints(context) {
+  const complaints = [];
+  await context.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", (event) => {
+      console.error(`CSP: ${event.violatedDirective} ${event.blockedURI}`);
+    });
+  });
+  context.on("page", (page) => {
+    page.on("pageerror", (error) => complaints.push(`${page.url()}: ${error.message}`));
+    page.on("console", (message) => {
+      const isPageItself = message.text().startsWith("Failed to load resource") && message.location().url === page.url();
+      if (["error", "warning"].includes(message.type()) && !isPageItself) {
+        complaints.push(`${page.url()}: ${message.text()} (${message.location().url})`);
+      }
+    });
+  });
+  return complaints;
+}
+
+export async function signUp(page, url) {
+  await page.goto(`${url}/memory`);
+  assert.equal(new URL(page.url()).pathname, "/login");
+  await page.getByRole("heading", { name: "Welcome to Keepsake" }).waitFor();
+  await page.getByLabel("E-mail address").fill(EMAIL);
+  await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+  await page.getByRole("button", { name: "Make the first account" }).click();
+  await page.waitForURL(`${url}/memory`);
+}
+
+/** Makes an agent and ends on the page that shows its token, which it returns. */
+export async function makeAgent(page, url, name) {
+  await page.goto(`${url}/agents`);
+  await page.getByLabel("Name", { exact: true }).fill(name);
+  await page.getByRole("button", { name: "Make agent and token" }).click();
+  const token = await page.locator(".fresh code").first().textContent();
+  assert.match(token, /^\S{20,}$/);
+  return token;
+}
+
+export async function awake(page) {
+  await page.waitForSelector(AWAKE);
+}
+
+/** Marks the window, and returns a check that it is still the same one. */
+export async function mark(page) {
+  await page.evaluate(() => (window.isSame = true));
+  return async () => assert.equal(await page.evaluate(() => window.isSame), true, "the page was loaded anew");
+}

@@ -1,0 +1,113 @@
+// What the islands spare: reloads, and reaches for the mouse. And that no page complains.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { awake, collectComplaints, launch, makeAgent, mark, signUp } from "./browser.mjs";
+import { islandsMissing, startServer } from "./server.mjs";
+
+const ITEMS = 30;
+
+test("the islands", { skip: islandsMissing }, async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const browser = await launch();
+  t.after(() => browser.close());
+  const { url, tool } = server;
+  const context = await browser.newContext();
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
+  const complaints = await collectComplaints(context);
+  const page = await context.newPage();
+  const rows = page.locator("[data-row]");
+  await signUp(page, url);
+  let token, stillSame;
+
+  const visit = async (address) => {
+    await page.goto(url + address);
+    await awake(page);
+    stillSame = await mark(page);
+  };
+
+  await t.test("the copy button copies the token", async () => {
+    token = await makeAgent(page, url, "copier");
+    const copy = page.locator(".fresh .copy").first();
+    await copy.click();
+    await page.getByText("Copied").waitFor();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), token);
+  });
+
+  for (let n = 0; n < ITEMS; n++) {
+    await tool(token, "memory_add", { type: n % 2 ? "fact" : "preference", content: `Entry number ${n}.`, theme: "work" });
+  }
+  const { id } = await tool(token, "memory_add", { type: "fact", content: "Keeps a zeppelin in the garden.", theme: "home" });
+
+  await t.test("typing filters the list, and the words stay in the address", async () => {
+    await visit("/memory");
+    await page.keyboard.press("/");
+    await page.keyboard.type("zeppelin", { delay: 20 });
+    await page.waitForURL(/[?&]q=zeppelin/);
+    await page.waitForFunction(() => document.querySelectorAll("[data-row]").length === 1);
+    assert.equal(await page.locator("#announcer").textContent(), await page.locator("#count").textContent());
+    assert.equal(await page.evaluate(() => document.activeElement.id), "q");
+    await stillSame();
+  });
+
+  await t.test("chips and themes filter, and Back goes back", async () => {
+    await visit("/memory");
+    await page.locator("#type-fact").check({ force: true });
+    await page.waitForURL(/[?&]type=fact/);
+    await page.locator(".themes a", { hasText: "home" }).or(page.locator(".themes a[href*='theme=home']")).first().click();
+    await page.waitForURL(/[?&]theme=home/);
+    await page.waitForFunction(() => document.querySelectorAll("[data-row]").length === 1);
+    await page.goBack();
+    await page.waitForFunction(() => document.querySelectorAll("[data-row]").length > 1);
+    assert.equal(new URL(page.url()).searchParams.get("theme"), null);
+    await page.goBack();
+    await page.waitForFunction(() => !document.querySelector("#type-fact").checked);
+    await stillSame();
+  });
+
+  await t.test("Show more adds rows and moves the focus to the first of them", async () => {
+    await visit("/memory");
+    assert.equal(await rows.count(), 25);
+    await page.locator("[data-live-link=more]").click();
+    await page.waitForURL(/[?&]shown=50/);
+    await rows.nth(ITEMS).waitFor();
+    assert.equal(await rows.count(), ITEMS + 1);
+    const focused = () => [...document.querySelectorAll("[data-row] a")].indexOf(document.activeElement);
+    assert.equal(await page.evaluate(focused), 25);
+    await stillSame();
+  });
+
+  await t.test("the keys walk the list and show the shortcuts", async () => {
+    await visit("/memory");
+    const isOpen = () => page.evaluate(() => document.querySelector("#shortcuts").open);
+    await page.keyboard.press("?");
+    assert.ok(await isOpen());
+    await page.keyboard.press("Escape");
+    assert.ok(!(await isOpen()));
+    await page.getByRole("button", { name: "Keyboard shortcuts" }).click();
+    assert.ok(await isOpen());
+    await page.getByRole("button", { name: "Close" }).click();
+    assert.ok(!(await isOpen()));
+    await stillSame();
+    for (const key of ["j", "j", "k", "Enter"]) await page.keyboard.press(key);
+    await page.waitForURL(`${url}/memory/${id}`);
+  });
+
+  await t.test("every page loads", async () => {
+    for (const address of ["/memory", "/memory?q=zeppelin", `/memory/${id}`, "/memory/999999999", "/agents", "/account", "/nothing-here"]) {
+      await visit(address);
+    }
+  });
+
+  await t.test("who was signed out meanwhile ends at the door", async () => {
+    await visit("/memory");
+    await context.clearCookies();
+    await page.locator("#archived").check({ force: true });
+    await page.waitForURL(/\/login/);
+    assert.equal(new URL(page.url()).searchParams.get("next"), "/memory?archived=1");
+    await page.waitForLoadState("networkidle");
+  });
+
+  await t.test("no page has complained all the while", () => assert.deepEqual(complaints, []));
+});

@@ -1,0 +1,94 @@
+// Every page, in light and dark, on a desk and on a phone: no accessibility
+// violation, and nothing to scroll sideways.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AxeBuilder } from "@axe-core/playwright";
+import { launch, makeAgent, signUp } from "./browser.mjs";
+import { startServer } from "./server.mjs";
+
+const WIDTHS = [1280, 360];
+const SCHEMES = ["light", "dark"];
+
+test("every page is accessible and fits a phone", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const browser = await launch();
+  t.after(() => browser.close());
+  const { url, tool } = server;
+  const context = await browser.newContext({ reducedMotion: "reduce" });
+  const page = await context.newPage();
+
+  const passes = (name, arrive) =>
+    t.test(name, async () => {
+      await (typeof arrive === "string" ? page.goto(url + arrive) : arrive());
+      await check(page);
+    });
+
+  await passes("login, before the first account", "/login");
+  await passes("memory, empty", () => signUp(page, url));
+  await passes("agents, none", "/agents");
+  let token;
+  await passes("agents, with a new token", async () => {
+    token = await makeAgent(page, url, "claude-code on the laptop");
+  });
+  await passes("agents, with an error", async () => {
+    await page.getByLabel("Name", { exact: true }).fill("no scope");
+    for (const box of await page.locator("form[action='/agents'] [name=scope]").all()) await box.uncheck();
+    await page.getByRole("button", { name: "Make agent and token" }).click();
+    await page.locator(".error").first().waitFor();
+  });
+
+  const id = await fill(tool, token);
+  await passes("agents", "/agents");
+  await passes("memory", "/memory");
+  await passes("memory, searched and filtered", "/memory?q=tea&type=preference&theme=food&archived=1");
+  await passes("memory, nothing matches", "/memory?q=zeppelin&theme=food");
+  await passes("item", `/memory/${id}`);
+  await passes("item that is not there", "/memory/999999999");
+  await passes("account", "/account");
+  await passes("404", "/nothing-here");
+  await passes("login", async () => {
+    await context.clearCookies();
+    await page.goto(`${url}/login?next=%2Fagents`);
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  });
+  await passes("login, refused", async () => {
+    await page.getByLabel("E-mail address").fill("nobody@example.com");
+    await page.getByLabel("Password", { exact: true }).fill("not the password");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.locator(".error").first().waitFor();
+  });
+});
+
+/** Items of every kind, one of them hard to lay out; returns the id of that one. */
+async function fill(tool, token) {
+  const add = (type, content, theme, tags) => tool(token, "memory_add", { type, content, theme, tags });
+  for (let n = 0; n < 27; n++) {
+    await add(["preference", "fact", "instruction", "summary"][n % 4], `Entry ${n} about tea and other things.`, ["food", "work"][n % 2], ["tag"]);
+  }
+  const { id: archived } = await add("fact", "An old tea shop, archived.", "food", []);
+  await tool(token, "memory_archive", { item_id: archived });
+  const long = `Prefers tea. ${"unbreakable".repeat(40)} https://example.com/${"path/".repeat(40)}`;
+  const { id } = await add("preference", long, "food", ["a-long-tag-".repeat(5), "short"]);
+  return id;
+}
+
+async function check(page) {
+  await page.evaluate(() => document.querySelectorAll("details").forEach((fold) => (fold.open = true)));
+  const found = [];
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 800 });
+    const tooWide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (tooWide > 0) found.push(`at ${width} px the page is ${tooWide} px too wide`);
+    for (const colorScheme of SCHEMES) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      for (const { id, nodes } of violations) {
+        const where = nodes.map((node) => `${node.target} (${node.failureSummary.replaceAll(/\s+/g, " ")})`);
+        found.push(`${id}, ${colorScheme} at ${width} px: ${where.join("; ")}`);
+      }
+    }
+  }
+  assert.deepEqual(found, []);
+}
