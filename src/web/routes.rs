@@ -10,7 +10,7 @@ use axum::response::Redirect;
 use axum::routing::{get, post};
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::services::ServeDir;
+use tower_http::services::{ServeDir, ServeFile};
 use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::trace::TraceLayer;
 use tracing::Span;
@@ -98,15 +98,13 @@ fn files(state: &AppState) -> Router<AppState> {
         header::CACHE_CONTROL,
         HeaderValue::from_static("no-cache"),
     );
-    let folder = |path: &str| {
-        let served = ServeDir::new(state.site.root.join(path)).precompressed_gzip();
-        ServiceBuilder::new()
-            .layer(no_cache.clone())
-            .service(served)
-    };
+    let root = &state.site.root;
+    let folder = ServeDir::new(root.join("pkg")).precompressed_gzip();
+    let icon = ServeFile::new(root.join("favicon.svg")).precompressed_gzip();
     Router::new()
-        .nest_service("/pkg", folder("pkg"))
-        .route_service("/favicon.svg", folder("favicon.svg"))
+        .nest_service("/pkg", folder)
+        .route_service("/favicon.svg", icon)
+        .layer(no_cache)
 }
 
 async fn no_such_endpoint() -> Problem {
