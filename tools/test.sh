@@ -55,7 +55,7 @@ step "the pages, in a browser"
 if browser_is_here; then
     installed=end2end/node_modules/.package-lock.json
     [ $installed -nt end2end/package-lock.json ] || npm ci --prefix end2end --no-audit --no-fund
-    KEEPSAKE_BIN="$PWD/target/debug/keepsake" python3 tools/with_postgres.py npm test --prefix end2end
+    KEEPSAKE_BIN="$PWD/target/debug/keepsake" npm test --prefix end2end
 else
     echo "!! BROWSER TESTS SKIPPED: run \`apt-get install nodejs npm chromium\` as root, then \`make test\` again."
 fi
