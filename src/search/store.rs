@@ -147,38 +147,42 @@ pub async fn find_by_words(
                SELECT w.query::tsquery AS query, w.n
                FROM unnest($2::text[]) WITH ORDINALITY AS w (query, n)
            ), matches AS MATERIALIZED (
-               SELECT i.id, ts_rank(i.content_tsv, w.query) AS rank,
-                      count(*) OVER (PARTITION BY w.n) AS items_with_word
+               SELECT w.n, i.id, i.created_at, i.lexemes, i.wanted,
+                      ts_rank(i.content_tsv, w.query) AS rank
                FROM words w
-               JOIN memory_items i ON i.user_id = $1 AND i.content_tsv @@ w.query
-           ), total AS MATERIALIZED (
-               SELECT count(*) AS items FROM memory_items WHERE user_id = $1
-           ), weighed AS MATERIALIZED (
-               SELECT m.id, count(*) AS words_matched,
-                      sum(m.rank * ln(1 + (total.items - m.items_with_word + 0.5)
-                                        / (m.items_with_word + 0.5))) AS weight
-               FROM matches m, total GROUP BY m.id
+               -- OFFSET 0: one look-up in the index a word, whatever the statistics say.
+               CROSS JOIN LATERAL (
+                   SELECT i.id, i.created_at, i.content_tsv, length(i.content_tsv) AS lexemes,
+                          ($4::text IS NULL OR i.theme_id = (
+                              SELECT t.id FROM memory_themes t WHERE t.user_id = $1 AND t.slug = $4))
+                          AND ($5::text[] IS NULL OR i.type = ANY ($5))
+                          AND ($6::text IS NULL OR i.status = $6)
+                          AND ($7::timestamptz IS NULL OR i.created_at >= $7) AS wanted
+                   FROM memory_items i
+                   WHERE i.user_id = $1 AND i.content_tsv @@ w.query
+                   OFFSET 0
+               ) i
+           ), rarity AS MATERIALIZED (
+               SELECT m.n, ln(1 + ((SELECT count(*) FROM memory_items WHERE user_id = $1)
+                                   - count(*) + 0.5) / (count(*) + 0.5)) AS weight
+               FROM matches m GROUP BY m.n
            ), by_word AS MATERIALIZED (
-               SELECT i.id, i.created_at, w.words_matched, false AS is_substring,
-                      w.weight / ln(2 + greatest(length(i.content_tsv), 20)) AS lexical
-               FROM weighed w
-               JOIN memory_items i ON i.user_id = $1 AND i.id = w.id
-               JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
-               WHERE ($4::text IS NULL OR t.slug = $4)
-                 AND ($5::text[] IS NULL OR i.type = ANY ($5))
-                 AND ($6::text IS NULL OR i.status = $6)
-                 AND ($7::timestamptz IS NULL OR i.created_at >= $7)
-               ORDER BY lexical DESC, i.created_at DESC, i.id DESC
+               SELECT m.id, m.created_at, count(*) AS words_matched, false AS is_substring,
+                      sum(m.rank * r.weight) / ln(2 + greatest(m.lexemes, 20)) AS lexical
+               FROM matches m JOIN rarity r ON r.n = m.n
+               WHERE m.wanted
+               GROUP BY m.id, m.created_at, m.lexemes
+               ORDER BY lexical DESC, m.created_at DESC, m.id DESC
                LIMIT $8
            ), by_substring AS MATERIALIZED (
                SELECT i.id, i.created_at, 0::bigint AS words_matched, true AS is_substring,
                       (SELECT count(*) FROM unnest($3::text[]) p WHERE i.content ILIKE p)::float8 AS lexical
                FROM memory_items i
-               JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
                WHERE i.user_id = $1
                  AND NOT EXISTS (SELECT FROM by_word)
                  AND i.content ILIKE ANY ($3)
-                 AND ($4::text IS NULL OR t.slug = $4)
+                 AND ($4::text IS NULL OR i.theme_id = (
+                     SELECT t.id FROM memory_themes t WHERE t.user_id = $1 AND t.slug = $4))
                  AND ($5::text[] IS NULL OR i.type = ANY ($5))
                  AND ($6::text IS NULL OR i.status = $6)
                  AND ($7::timestamptz IS NULL OR i.created_at >= $7)
@@ -187,15 +191,18 @@ pub async fn find_by_words(
            ), candidates AS (
                SELECT * FROM by_word UNION ALL SELECT * FROM by_substring
            )
-           SELECT c.id AS "id!", t.slug AS theme, i.type AS item_type, i.content, i.tags, i.status,
-                  coalesce(a.name, i.source) AS "source!", i.created_at,
+           SELECT c.id AS "id!", t.slug AS "theme!", i.type AS "item_type!", i.content AS "content!",
+                  i.tags AS "tags!", i.status AS "status!",
+                  coalesce(a.name, i.source) AS "source!", c.created_at AS "created_at!",
                   c.lexical AS "lexical!", c.words_matched AS "words_matched!",
                   c.is_substring AS "is_substring!"
            FROM candidates c
-           JOIN memory_items i ON i.user_id = $1 AND i.id = c.id
-           JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
-           LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
-           ORDER BY c.lexical DESC, i.created_at DESC, i.id DESC"#,
+           CROSS JOIN LATERAL (
+               SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = c.id OFFSET 0
+           ) i
+           JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
+           LEFT JOIN agents a ON a.user_id = $1 AND a.id = i.agent_id
+           ORDER BY c.lexical DESC, c.created_at DESC, c.id DESC"#,
         user.0,
         &words,
         &patterns,

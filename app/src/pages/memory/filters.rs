@@ -37,7 +37,7 @@ pub fn SearchForm(filters: MemoryFilters) -> impl IntoView {
                     type="search"
                     name="q"
                     value=filters.q.clone()
-                    placeholder="Search by words or by meaning"
+                    placeholder="Search by words"
                     maxlength="2000"
                     dir="auto"
                     autocomplete="off"
