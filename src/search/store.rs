@@ -98,20 +98,29 @@ pub async fn list_recent(
     let bound = Bound::new(filters, now);
     let rows = sqlx::query_as!(
         CandidateLookup,
-        r#"SELECT i.id, t.slug AS theme, i.type AS item_type, i.content, i.tags, i.status,
-                  coalesce(a.name, i.source) AS "source!", i.created_at,
+        r#"WITH newest AS MATERIALIZED (
+               -- Cut before the joins, so that the index gives the rows in order.
+               SELECT i.id, i.theme_id, i.agent_id, i.type, i.content, i.tags, i.status, i.source,
+                      i.created_at
+               FROM memory_items i
+               WHERE i.user_id = $1
+                 AND ($2::text IS NULL OR i.theme_id = (
+                     SELECT t.id FROM memory_themes t WHERE t.user_id = $1 AND t.slug = $2))
+                 AND ($3::text[] IS NULL OR i.type = ANY ($3))
+                 AND ($4::text IS NULL OR i.status = $4)
+                 AND ($5::timestamptz IS NULL OR i.created_at >= $5)
+                 AND ($6::timestamptz IS NULL OR (i.created_at, i.id) < ($6, $7))
+               ORDER BY i.created_at DESC, i.id DESC
+               LIMIT $8
+           )
+           SELECT i.id AS "id!", t.slug AS "theme!", i.type AS "item_type!", i.content AS "content!",
+                  i.tags AS "tags!", i.status AS "status!",
+                  coalesce(a.name, i.source) AS "source!", i.created_at AS "created_at!",
                   0::float8 AS "lexical!", 0::bigint AS "words_matched!", false AS "is_substring!"
-           FROM memory_items i
-           JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
-           LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
-           WHERE i.user_id = $1
-             AND ($2::text IS NULL OR t.slug = $2)
-             AND ($3::text[] IS NULL OR i.type = ANY ($3))
-             AND ($4::text IS NULL OR i.status = $4)
-             AND ($5::timestamptz IS NULL OR i.created_at >= $5)
-             AND ($6::timestamptz IS NULL OR (i.created_at, i.id) < ($6, $7))
-           ORDER BY i.created_at DESC, i.id DESC
-           LIMIT $8"#,
+           FROM newest i
+           JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
+           LEFT JOIN agents a ON a.user_id = $1 AND a.id = i.agent_id
+           ORDER BY i.created_at DESC, i.id DESC"#,
         user.0,
         bound.theme,
         bound.types.as_deref(),
