@@ -468,3 +468,26 @@ async fn a_database_of_ones_own_is_used_and_a_wrong_one_refused_with_what_to_do(
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && said.contains("UTF8"), "{said}");
 }
+
+#[tokio::test]
+async fn an_old_pgvector_and_a_newer_schema_are_refused_with_what_to_do() {
+    let options = crate::support::fresh_database().await;
+    let refusal = async |change: &'static str| {
+        let mut conn = <sqlx::PgConnection as sqlx::Connection>::connect_with(&options)
+            .await
+            .unwrap();
+        sqlx::raw_sql(change).execute(&mut conn).await.unwrap();
+        let refused = keepsake::db::prepare(&options).await.unwrap_err();
+        refused.to_string()
+    };
+    let said =
+        refusal("UPDATE pg_extension SET extversion = '0.8.1' WHERE extname = 'vector'").await;
+    assert!(said.contains("ALTER EXTENSION vector UPDATE"), "{said}");
+    let said = refusal(
+        "UPDATE pg_extension SET extversion = '0.8.6' WHERE extname = 'vector';
+         INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+         VALUES (99990101000000, 'from the future', true, '', 0)",
+    )
+    .await;
+    assert!(said.contains("newer Keepsake"), "{said}");
+}
