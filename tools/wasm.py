@@ -71,6 +71,7 @@ def islands():
         fresh = Path(staging) / "pkg"
         module = REPO / "target/wasm" / TARGET / "wasm/app.wasm"
         command = [bindgen, "--target", "web", "--no-typescript", "--out-name", "keepsake"]
+        command += ["--remove-name-section", "--remove-producers-section"]  # a third of what crosses the wire
         if subprocess.run([*command, "--out-dir", fresh, module]).returncode:
             fail("wasm-bindgen failed: see its words above.")
         # Leptos asks for keepsake.wasm, wasm-bindgen writes keepsake_bg.wasm.

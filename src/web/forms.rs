@@ -239,14 +239,7 @@ async fn show_token(
         }
         Err(problem) => failed(name, &form, problem),
     };
-    after_form(
-        &state,
-        Visitor::SignedIn(signed_in),
-        "/agents",
-        outcome,
-        status,
-    )
-    .await
+    agents_page(&state, signed_in, status, outcome).await
 }
 
 pub async fn revoke_token(
@@ -267,16 +260,19 @@ pub async fn revoke_token(
         Ok(()) => Redirect::to("/agents").into_response(),
         Err(problem) => {
             let (status, outcome) = failed("revoke", &Form(Vec::new()), problem);
-            after_form(
-                &state,
-                Visitor::SignedIn(signed_in),
-                "/agents",
-                outcome,
-                status,
-            )
-            .await
+            agents_page(&state, signed_in, status, outcome).await
         }
     }
+}
+
+async fn agents_page(
+    state: &AppState,
+    signed_in: SignedIn,
+    status: StatusCode,
+    outcome: FormState,
+) -> Response {
+    let visitor = Visitor::SignedIn(signed_in);
+    after_form(state, visitor, "/agents", outcome, status).await
 }
 
 fn parse_id(text: &str) -> Result<i64, Problem> {
