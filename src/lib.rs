@@ -66,6 +66,7 @@ pub mod accounts;
 pub mod clock;
 pub mod config;
 pub mod db;
+pub mod embedding;
 pub mod input;
 pub mod memories;
 pub mod postgres;
