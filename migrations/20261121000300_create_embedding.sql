@@ -52,6 +52,7 @@ CREATE TABLE embedding_settings (
     batch_size      integer NOT NULL DEFAULT 32 CHECK (batch_size BETWEEN 1 AND 256),
     concurrency     integer NOT NULL DEFAULT 1 CHECK (concurrency BETWEEN 1 AND 8),
     pause_ms        integer NOT NULL DEFAULT 0 CHECK (pause_ms BETWEEN 0 AND 60000),
+    declined        text,       -- what a rebuild was cancelled towards: not begun again by itself
     updated_at      timestamptz NOT NULL
 );
 
@@ -155,7 +156,7 @@ CREATE POLICY system ON memory_items           FOR SELECT TO keepsake_system USI
 GRANT SELECT, UPDATE ON system_settings TO keepsake_system;
 GRANT SELECT, INSERT, UPDATE ON system_providers TO keepsake_system;
 GRANT SELECT, INSERT, DELETE ON allowed_endpoints TO keepsake_system;
-GRANT SELECT (user_id, enabled, own_enabled) ON embedding_settings TO keepsake_system;
+GRANT SELECT (user_id, enabled, own_enabled, declined) ON embedding_settings TO keepsake_system;
 GRANT SELECT (user_id, id, provider_type, endpoint, model, requested_dimensions, document_prefix, system_provider_id,
               state, problem, failures, retry_at, lease_until, created_at, retired_at) ON embedding_spaces TO keepsake_system;
 GRANT SELECT (user_id, space_id, item_id, state) ON memory_item_embeddings TO keepsake_system;

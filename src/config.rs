@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use url::{Host, Url};
 
+use crate::seal::SecretKey;
+
 const LISTEN_DEFAULT: &str = "127.0.0.1:3000";
 const DATA_DIR_DEFAULT: &str = "./data";
 const LOG_DEFAULT: &str = "info,sqlx=warn,tower_sessions_core=error";
@@ -30,6 +32,10 @@ pub struct Config {
     pub database_url: Option<String>,
     /// `KEEPSAKE_PUBLIC_URL`, without a slash at its end: how browsers and agents reach this server.
     pub public_url: PublicUrl,
+    /// `KEEPSAKE_SECRET_KEY`; without it the data folder keeps one.
+    pub secret_key: Option<SecretKey>,
+    /// `KEEPSAKE_LLAMACPP_URL`
+    pub llamacpp_url: Option<Url>,
     /// `KEEPSAKE_SIGNUP`
     pub sign_up: SignUp,
     /// `KEEPSAKE_LOG`, in tracing's filter syntax.
@@ -60,6 +66,8 @@ impl Config {
                 .into(),
             database_url: parse_database_url(get("KEEPSAKE_DATABASE_URL"))?,
             public_url: PublicUrl::parse(get("KEEPSAKE_PUBLIC_URL"), listen)?,
+            secret_key: parse_secret_key(get("KEEPSAKE_SECRET_KEY"))?,
+            llamacpp_url: parse_llamacpp_url(get("KEEPSAKE_LLAMACPP_URL"))?,
             sign_up: parse_sign_up(get("KEEPSAKE_SIGNUP"))?,
             log: get("KEEPSAKE_LOG").unwrap_or(LOG_DEFAULT.into()),
             site_dir: get("KEEPSAKE_SITE_DIR").map(PathBuf::from),
@@ -152,6 +160,29 @@ fn parse_database_url(text: Option<String>) -> Result<Option<String>, ConfigErro
     }
 }
 
+fn parse_secret_key(text: Option<String>) -> Result<Option<SecretKey>, ConfigError> {
+    let Some(text) = text else { return Ok(None) };
+    let key = SecretKey::parse(&text).ok_or_else(|| ConfigError {
+        name: "KEEPSAKE_SECRET_KEY",
+        problem: "not 32 bytes in base64 or hex".into(),
+        accepted: "make one with: openssl rand -base64 32",
+    })?;
+    Ok(Some(key))
+}
+
+fn parse_llamacpp_url(text: Option<String>) -> Result<Option<Url>, ConfigError> {
+    let Some(text) = text else { return Ok(None) };
+    let url = Url::parse(&text)
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+        .filter(|url| url.username().is_empty() && url.password().is_none());
+    url.map(Some).ok_or_else(|| ConfigError {
+        name: "KEEPSAKE_LLAMACPP_URL",
+        problem: "not the URL of an endpoint".into(),
+        accepted: "give http://host:port of a llama.cpp server started with --embeddings",
+    })
+}
+
 fn parse_sign_up(text: Option<String>) -> Result<SignUp, ConfigError> {
     match text.as_deref() {
         None | Some("first") => Ok(SignUp::First),
@@ -202,6 +233,22 @@ mod tests {
         }
         let open = with("KEEPSAKE_LISTEN", "0.0.0.0:8080").expect("an address");
         assert_eq!(open.public_url.origin(), "http://localhost:8080");
+    }
+
+    #[test]
+    fn secrets_are_checked_and_not_repeated() {
+        let error = with("KEEPSAKE_SECRET_KEY", "hunter2")
+            .expect_err("refused")
+            .to_string();
+        assert!(
+            error.contains("openssl rand") && !error.contains("hunter2"),
+            "{error}"
+        );
+        let error = with("KEEPSAKE_LLAMACPP_URL", "llamacpp:8080")
+            .expect_err("refused")
+            .to_string();
+        assert!(error.contains("http://host:port"), "{error}");
+        assert!(with("KEEPSAKE_LLAMACPP_URL", "http://llamacpp:8080").is_ok());
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The command line. Each command builds what it needs with `wiring`, does one
 //! thing, and puts what others may read on standard output, alone.
 
+mod rebuild;
+
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
 
@@ -9,6 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use keepsake::accounts::model::parse_expires_days;
 use keepsake::accounts::{AgentName, Email, Password, Role, Scope, TokenWish};
 use keepsake::config::Config;
+use keepsake::serve::{self, Workers};
 use keepsake::wiring::{self, Database};
 use tracing_subscriber::EnvFilter;
 
@@ -25,6 +28,8 @@ const ENVIRONMENT: &str = "Environment:
   KEEPSAKE_DATA_DIR      where everything is kept (./data)
   KEEPSAKE_DATABASE_URL  a PostgreSQL of your own, instead of the built-in one
   KEEPSAKE_PUBLIC_URL    how browsers and agents reach this server
+  KEEPSAKE_SECRET_KEY    32 bytes in base64 that seal provider keys (made in the data folder)
+  KEEPSAKE_LLAMACPP_URL  a llama.cpp server that computes vectors for everybody
   KEEPSAKE_SIGNUP        who may make an account: first (then closed), open, closed
   KEEPSAKE_SITE_DIR      folder of stylesheet and islands (found beside the program)
   KEEPSAKE_LOG           what to log, such as info or keepsake=debug";
@@ -32,15 +37,30 @@ const ENVIRONMENT: &str = "Environment:
 #[derive(Subcommand)]
 enum Command {
     /// Start the server, and its own PostgreSQL unless KEEPSAKE_DATABASE_URL is set
-    Serve,
+    Serve {
+        /// Leave the jobs to `keepsake work`
+        #[arg(long)]
+        no_worker: bool,
+    },
+    /// Work off jobs beside servers that run with --no-worker, and serve nobody
+    Work,
     /// Bring the database to this version's schema, and end
     Migrate,
+    /// Compute a user's vectors anew with the settings in force; waits, with a progress bar
+    Rebuild(Rebuild),
     /// Make and list accounts
     #[command(subcommand)]
     User(UserCommand),
     /// Make tokens for agents
     #[command(subcommand)]
     Token(TokenCommand),
+}
+
+#[derive(Args)]
+struct Rebuild {
+    /// E-mail address of the account
+    #[arg(long)]
+    email: String,
 }
 
 #[derive(Subcommand)]
@@ -102,7 +122,16 @@ async fn run(command: Command) -> anyhow::Result<()> {
     let config = Config::from_env()?;
     start_logging(&config)?;
     match command {
-        Command::Serve => keepsake::serve::serve(&config).await,
+        Command::Serve { no_worker } => {
+            let workers = if no_worker {
+                Workers::Elsewhere
+            } else {
+                Workers::Here
+            };
+            serve::serve(&config, workers).await
+        }
+        Command::Work => serve::work(&config).await,
+        Command::Rebuild(Rebuild { email }) => rebuild::rebuild(&config, &email).await,
         Command::Migrate => Database::of_command(&config).await?.close().await,
         Command::User(UserCommand::Create(create)) => create_user(&config, create).await,
         Command::User(UserCommand::List) => list_users(&config).await,

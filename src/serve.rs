@@ -7,8 +7,13 @@ use std::time::Duration;
 use anyhow::Context;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use crate::config::Config;
+use crate::db::Db;
+use crate::embedding::Embeddings;
+use crate::jobs::{self, JobContext};
 use crate::web::{self, AppState, Readiness};
 use crate::wiring::{self, Database};
 
@@ -16,27 +21,81 @@ use crate::wiring::{self, Database};
 const DRAIN_MAX: Duration = Duration::from_secs(30);
 const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 
-pub async fn serve(config: &Config) -> anyhow::Result<()> {
+/// Whether a process also works off jobs, or leaves them to `keepsake work`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workers {
+    Here,
+    Elsewhere,
+}
+
+pub async fn serve(config: &Config, workers: Workers) -> anyhow::Result<()> {
     let mut stop = std::pin::pin!(stop_signal()?);
     let database = tokio::select! {
         started = Database::of_server(config) => started?,
         () = &mut stop => return Ok(()),
     };
-    let served = serve_until(config, &database, stop).await;
+    let served = serve_until(config, &database, workers, stop).await;
     database.close().await?;
     served
+}
+
+/// Works off jobs, and serves nobody.
+pub async fn work(config: &Config) -> anyhow::Result<()> {
+    let mut stop = std::pin::pin!(stop_signal()?);
+    let database = tokio::select! {
+        started = Database::of_command(config) => started?,
+        () = &mut stop => return Ok(()),
+    };
+    let worked = async {
+        let embeddings = wiring::embeddings(config, &database.db)?;
+        let crew = Crew::start(&database.db, &embeddings);
+        tracing::info!("working off jobs");
+        stop.await;
+        tracing::info!("stopping: finishing the jobs under way");
+        crew.stop().await;
+        anyhow::Ok(())
+    }
+    .await;
+    database.close().await?;
+    worked
+}
+
+/// The workers of this process.
+struct Crew {
+    stop: watch::Sender<bool>,
+    running: JoinHandle<()>,
+}
+
+impl Crew {
+    fn start(db: &Db, embeddings: &Embeddings) -> Self {
+        let (stop, stopped) = watch::channel(false);
+        let context = JobContext {
+            db: db.clone(),
+            embeddings: embeddings.clone(),
+        };
+        let running = tokio::spawn(jobs::run(context, stopped));
+        Self { stop, running }
+    }
+
+    async fn stop(self) {
+        self.stop.send(true).ok();
+        self.running.await.ok();
+    }
 }
 
 async fn serve_until(
     config: &Config,
     database: &Database,
+    workers: Workers,
     stop: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("cannot listen on {} (KEEPSAKE_LISTEN)", config.listen))?;
     let readiness = Readiness::default();
-    let state = wiring::app_state(config, &database.db, readiness.clone());
+    let embeddings = wiring::embeddings(config, &database.db)?;
+    let state = wiring::app_state(config, &database.db, &embeddings, readiness.clone());
+    let crew = (workers == Workers::Here).then(|| Crew::start(&database.db, &embeddings));
     let sweeper = tokio::spawn(sweep(state.clone()));
     announce(config, &state);
     let (drained_send, drained) = tokio::sync::oneshot::channel::<()>();
@@ -57,6 +116,9 @@ async fn serve_until(
         }
     }
     sweeper.abort();
+    if let Some(crew) = crew {
+        crew.stop().await;
+    }
     Ok(())
 }
 

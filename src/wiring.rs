@@ -11,7 +11,11 @@ use crate::accounts::Accounts;
 use crate::clock::{SharedClock, WallClock};
 use crate::config::Config;
 use crate::db::{self, DatabaseError, Db};
+use crate::embedding::{self, Embeddings};
 use crate::postgres::{self, EmbeddedPostgres};
+use crate::providers::{Embedder, EndpointUrl, SystemNames, builtin};
+use crate::queue;
+use crate::seal::Sealer;
 use crate::tools::{Registry, ToolContext};
 use crate::web::{AppState, Parts, Readiness, Site};
 
@@ -41,7 +45,7 @@ impl Database {
         if config.database_url.is_none()
             && let Some(options) = postgres::of_running_server(&config.data_dir)?
         {
-            db::prepare(&options).await?;
+            prepare(&options).await?;
             return Ok(Self {
                 db: Db::new(&options),
                 embedded: None,
@@ -53,7 +57,7 @@ impl Database {
     async fn start_embedded(config: &Config) -> anyhow::Result<Self> {
         let embedded = EmbeddedPostgres::start(&config.data_dir).await?;
         let options = embedded.connect_options();
-        if let Err(error) = db::prepare(&options).await {
+        if let Err(error) = prepare(&options).await {
             embedded.stop().await?;
             return Err(error.into());
         }
@@ -83,11 +87,17 @@ impl Database {
     }
 }
 
+/// Our own schema, and the queue's.
+pub async fn prepare(options: &PgConnectOptions) -> Result<(), DatabaseError> {
+    db::prepare(options).await?;
+    queue::prepare(options).await
+}
+
 /// A database that cannot be reached yet is waited for; one that is wrong is not.
 async fn prepare_patiently(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     let start = Instant::now();
     loop {
-        match db::prepare(options).await {
+        match prepare(options).await {
             Err(DatabaseError::Sql(error))
                 if is_unreachable(&error) && start.elapsed() < DATABASE_PATIENCE =>
             {
@@ -112,15 +122,40 @@ pub fn accounts(config: &Config, db: &Db) -> Accounts {
     Accounts::new(db.clone(), wall_clock(), config.sign_up)
 }
 
-pub fn app_state(config: &Config, db: &Db, readiness: Readiness) -> AppState {
+/// The life of vectors, with the clients and keys it needs.
+pub fn embeddings(config: &Config, db: &Db) -> anyhow::Result<Embeddings> {
+    let clock = wall_clock();
+    let builtin = builtin::find(&config.data_dir);
+    let offered = config
+        .llamacpp_url
+        .as_ref()
+        .map(|url| EndpointUrl::parse("KEEPSAKE_LLAMACPP_URL", url.as_str()))
+        .transpose()?;
+    Ok(Embeddings::new(embedding::Parts {
+        db: db.clone(),
+        clock: clock.clone(),
+        embedder: Embedder::new(Some(builtin), Arc::new(SystemNames), clock),
+        sealer: Sealer::of(config.secret_key.as_ref(), &config.data_dir)?,
+        offered,
+    }))
+}
+
+pub fn app_state(
+    config: &Config,
+    db: &Db,
+    embeddings: &Embeddings,
+    readiness: Readiness,
+) -> AppState {
     let clock = wall_clock();
     AppState::new(Parts {
         accounts: accounts(config, db),
         db: db.clone(),
         clock: clock.clone(),
+        embeddings: embeddings.clone(),
         registry: Registry::new(ToolContext {
             db: db.clone(),
             clock,
+            embeddings: embeddings.clone(),
         }),
         readiness,
         public_url: config.public_url.clone(),

@@ -26,6 +26,8 @@ const PGVECTOR_VERSION_MIN: (u32, u32, u32) = (0, 8, 4);
 const EXTENSIONS: [&str; 3] = ["vector", "hstore", "btree_gin"];
 const APP_CONNECTIONS_MAX: u32 = 16;
 const SYSTEM_CONNECTIONS_MAX: u32 = 4;
+/// The queue's own: one listens, the others fetch and acknowledge jobs.
+const WORKER_CONNECTIONS_MAX: u32 = 4;
 /// Past this a request is told that the database is busy.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -107,8 +109,15 @@ async fn check_pgvector(setup: &mut PgConnection) -> Result<(), DatabaseError> {
     Ok(())
 }
 
+/// For what changes the schema.
+pub(crate) async fn connect_as_owner(
+    options: &PgConnectOptions,
+) -> Result<PgConnection, sqlx::Error> {
+    PgConnection::connect_with(&as_role(options, "keepsake_owner")).await
+}
+
 async fn migrate(options: &PgConnectOptions) -> Result<(), DatabaseError> {
-    let mut owner = PgConnection::connect_with(&as_role(options, "keepsake_owner")).await?;
+    let mut owner = connect_as_owner(options).await?;
     MIGRATIONS
         .run_direct(None, &mut owner, false)
         .await
@@ -129,6 +138,7 @@ fn as_role(options: &PgConnectOptions, role: &str) -> PgConnectOptions {
 pub struct Db {
     app: PgPool,
     system: PgPool,
+    workers: PgPool,
 }
 
 /// Commits when asked to, and otherwise leaves no trace.
@@ -146,6 +156,7 @@ impl Db {
         Self {
             app: pool("keepsake_app", APP_CONNECTIONS_MAX),
             system: pool("keepsake_system", SYSTEM_CONNECTIONS_MAX),
+            workers: pool("keepsake_system", WORKER_CONNECTIONS_MAX),
         }
     }
 
@@ -168,6 +179,11 @@ impl Db {
         self.system.begin().await
     }
 
+    /// For the queue's own machinery, which keeps a connection to listen on.
+    pub fn worker_pool(&self) -> &PgPool {
+        &self.workers
+    }
+
     /// Whether the database answers, with this program's schema in it.
     pub async fn is_ready(&self) -> bool {
         let ask = async { store::is_migrated(&mut *self.system.acquire().await?).await };
@@ -185,5 +201,6 @@ impl Db {
     pub async fn close(&self) {
         self.app.close().await;
         self.system.close().await;
+        self.workers.close().await;
     }
 }

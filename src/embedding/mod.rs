@@ -1,5 +1,185 @@
-//! The life of a vector: spaces, and an item's way from pending to ready or error.
+//! THE life of a vector: which space serves a user, how an item goes from
+//! pending to ready or error, how one space takes another's place while
+//! searches go on. No connection is held while a provider is called, and a late
+//! answer of an old model can write nothing (DESIGN §5).
 
+mod breaker;
+mod change;
+mod drain;
+pub mod model;
+mod overview;
+mod query;
+mod spaces;
+pub mod store;
+mod sweep;
+mod system;
 pub mod vector;
 
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex};
+
+use lru::LruCache;
+use sqlx::PgConnection;
+use time::{Duration, OffsetDateTime};
+
+pub use change::{EndpointChange, Saved};
+pub use drain::Drained;
+pub use model::{EmbeddingState, ItemEmbedding, QueryVector, SpaceId};
+pub use overview::{Overview, Rebuild};
+pub use query::QueryEmbedding;
+pub use system::{SystemOverview, SystemSaved};
 pub use vector::Vector;
+
+use crate::clock::SharedClock;
+use crate::db::{Db, UserId};
+use crate::input::Invalid;
+use crate::providers::settings::{self, Effective, SystemSettings, UserSettings};
+use crate::providers::{Embedder, EndpointUrl, ProviderError};
+use crate::queue::{self, QueueError};
+use crate::seal::{SealError, Sealer};
+
+/// Past this an add is refused until some are done (DESIGN §10).
+pub const PENDING_MAX: i64 = 1_000_000;
+/// How long a retired space answers searches that began before the swap.
+pub const RETIRED_FOR: Duration = Duration::seconds(60);
+/// The rate of a rebuild is that of the last so many seconds.
+pub const RATE_WINDOW: Duration = Duration::seconds(10);
+const QUERY_CACHE_ENTRIES: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero");
+
+#[derive(Debug, thiserror::Error)]
+pub enum EmbeddingError {
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    #[error(
+        "{PENDING_MAX} memories wait for their vectors; nothing was added: look at Settings › Embeddings for what holds them up, or try again later"
+    )]
+    TooManyPending,
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+/// Cheap to clone; one is made at the start.
+#[derive(Clone)]
+pub struct Embeddings(Arc<Inner>);
+
+struct Inner {
+    db: Db,
+    clock: SharedClock,
+    embedder: Embedder,
+    sealer: Sealer,
+    /// `KEEPSAKE_LLAMACPP_URL`: taken at once where nothing is to be rebuilt,
+    /// otherwise offered to the admin.
+    offered: Option<EndpointUrl>,
+    queries: Mutex<LruCache<query::CacheKey, Vector>>,
+    breakers: breaker::Breakers,
+}
+
+/// What [`Embeddings`] is made of.
+pub struct Parts {
+    pub db: Db,
+    pub clock: SharedClock,
+    pub embedder: Embedder,
+    pub sealer: Sealer,
+    pub offered: Option<EndpointUrl>,
+}
+
+impl Embeddings {
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(Inner {
+            db: parts.db,
+            clock: parts.clock,
+            embedder: parts.embedder,
+            sealer: parts.sealer,
+            offered: parts.offered,
+            queries: Mutex::new(LruCache::new(QUERY_CACHE_ENTRIES)),
+            breakers: breaker::Breakers::default(),
+        }))
+    }
+
+    /// Notes in the adder's transaction that a new item waits for its vector, and
+    /// sees to it that somebody comes. Adding never waits for a provider.
+    pub async fn note_item(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        item_id: i64,
+    ) -> Result<EmbeddingState, EmbeddingError> {
+        store::share_spaces(conn, user).await?;
+        let noted = store::insert_pending(conn, user, item_id, self.0.clock.now()).await?;
+        if noted.is_full {
+            return Err(EmbeddingError::TooManyPending);
+        }
+        if !noted.enabled {
+            return Ok(EmbeddingState::Off);
+        }
+        // Without a space, the first job makes one if a provider is configured.
+        let has_provider =
+            noted.has_space || self.effective(conn, user).await?.1.settings().is_some();
+        if !has_provider {
+            return Ok(EmbeddingState::Off);
+        }
+        queue::push(conn, user).await?;
+        Ok(EmbeddingState::Pending)
+    }
+
+    /// Where the vectors of these items stand, in their order.
+    pub async fn states(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        items: &[i64],
+    ) -> Result<Vec<ItemEmbedding>, EmbeddingError> {
+        let rows = store::list_item_embeddings(conn, user, items).await?;
+        let (_, effective) = self.effective(conn, user).await?;
+        let without_row = match effective.settings() {
+            Some(_) => EmbeddingState::Pending,
+            None => EmbeddingState::Off,
+        };
+        Ok(items
+            .iter()
+            .map(|id| {
+                let found = rows.iter().find(|(item, _)| item == id);
+                match (found, &effective) {
+                    (Some((_, embedding)), Effective::Off) => ItemEmbedding {
+                        state: EmbeddingState::Off,
+                        ..embedding.clone()
+                    },
+                    (Some((_, embedding)), _) => embedding.clone(),
+                    (None, _) => ItemEmbedding::without_row(without_row),
+                }
+            })
+            .collect())
+    }
+
+    /// For whoever works beside it, by the same clock.
+    pub fn now(&self) -> OffsetDateTime {
+        self.0.clock.now()
+    }
+
+    /// What the user has set, and the provider that is in force because of it.
+    async fn effective(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+    ) -> Result<(UserSettings, Effective), sqlx::Error> {
+        let user_settings = settings::of_user(conn, user).await?;
+        let system = self.system_settings().await?;
+        let effective = self.effective_of(&user_settings, &system);
+        Ok((user_settings, effective))
+    }
+
+    fn effective_of(&self, user: &UserSettings, system: &SystemSettings) -> Effective {
+        Effective::of(user, system, self.0.embedder.has_builtin())
+    }
+
+    async fn system_settings(&self) -> Result<SystemSettings, sqlx::Error> {
+        let mut conn = self.0.db.system_connection().await?;
+        settings::store::find_system_settings(&mut conn).await
+    }
+}

@@ -10,11 +10,14 @@ pub use model::{Item, ItemEvent, ItemId, ItemType, NewItem, Status, Theme, Theme
 use crate::accounts::Viewer;
 use crate::clock::SharedClock;
 use crate::db::Db;
+use crate::embedding::{EmbeddingError, EmbeddingState, Embeddings, ItemEmbedding};
 
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
     #[error("there is no item {0}")]
     NotFound(ItemId),
+    #[error(transparent)]
+    Embedding(#[from] EmbeddingError),
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }
@@ -25,13 +28,16 @@ pub struct Added {
     pub id: ItemId,
     /// The same text was active in its theme already; this is that item.
     pub duplicate: bool,
+    pub embedding: EmbeddingState,
 }
 
 /// Adds an item; an exact duplicate of an active item in its theme is not
 /// stored twice (DESIGN §3). The same text as an archived item is a new item.
+/// The item, its pending vector and the job that computes it are committed together.
 pub async fn add(
     db: &Db,
     clock: &SharedClock,
+    embeddings: &Embeddings,
     viewer: &Viewer,
     item: &NewItem,
 ) -> Result<Added, MemoryError> {
@@ -40,16 +46,20 @@ pub async fn add(
     let theme = store::ensure_theme(&mut tx, viewer.user_id, item, now).await?;
     let added = loop {
         if let Some(id) = store::insert_item(&mut tx, viewer, theme, item, now).await? {
+            let embedding = embeddings.note_item(&mut tx, viewer.user_id, id.0).await?;
             break Added {
                 id,
                 duplicate: false,
+                embedding,
             };
         }
         // Nothing is found when the twin was archived in this very moment: then insert again.
         if let Some(id) = store::find_active_twin(&mut tx, viewer.user_id, theme, item).await? {
+            let states = embeddings.states(&mut tx, viewer.user_id, &[id.0]).await?;
             break Added {
                 id,
                 duplicate: true,
+                embedding: states[0].state,
             };
         }
     };
@@ -57,11 +67,19 @@ pub async fn add(
     Ok(added)
 }
 
-pub async fn get(db: &Db, viewer: &Viewer, id: ItemId) -> Result<Item, MemoryError> {
+/// An item, and where its vector stands.
+pub async fn get(
+    db: &Db,
+    embeddings: &Embeddings,
+    viewer: &Viewer,
+    id: ItemId,
+) -> Result<(Item, ItemEmbedding), MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
     let found = store::find_item(&mut tx, viewer.user_id, id).await?;
+    let item = found.ok_or(MemoryError::NotFound(id))?;
+    let states = embeddings.states(&mut tx, viewer.user_id, &[id.0]).await?;
     tx.commit().await?;
-    found.ok_or(MemoryError::NotFound(id))
+    Ok((item, states[0].clone()))
 }
 
 /// An item with what happened to it, oldest first.

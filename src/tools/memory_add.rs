@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{EmbeddingState, Tool, ToolContext, ToolError, ToolItemType};
+use super::{Tool, ToolContext, ToolEmbeddingState, ToolError, ToolItemType};
 use crate::accounts::{Scope, Viewer};
 use crate::memories::{self, NewItem, Status};
 
@@ -30,7 +30,7 @@ pub struct Input {
 pub struct Output {
     id: i64,
     status: &'static str,
-    embedding: EmbeddingState,
+    embedding: ToolEmbeddingState,
     /// The same text was active in its theme already; `id` is that item.
     duplicate: bool,
 }
@@ -58,11 +58,18 @@ impl Tool for MemoryAdd {
             input.theme.as_deref(),
             &tags,
         )?;
-        let added = memories::add(&context.db, &context.clock, viewer, &item).await?;
+        let added = memories::add(
+            &context.db,
+            &context.clock,
+            &context.embeddings,
+            viewer,
+            &item,
+        )
+        .await?;
         Ok(Output {
             id: added.id.0,
             status: Status::Active.as_str(),
-            embedding: EmbeddingState::Off,
+            embedding: added.embedding.into(),
             duplicate: added.duplicate,
         })
     }

@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::{EmbeddingState, Tool, ToolContext, ToolError, ToolItemType};
+use super::{Tool, ToolContext, ToolEmbeddingState, ToolError, ToolItemType};
 use crate::accounts::{Scope, Viewer};
+use crate::embedding::ItemEmbedding;
 use crate::memories::{self, Item, ItemId};
 
 pub struct MemoryGet;
@@ -49,11 +50,13 @@ pub struct Output {
 
 #[derive(Serialize, JsonSchema)]
 struct Embedding {
-    state: EmbeddingState,
+    state: ToolEmbeddingState,
     error: Option<String>,
     provider_type: Option<String>,
     model: Option<String>,
     dimensions: Option<i32>,
+    /// Only the text's beginning fitted the model.
+    truncated: bool,
 }
 
 #[async_trait]
@@ -70,13 +73,14 @@ impl Tool for MemoryGet {
         viewer: &Viewer,
         input: Input,
     ) -> Result<Output, ToolError> {
-        let item = memories::get(&context.db, viewer, ItemId(input.item_id)).await?;
-        Ok(Output::from(item))
+        let id = ItemId(input.item_id);
+        let (item, embedding) = memories::get(&context.db, &context.embeddings, viewer, id).await?;
+        Ok(Output::new(item, embedding))
     }
 }
 
-impl From<Item> for Output {
-    fn from(item: Item) -> Self {
+impl Output {
+    fn new(item: Item, embedding: ItemEmbedding) -> Self {
         Self {
             id: item.id.0,
             theme: item.theme,
@@ -94,11 +98,12 @@ impl From<Item> for Output {
             created_at: item.created_at,
             updated_at: item.updated_at,
             embedding: Embedding {
-                state: EmbeddingState::Off,
-                error: None,
-                provider_type: None,
-                model: None,
-                dimensions: None,
+                state: embedding.state.into(),
+                error: embedding.error,
+                provider_type: embedding.provider_type.map(|t| t.as_str().to_owned()),
+                model: embedding.model,
+                dimensions: embedding.dimensions,
+                truncated: embedding.truncated,
             },
         }
     }

@@ -21,6 +21,7 @@ use serde_json::Value;
 use crate::accounts::{AgentAccess, Scope, Viewer};
 use crate::clock::SharedClock;
 use crate::db::Db;
+use crate::embedding::{EmbeddingError, EmbeddingState, Embeddings};
 use crate::input::Invalid;
 use crate::memories::{ItemType, MemoryError};
 
@@ -29,6 +30,7 @@ use crate::memories::{ItemType, MemoryError};
 pub struct ToolContext {
     pub db: Db,
     pub clock: SharedClock,
+    pub embeddings: Embeddings,
 }
 
 /// Why a call gave nothing. Every door says the same words.
@@ -47,6 +49,8 @@ pub enum ToolError {
     NoSuchItem { item_id: i64 },
     #[error("the database cannot be reached right now; nothing was changed: try again in a moment")]
     Database(#[from] sqlx::Error),
+    #[error(transparent)]
+    Embedding(EmbeddingError),
     #[error("the answer could not be written as JSON")]
     Output(#[from] serde_json::Error),
 }
@@ -56,6 +60,9 @@ impl From<MemoryError> for ToolError {
         match error {
             MemoryError::NotFound(id) => Self::NoSuchItem { item_id: id.0 },
             MemoryError::Database(error) => Self::Database(error),
+            MemoryError::Embedding(EmbeddingError::Database(error)) => Self::Database(error),
+            MemoryError::Embedding(EmbeddingError::Invalid(invalid)) => Self::Invalid(invalid),
+            MemoryError::Embedding(error) => Self::Embedding(error),
         }
     }
 }
@@ -312,11 +319,28 @@ impl From<ItemType> for ToolItemType {
     }
 }
 
-/// Where an item's vector stands. Vectors come with part 2; until then `off`.
+/// Where an item's vector stands, as tools give it.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-enum EmbeddingState {
+enum ToolEmbeddingState {
+    /// On its way; found by its words until then.
+    Pending,
+    /// Found by meaning too.
+    Ready,
+    /// No vector could be made; found by its words.
+    Error,
     /// No embedding provider: items are found by their words.
     Off,
+}
+
+impl From<EmbeddingState> for ToolEmbeddingState {
+    fn from(state: EmbeddingState) -> Self {
+        match state {
+            EmbeddingState::Pending => Self::Pending,
+            EmbeddingState::Ready => Self::Ready,
+            EmbeddingState::Error => Self::Error,
+            EmbeddingState::Off => Self::Off,
+        }
+    }
 }

@@ -11,7 +11,9 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use crate::accounts::{AccountError, TokenRefusal};
+use crate::embedding::EmbeddingError;
 use crate::input::Invalid;
+use crate::queue::QueueError;
 use crate::tools::ToolError;
 
 pub const DATABASE_SENTENCE: &str =
@@ -97,9 +99,35 @@ impl From<ToolError> for Problem {
             ToolError::MissingScope(_) => (StatusCode::FORBIDDEN, "missing_scope"),
             ToolError::NotJson(_) => (StatusCode::BAD_REQUEST, "invalid_json"),
             ToolError::NoSuchItem { .. } => (StatusCode::NOT_FOUND, "not_found"),
+            ToolError::Embedding(error) => return error.into(),
             ToolError::Output(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
         };
         Self::new(status, code, sentence(&error.to_string()))
+    }
+}
+
+impl From<EmbeddingError> for Problem {
+    fn from(error: EmbeddingError) -> Self {
+        let said = error.to_string();
+        let (status, code) = match error {
+            EmbeddingError::Invalid(invalid) => return invalid.into(),
+            EmbeddingError::Database(error)
+            | EmbeddingError::Queue(QueueError::Database(error)) => {
+                return error.into();
+            }
+            EmbeddingError::TooManyPending => (StatusCode::TOO_MANY_REQUESTS, "too_many_pending"),
+            EmbeddingError::Provider(_) => (StatusCode::UNPROCESSABLE_ENTITY, "provider_failed"),
+            EmbeddingError::Seal(_) => (StatusCode::UNPROCESSABLE_ENTITY, "unreadable_key"),
+            EmbeddingError::Queue(_) => {
+                tracing::error!(error = said, "a job could not be queued");
+                return Self::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "unavailable",
+                    "Try again in a moment.",
+                );
+            }
+        };
+        Self::new(status, code, sentence(&said))
     }
 }
 

@@ -23,6 +23,7 @@ use crate::accounts::Accounts;
 use crate::clock::SharedClock;
 use crate::config::PublicUrl;
 use crate::db::Db;
+use crate::embedding::Embeddings;
 use crate::tools::Registry;
 
 pub use health::Readiness;
@@ -34,6 +35,7 @@ pub struct AppState {
     pub accounts: Accounts,
     pub db: Db,
     pub clock: SharedClock,
+    pub embeddings: Embeddings,
     pub registry: Arc<Registry>,
     pub readiness: Readiness,
     pub public_url: PublicUrl,
@@ -47,6 +49,7 @@ impl AppState {
             accounts: parts.accounts,
             db: parts.db,
             clock: parts.clock,
+            embeddings: parts.embeddings,
             registry: Arc::new(parts.registry),
             readiness: parts.readiness,
             public_url: parts.public_url,
@@ -61,6 +64,7 @@ pub struct Parts {
     pub accounts: Accounts,
     pub db: Db,
     pub clock: SharedClock,
+    pub embeddings: Embeddings,
     pub registry: Registry,
     pub readiness: Readiness,
     pub public_url: PublicUrl,

@@ -19,6 +19,7 @@ use super::auth::Visitor;
 use super::error::{DATABASE_SENTENCE, Problem};
 use crate::accounts::model::TokenRecord;
 use crate::accounts::{AccountError, Role, Viewer};
+use crate::embedding::EmbeddingError;
 use crate::input::Invalid;
 use crate::memories::{self, ItemEvent, ItemId, ItemType, MemoryError, Status, words};
 use crate::search::query::RESULTS_MAX;
@@ -363,10 +364,19 @@ fn database(error: sqlx::Error) -> PageError {
 fn memory_error(error: MemoryError) -> PageError {
     match error {
         MemoryError::Database(error) => database(error),
+        MemoryError::Embedding(error) => embedding_error(error),
         MemoryError::NotFound(_) => PageError {
             is_invalid: false,
             sentence: "There is no such memory.".to_owned(),
         },
+    }
+}
+
+fn embedding_error(error: EmbeddingError) -> PageError {
+    let problem = Problem::from(error);
+    PageError {
+        is_invalid: problem.status.is_client_error(),
+        sentence: problem.detail,
     }
 }
 

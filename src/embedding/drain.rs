@@ -1,0 +1,532 @@
+//! Works off a user's pending items: in batches, with no connection held while
+//! the provider is called, writing one batch while the next is on its way. A
+//! batch that fails is halved until the poison item stands alone. After a
+//! bounded number of batches it ends, so that one user's rebuild cannot starve
+//! another's.
+
+use std::time::Duration as StdDuration;
+
+use rand::Rng;
+use time::{Duration, OffsetDateTime};
+
+use super::model::{Row, Space, Written};
+use super::query::OTHER_WIDTH;
+use super::spaces::Spaces;
+use super::{EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR, Vector, store};
+use crate::db::UserId;
+use crate::providers::settings::{self, Pace, SYSTEM_KEY, own_key};
+use crate::providers::{
+    BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, ProviderType, Reach, SecretKey, WrongVector,
+};
+
+/// A provider has this long for a batch (DESIGN §10).
+const CALL_DEADLINE: StdDuration = StdDuration::from_secs(30);
+/// And this long for the few known words that tell a dead endpoint from a poison text.
+const PROBE_DEADLINE: StdDuration = StdDuration::from_secs(10);
+const PROBE: &str = "She takes her coffee black.";
+/// A worker that is gone frees its space after this long.
+const LEASE: Duration = Duration::seconds(10);
+const LEASE_RENEWED_EVERY: StdDuration = StdDuration::from_secs(3);
+/// Texts a job sends before it makes way for another user's.
+const TEXTS_A_JOB: usize = 1_024;
+/// Texts of a page that is read from the database at once.
+const TEXTS_A_PAGE: usize = 256;
+const BACK_OFF: Duration = Duration::seconds(2);
+const BACK_OFF_MAX: Duration = Duration::minutes(5);
+/// A text that is refused is halved down to this many characters before it is given up.
+const SHORTENED_CHARS_MIN: usize = 500;
+
+/// How a job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drained {
+    /// Nothing waits.
+    Done,
+    /// More waits: another job takes its turn.
+    More,
+    /// Something waits that may not be tried before.
+    Later(OffsetDateTime),
+}
+
+/// Why nothing more can be done for this space now.
+struct Trouble {
+    sentence: String,
+    retry_after: Option<StdDuration>,
+}
+
+impl From<&ProviderError> for Trouble {
+    fn from(error: &ProviderError) -> Self {
+        Self {
+            sentence: sentence(error),
+            retry_after: error.retry_after(),
+        }
+    }
+}
+
+/// What came of a batch: what can be written, and what stopped it.
+struct Answered {
+    written: Vec<Written>,
+    trouble: Option<Trouble>,
+    /// Of the vectors that came.
+    width: Option<usize>,
+}
+
+impl Embeddings {
+    /// One turn of work for one user: what a job does.
+    pub async fn drain(&self, user: UserId) -> Result<Drained, EmbeddingError> {
+        self.follow_if_behind(user).await?;
+        let now = self.0.clock.now();
+        let mut tx = self.0.db.as_user(user).await?;
+        store::delete_retired(&mut tx, user, now - RETIRED_FOR).await?;
+        let (user_settings, effective) = self.effective(&mut tx, user).await?;
+        let spaces = Spaces::of(&mut tx, user).await?;
+        tx.commit().await?;
+        if effective.settings().is_none() {
+            return Ok(Drained::Done);
+        }
+        let system = self.system_settings().await?;
+        let mut outcome = Drained::Done;
+        for space in [spaces.active, spaces.building].into_iter().flatten() {
+            let is_own = space.settings.system_provider_id.is_none()
+                && space.settings.provider_type != ProviderType::Builtin;
+            let pace = if is_own {
+                user_settings.pace
+            } else {
+                system.pace
+            };
+            let is_building = space.activated_at.is_none();
+            let drained = self.drain_space(user, &space, pace).await?;
+            if drained == Drained::Done && is_building {
+                self.swap(user, &space).await?;
+            }
+            outcome = outcome.and(drained);
+        }
+        Ok(outcome)
+    }
+
+    async fn drain_space(
+        &self,
+        user: UserId,
+        space: &Space,
+        pace: Pace,
+    ) -> Result<Drained, EmbeddingError> {
+        let mut tx = self.0.db.as_user(user).await?;
+        store::set_full(&mut tx, user, space.id, PENDING_MAX).await?;
+        let has_pending = store::has_pending(&mut tx, user, space.id).await?;
+        let now = self.0.clock.now();
+        let mut held = now + LEASE;
+        let is_ours = has_pending && store::lease(&mut tx, user, space.id, held, now).await?;
+        tx.commit().await?;
+        if !has_pending {
+            return Ok(Drained::Done);
+        }
+        if !is_ours {
+            // Backing off, or another worker is at it: somebody looks again after that.
+            let again = space.retry_at.unwrap_or(now).max(now + LEASE);
+            return Ok(Drained::Later(again));
+        }
+        let result = self.send_pending(user, space, pace, &mut held).await;
+        let mut tx = self.0.db.as_user(user).await?;
+        store::release_lease(&mut tx, user, space.id, held).await?;
+        let has_more = store::has_pending(&mut tx, user, space.id).await?;
+        tx.commit().await?;
+        match result? {
+            Some(trouble) => Ok(Drained::Later(self.note(user, space, trouble).await?)),
+            None if has_more => Ok(Drained::More),
+            None => Ok(Drained::Done),
+        }
+    }
+
+    /// Sends up to [`TEXTS_A_JOB`] texts. The write of one group and the call for
+    /// the next go side by side.
+    async fn send_pending(
+        &self,
+        user: UserId,
+        space: &Space,
+        pace: Pace,
+        held: &mut OffsetDateTime,
+    ) -> Result<Option<Trouble>, EmbeddingError> {
+        let endpoint = match self.endpoint(user, space).await {
+            Ok(endpoint) => endpoint,
+            Err(EmbeddingError::Database(error)) => return Err(error.into()),
+            Err(error) => {
+                return Ok(Some(Trouble {
+                    sentence: sentence(&error),
+                    retry_after: None,
+                }));
+            }
+        };
+        let batch = pace.batch_size.max(1) as usize;
+        let group = batch * pace.concurrency.max(1) as usize;
+        let mut sent = 0;
+        let mut after = 0;
+        let mut to_write: Option<Answered> = None;
+        while sent < TEXTS_A_JOB {
+            let page_size = TEXTS_A_PAGE.next_multiple_of(group).max(group);
+            let mut tx = self.0.db.as_user(user).await?;
+            let page =
+                store::list_pending(&mut tx, user, space.id, after, page_size as i64).await?;
+            tx.commit().await?;
+            let Some(last) = page.last() else { break };
+            after = last.item_id;
+            for rows in page.chunks(group) {
+                let calls = self.send_group(&endpoint, space, rows, batch);
+                let write = self.write(user, space, to_write.take());
+                let (answered, written) =
+                    tokio::join!(self.keeping(user, space, held, calls), write);
+                if let Some(trouble) = written? {
+                    return Ok(Some(trouble));
+                }
+                let answered = answered?;
+                sent += rows.len();
+                if answered.trouble.is_some() {
+                    return self.write(user, space, Some(answered)).await;
+                }
+                to_write = Some(answered);
+                if pace.pause_ms > 0 {
+                    let pause = StdDuration::from_millis(pace.pause_ms.unsigned_abs().into());
+                    let pause = async {
+                        tokio::time::sleep(pause).await;
+                    };
+                    self.keeping(user, space, held, pause).await?;
+                }
+            }
+        }
+        self.write(user, space, to_write).await
+    }
+
+    /// Renews the lease while something slow runs.
+    async fn keeping<T>(
+        &self,
+        user: UserId,
+        space: &Space,
+        held: &mut OffsetDateTime,
+        slow: impl Future<Output = T>,
+    ) -> Result<T, EmbeddingError> {
+        let mut slow = std::pin::pin!(slow);
+        loop {
+            tokio::select! {
+                done = &mut slow => return Ok(done),
+                () = tokio::time::sleep(LEASE_RENEWED_EVERY) => {
+                    let until = self.0.clock.now() + LEASE;
+                    let mut tx = self.0.db.as_user(user).await?;
+                    if store::extend_lease(&mut tx, user, space.id, *held, until).await? {
+                        *held = until;
+                    }
+                    tx.commit().await?;
+                }
+            }
+        }
+    }
+
+    /// The batches of a group, at once.
+    async fn send_group(
+        &self,
+        endpoint: &Endpoint,
+        space: &Space,
+        rows: &[Row],
+        batch: usize,
+    ) -> Answered {
+        let calls = rows
+            .chunks(batch)
+            .map(|rows| self.send_batch(endpoint, space, rows));
+        let mut all = Answered {
+            written: Vec::with_capacity(rows.len()),
+            trouble: None,
+            width: None,
+        };
+        for answered in futures_util::future::join_all(calls).await {
+            all.written.extend(answered.written);
+            all.width = all.width.or(answered.width);
+            all.trouble = all.trouble.or(answered.trouble);
+        }
+        all
+    }
+
+    /// One batch, halved for as long as a text in it may be what fails.
+    async fn send_batch(&self, endpoint: &Endpoint, space: &Space, rows: &[Row]) -> Answered {
+        let mut answered = Answered {
+            written: Vec::with_capacity(rows.len()),
+            trouble: None,
+            width: None,
+        };
+        let mut parts = vec![rows];
+        let mut is_alive = false;
+        while let Some(part) = parts.pop() {
+            let texts: Vec<String> = part
+                .iter()
+                .map(|row| document(space, &row.content))
+                .collect();
+            let error = match self.0.embedder.embed(endpoint, &texts, CALL_DEADLINE).await {
+                Ok(embedded) => {
+                    is_alive = true;
+                    answered.width = embedded.vectors.first().map(Vec::len).or(answered.width);
+                    let vectors = embedded.vectors.iter().zip(embedded.truncated);
+                    for (row, (values, truncated)) in part.iter().zip(vectors) {
+                        answered.written.push(written(row, values, truncated));
+                    }
+                    continue;
+                }
+                Err(error) => error,
+            };
+            if !may_be_one_text(&error) {
+                answered.trouble = Some(Trouble::from(&error));
+                return answered;
+            }
+            // Before a batch is taken apart: is anybody there at all?
+            if !is_alive && !error.is_about_the_input() {
+                if let Err(error) = self.probe(endpoint, space).await {
+                    answered.trouble = Some(Trouble::from(&error));
+                    return answered;
+                }
+                is_alive = true;
+            }
+            match part {
+                [row] => match self.send_alone(endpoint, space, row, error).await {
+                    Ok((one, width)) => {
+                        answered.width = answered.width.or(width);
+                        answered.written.push(one);
+                    }
+                    Err(trouble) => {
+                        answered.trouble = Some(trouble);
+                        return answered;
+                    }
+                },
+                part => {
+                    let (left, right) = part.split_at(part.len() / 2);
+                    parts.extend([right, left]);
+                }
+            }
+        }
+        answered
+    }
+
+    /// The poison item: shortened where it may be too long, and otherwise given
+    /// up, once it is certain that the endpoint takes other texts.
+    async fn send_alone(
+        &self,
+        endpoint: &Endpoint,
+        space: &Space,
+        row: &Row,
+        error: ProviderError,
+    ) -> Result<(Written, Option<usize>), Trouble> {
+        let mut last = error;
+        let mut chars = row.content.chars().count() / 2;
+        while chars >= SHORTENED_CHARS_MIN && !matches!(last, ProviderError::WrongVector(_)) {
+            let beginning: String = row.content.chars().take(chars).collect();
+            let text = [document(space, &beginning)];
+            match self.0.embedder.embed(endpoint, &text, CALL_DEADLINE).await {
+                Ok(embedded) => {
+                    let values = embedded
+                        .vectors
+                        .first()
+                        .map(Vec::as_slice)
+                        .unwrap_or_default();
+                    return Ok((written(row, values, true), Some(values.len())));
+                }
+                Err(error) if may_be_one_text(&error) => last = error,
+                Err(error) => return Err(Trouble::from(&error)),
+            }
+            chars /= 2;
+        }
+        self.probe(endpoint, space)
+            .await
+            .map_err(|error| Trouble::from(&error))?;
+        let given_up = Written {
+            item_id: row.item_id,
+            content_hash: row.content_hash.clone(),
+            truncated: false,
+            outcome: Err(sentence(&last)),
+        };
+        Ok((given_up, None))
+    }
+
+    async fn probe(&self, endpoint: &Endpoint, space: &Space) -> Result<(), ProviderError> {
+        let text = [document(space, PROBE)];
+        self.0
+            .embedder
+            .embed(endpoint, &text, PROBE_DEADLINE)
+            .await
+            .map(drop)
+    }
+
+    /// Writes what came, under the guards. Another width than the space's is
+    /// trouble, and nothing of it is written.
+    async fn write(
+        &self,
+        user: UserId,
+        space: &Space,
+        answered: Option<Answered>,
+    ) -> Result<Option<Trouble>, EmbeddingError> {
+        let Some(answered) = answered else {
+            return Ok(None);
+        };
+        let mut tx = self.0.db.as_user(user).await?;
+        if let Some(width) = answered.width {
+            let width = i32::try_from(width).unwrap_or(i32::MAX);
+            if !store::keep_dimensions(&mut tx, user, space.id, width).await? {
+                return Ok(Some(Trouble {
+                    sentence: sentence(&OTHER_WIDTH),
+                    retry_after: None,
+                }));
+            }
+        }
+        if !answered.written.is_empty() {
+            store::write_answers(
+                &mut tx,
+                user,
+                space.id,
+                &answered.written,
+                self.0.clock.now(),
+            )
+            .await?;
+            store::clear_problem(&mut tx, user, space.id).await?;
+        }
+        tx.commit().await?;
+        Ok(answered.trouble)
+    }
+
+    /// Keeps what is wrong where the page shows it, and when to try again where a
+    /// restart does not lose it.
+    async fn note(
+        &self,
+        user: UserId,
+        space: &Space,
+        trouble: Trouble,
+    ) -> Result<OffsetDateTime, EmbeddingError> {
+        let mut tx = self.0.db.as_user(user).await?;
+        let failures = store::count_failures(&mut tx, user, space.id).await?;
+        let retry_at = self.0.clock.now() + back_off(failures, trouble.retry_after);
+        store::set_problem(&mut tx, user, space.id, &trouble.sentence, retry_at).await?;
+        tx.commit().await?;
+        tracing::warn!(
+            user = user.0,
+            space = space.id.0,
+            reason = trouble.sentence,
+            "no vectors can be made for now"
+        );
+        Ok(retry_at)
+    }
+
+    /// All that a call for this space needs; the key is opened here, and only here.
+    pub(super) async fn endpoint(
+        &self,
+        user: UserId,
+        space: &Space,
+    ) -> Result<Endpoint, EmbeddingError> {
+        let settings = &space.settings;
+        if settings.provider_type == ProviderType::Builtin {
+            if !self.system_settings().await?.builtin_enabled {
+                return Err(ProviderError::BuiltinMissing(BuiltinFlaw::Off).into());
+            }
+            return Ok(Endpoint::builtin());
+        }
+        let url = EndpointUrl::parse("url", &settings.endpoint)?;
+        let (key, bound, reach) = match settings.system_provider_id {
+            Some(id) => {
+                let mut conn = self.0.db.system_connection().await?;
+                let key = settings::store::find_system_key(&mut conn, id).await?;
+                (key, SYSTEM_KEY, Reach::Private)
+            }
+            None => {
+                let reach = self.reach(user, &url).await?;
+                (settings.sealed_key.clone(), own_key(user), reach)
+            }
+        };
+        let key = key
+            .map(|sealed| self.0.sealer.open(bound, &sealed))
+            .transpose()?;
+        Ok(Endpoint {
+            provider_type: settings.provider_type,
+            url,
+            model: settings.model.clone(),
+            dimensions: settings.dimensions.and_then(|d| u16::try_from(d).ok()),
+            key: key.map(SecretKey::new),
+            reach,
+        })
+    }
+}
+
+impl Drained {
+    /// Of two spaces: what a next job must heed.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::More, _) | (_, Self::More) => Self::More,
+            (Self::Later(a), Self::Later(b)) => Self::Later(a.min(b)),
+            (Self::Later(a), Self::Done) | (Self::Done, Self::Later(a)) => Self::Later(a),
+            (Self::Done, Self::Done) => Self::Done,
+        }
+    }
+}
+
+fn document(space: &Space, content: &str) -> String {
+    format!("{}{content}", space.settings.document_prefix)
+}
+
+fn written(row: &Row, values: &[f32], truncated: bool) -> Written {
+    Written {
+        item_id: row.item_id,
+        content_hash: row.content_hash.clone(),
+        truncated,
+        outcome: Vector::from_answer(values).map_err(|error| sentence(&error)),
+    }
+}
+
+/// Whether halving the batch can help; all else is about the endpoint.
+fn may_be_one_text(error: &ProviderError) -> bool {
+    error.is_about_the_input()
+        || matches!(
+            error,
+            ProviderError::Server {
+                retry_after: None,
+                ..
+            } | ProviderError::TimedOut
+        ) && !matches!(
+            error,
+            ProviderError::WrongVector(WrongVector::TooWide { .. })
+        )
+}
+
+/// Twice as long each time, within a quarter of chance, and never shorter than
+/// the endpoint asks for.
+fn back_off(failures: i32, retry_after: Option<StdDuration>) -> Duration {
+    let doublings = failures.clamp(0, 10).unsigned_abs();
+    let planned = (BACK_OFF * 2_i32.pow(doublings)).min(BACK_OFF_MAX);
+    let jittered: Duration = planned * rand::rng().random_range(0.75..1.25_f64);
+    let asked = retry_after.and_then(|d| Duration::try_from(d).ok());
+    // Nobody may keep us away for longer than an hour.
+    jittered.max(asked.unwrap_or(Duration::ZERO).min(Duration::hours(1)))
+}
+
+fn sentence(clause: &dyn std::fmt::Display) -> String {
+    let clause = clause.to_string();
+    let mut chars = clause.chars();
+    let first = chars
+        .next()
+        .map(|c| c.to_uppercase().to_string())
+        .unwrap_or_default();
+    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn back_off_doubles_up_to_its_limit_and_heeds_what_is_asked_for() {
+        for (failures, seconds) in [(0, 2.0), (1, 4.0), (5, 64.0), (9, 300.0), (1_000, 300.0)] {
+            let waits = back_off(failures, None).as_seconds_f64();
+            assert!(
+                (seconds * 0.75..=seconds * 1.25).contains(&waits),
+                "{failures}: {waits}"
+            );
+        }
+        assert_eq!(
+            back_off(0, Some(StdDuration::from_secs(90))),
+            Duration::seconds(90)
+        );
+        assert_eq!(
+            back_off(0, Some(StdDuration::from_secs(86_400))),
+            Duration::hours(1)
+        );
+    }
+}

@@ -1,0 +1,174 @@
+//! What a space is, and where an item's vector can stand in it.
+
+use time::OffsetDateTime;
+
+use super::Vector;
+use crate::providers::ProviderType;
+use crate::providers::settings::ProviderSettings;
+
+/// Vectors of two spaces are never compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SpaceId(pub i64);
+
+/// A query's vector, and the space it may be compared in.
+#[derive(Clone, Debug)]
+pub struct QueryVector {
+    pub space_id: SpaceId,
+    pub vector: Vector,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpaceState {
+    /// Serves searches.
+    Active,
+    /// Takes the active one's place when nothing in it is pending any more.
+    Building,
+    /// Answers searches that were under way, then goes.
+    Retired,
+}
+
+impl SpaceState {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Building => "building",
+            Self::Retired => "retired",
+        }
+    }
+
+    /// The column's check admits nothing else.
+    pub(super) fn from_column(text: &str) -> Self {
+        match text {
+            "active" => Self::Active,
+            "building" => Self::Building,
+            _ => Self::Retired,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Space {
+    pub id: SpaceId,
+    /// As it was built: it serves on with these whatever is set since.
+    pub settings: ProviderSettings,
+    /// As the provider first answered; `None` until then.
+    pub dimensions: Option<i32>,
+    pub state: SpaceState,
+    /// Why no vectors are made right now, for people.
+    pub problem: Option<String>,
+    /// Calls in a row that failed.
+    pub failures: i32,
+    pub retry_at: Option<OffsetDateTime>,
+    pub created_at: OffsetDateTime,
+    pub activated_at: Option<OffsetDateTime>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmbeddingState {
+    Pending,
+    Ready,
+    Error,
+    /// No provider is in force: the item is found by its words.
+    Off,
+}
+
+impl EmbeddingState {
+    pub const FILTERS: [Self; 3] = [Self::Pending, Self::Ready, Self::Error];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Ready => "ready",
+            Self::Error => "error",
+            Self::Off => "off",
+        }
+    }
+
+    /// The column's check admits nothing else.
+    pub(super) fn from_column(text: &str) -> Self {
+        match text {
+            "pending" => Self::Pending,
+            "ready" => Self::Ready,
+            _ => Self::Error,
+        }
+    }
+}
+
+/// Where one item's vector stands.
+#[derive(Clone, Debug)]
+pub struct ItemEmbedding {
+    pub state: EmbeddingState,
+    pub error: Option<String>,
+    /// Only the text's beginning fitted the model.
+    pub truncated: bool,
+    pub provider_type: Option<ProviderType>,
+    pub model: Option<String>,
+    pub dimensions: Option<i32>,
+    pub updated_at: Option<OffsetDateTime>,
+}
+
+impl ItemEmbedding {
+    /// Of an item that has no row in any space.
+    pub(super) fn without_row(state: EmbeddingState) -> Self {
+        Self {
+            state,
+            error: None,
+            truncated: false,
+            provider_type: None,
+            model: None,
+            dimensions: None,
+            updated_at: None,
+        }
+    }
+}
+
+/// What became of a new item's vector.
+#[derive(Clone, Copy, Debug)]
+pub struct Noted {
+    /// Pending rows that were made.
+    pub rows: i64,
+    pub enabled: bool,
+    pub has_space: bool,
+    pub is_full: bool,
+}
+
+/// An item that waits for its vector.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub item_id: i64,
+    pub content_hash: Vec<u8>,
+    pub content: String,
+}
+
+/// What a provider made of one item.
+pub struct Written {
+    pub item_id: i64,
+    pub content_hash: Vec<u8>,
+    pub truncated: bool,
+    /// Or a sentence for people.
+    pub outcome: Result<Vector, String>,
+}
+
+/// The items of one space by state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub ready: i64,
+    pub pending: i64,
+    pub failed: i64,
+    /// Ended within [`super::RATE_WINDOW`].
+    pub recent: i64,
+}
+
+impl Counts {
+    pub fn total(&self) -> i64 {
+        self.ready + self.pending + self.failed
+    }
+}
+
+/// An item that no vector could be made of.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub item_id: i64,
+    pub snippet: String,
+    pub error: String,
+}

@@ -1,0 +1,94 @@
+//! What the page Settings › Embeddings shows of one user's vectors.
+
+use time::{Duration, OffsetDateTime};
+
+use super::model::{Counts, Failure, Space};
+use super::spaces::Spaces;
+use super::{EmbeddingError, Embeddings, RATE_WINDOW, store};
+use crate::db::UserId;
+use crate::providers::settings::{Effective, SystemSettings, UserSettings};
+
+const FAILURES_SHOWN: i64 = 5;
+
+pub struct Overview {
+    pub settings: UserSettings,
+    pub system: SystemSettings,
+    pub effective: Effective,
+    pub has_builtin: bool,
+    /// What searches compare with.
+    pub serving: Option<Space>,
+    /// Of the serving space; of the building one while nothing serves.
+    pub counts: Counts,
+    pub rebuild: Option<Rebuild>,
+    pub failures: Vec<Failure>,
+    /// The user cancelled the rebuild that the settings ask for.
+    pub is_declined: bool,
+    pub items: i64,
+}
+
+/// A space that is being built beside the one that serves.
+pub struct Rebuild {
+    pub space: Space,
+    pub counts: Counts,
+    /// `None` while nothing was done for a while.
+    pub rate_per_second: Option<f64>,
+    pub left: Option<Duration>,
+    pub started_at: OffsetDateTime,
+}
+
+impl Embeddings {
+    pub async fn overview(&self, user: UserId) -> Result<Overview, EmbeddingError> {
+        let now = self.0.clock.now();
+        let system = self.system_settings().await?;
+        let mut tx = self.0.db.as_user(user).await?;
+        let (settings, effective) = self.effective(&mut tx, user).await?;
+        let spaces = Spaces::of(&mut tx, user).await?;
+        let items = store::count_items(&mut tx, user).await?;
+        let mut counts = Counts::default();
+        let mut failures = Vec::new();
+        if let Some(space) = spaces.serving() {
+            counts = store::count_states(&mut tx, user, space.id, now - RATE_WINDOW).await?;
+        }
+        let mut rebuild = None;
+        if let Some(space) = &spaces.building {
+            let counts = store::count_states(&mut tx, user, space.id, now - RATE_WINDOW).await?;
+            rebuild = Some(Rebuild::new(space.clone(), counts, now));
+        }
+        if let Some(space) = spaces.building.as_ref().or(spaces.active.as_ref()) {
+            failures = store::list_failures(&mut tx, user, space.id, FAILURES_SHOWN).await?;
+        }
+        tx.commit().await?;
+        let is_declined = effective.settings().is_some_and(|wanted| {
+            !spaces.has(wanted) && settings.declined.as_deref() == Some(&wanted.fingerprint())
+        });
+        Ok(Overview {
+            serving: spaces.serving().cloned(),
+            has_builtin: self.0.embedder.has_builtin(),
+            settings,
+            system,
+            effective,
+            counts,
+            rebuild,
+            failures,
+            is_declined,
+            items,
+        })
+    }
+}
+
+impl Rebuild {
+    fn new(space: Space, counts: Counts, now: OffsetDateTime) -> Self {
+        let window = RATE_WINDOW
+            .min(now - space.created_at)
+            .max(Duration::seconds(1));
+        let rate = counts.recent as f64 / window.as_seconds_f64();
+        let rate_per_second = (counts.recent > 0).then_some(rate);
+        Self {
+            left: rate_per_second.map(|rate| Duration::seconds_f64(counts.pending as f64 / rate)),
+            started_at: space.created_at,
+            rate_per_second,
+            counts,
+            space,
+        }
+    }
+}

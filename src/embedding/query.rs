@@ -1,0 +1,156 @@
+//! The vector of a query: from the cache, or from the provider of the space that
+//! serves, with a deadline. Where there is none, full text answers alone and the
+//! answer says why.
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use super::model::{QueryVector, Space};
+use super::spaces::Spaces;
+use super::{Embeddings, Vector};
+use crate::db::UserId;
+use crate::providers::settings::Effective;
+use crate::providers::{ProviderError, ProviderType};
+
+/// Past this a search goes on by words (DESIGN §10).
+pub const QUERY_DEADLINE: Duration = Duration::from_millis(1_500);
+
+/// Said on the page too, where the rebuild begins.
+pub(super) const OTHER_WIDTH: &str = "the endpoint answers with vectors of another width than this space was built with; start a rebuild in Settings › Embeddings";
+
+/// User, space and the hash of the query: its words are kept nowhere.
+pub(super) type CacheKey = (i64, i64, [u8; 32]);
+
+/// What a search has to go by, besides words.
+#[derive(Clone, Debug, Default)]
+pub struct QueryEmbedding {
+    pub vector: Option<QueryVector>,
+    /// Why it goes by words alone, as a clause; `None` when it does not, or when
+    /// there is nothing yet that could be found by meaning.
+    pub degraded: Option<String>,
+}
+
+impl QueryEmbedding {
+    fn degraded(reason: impl Into<String>) -> Self {
+        Self {
+            vector: None,
+            degraded: Some(reason.into()),
+        }
+    }
+}
+
+impl Embeddings {
+    /// Never fails: what goes wrong is the reason in the answer.
+    ///
+    /// # Errors
+    /// Only what the database says.
+    pub async fn embed_query(
+        &self,
+        user: UserId,
+        text: &str,
+    ) -> Result<QueryEmbedding, sqlx::Error> {
+        let mut tx = self.0.db.as_user(user).await?;
+        let (_, effective) = self.effective(&mut tx, user).await?;
+        let spaces = Spaces::of(&mut tx, user).await?;
+        tx.commit().await?;
+        match &effective {
+            Effective::Off => {
+                return Ok(QueryEmbedding::degraded(
+                    "embeddings are switched off, so this was found by words alone",
+                ));
+            }
+            Effective::Nothing => {
+                return Ok(QueryEmbedding::degraded(
+                    "no embedding provider is set up, so this was found by words alone",
+                ));
+            }
+            _ => {}
+        }
+        let Some(space) = spaces.serving() else {
+            return Ok(QueryEmbedding::default());
+        };
+        let digest = Sha256::digest(text.as_bytes()).into();
+        let key = (user.0, space.id.0, digest);
+        let vector = match self.cached(&key) {
+            Some(vector) => vector,
+            None => match self.ask(user, space, text).await {
+                Ok(vector) => {
+                    let mut queries = self
+                        .0
+                        .queries
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner);
+                    queries.put(key, vector.clone());
+                    vector
+                }
+                Err(reason) => return Ok(QueryEmbedding::degraded(reason)),
+            },
+        };
+        Ok(QueryEmbedding {
+            vector: Some(QueryVector {
+                space_id: space.id,
+                vector,
+            }),
+            degraded: None,
+        })
+    }
+
+    fn cached(&self, key: &CacheKey) -> Option<Vector> {
+        let mut queries = self
+            .0
+            .queries
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        queries.get(key).cloned()
+    }
+
+    async fn ask(&self, user: UserId, space: &Space, text: &str) -> Result<Vector, String> {
+        let words_alone = |why: &dyn std::fmt::Display| format!("{why}; found by words alone");
+        let now = self.0.clock.now();
+        let breakers = &self.0.breakers;
+        if !breakers.admits(user, space.id, now) {
+            return Err(words_alone(
+                &"the embedding endpoint has failed several times and is left alone for a moment",
+            ));
+        }
+        let endpoint = match self.endpoint(user, space).await {
+            Ok(endpoint) => endpoint,
+            Err(error) => return Err(words_alone(&error)),
+        };
+        let texts = [format!("{}{text}", space.settings.query_prefix)];
+        let answer = self
+            .0
+            .embedder
+            .embed(&endpoint, &texts, QUERY_DEADLINE)
+            .await;
+        let embedded = match answer {
+            Ok(embedded) => embedded,
+            Err(error) => {
+                // A question that the model does not take says nothing about the endpoint.
+                if !error.is_about_the_input() {
+                    breakers.failed(user, space.id, now);
+                }
+                // The builtin model is late when it has much to do, never because it is dead.
+                let is_busy = space.settings.provider_type == ProviderType::Builtin
+                    && error == ProviderError::TimedOut;
+                return Err(if is_busy {
+                    words_alone(&"the builtin model is busy")
+                } else {
+                    words_alone(&error)
+                });
+            }
+        };
+        breakers.succeeded(user, space.id);
+        let values = embedded
+            .vectors
+            .first()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        if space.dimensions.is_some_and(|d| d as usize != values.len()) {
+            return Err(words_alone(&OTHER_WIDTH));
+        }
+        Vector::from_answer(values).map_err(|error| words_alone(&error))
+    }
+}

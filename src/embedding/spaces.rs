@@ -1,0 +1,176 @@
+//! Which spaces a user has: they follow what is configured, never what happens
+//! to be healthy. Every change of spaces is made here, under one lock.
+
+use sqlx::PgConnection;
+
+use super::model::{Space, SpaceState};
+use super::{EmbeddingError, Embeddings, store};
+use crate::db::UserId;
+use crate::providers::settings::{Effective, ProviderSettings, UserSettings};
+
+/// What following the settings came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Followed {
+    /// The spaces stay as they are.
+    Kept,
+    /// So many items are being rebuilt.
+    Building { items: u64 },
+}
+
+/// A user's spaces, told apart.
+pub(super) struct Spaces {
+    pub active: Option<Space>,
+    pub building: Option<Space>,
+}
+
+impl Spaces {
+    pub async fn of(conn: &mut PgConnection, user: UserId) -> Result<Self, sqlx::Error> {
+        let mut spaces = Self {
+            active: None,
+            building: None,
+        };
+        for space in store::list_spaces(conn, user).await? {
+            match space.state {
+                SpaceState::Active => spaces.active = Some(space),
+                SpaceState::Building => spaces.building = Some(space),
+                SpaceState::Retired => {}
+            }
+        }
+        Ok(spaces)
+    }
+
+    /// What searches compare with: the active one, or before there is one what
+    /// is being built.
+    pub fn serving(&self) -> Option<&Space> {
+        self.active.as_ref().or(self.building.as_ref())
+    }
+
+    /// Whether these settings have their space, or are getting it.
+    pub fn has(&self, wanted: &ProviderSettings) -> bool {
+        let makes = |space: &Option<Space>| {
+            space
+                .as_ref()
+                .is_some_and(|s| s.settings.makes_the_vectors_of(wanted))
+        };
+        makes(&self.building) || (self.building.is_none() && makes(&self.active))
+    }
+
+    /// Whether following these settings means computing every vector anew.
+    pub fn need_rebuild(&self, wanted: &ProviderSettings) -> bool {
+        let is_of = |space: &Option<Space>| {
+            space
+                .as_ref()
+                .is_some_and(|s| s.settings.makes_the_vectors_of(wanted))
+        };
+        !is_of(&self.active) && !is_of(&self.building)
+    }
+}
+
+impl Embeddings {
+    /// Brings the spaces to what is in force. With `anew` everything is rebuilt
+    /// even where the settings are those of the active space.
+    pub(super) async fn follow(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        effective: &Effective,
+        anew: bool,
+    ) -> Result<Followed, EmbeddingError> {
+        let now = self.0.clock.now();
+        store::lock_spaces(conn, user).await?;
+        let Some(wanted) = effective.settings() else {
+            if *effective == Effective::Off {
+                store::delete_building(conn, user).await?;
+            }
+            return Ok(Followed::Kept);
+        };
+        let spaces = Spaces::of(conn, user).await?;
+        if !anew {
+            let of_these = |space: &&Space| space.settings.makes_the_vectors_of(wanted);
+            if let Some(active) = spaces.active.as_ref().filter(of_these) {
+                // Back to what serves: whatever was being built is not wanted any more.
+                store::delete_building(conn, user).await?;
+                store::refresh_space(conn, user, active.id, wanted).await?;
+                // Items that were added while it was switched off.
+                store::insert_missing(conn, user, active.id, now).await?;
+                return Ok(Followed::Kept);
+            }
+            if let Some(building) = spaces.building.as_ref().filter(of_these) {
+                store::refresh_space(conn, user, building.id, wanted).await?;
+                return Ok(Followed::Kept);
+            }
+        }
+        store::delete_building(conn, user).await?;
+        let space = store::insert_space(conn, user, wanted, SpaceState::Building, now).await?;
+        let items = store::insert_missing(conn, user, space, now).await?;
+        if items == 0 {
+            // Nothing to build: it serves at once.
+            store::retire_active(conn, user, now).await?;
+            store::activate(conn, user, space, now).await?;
+            return Ok(Followed::Kept);
+        }
+        Ok(Followed::Building { items })
+    }
+
+    /// Makes the space that is missing, or that an admin's change asks for: what a
+    /// job does first. A rebuild that the user cancelled is not begun again.
+    pub(super) async fn follow_if_behind(&self, user: UserId) -> Result<(), EmbeddingError> {
+        let mut tx = self.0.db.as_user(user).await?;
+        let (settings, effective) = self.effective(&mut tx, user).await?;
+        let spaces = Spaces::of(&mut tx, user).await?;
+        if is_behind(&settings, &effective, &spaces) {
+            self.follow(&mut tx, user, &effective, false).await?;
+            tx.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Puts the building space in the active one's place if nothing in it is
+    /// pending any more: one transaction, under the lock that adders share.
+    pub(super) async fn swap(
+        &self,
+        user: UserId,
+        building: &Space,
+    ) -> Result<bool, EmbeddingError> {
+        let now = self.0.clock.now();
+        let mut tx = self.0.db.as_user(user).await?;
+        store::lock_spaces(&mut tx, user).await?;
+        let spaces = Spaces::of(&mut tx, user).await?;
+        let is_current = spaces
+            .building
+            .as_ref()
+            .is_some_and(|b| b.id == building.id);
+        if !is_current {
+            return Ok(false);
+        }
+        store::insert_missing(&mut tx, user, building.id, now).await?;
+        let counts = store::count_states(&mut tx, user, building.id, now).await?;
+        let is_complete = counts.pending == 0;
+        let is_worth_it = counts.ready > 0 || counts.failed == 0 || spaces.active.is_none();
+        if !is_complete || !is_worth_it {
+            if is_complete {
+                let sentence = "None of the memories could be embedded; the old vectors serve on.";
+                let never = now + time::Duration::days(1);
+                store::set_problem(&mut tx, user, building.id, sentence, never).await?;
+            }
+            tx.commit().await?;
+            return Ok(false);
+        }
+        store::retire_active(&mut tx, user, now).await?;
+        store::activate(&mut tx, user, building.id, now).await?;
+        tx.commit().await?;
+        tracing::info!(
+            user = user.0,
+            items = counts.ready,
+            failed = counts.failed,
+            "a rebuilt space took over"
+        );
+        Ok(true)
+    }
+}
+
+fn is_behind(settings: &UserSettings, effective: &Effective, spaces: &Spaces) -> bool {
+    effective.settings().is_some_and(|wanted| {
+        !spaces.has(wanted) && settings.declined.as_deref() != Some(&wanted.fingerprint())
+    })
+}

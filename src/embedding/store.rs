@@ -1,0 +1,692 @@
+//! The statements of spaces and of the rows that say where each item's vector
+//! stands. All run as the app role in a transaction that knows its user, but
+//! for those of the sweep at the end.
+
+use pgvector::{Bit, HalfVector};
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::model::{
+    Counts, EmbeddingState, Failure, ItemEmbedding, Noted, Row, Space, SpaceId, SpaceState, Written,
+};
+use crate::db::UserId;
+use crate::providers::ProviderType;
+use crate::providers::settings::ProviderSettings;
+
+/// Waits for whoever is adding items or changing spaces. Taken before the look
+/// at the spaces, so that a new space sees every item or the item every space.
+pub async fn lock_spaces(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
+    sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended('embedding_spaces', $1))")
+        .bind(user.0)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// The same, shared by everybody who adds.
+pub async fn share_spaces(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
+    sqlx::query("SELECT pg_advisory_xact_lock_shared(hashtextextended('embedding_spaces', $1))")
+        .bind(user.0)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// A pending row for the item in every space that is in use or being built.
+/// Call [`share_spaces`] first.
+pub async fn insert_pending(
+    conn: &mut PgConnection,
+    user: UserId,
+    item_id: i64,
+    now: OffsetDateTime,
+) -> Result<Noted, sqlx::Error> {
+    sqlx::query_as!(
+        Noted,
+        r#"WITH settings AS (
+               SELECT coalesce((SELECT enabled FROM embedding_settings WHERE user_id = $1), true) AS enabled
+           ), spaces AS (
+               SELECT id, is_full FROM embedding_spaces
+               WHERE user_id = $1 AND state IN ('active', 'building')
+           ), pending AS (
+               INSERT INTO memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type,
+                                                   item_status, item_created_at, content_hash, updated_at)
+               SELECT $1, s.id, i.id, 'pending', i.theme_id, i.type, i.status, i.created_at, i.content_hash, $3
+               FROM memory_items i CROSS JOIN spaces s CROSS JOIN settings
+               WHERE i.user_id = $1 AND i.id = $2 AND settings.enabled
+               RETURNING 1
+           )
+           SELECT (SELECT count(*) FROM pending) AS "rows!", (SELECT enabled FROM settings) AS "enabled!",
+                  EXISTS (SELECT FROM spaces) AS "has_space!",
+                  EXISTS (SELECT FROM spaces WHERE is_full) AS "is_full!""#,
+        user.0,
+        item_id,
+        now,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Where the items' vectors stand in the space that serves; items without a row are left out.
+pub async fn list_item_embeddings(
+    conn: &mut PgConnection,
+    user: UserId,
+    items: &[i64],
+) -> Result<Vec<(i64, ItemEmbedding)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT DISTINCT ON (e.item_id) e.item_id, e.state, e.error, e.truncated, e.updated_at,
+                  s.provider_type, s.model, s.dimensions
+           FROM memory_item_embeddings e
+           JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
+           WHERE e.user_id = $1 AND e.item_id = ANY ($2) AND s.state IN ('active', 'building')
+           ORDER BY e.item_id, s.state"#, // 'active' comes before 'building'
+        user.0,
+        items,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| {
+            let embedding = ItemEmbedding {
+                state: EmbeddingState::from_column(&row.state),
+                error: row.error,
+                truncated: row.truncated,
+                provider_type: Some(ProviderType::from_column(&row.provider_type)),
+                model: Some(row.model),
+                dimensions: row.dimensions,
+                updated_at: Some(row.updated_at),
+            };
+            (row.item_id, embedding)
+        })
+        .collect())
+}
+
+/// Active first, then building.
+pub async fn list_spaces(conn: &mut PgConnection, user: UserId) -> Result<Vec<Space>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT id, provider_type, endpoint, model, requested_dimensions, dimensions, query_prefix,
+                document_prefix, sealed_key, system_provider_id, state, problem, failures, retry_at,
+                created_at, activated_at
+         FROM embedding_spaces WHERE user_id = $1 AND state <> 'retired' ORDER BY state",
+        user.0,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Space {
+            id: SpaceId(row.id),
+            settings: ProviderSettings {
+                provider_type: ProviderType::from_column(&row.provider_type),
+                endpoint: row.endpoint,
+                model: row.model,
+                dimensions: row.requested_dimensions,
+                query_prefix: row.query_prefix,
+                document_prefix: row.document_prefix,
+                sealed_key: row.sealed_key,
+                system_provider_id: row.system_provider_id,
+            },
+            dimensions: row.dimensions,
+            state: SpaceState::from_column(&row.state),
+            problem: row.problem,
+            failures: row.failures,
+            retry_at: row.retry_at,
+            created_at: row.created_at,
+            activated_at: row.activated_at,
+        })
+        .collect())
+}
+
+pub async fn insert_space(
+    conn: &mut PgConnection,
+    user: UserId,
+    settings: &ProviderSettings,
+    state: SpaceState,
+    now: OffsetDateTime,
+) -> Result<SpaceId, sqlx::Error> {
+    let id = sqlx::query_scalar!(
+        "INSERT INTO embedding_spaces (user_id, provider_type, endpoint, model, requested_dimensions,
+             query_prefix, document_prefix, sealed_key, system_provider_id, state, created_at, activated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+                 CASE WHEN $10 = 'active' THEN $11::timestamptz END)
+         RETURNING id",
+        user.0,
+        settings.provider_type.as_str(),
+        settings.endpoint,
+        settings.model,
+        settings.dimensions,
+        settings.query_prefix,
+        settings.document_prefix,
+        settings.sealed_key,
+        settings.system_provider_id,
+        state.as_str(),
+        now,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(SpaceId(id))
+}
+
+/// What keeps the space: the key, and the prefix of queries. A space in trouble
+/// gets a new chance.
+pub async fn refresh_space(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    settings: &ProviderSettings,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE embedding_spaces
+         SET sealed_key = $3, query_prefix = $4, system_provider_id = $5, problem = NULL, failures = 0, retry_at = NULL
+         WHERE user_id = $1 AND id = $2
+           AND (sealed_key IS DISTINCT FROM $3 OR query_prefix <> $4 OR system_provider_id IS DISTINCT FROM $5)",
+        user.0,
+        space.0,
+        settings.sealed_key,
+        settings.query_prefix,
+        settings.system_provider_id,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Pending rows for the items that have none in this space; all of them, active
+/// and archived. Returns how many.
+pub async fn insert_missing(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    now: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query!(
+        "INSERT INTO memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type,
+                                             item_status, item_created_at, content_hash, updated_at)
+         SELECT $1, $2, i.id, 'pending', i.theme_id, i.type, i.status, i.created_at, i.content_hash, $3
+         FROM memory_items i
+         WHERE i.user_id = $1
+           AND NOT EXISTS (SELECT FROM memory_item_embeddings e
+                           WHERE e.user_id = $1 AND e.space_id = $2 AND e.item_id = i.id)",
+        user.0,
+        space.0,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// Its rows go with it.
+pub async fn delete_building(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "DELETE FROM embedding_spaces WHERE user_id = $1 AND state = 'building'",
+        user.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+pub async fn retire_active(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE embedding_spaces SET state = 'retired', retired_at = $2, lease_until = NULL
+         WHERE user_id = $1 AND state = 'active'",
+        user.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn activate(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE embedding_spaces SET state = 'active', activated_at = $3
+         WHERE user_id = $1 AND id = $2 AND state = 'building'",
+        user.0,
+        space.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Spaces that retired before `before`, with their rows.
+pub async fn delete_retired(
+    conn: &mut PgConnection,
+    user: UserId,
+    before: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query!(
+        "DELETE FROM embedding_spaces WHERE user_id = $1 AND state = 'retired' AND retired_at < $2",
+        user.0,
+        before
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// Takes the space for one worker, unless another has it or it must wait.
+pub async fn lease(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    until: OffsetDateTime,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE embedding_spaces SET lease_until = $3
+         WHERE user_id = $1 AND id = $2 AND state <> 'retired'
+           AND (lease_until IS NULL OR lease_until <= $4) AND (retry_at IS NULL OR retry_at <= $4)",
+        user.0,
+        space.0,
+        until,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// False where the space is gone or another worker took it over.
+pub async fn extend_lease(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    from: OffsetDateTime,
+    until: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE embedding_spaces SET lease_until = $4
+         WHERE user_id = $1 AND id = $2 AND lease_until = $3 AND state <> 'retired'",
+        user.0,
+        space.0,
+        from,
+        until,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+pub async fn release_lease(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    held: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE embedding_spaces SET lease_until = NULL WHERE user_id = $1 AND id = $2 AND lease_until = $3",
+        user.0,
+        space.0,
+        held,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The next pending items after `after`, with their texts.
+pub async fn list_pending(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<Row>, sqlx::Error> {
+    sqlx::query_as!(
+        Row,
+        "SELECT e.item_id, e.content_hash, i.content
+         FROM (SELECT item_id, content_hash FROM memory_item_embeddings
+               WHERE user_id = $1 AND space_id = $2 AND state = 'pending' AND item_id > $3
+               ORDER BY item_id LIMIT $4) e
+         JOIN memory_items i ON i.user_id = $1 AND i.id = e.item_id
+         ORDER BY e.item_id",
+        user.0,
+        space.0,
+        after,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+pub async fn has_pending(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT FROM memory_item_embeddings
+                          WHERE user_id = $1 AND space_id = $2 AND state = 'pending') AS "has!""#,
+        user.0,
+        space.0
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Keeps the width that the provider answered first. False when it answers another now.
+pub async fn keep_dimensions(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    dimensions: i32,
+) -> Result<bool, sqlx::Error> {
+    let kept = sqlx::query_scalar!(
+        r#"WITH first AS (
+               UPDATE embedding_spaces SET dimensions = $3
+               WHERE user_id = $1 AND id = $2 AND dimensions IS NULL RETURNING dimensions
+           )
+           SELECT coalesce((SELECT dimensions FROM first),
+                           (SELECT dimensions FROM embedding_spaces WHERE user_id = $1 AND id = $2)) AS "kept?""#,
+        user.0,
+        space.0,
+        dimensions,
+    )
+    .fetch_one(conn)
+    .await?;
+    // A space that is gone keeps nothing; nothing will be written into it either.
+    Ok(kept.is_none_or(|kept| kept == dimensions))
+}
+
+/// Writes what came back for items that still wait for it with the same text, in
+/// a space that is still in use: a late answer of an old model changes nothing.
+pub async fn write_answers(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    answers: &[Written],
+    now: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let mut items = Vec::with_capacity(answers.len());
+    let mut hashes = Vec::with_capacity(answers.len());
+    let mut errors = Vec::with_capacity(answers.len());
+    let mut truncated = Vec::with_capacity(answers.len());
+    let mut bits: Vec<Option<Bit>> = Vec::with_capacity(answers.len());
+    let mut halves: Vec<Option<HalfVector>> = Vec::with_capacity(answers.len());
+    for answer in answers {
+        items.push(answer.item_id);
+        hashes.push(answer.content_hash.clone());
+        truncated.push(answer.truncated);
+        match &answer.outcome {
+            Ok(vector) => {
+                bits.push(Some(vector.bits()));
+                halves.push(Some(vector.half()));
+                errors.push(None);
+            }
+            Err(sentence) => {
+                bits.push(None);
+                halves.push(None);
+                errors.push(Some(sentence.clone()));
+            }
+        }
+    }
+    let done = sqlx::query(
+        "UPDATE memory_item_embeddings e
+         SET state = CASE WHEN v.error IS NULL THEN 'ready' ELSE 'error' END, error = v.error,
+             truncated = v.truncated, bits = v.bits, embedding = v.embedding,
+             attempts = e.attempts + 1, updated_at = $9
+         FROM unnest($3::bigint[], $4::bytea[], $5::text[], $6::boolean[], $7::bit(1024)[], $8::halfvec(1024)[])
+              AS v (item_id, content_hash, error, truncated, bits, embedding)
+         WHERE e.user_id = $1 AND e.space_id = $2 AND e.item_id = v.item_id
+           AND e.state = 'pending' AND e.content_hash = v.content_hash
+           AND EXISTS (SELECT FROM embedding_spaces s
+                       WHERE s.user_id = $1 AND s.id = $2 AND s.state <> 'retired')",
+    )
+    .bind(user.0)
+    .bind(space.0)
+    .bind(items)
+    .bind(hashes)
+    .bind(errors)
+    .bind(truncated)
+    .bind(bits)
+    .bind(halves)
+    .bind(now)
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// What stands in the way of the whole space, and when to try again.
+pub async fn set_problem(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    problem: &str,
+    retry_at: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE embedding_spaces SET problem = $3, failures = failures + 1, retry_at = $4
+         WHERE user_id = $1 AND id = $2",
+        user.0,
+        space.0,
+        problem,
+        retry_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn clear_problem(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE embedding_spaces SET problem = NULL, failures = 0, retry_at = NULL
+         WHERE user_id = $1 AND id = $2 AND (problem IS NOT NULL OR failures > 0 OR retry_at IS NOT NULL)",
+        user.0,
+        space.0,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Failed items wait again, in every space in use. Returns how many.
+pub async fn retry_failed(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE memory_item_embeddings e SET state = 'pending', error = NULL, updated_at = $2
+         FROM embedding_spaces s
+         WHERE e.user_id = $1 AND e.state = 'error'
+           AND s.user_id = $1 AND s.id = e.space_id AND s.state <> 'retired'",
+        user.0,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// `recent_since` is for the rate.
+pub async fn count_states(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    recent_since: OffsetDateTime,
+) -> Result<Counts, sqlx::Error> {
+    sqlx::query_as!(
+        Counts,
+        r#"SELECT count(*) FILTER (WHERE state = 'ready') AS "ready!",
+                  count(*) FILTER (WHERE state = 'pending') AS "pending!",
+                  count(*) FILTER (WHERE state = 'error') AS "failed!",
+                  count(*) FILTER (WHERE state <> 'pending' AND updated_at >= $3) AS "recent!"
+           FROM memory_item_embeddings WHERE user_id = $1 AND space_id = $2"#,
+        user.0,
+        space.0,
+        recent_since,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+pub async fn list_failures(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    limit: i64,
+) -> Result<Vec<Failure>, sqlx::Error> {
+    sqlx::query_as!(
+        Failure,
+        r#"SELECT e.item_id, left(i.content, 120) AS "snippet!", coalesce(e.error, '') AS "error!"
+           FROM memory_item_embeddings e
+           JOIN memory_items i ON i.user_id = e.user_id AND i.id = e.item_id
+           WHERE e.user_id = $1 AND e.space_id = $2 AND e.state = 'error'
+           ORDER BY e.item_id LIMIT $3"#,
+        user.0,
+        space.0,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// All items of the user, active and archived: what a rebuild computes anew.
+pub async fn count_items(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "n!" FROM memory_items WHERE user_id = $1"#,
+        user.0
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Whether more than `limit` items of the space wait.
+pub async fn set_full(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    limit: i64,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE embedding_spaces s SET is_full = f.is_full
+         FROM (SELECT EXISTS (SELECT FROM memory_item_embeddings
+                              WHERE user_id = $1 AND space_id = $2 AND state = 'pending'
+                              OFFSET $3 LIMIT 1) AS is_full) f
+         WHERE s.user_id = $1 AND s.id = $2 AND s.is_full <> f.is_full",
+        user.0,
+        space.0,
+        limit,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn count_failures(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+) -> Result<i32, sqlx::Error> {
+    let failures = sqlx::query_scalar!(
+        "SELECT failures FROM embedding_spaces WHERE user_id = $1 AND id = $2",
+        user.0,
+        space.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(failures.unwrap_or(0))
+}
+
+/// As the system role: users with pending rows, a swap that was missed, a
+/// retired space to clear away, no space although a provider is configured, or a
+/// space that is not of what an admin has put in force.
+pub async fn list_users_with_work(
+    conn: &mut PgConnection,
+    has_builtin: bool,
+    now: OffsetDateTime,
+    retired_before: OffsetDateTime,
+) -> Result<Vec<UserId>, sqlx::Error> {
+    let ids = sqlx::query_scalar!(
+        r#"WITH system AS (
+               SELECT (SELECT id FROM system_providers WHERE in_force) AS provider_id,
+                      (SELECT builtin_enabled FROM system_settings) AND $1 AS has_builtin
+           )
+           SELECT u.id
+           FROM users u
+           CROSS JOIN system
+           LEFT JOIN embedding_settings s ON s.user_id = u.id
+           LEFT JOIN embedding_spaces a ON a.user_id = u.id AND a.state = 'active'
+           LEFT JOIN embedding_spaces b ON b.user_id = u.id AND b.state = 'building'
+           WHERE u.disabled_at IS NULL
+             AND (EXISTS (SELECT FROM embedding_spaces r WHERE r.user_id = u.id AND r.state = 'retired'
+                                                           AND r.retired_at < $3)
+                  OR coalesce(s.enabled, true) AND (
+                      coalesce(a.retry_at, $2) <= $2
+                          AND EXISTS (SELECT FROM memory_item_embeddings e
+                                      WHERE e.user_id = u.id AND e.space_id = a.id AND e.state = 'pending')
+                      OR b.id IS NOT NULL AND coalesce(b.retry_at, $2) <= $2
+                      OR a.id IS NULL AND b.id IS NULL
+                          AND (system.provider_id IS NOT NULL OR coalesce(s.own_enabled, false) OR system.has_builtin)
+                          AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id)
+                      OR s.declined IS NULL AND system.provider_id IS NOT NULL
+                          AND coalesce(b.system_provider_id, a.system_provider_id) IS DISTINCT FROM system.provider_id
+                          AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id)
+                      OR s.declined IS NULL AND system.provider_id IS NULL
+                          AND coalesce(b.provider_type, a.provider_type) = 'llamacpp'
+                          AND (coalesce(s.own_enabled, false) OR system.has_builtin)))
+           ORDER BY u.id"#,
+        has_builtin,
+        now,
+        retired_before,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(ids.into_iter().map(UserId).collect())
+}
+
+/// As the system role: users and items whose vectors are not of these settings.
+pub async fn count_affected(
+    conn: &mut PgConnection,
+    wanted: Option<&ProviderSettings>,
+) -> Result<(i64, i64), sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT count(DISTINCT i.user_id) AS "users!", count(*) AS "items!"
+           FROM memory_items i
+           LEFT JOIN embedding_settings s ON s.user_id = i.user_id
+           LEFT JOIN embedding_spaces a ON a.user_id = i.user_id AND a.state = 'active'
+           WHERE coalesce(s.enabled, true)
+             AND CASE WHEN $1::text IS NULL THEN a.provider_type = 'llamacpp'
+                      ELSE a.id IS NULL OR (a.provider_type, a.endpoint, a.model, coalesce(a.requested_dimensions, 0),
+                                            a.document_prefix)
+                           IS DISTINCT FROM ($1, $2, $3, coalesce($4, 0), $5) END"#,
+        wanted.map(|w| w.provider_type.as_str()),
+        wanted.map(|w| w.endpoint.as_str()),
+        wanted.map(|w| w.model.as_str()),
+        wanted.and_then(|w| w.dimensions),
+        wanted.map(|w| w.document_prefix.as_str()),
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok((row.users, row.items))
+}
+
+/// As the system role, for the admin page.
+pub async fn count_all(conn: &mut PgConnection) -> Result<(i64, i64, i64), sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT count(*) FILTER (WHERE state = 'pending') AS "pending!",
+                  count(*) FILTER (WHERE state = 'error') AS "failed!",
+                  count(DISTINCT user_id) FILTER (WHERE state = 'pending') AS "users!"
+           FROM memory_item_embeddings WHERE state <> 'ready'"#
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok((row.pending, row.failed, row.users))
+}

@@ -1,0 +1,22 @@
+//! Finds the users whose vectors want work and gives each a job: at the start
+//! and every minute. Jobs are hints; whatever became of them, this brings the
+//! work on again.
+
+use super::{EmbeddingError, Embeddings, RETIRED_FOR, store};
+use crate::queue;
+
+impl Embeddings {
+    /// Returns how many users have work.
+    pub async fn sweep(&self) -> Result<usize, EmbeddingError> {
+        let now = self.0.clock.now();
+        let mut tx = self.0.db.as_system().await?;
+        let has_builtin = self.0.embedder.has_builtin();
+        let users =
+            store::list_users_with_work(&mut tx, has_builtin, now, now - RETIRED_FOR).await?;
+        for user in &users {
+            queue::push(&mut tx, *user).await?;
+        }
+        tx.commit().await?;
+        Ok(users.len())
+    }
+}

@@ -1,0 +1,243 @@
+//! What an admin sets for everybody: the system's llama.cpp, the builtin model,
+//! the endpoints that members may name. A change that computes vectors anew is
+//! asked first, as so many users and items; nothing is rebuilt just because a
+//! variable appeared at a start.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::{EmbeddingError, Embeddings, store};
+use crate::providers::settings::{
+    self, EndpointForm, EndpointWish, KeyWish, ProviderSettings, SYSTEM_KEY, SystemSettings,
+    parse_allowed_endpoint,
+};
+use crate::providers::{Endpoint, EndpointUrl, ProviderType, Reach, SecretKey, TestReport};
+use crate::seal::{Bound, SealError};
+
+const STAGED_SYSTEM_KEY: Bound = Bound {
+    user_id: 0,
+    column: "staged key",
+};
+
+/// What came of an admin's saving.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SystemSaved {
+    InForce,
+    AskFirst {
+        users: i64,
+        items: i64,
+        staged: String,
+    },
+    /// In force as each user's new space is complete.
+    Rebuilding {
+        users: i64,
+        items: i64,
+    },
+}
+
+/// What the admin page shows.
+pub struct SystemOverview {
+    pub settings: SystemSettings,
+    pub has_builtin: bool,
+    /// `KEEPSAKE_LLAMACPP_URL`, where it is not in force.
+    pub offered: Option<String>,
+    pub allowed: Vec<(String, u16)>,
+    pub pending: i64,
+    pub failed: i64,
+    pub users_waiting: i64,
+}
+
+impl Embeddings {
+    pub async fn system_overview(&self) -> Result<SystemOverview, EmbeddingError> {
+        let mut tx = self.0.db.as_system().await?;
+        let settings = settings::store::find_system_settings(&mut tx).await?;
+        let allowed = settings::store::list_allowed_endpoints(&mut tx).await?;
+        let (pending, failed, users_waiting) = store::count_all(&mut tx).await?;
+        tx.commit().await?;
+        let offered = self.0.offered.as_ref().map(|url| url.as_str().to_owned());
+        let in_force = settings.provider.as_ref().map(|p| p.endpoint.clone());
+        Ok(SystemOverview {
+            has_builtin: self.0.embedder.has_builtin(),
+            offered: offered.filter(|url| Some(url) != in_force.as_ref()),
+            settings,
+            allowed,
+            pending,
+            failed,
+            users_waiting,
+        })
+    }
+
+    /// Saves the system's llama.cpp; an empty URL means none.
+    pub async fn save_system(
+        &self,
+        form: EndpointForm<'_>,
+        staged: &str,
+        confirmed: bool,
+    ) -> Result<SystemSaved, EmbeddingError> {
+        let kept = self.system_settings().await?.provider;
+        if form.url.trim().is_empty() {
+            return self
+                .apply_system(None, kept, None, confirmed, String::new())
+                .await;
+        }
+        let mut wish = self.parse_system(form, staged, kept.as_ref())?;
+        let mut typed = String::new();
+        wish.settings.sealed_key = match wish.key {
+            KeyWish::Keep => kept.as_ref().and_then(|k| k.sealed_key.clone()),
+            KeyWish::Clear => None,
+            KeyWish::Replace(key) => {
+                let sealed = self.0.sealer.seal(SYSTEM_KEY, &key)?;
+                typed = key;
+                Some(sealed)
+            }
+        };
+        let staged = match typed.as_str() {
+            "" => String::new(),
+            key => URL_SAFE_NO_PAD.encode(self.0.sealer.seal(STAGED_SYSTEM_KEY, key)?),
+        };
+        self.apply_system(
+            Some(wish.settings),
+            kept,
+            Some(wish.pace),
+            confirmed,
+            staged,
+        )
+        .await
+    }
+
+    fn parse_system(
+        &self,
+        form: EndpointForm<'_>,
+        staged: &str,
+        kept: Option<&ProviderSettings>,
+    ) -> Result<EndpointWish, EmbeddingError> {
+        if staged.is_empty() || !form.key.is_empty() {
+            return Ok(EndpointWish::parse(form, ProviderType::Llamacpp, kept)?);
+        }
+        let sealed = URL_SAFE_NO_PAD
+            .decode(staged)
+            .map_err(|_| SealError::Damaged)?;
+        let key = self.0.sealer.open(STAGED_SYSTEM_KEY, &sealed)?;
+        let form = EndpointForm { key: &key, ..form };
+        Ok(EndpointWish::parse(form, ProviderType::Llamacpp, kept)?)
+    }
+
+    async fn apply_system(
+        &self,
+        wanted: Option<ProviderSettings>,
+        kept: Option<ProviderSettings>,
+        pace: Option<settings::Pace>,
+        confirmed: bool,
+        staged: String,
+    ) -> Result<SystemSaved, EmbeddingError> {
+        let now = self.0.clock.now();
+        let mut tx = self.0.db.as_system().await?;
+        if let Some(pace) = pace {
+            settings::store::set_system_pace(&mut tx, pace, now).await?;
+        }
+        let is_kept = match (&wanted, &kept) {
+            (Some(wanted), Some(kept)) => wanted.makes_the_vectors_of(kept),
+            (None, None) => true,
+            _ => false,
+        };
+        if is_kept {
+            if let (Some(wanted), Some(id)) = (&wanted, kept.and_then(|k| k.system_provider_id)) {
+                settings::store::update_system_provider(&mut tx, id, wanted).await?;
+            }
+            tx.commit().await?;
+            return Ok(SystemSaved::InForce);
+        }
+        let (users, items) = store::count_affected(&mut tx, wanted.as_ref()).await?;
+        if items > 0 && !confirmed {
+            return Ok(SystemSaved::AskFirst {
+                users,
+                items,
+                staged,
+            });
+        }
+        settings::store::retire_system_provider(&mut tx).await?;
+        if let Some(wanted) = &wanted {
+            settings::store::insert_system_provider(&mut tx, wanted, now).await?;
+        }
+        tx.commit().await?;
+        self.sweep().await?;
+        Ok(match items {
+            0 => SystemSaved::InForce,
+            _ => SystemSaved::Rebuilding { users, items },
+        })
+    }
+
+    pub async fn test_system(
+        &self,
+        form: EndpointForm<'_>,
+        staged: &str,
+    ) -> Result<TestReport, EmbeddingError> {
+        let kept = self.system_settings().await?.provider;
+        let wish = self.parse_system(form, staged, kept.as_ref())?;
+        let key = match wish.key {
+            KeyWish::Replace(key) => Some(key),
+            KeyWish::Clear => None,
+            KeyWish::Keep => kept
+                .and_then(|k| k.sealed_key)
+                .map(|sealed| self.0.sealer.open(SYSTEM_KEY, &sealed))
+                .transpose()?,
+        };
+        let endpoint = Endpoint {
+            provider_type: ProviderType::Llamacpp,
+            url: EndpointUrl::parse("url", &wish.settings.endpoint)?,
+            model: wish.settings.model,
+            dimensions: wish.settings.dimensions.and_then(|d| u16::try_from(d).ok()),
+            key: key.map(SecretKey::new),
+            reach: Reach::Private,
+        };
+        let (query, document) = (&wish.settings.query_prefix, &wish.settings.document_prefix);
+        Ok(self.0.embedder.test(&endpoint, query, document).await?)
+    }
+
+    pub async fn set_builtin(&self, enabled: bool) -> Result<(), EmbeddingError> {
+        let mut tx = self.0.db.as_system().await?;
+        settings::store::set_builtin_enabled(&mut tx, enabled, self.0.clock.now()).await?;
+        tx.commit().await?;
+        self.sweep().await?;
+        Ok(())
+    }
+
+    pub async fn allow_endpoint(&self, endpoint: &str) -> Result<(), EmbeddingError> {
+        let (host, port) = parse_allowed_endpoint(endpoint)?;
+        let mut tx = self.0.db.as_system().await?;
+        settings::store::allow_endpoint(&mut tx, &host, port, self.0.clock.now()).await?;
+        Ok(tx.commit().await?)
+    }
+
+    pub async fn disallow_endpoint(&self, endpoint: &str) -> Result<(), EmbeddingError> {
+        let (host, port) = parse_allowed_endpoint(endpoint)?;
+        let mut tx = self.0.db.as_system().await?;
+        settings::store::disallow_endpoint(&mut tx, &host, port).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// At a start: takes `KEEPSAKE_LLAMACPP_URL` where there is nothing to
+    /// rebuild. Otherwise the admin page offers it, and asks.
+    pub async fn take_offered(&self) -> Result<(), EmbeddingError> {
+        let Some(url) = &self.0.offered else {
+            return Ok(());
+        };
+        if self.system_settings().await?.provider.is_some() {
+            return Ok(());
+        }
+        let form = EndpointForm {
+            url: url.as_str(),
+            ..EndpointForm::default()
+        };
+        if let SystemSaved::AskFirst { users, items, .. } =
+            self.save_system(form, "", false).await?
+        {
+            tracing::info!(
+                users,
+                items,
+                "KEEPSAKE_LLAMACPP_URL is set, and vectors of another model exist: the admin page asks whether to rebuild"
+            );
+        }
+        Ok(())
+    }
+}

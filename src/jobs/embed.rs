@@ -1,0 +1,45 @@
+//! One turn of work on one user's vectors.
+
+use apalis::prelude::{AbortError, Attempt, BoxDynError, Data};
+
+use super::JobContext;
+use crate::db::UserId;
+use crate::embedding::Drained;
+use crate::queue::{self, EmbedJob};
+
+/// A job that came back so often has killed its worker each time.
+const ATTEMPTS_MAX: usize = 5;
+
+pub(super) async fn run(
+    job: EmbedJob,
+    attempt: Attempt,
+    context: Data<JobContext>,
+) -> Result<(), BoxDynError> {
+    let user = UserId(job.user_id);
+    if attempt.current() > ATTEMPTS_MAX {
+        tracing::error!(
+            user = user.0,
+            attempts = attempt.current(),
+            "a job is given up; the sweep will make another"
+        );
+        return Err(AbortError::new("the job came back too often").into());
+    }
+    let mut conn = context.db.system_connection().await?;
+    queue::started(&mut conn, user).await?;
+    drop(conn);
+    // A failure is no retry of apalis': what is left is in the rows, and the sweep finds it.
+    let drained = match context.embeddings.drain(user).await {
+        Ok(drained) => drained,
+        Err(error) => {
+            tracing::warn!(user = user.0, %error, "a turn of work on vectors failed; the sweep brings it on again");
+            return Ok(());
+        }
+    };
+    let mut conn = context.db.system_connection().await?;
+    match drained {
+        Drained::Done => {}
+        Drained::More => queue::push_now(&mut conn, user, context.embeddings.now()).await?,
+        Drained::Later(at) => queue::push_at(&mut conn, user, Some(at)).await?,
+    }
+    Ok(())
+}

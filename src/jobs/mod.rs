@@ -1,0 +1,93 @@
+//! The workers: apalis fetches jobs, and each calls one operation of the domain.
+//! They end only when the server does: whatever ends a worker, it is started
+//! again, under a new name.
+//!
+//! What apalis 1.0 needs (FACTS), besides what `queue` does:
+//! - *a restart under the same name strands its jobs*: a name is unique for
+//!   each start of a worker;
+//! - *orphans wait five minutes*: the heartbeat is short, and the sweep does not
+//!   wait for orphans at all, since a running job holds no key;
+//! - *a job that kills its worker comes back for ever*: attempts are counted here;
+//! - *an idle worker looks every 30 s*: it listens, and looks every second;
+//! - *any database error ends the worker*: it is started again.
+
+mod embed;
+mod sweep;
+
+use std::time::Duration;
+
+use apalis::prelude::{BackendExt, Strategy, WorkerBuilder, WorkerBuilderExt, WorkerContext};
+use apalis_postgres::{Config, PostgresStorage, Pubsub};
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use crate::db::Db;
+use crate::embedding::Embeddings;
+use crate::queue::EMBED_QUEUE;
+
+/// Users whose vectors are worked on at once, by one process.
+const JOBS_AT_ONCE: usize = 4;
+const POLL_EVERY: Duration = Duration::from_secs(1);
+const HEARTBEAT: Duration = Duration::from_secs(5);
+const HEARTBEATS_MISSED: usize = 4;
+const RESTART_AFTER: Duration = Duration::from_secs(1);
+/// A job under way when the server stops has this long.
+const DRAIN_MAX: Duration = Duration::from_secs(25);
+
+/// What jobs work with.
+#[derive(Clone)]
+pub struct JobContext {
+    pub db: Db,
+    pub embeddings: Embeddings,
+}
+
+/// Runs the workers and the sweep until `stop` turns true.
+pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
+    let sweeping = tokio::spawn(sweep::every_minute(context.clone(), stop.clone()));
+    while !*stop.borrow() {
+        let ended = run_worker(&context, stop.clone()).await;
+        if !*stop.borrow() {
+            let reason = ended.err().map(|error| error.to_string());
+            tracing::warn!(reason, "the worker ended; starting another");
+            tokio::time::sleep(RESTART_AFTER).await;
+        }
+    }
+    sweeping.abort();
+}
+
+async fn run_worker(
+    context: &JobContext,
+    mut stop: watch::Receiver<bool>,
+) -> Result<(), apalis::prelude::WorkerError> {
+    let config = Config::default()
+        .queue(EMBED_QUEUE)
+        .batch_size(JOBS_AT_ONCE)
+        .heartbeat_interval(HEARTBEAT)
+        .missed_heartbeats(HEARTBEATS_MISSED)
+        .persist_results(false);
+    let backend = PostgresStorage::new(context.db.worker_pool())
+        .with_config(config)
+        .poll_with_strategy(
+            Strategy::new()
+                .stream(Pubsub::new(
+                    context.db.worker_pool().clone(),
+                    EMBED_QUEUE.to_owned(),
+                ))
+                .interval(POLL_EVERY),
+        );
+    let worker_context = WorkerContext::new(&format!("{EMBED_QUEUE}-{}", Uuid::new_v4()));
+    let worker = WorkerBuilder::new(&worker_context)
+        .backend(backend)
+        .concurrency(JOBS_AT_ONCE)
+        .catch_panic()
+        .data(context.clone())
+        .build(embed::run);
+    let mut running = std::pin::pin!(worker.run());
+    tokio::select! {
+        ended = &mut running => ended,
+        _ = stop.wait_for(|stop| *stop) => {
+            worker_context.stop().ok();
+            tokio::time::timeout(DRAIN_MAX, running).await.unwrap_or(Ok(()))
+        }
+    }
+}

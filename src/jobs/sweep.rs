@@ -1,0 +1,37 @@
+//! The sweep, at the start and every minute. Two servers may both sweep: a user
+//! gets one job all the same.
+
+use std::time::Duration;
+
+use time::Duration as TimeDuration;
+use tokio::sync::watch;
+
+use super::JobContext;
+use crate::queue;
+
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+/// After a failure; the database may be just starting again.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
+/// Ended jobs are kept this long, for whoever looks at the queue.
+const ENDED_JOBS_KEPT: TimeDuration = TimeDuration::hours(1);
+
+pub(super) async fn every_minute(context: JobContext, stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        let pause = match once(&context).await {
+            Ok(()) => SWEEP_EVERY,
+            Err(error) => {
+                tracing::warn!(%error, "the sweep failed; trying again");
+                RETRY_AFTER
+            }
+        };
+        tokio::time::sleep(pause).await;
+    }
+}
+
+async fn once(context: &JobContext) -> anyhow::Result<()> {
+    context.embeddings.take_offered().await?;
+    context.embeddings.sweep().await?;
+    let mut conn = context.db.system_connection().await?;
+    queue::store::prune(&mut conn, context.embeddings.now() - ENDED_JOBS_KEPT).await?;
+    Ok(())
+}

@@ -1,0 +1,272 @@
+//! What users and admins set: who turns whose text into vectors, and at what
+//! pace. Read at each use; keys are kept sealed and never leave here in clear
+//! but towards a provider.
+
+mod input;
+pub mod store;
+
+pub use input::{
+    EndpointForm, EndpointWish, KeyWish, Pace, parse_allowed_endpoint, parse_own_type,
+};
+
+use sqlx::PgConnection;
+
+use super::{ProviderType, builtin};
+use crate::db::UserId;
+use crate::seal::Bound;
+
+/// What a space is built with: all that decides how its vectors come out, and
+/// the sealed key that goes with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderSettings {
+    pub provider_type: ProviderType,
+    /// Empty for the builtin model.
+    pub endpoint: String,
+    pub model: String,
+    /// What the provider is asked for; `None` takes what it gives.
+    pub dimensions: Option<i32>,
+    pub query_prefix: String,
+    pub document_prefix: String,
+    /// Of the user's own endpoint.
+    pub sealed_key: Option<Vec<u8>>,
+    /// Of the system's: the key is kept there.
+    pub system_provider_id: Option<i64>,
+}
+
+impl ProviderSettings {
+    pub fn builtin() -> Self {
+        Self {
+            provider_type: ProviderType::Builtin,
+            endpoint: String::new(),
+            model: builtin::MODEL_NAME.to_owned(),
+            dimensions: None,
+            query_prefix: String::new(),
+            document_prefix: String::new(),
+            sealed_key: None,
+            system_provider_id: None,
+        }
+    }
+
+    /// Whether vectors of the one may be compared with vectors of the other.
+    /// The prefix of queries is no part of it: it changes no vector that is kept.
+    pub fn makes_the_vectors_of(&self, other: &Self) -> bool {
+        let identity = |s: &Self| {
+            (
+                s.provider_type,
+                s.endpoint.clone(),
+                s.model.clone(),
+                s.dimensions,
+                s.document_prefix.clone(),
+            )
+        };
+        identity(self) == identity(other)
+    }
+
+    /// To recognise settings whose rebuild was cancelled.
+    pub fn fingerprint(&self) -> String {
+        format!(
+            "{}|{}|{}|{}|{}",
+            self.provider_type.as_str(),
+            self.endpoint,
+            self.model,
+            self.dimensions.unwrap_or(0),
+            self.document_prefix
+        )
+    }
+}
+
+/// What a user has set and confirmed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserSettings {
+    /// False: full text only.
+    pub enabled: bool,
+    /// The own endpoint is used.
+    pub own_enabled: bool,
+    pub own: ProviderSettings,
+    pub pace: Pace,
+    /// The fingerprint of what the user cancelled a rebuild towards.
+    pub declined: Option<String>,
+}
+
+impl Default for UserSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            own_enabled: false,
+            own: ProviderSettings {
+                provider_type: ProviderType::Openai,
+                model: String::new(),
+                ..ProviderSettings::builtin()
+            },
+            pace: Pace::default(),
+            declined: None,
+        }
+    }
+}
+
+/// What an admin has set and confirmed for everybody.
+#[derive(Clone, Debug)]
+pub struct SystemSettings {
+    pub builtin_enabled: bool,
+    pub pace: Pace,
+    /// The system's llama.cpp, in force.
+    pub provider: Option<ProviderSettings>,
+}
+
+/// A user's effective provider, by what is configured and never by what is
+/// healthy right now: an outage must not start a rebuild (DESIGN §5).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effective {
+    /// Switched off by the user.
+    Off,
+    System(ProviderSettings),
+    Own(ProviderSettings),
+    Builtin(ProviderSettings),
+    /// Nothing is configured: full text only.
+    Nothing,
+}
+
+impl Effective {
+    pub fn of(user: &UserSettings, system: &SystemSettings, has_builtin: bool) -> Self {
+        match &system.provider {
+            _ if !user.enabled => Self::Off,
+            Some(provider) => Self::System(provider.clone()),
+            None if user.own_enabled => Self::Own(user.own.clone()),
+            None if has_builtin && system.builtin_enabled => {
+                Self::Builtin(ProviderSettings::builtin())
+            }
+            None => Self::Nothing,
+        }
+    }
+
+    pub fn settings(&self) -> Option<&ProviderSettings> {
+        match self {
+            Self::System(s) | Self::Own(s) | Self::Builtin(s) => Some(s),
+            Self::Off | Self::Nothing => None,
+        }
+    }
+}
+
+/// What a user's own key is sealed for.
+pub fn own_key(user: UserId) -> Bound {
+    Bound {
+        user_id: user.0,
+        column: "embedding_settings.sealed_key",
+    }
+}
+
+/// What a key on its way from Save to Confirm is sealed for.
+pub fn staged_key(user: UserId) -> Bound {
+    Bound {
+        user_id: user.0,
+        column: "staged key",
+    }
+}
+
+/// What the system's keys are sealed for.
+pub const SYSTEM_KEY: Bound = Bound {
+    user_id: 0,
+    column: "system_providers.sealed_key",
+};
+
+/// A user's settings, or the defaults.
+pub async fn of_user(conn: &mut PgConnection, user: UserId) -> Result<UserSettings, sqlx::Error> {
+    Ok(store::find_user_settings(conn, user)
+        .await?
+        .unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn system(provider: Option<ProviderSettings>) -> SystemSettings {
+        SystemSettings {
+            builtin_enabled: true,
+            pace: Pace::default(),
+            provider,
+        }
+    }
+
+    #[test]
+    fn the_effective_provider_is_the_first_that_is_configured() {
+        let llamacpp = ProviderSettings {
+            provider_type: ProviderType::Llamacpp,
+            ..ProviderSettings::builtin()
+        };
+        let user = UserSettings::default();
+        let own = UserSettings {
+            own_enabled: true,
+            ..UserSettings::default()
+        };
+        let off = UserSettings {
+            enabled: false,
+            ..own.clone()
+        };
+        let with = system(Some(llamacpp.clone()));
+        assert_eq!(Effective::of(&off, &with, true), Effective::Off);
+        assert_eq!(
+            Effective::of(&own, &with, true),
+            Effective::System(llamacpp)
+        );
+        assert_eq!(
+            Effective::of(&own, &system(None), true),
+            Effective::Own(own.own.clone())
+        );
+        assert!(matches!(
+            Effective::of(&user, &system(None), true),
+            Effective::Builtin(_)
+        ));
+        assert_eq!(
+            Effective::of(&user, &system(None), false),
+            Effective::Nothing
+        );
+        let switched_off = SystemSettings {
+            builtin_enabled: false,
+            ..system(None)
+        };
+        assert_eq!(
+            Effective::of(&user, &switched_off, true),
+            Effective::Nothing
+        );
+    }
+
+    #[test]
+    fn a_key_or_a_query_prefix_keeps_the_space_and_the_rest_does_not() {
+        let old = ProviderSettings {
+            provider_type: ProviderType::Openai,
+            endpoint: "http://localhost:8080/v1".into(),
+            ..ProviderSettings::builtin()
+        };
+        let same = ProviderSettings {
+            sealed_key: Some(vec![1]),
+            query_prefix: "query: ".into(),
+            ..old.clone()
+        };
+        assert!(same.makes_the_vectors_of(&old));
+        for other in [
+            ProviderSettings {
+                endpoint: "http://localhost:8081/v1".into(),
+                ..old.clone()
+            },
+            ProviderSettings {
+                model: "other".into(),
+                ..old.clone()
+            },
+            ProviderSettings {
+                dimensions: Some(256),
+                ..old.clone()
+            },
+            ProviderSettings {
+                document_prefix: "passage: ".into(),
+                ..old.clone()
+            },
+            ProviderSettings {
+                provider_type: ProviderType::Ollama,
+                ..old.clone()
+            },
+        ] {
+            assert!(!other.makes_the_vectors_of(&old), "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! The statements of settings. What is a user's runs as the app role, what is
+//! the system's as the system role.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::{Pace, ProviderSettings, SystemSettings, UserSettings};
+use crate::db::UserId;
+use crate::providers::ProviderType;
+
+pub async fn find_user_settings(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<UserSettings>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT enabled, own_enabled, provider_type, endpoint, model, dimensions, query_prefix,
+                document_prefix, sealed_key, batch_size, concurrency, pause_ms, declined
+         FROM embedding_settings WHERE user_id = $1",
+        user.0,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| UserSettings {
+        enabled: row.enabled,
+        own_enabled: row.own_enabled,
+        own: ProviderSettings {
+            provider_type: ProviderType::from_column(&row.provider_type),
+            endpoint: row.endpoint,
+            model: row.model,
+            dimensions: row.dimensions,
+            query_prefix: row.query_prefix,
+            document_prefix: row.document_prefix,
+            sealed_key: row.sealed_key,
+            system_provider_id: None,
+        },
+        pace: Pace {
+            batch_size: row.batch_size,
+            concurrency: row.concurrency,
+            pause_ms: row.pause_ms,
+        },
+        declined: row.declined,
+    }))
+}
+
+pub async fn save_user_settings(
+    conn: &mut PgConnection,
+    user: UserId,
+    settings: &UserSettings,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let UserSettings { own, pace, .. } = settings;
+    sqlx::query!(
+        "INSERT INTO embedding_settings (user_id, enabled, own_enabled, provider_type, endpoint, model,
+             dimensions, query_prefix, document_prefix, sealed_key, batch_size, concurrency, pause_ms,
+             declined, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+         ON CONFLICT (user_id) DO UPDATE
+         SET enabled = $2, own_enabled = $3, provider_type = $4, endpoint = $5, model = $6, dimensions = $7,
+             query_prefix = $8, document_prefix = $9, sealed_key = $10, batch_size = $11, concurrency = $12,
+             pause_ms = $13, declined = $14, updated_at = $15",
+        user.0,
+        settings.enabled,
+        settings.own_enabled,
+        own.provider_type.as_str(),
+        own.endpoint,
+        own.model,
+        own.dimensions,
+        own.query_prefix,
+        own.document_prefix,
+        own.sealed_key,
+        pace.batch_size,
+        pace.concurrency,
+        pace.pause_ms,
+        settings.declined,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn find_system_settings(conn: &mut PgConnection) -> Result<SystemSettings, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT s.builtin_enabled, s.batch_size, s.concurrency, s.pause_ms, p.id AS "id?",
+                  p.endpoint AS "endpoint?", p.model AS "model?", p.dimensions AS "dimensions?",
+                  p.query_prefix AS "query_prefix?", p.document_prefix AS "document_prefix?",
+                  p.sealed_key IS NOT NULL AS "has_key!", p.sealed_key AS "sealed_key?"
+           FROM system_settings s LEFT JOIN system_providers p ON p.in_force"#
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(SystemSettings {
+        builtin_enabled: row.builtin_enabled,
+        pace: Pace {
+            batch_size: row.batch_size,
+            concurrency: row.concurrency,
+            pause_ms: row.pause_ms,
+        },
+        provider: row.id.map(|id| ProviderSettings {
+            provider_type: ProviderType::Llamacpp,
+            endpoint: row.endpoint.unwrap_or_default(),
+            model: row.model.unwrap_or_default(),
+            dimensions: row.dimensions,
+            query_prefix: row.query_prefix.unwrap_or_default(),
+            document_prefix: row.document_prefix.unwrap_or_default(),
+            sealed_key: row.sealed_key,
+            system_provider_id: Some(id),
+        }),
+    })
+}
+
+/// The sealed key of a system provider, in force or not.
+pub async fn find_system_key(
+    conn: &mut PgConnection,
+    id: i64,
+) -> Result<Option<Vec<u8>>, sqlx::Error> {
+    let row = sqlx::query_scalar!("SELECT sealed_key FROM system_providers WHERE id = $1", id)
+        .fetch_optional(conn)
+        .await?;
+    Ok(row.flatten())
+}
+
+pub async fn set_builtin_enabled(
+    conn: &mut PgConnection,
+    enabled: bool,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE system_settings SET builtin_enabled = $1, updated_at = $2",
+        enabled,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn set_system_pace(
+    conn: &mut PgConnection,
+    pace: Pace,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE system_settings SET batch_size = $1, concurrency = $2, pause_ms = $3, updated_at = $4",
+        pace.batch_size,
+        pace.concurrency,
+        pace.pause_ms,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// From now on the system has no provider of its own.
+pub async fn retire_system_provider(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query!("UPDATE system_providers SET in_force = false WHERE in_force")
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+pub async fn insert_system_provider(
+    conn: &mut PgConnection,
+    settings: &ProviderSettings,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO system_providers (endpoint, model, dimensions, query_prefix, document_prefix,
+                                       sealed_key, in_force, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, true, $7)",
+        settings.endpoint,
+        settings.model,
+        settings.dimensions,
+        settings.query_prefix,
+        settings.document_prefix,
+        settings.sealed_key,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// What keeps the space: the key and the prefix of queries.
+pub async fn update_system_provider(
+    conn: &mut PgConnection,
+    id: i64,
+    settings: &ProviderSettings,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE system_providers SET sealed_key = $2, query_prefix = $3 WHERE id = $1",
+        id,
+        settings.sealed_key,
+        settings.query_prefix,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn list_allowed_endpoints(
+    conn: &mut PgConnection,
+) -> Result<Vec<(String, u16)>, sqlx::Error> {
+    let rows = sqlx::query!("SELECT host, port FROM allowed_endpoints ORDER BY host, port")
+        .fetch_all(conn)
+        .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (row.host, u16::try_from(row.port).unwrap_or(0)))
+        .collect())
+}
+
+pub async fn allow_endpoint(
+    conn: &mut PgConnection,
+    host: &str,
+    port: u16,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO allowed_endpoints (host, port, created_at) VALUES ($1, $2, $3)
+         ON CONFLICT DO NOTHING",
+        host,
+        i32::from(port),
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn disallow_endpoint(
+    conn: &mut PgConnection,
+    host: &str,
+    port: u16,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "DELETE FROM allowed_endpoints WHERE host = $1 AND port = $2",
+        host,
+        i32::from(port)
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Whether loopback and private addresses are this user's to name: an admin's,
+/// or everybody's where the admin allowed this host and port.
+pub async fn may_reach_private(
+    conn: &mut PgConnection,
+    user: UserId,
+    host: &str,
+    port: u16,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT FROM users WHERE id = $1 AND role = 'admin' AND disabled_at IS NULL)
+               OR EXISTS (SELECT FROM allowed_endpoints WHERE host = $2 AND port = $3) AS "may!""#,
+        user.0,
+        host,
+        i32::from(port),
+    )
+    .fetch_one(conn)
+    .await
+}

@@ -1,0 +1,94 @@
+//! The statements on apalis' tables. They are not checked against the schema at
+//! build time: those tables are made by apalis' own migrations.
+
+use sqlx::{AssertSqlSafe, PgConnection, SqlSafeStr, SqlStr};
+use time::OffsetDateTime;
+
+/// Two old migrations make an extension that a later one stopped needing, and
+/// that not every PostgreSQL has.
+pub fn without_pgcrypto(migration: &str) -> SqlStr {
+    const STATEMENT: &str = "CREATE EXTENSION IF NOT EXISTS pgcrypto;";
+    AssertSqlSafe(migration.replace(STATEMENT, "")).into_sql_str()
+}
+
+/// Requests put jobs on; workers, as the system role, do the rest.
+pub async fn grant(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql(
+        "GRANT USAGE ON SCHEMA apalis TO keepsake_app, keepsake_system;
+         GRANT INSERT ON apalis.jobs TO keepsake_app;
+         -- What `is_waiting` and `bring_forward` look at: whose job, never what came of it.
+         GRANT SELECT (job_type, idempotency_key, status, run_at), UPDATE (run_at) ON apalis.jobs TO keepsake_app;
+         GRANT SELECT, INSERT, UPDATE, DELETE ON apalis.jobs, apalis.workers TO keepsake_system;
+         GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA apalis TO keepsake_app, keepsake_system;",
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn is_waiting(
+    conn: &mut PgConnection,
+    queue: &str,
+    key: &str,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar(
+        "SELECT EXISTS (SELECT FROM apalis.jobs WHERE job_type = $1 AND idempotency_key = $2)",
+    )
+    .bind(queue)
+    .bind(key)
+    .fetch_one(conn)
+    .await
+}
+
+pub async fn bring_forward(
+    conn: &mut PgConnection,
+    queue: &str,
+    key: &str,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "UPDATE apalis.jobs SET run_at = $3
+         WHERE job_type = $1 AND idempotency_key = $2 AND status = 'Pending' AND run_at > $3",
+    )
+    .bind(queue)
+    .bind(key)
+    .bind(now)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Of the job that runs; a newer one that waits keeps its key.
+pub async fn release_key(
+    conn: &mut PgConnection,
+    queue: &str,
+    key: &str,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "UPDATE apalis.jobs SET idempotency_key = NULL
+         WHERE job_type = $1 AND idempotency_key = $2 AND status <> 'Pending'",
+    )
+    .bind(queue)
+    .bind(key)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Jobs that ended before `before`, and workers that were last seen before it.
+pub async fn prune(conn: &mut PgConnection, before: OffsetDateTime) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "DELETE FROM apalis.jobs WHERE status IN ('Done', 'Killed', 'Failed') AND done_at < $1",
+    )
+    .bind(before)
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query(
+        "DELETE FROM apalis.workers w WHERE last_seen < $1
+         AND NOT EXISTS (SELECT FROM apalis.jobs j WHERE j.lock_by = w.id)",
+    )
+    .bind(before)
+    .execute(conn)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! `keepsake rebuild`: computes a user's vectors anew and waits, with a progress
+//! bar. Beside a running server it shares the work with the server's workers.
+
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use keepsake::accounts::{Email, UserId};
+use keepsake::config::Config;
+use keepsake::embedding::{Drained, Embeddings, Saved};
+use keepsake::wiring::{self, Database};
+
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+pub async fn rebuild(config: &Config, email: &str) -> anyhow::Result<()> {
+    let email = Email::parse(email)?;
+    let database = Database::of_command(config).await?;
+    let rebuilt = async {
+        let accounts = wiring::accounts(config, &database.db);
+        let user = accounts.find_user_by_email(&email).await?;
+        let user = user.with_context(|| format!("there is no account {}", email.as_str()))?;
+        let embeddings = wiring::embeddings(config, &database.db)?;
+        start_and_wait(&embeddings, user).await
+    }
+    .await;
+    database.close().await?;
+    rebuilt
+}
+
+async fn start_and_wait(embeddings: &Embeddings, user: UserId) -> anyhow::Result<()> {
+    let overview = embeddings.overview(user).await?;
+    if overview.effective.settings().is_none() {
+        bail!(
+            "no embedding provider is in force for this account; set one up in Settings › Embeddings"
+        );
+    }
+    let Saved::Rebuilding { items } = embeddings.rebuild(user).await? else {
+        println!("There are no memories yet; nothing was to be done.");
+        return Ok(());
+    };
+    let bar = ProgressBar::new(items);
+    bar.set_style(ProgressStyle::with_template(
+        "{wide_bar} {pos} of {len}{msg} · {per_sec} · {eta} left",
+    )?);
+    let failed = loop {
+        let overview = embeddings.overview(user).await?;
+        let Some(rebuild) = overview.rebuild else {
+            break overview.counts.failed;
+        };
+        let counts = rebuild.counts;
+        bar.set_length(counts.total().unsigned_abs());
+        bar.set_position((counts.ready + counts.failed).unsigned_abs());
+        bar.set_message(match (counts.failed, rebuild.space.problem) {
+            (_, Some(problem)) => format!(" · {problem}"),
+            (0, None) => String::new(),
+            (failed, None) => format!(" · {failed} failed"),
+        });
+        // Whoever holds the space, a server or we, the other only looks.
+        if let Drained::Later(_) = embeddings.drain(user).await? {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    bar.finish_and_clear();
+    println!("{} rebuilt, {failed} failed", items - failed.unsigned_abs());
+    Ok(())
+}
