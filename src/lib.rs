@@ -70,6 +70,7 @@ pub mod embedding;
 pub mod input;
 pub mod memories;
 pub mod postgres;
+pub mod providers;
 pub mod search;
 pub mod serve;
 pub mod tools;
