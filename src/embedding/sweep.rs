@@ -2,7 +2,8 @@
 //! and every minute. Jobs are hints; whatever became of them, this brings the
 //! work on again.
 
-use super::{EmbeddingError, Embeddings, RETIRED_FOR, store};
+use super::system::store;
+use super::{EmbeddingError, Embeddings, RETIRED_FOR};
 use crate::queue;
 
 impl Embeddings {

@@ -1,6 +1,10 @@
 //! One turn of work on one user's vectors.
 
+use std::panic::AssertUnwindSafe;
+
 use apalis::prelude::{AbortError, Attempt, BoxDynError, Data};
+
+use futures_util::FutureExt;
 
 use super::JobContext;
 use crate::db::UserId;
@@ -28,9 +32,14 @@ pub(super) async fn run(
     queue::started(&mut conn, user).await?;
     drop(conn);
     // A failure is no retry of apalis': what is left is in the rows, and the sweep finds it.
-    let drained = match context.embeddings.drain(user).await {
-        Ok(drained) => drained,
-        Err(error) => {
+    let turn = AssertUnwindSafe(context.embeddings.drain(user)).catch_unwind();
+    let drained = match turn.await {
+        Ok(Ok(drained)) => drained,
+        Err(_) => {
+            tracing::error!(user = user.0, "a turn of work on vectors panicked");
+            return Ok(());
+        }
+        Ok(Err(error)) => {
             tracing::warn!(user = user.0, %error, "a turn of work on vectors failed; the sweep brings it on again");
             return Ok(());
         }

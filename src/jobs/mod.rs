@@ -79,15 +79,19 @@ async fn run_worker(
     let worker = WorkerBuilder::new(&worker_context)
         .backend(backend)
         .concurrency(JOBS_AT_ONCE)
-        .catch_panic()
         .data(context.clone())
         .build(embed::run);
     let mut running = std::pin::pin!(worker.run());
     tokio::select! {
         ended = &mut running => ended,
-        _ = stop.wait_for(|stop| *stop) => {
+        () = stopped(&mut stop) => {
             worker_context.stop().ok();
             tokio::time::timeout(DRAIN_MAX, running).await.unwrap_or(Ok(()))
         }
     }
+}
+
+/// A sender that is gone means the same.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    stop.wait_for(|stop| *stop).await.ok();
 }

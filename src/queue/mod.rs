@@ -11,9 +11,11 @@
 //! - *no durable back-off*: the time of the next try stands in the space's row,
 //!   and the job is put on anew with that time;
 //! - *its migrations ask for pgcrypto, which nothing needs*: [`prepare`] leaves
-//!   that statement out.
+//!   those statements out.
 
 pub mod store;
+
+use std::borrow::Cow;
 
 use apalis::prelude::TaskBuilder;
 use serde::{Deserialize, Serialize};
@@ -44,6 +46,9 @@ pub enum QueueError {
 
 /// Makes apalis' tables, as the owner, and lets the other roles use them.
 pub async fn prepare(options: &PgConnectOptions) -> Result<(), DatabaseError> {
+    let mut setup = PgConnection::connect_with(options).await?;
+    store::make_schema(&mut setup).await?;
+    setup.close().await?;
     let mut owner = db::connect_as_owner(options).await?;
     let mut migrations = apalis_postgres::PostgresStorage::migrations();
     migrations.migrations = migrations
@@ -51,10 +56,12 @@ pub async fn prepare(options: &PgConnectOptions) -> Result<(), DatabaseError> {
         .iter()
         .cloned()
         .map(|mut migration| {
-            migration.sql = store::without_pgcrypto(migration.sql.as_str());
+            migration.sql = store::adapted(migration.sql.as_str());
             migration
         })
         .collect();
+    // Making it needs a right on the database, even where it exists.
+    migrations.create_schemas = Cow::Borrowed(&[]);
     migrations
         .run_direct(None, &mut owner, false)
         .await

@@ -4,11 +4,33 @@
 use sqlx::{AssertSqlSafe, PgConnection, SqlSafeStr, SqlStr};
 use time::OffsetDateTime;
 
-/// Two old migrations make an extension that a later one stopped needing, and
-/// that not every PostgreSQL has.
-pub fn without_pgcrypto(migration: &str) -> SqlStr {
-    const STATEMENT: &str = "CREATE EXTENSION IF NOT EXISTS pgcrypto;";
-    AssertSqlSafe(migration.replace(STATEMENT, "")).into_sql_str()
+/// Without what the owner may not do or not every PostgreSQL can: the schema is
+/// made by [`make_schema`], and pgcrypto is an extension that two old migrations
+/// make and a later one stopped needing.
+pub fn adapted(migration: &str) -> SqlStr {
+    const LEFT_OUT: [&str; 2] = [
+        "CREATE EXTENSION IF NOT EXISTS pgcrypto;",
+        "CREATE SCHEMA IF NOT EXISTS apalis;",
+    ];
+    let adapted = LEFT_OUT
+        .iter()
+        .fold(migration.to_owned(), |sql, statement| {
+            sql.replace(statement, "")
+        });
+    AssertSqlSafe(adapted).into_sql_str()
+}
+
+/// The owner's schema, made by whoever sets the database up.
+pub async fn make_schema(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    let exists: bool = sqlx::query_scalar("SELECT to_regnamespace('apalis') IS NOT NULL")
+        .fetch_one(&mut *conn)
+        .await?;
+    if !exists {
+        sqlx::raw_sql("CREATE SCHEMA IF NOT EXISTS apalis AUTHORIZATION keepsake_owner")
+            .execute(conn)
+            .await?;
+    }
+    Ok(())
 }
 
 /// Requests put jobs on; workers, as the system role, do the rest.

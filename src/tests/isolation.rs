@@ -123,13 +123,24 @@ async fn requests_run_as_app_and_cannot_become_more_even_with_a_superusers_url()
 #[tokio::test]
 async fn the_system_role_sees_no_memory() {
     let app = TestApp::start().await;
-    for table in ["memory_themes", "memory_items", "memory_item_events"] {
+    for what in [
+        "count(*) FROM memory_themes",
+        "content FROM memory_items",
+        "content_tsv FROM memory_items",
+        "tags FROM memory_items",
+        "count(*) FROM memory_item_events",
+        "embedding FROM memory_item_embeddings",
+        "bits FROM memory_item_embeddings",
+        "error FROM memory_item_embeddings",
+        "sealed_key FROM embedding_spaces",
+        "sealed_key FROM embedding_settings",
+    ] {
         let mut tx = app.db.as_system().await.unwrap();
-        let all = AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
+        let all = AssertSqlSafe(format!("SELECT {what}"));
         let refused = sqlx::query(all).fetch_one(&mut *tx).await.unwrap_err();
         assert!(
             refused.to_string().contains("permission denied"),
-            "{table}: {refused}"
+            "{what}: {refused}"
         );
     }
 }

@@ -9,9 +9,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId};
 use keepsake::clock::{MovableClock, SharedClock};
 use keepsake::config::{Config, SignUp};
-use keepsake::db::{self, Db};
+use keepsake::db::Db;
+use keepsake::embedding::{self, Embeddings};
+use keepsake::providers::{Embedder, EndpointUrl, SystemNames, builtin};
+use keepsake::seal::Sealer;
 use keepsake::tools::{Registry, ToolContext};
 use keepsake::web::{AppState, Parts, Readiness, Site, router};
+use keepsake::wiring;
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
@@ -21,11 +25,33 @@ use tokio::sync::OnceCell;
 const TEMPLATE: &str = "keepsake_template";
 pub const PASSWORD: &str = "correct horse battery";
 
+/// What an app of a test is to be; nothing by default has a provider.
+pub struct Wish {
+    pub sign_up: SignUp,
+    pub builtin: Option<builtin::Model>,
+    /// As KEEPSAKE_LLAMACPP_URL.
+    pub offered: Option<EndpointUrl>,
+    /// Another app's database: a second server, or a restart.
+    pub database: Option<PgConnectOptions>,
+}
+
+impl Default for Wish {
+    fn default() -> Self {
+        Self {
+            sign_up: SignUp::First,
+            builtin: None,
+            offered: None,
+            database: None,
+        }
+    }
+}
+
 pub struct TestApp {
     pub base: String,
     pub db: Db,
     pub clock: Arc<MovableClock>,
     pub accounts: Accounts,
+    pub embeddings: Embeddings,
     /// As superuser, for looking behind the scenes.
     pub options: PgConnectOptions,
     server: tokio::task::JoinHandle<()>,
@@ -37,18 +63,49 @@ impl TestApp {
     }
 
     pub async fn start_with(sign_up: SignUp) -> Self {
-        let options = fresh_database().await;
+        Self::start_as(Wish {
+            sign_up,
+            ..Wish::default()
+        })
+        .await
+    }
+
+    /// With the real builtin model.
+    pub async fn start_with_builtin() -> Self {
+        let builtin = Some(builtin::find(&PathBuf::from("data")));
+        Self::start_as(Wish {
+            builtin,
+            ..Wish::default()
+        })
+        .await
+    }
+
+    pub async fn start_as(wish: Wish) -> Self {
+        let sign_up = wish.sign_up;
+        let options = match wish.database {
+            Some(options) => options,
+            None => fresh_database().await,
+        };
         let db = Db::new(&options);
         let clock = MovableClock::at(time::OffsetDateTime::now_utc());
         let shared: SharedClock = clock.clone();
         let accounts = Accounts::new(db.clone(), shared.clone(), sign_up);
+        let embeddings = Embeddings::new(embedding::Parts {
+            db: db.clone(),
+            clock: shared.clone(),
+            embedder: Embedder::new(wish.builtin, Arc::new(SystemNames), shared.clone()),
+            sealer: Sealer::new(&[7; 32]),
+            offered: wish.offered,
+        });
         let state = AppState::new(Parts {
             accounts: accounts.clone(),
             db: db.clone(),
             clock: shared.clone(),
+            embeddings: embeddings.clone(),
             registry: Registry::new(ToolContext {
                 db: db.clone(),
                 clock: shared,
+                embeddings: embeddings.clone(),
             }),
             readiness: Readiness::default(),
             public_url: Config::from_env().unwrap().public_url,
@@ -63,6 +120,7 @@ impl TestApp {
             db,
             clock,
             accounts,
+            embeddings,
             options,
             server,
         }
@@ -266,7 +324,7 @@ pub async fn fresh_database() -> PgConnectOptions {
                 let statement = AssertSqlSafe(format!("{statement} {TEMPLATE}"));
                 sqlx::raw_sql(statement).execute(&mut server).await.unwrap();
             }
-            db::prepare(&server_options().database(TEMPLATE))
+            wiring::prepare(&server_options().database(TEMPLATE))
                 .await
                 .unwrap();
         })

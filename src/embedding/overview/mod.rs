@@ -1,10 +1,12 @@
 //! What the page Settings › Embeddings shows of one user's vectors.
 
+pub mod store;
+
 use time::{Duration, OffsetDateTime};
 
 use super::model::{Counts, Failure, Space};
 use super::spaces::Spaces;
-use super::{EmbeddingError, Embeddings, RATE_WINDOW, store};
+use super::{EmbeddingError, Embeddings, RATE_WINDOW};
 use crate::db::UserId;
 use crate::providers::settings::{Effective, SystemSettings, UserSettings};
 

@@ -3,10 +3,12 @@
 //! asked first, as so many users and items; nothing is rebuilt just because a
 //! variable appeared at a start.
 
+pub mod store;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::{EmbeddingError, Embeddings, store};
+use super::{EmbeddingError, Embeddings};
 use crate::providers::settings::{
     self, EndpointForm, EndpointWish, KeyWish, ProviderSettings, SYSTEM_KEY, SystemSettings,
     parse_allowed_endpoint,

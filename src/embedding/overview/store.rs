@@ -1,0 +1,61 @@
+//! What pages count and list of one user's vectors.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use crate::db::UserId;
+use crate::embedding::SpaceId;
+use crate::embedding::model::{Counts, Failure};
+
+/// `recent_since` is for the rate.
+pub async fn count_states(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    recent_since: OffsetDateTime,
+) -> Result<Counts, sqlx::Error> {
+    sqlx::query_as!(
+        Counts,
+        r#"SELECT count(*) FILTER (WHERE state = 'ready') AS "ready!",
+                  count(*) FILTER (WHERE state = 'pending') AS "pending!",
+                  count(*) FILTER (WHERE state = 'error') AS "failed!",
+                  count(*) FILTER (WHERE state <> 'pending' AND updated_at >= $3) AS "recent!"
+           FROM memory_item_embeddings WHERE user_id = $1 AND space_id = $2"#,
+        user.0,
+        space.0,
+        recent_since,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+pub async fn list_failures(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    limit: i64,
+) -> Result<Vec<Failure>, sqlx::Error> {
+    sqlx::query_as!(
+        Failure,
+        r#"SELECT e.item_id, left(i.content, 120) AS "snippet!", coalesce(e.error, '') AS "error!"
+           FROM memory_item_embeddings e
+           JOIN memory_items i ON i.user_id = e.user_id AND i.id = e.item_id
+           WHERE e.user_id = $1 AND e.space_id = $2 AND e.state = 'error'
+           ORDER BY e.item_id LIMIT $3"#,
+        user.0,
+        space.0,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// All items of the user, active and archived: what a rebuild computes anew.
+pub async fn count_items(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "n!" FROM memory_items WHERE user_id = $1"#,
+        user.0
+    )
+    .fetch_one(conn)
+    .await
+}

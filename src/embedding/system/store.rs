@@ -1,0 +1,94 @@
+//! What the system role asks about everybody's vectors: whose work is open, and
+//! how many would be touched by a change. It sees ids and states, never a text.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use crate::db::UserId;
+use crate::providers::settings::ProviderSettings;
+
+/// As the system role: users with pending rows, a swap that was missed, a
+/// retired space to clear away, no space although a provider is configured, or a
+/// space that is not of what an admin has put in force.
+pub async fn list_users_with_work(
+    conn: &mut PgConnection,
+    has_builtin: bool,
+    now: OffsetDateTime,
+    retired_before: OffsetDateTime,
+) -> Result<Vec<UserId>, sqlx::Error> {
+    let ids = sqlx::query_scalar!(
+        r#"WITH system AS (
+               SELECT (SELECT id FROM system_providers WHERE in_force) AS provider_id,
+                      (SELECT builtin_enabled FROM system_settings) AND $1 AS has_builtin
+           )
+           SELECT u.id
+           FROM users u
+           CROSS JOIN system
+           LEFT JOIN embedding_settings s ON s.user_id = u.id
+           LEFT JOIN embedding_spaces a ON a.user_id = u.id AND a.state = 'active'
+           LEFT JOIN embedding_spaces b ON b.user_id = u.id AND b.state = 'building'
+           WHERE u.disabled_at IS NULL
+             AND (EXISTS (SELECT FROM embedding_spaces r WHERE r.user_id = u.id AND r.state = 'retired'
+                                                           AND r.retired_at < $3)
+                  OR coalesce(s.enabled, true) AND (
+                      coalesce(a.retry_at, $2) <= $2
+                          AND EXISTS (SELECT FROM memory_item_embeddings e
+                                      WHERE e.user_id = u.id AND e.space_id = a.id AND e.state = 'pending')
+                      OR b.id IS NOT NULL AND coalesce(b.retry_at, $2) <= $2
+                      OR a.id IS NULL AND b.id IS NULL
+                          AND (system.provider_id IS NOT NULL OR coalesce(s.own_enabled, false) OR system.has_builtin)
+                          AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id)
+                      OR s.declined IS NULL AND system.provider_id IS NOT NULL
+                          AND coalesce(b.system_provider_id, a.system_provider_id) IS DISTINCT FROM system.provider_id
+                          AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id)
+                      OR s.declined IS NULL AND system.provider_id IS NULL
+                          AND coalesce(b.provider_type, a.provider_type) = 'llamacpp'
+                          AND (coalesce(s.own_enabled, false) OR system.has_builtin)))
+           ORDER BY u.id"#,
+        has_builtin,
+        now,
+        retired_before,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(ids.into_iter().map(UserId).collect())
+}
+
+/// As the system role: users and items whose vectors are not of these settings.
+pub async fn count_affected(
+    conn: &mut PgConnection,
+    wanted: Option<&ProviderSettings>,
+) -> Result<(i64, i64), sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT count(DISTINCT i.user_id) AS "users!", count(*) AS "items!"
+           FROM memory_items i
+           LEFT JOIN embedding_settings s ON s.user_id = i.user_id
+           LEFT JOIN embedding_spaces a ON a.user_id = i.user_id AND a.state = 'active'
+           WHERE coalesce(s.enabled, true)
+             AND CASE WHEN $1::text IS NULL THEN a.provider_type = 'llamacpp'
+                      ELSE a.id IS NULL OR (a.provider_type, a.endpoint, a.model, coalesce(a.requested_dimensions, 0),
+                                            a.document_prefix)
+                           IS DISTINCT FROM ($1, $2, $3, coalesce($4, 0), $5) END"#,
+        wanted.map(|w| w.provider_type.as_str()),
+        wanted.map(|w| w.endpoint.as_str()),
+        wanted.map(|w| w.model.as_str()),
+        wanted.and_then(|w| w.dimensions),
+        wanted.map(|w| w.document_prefix.as_str()),
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok((row.users, row.items))
+}
+
+/// As the system role, for the admin page.
+pub async fn count_all(conn: &mut PgConnection) -> Result<(i64, i64, i64), sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT count(*) FILTER (WHERE state = 'pending') AS "pending!",
+                  count(*) FILTER (WHERE state = 'error') AS "failed!",
+                  count(DISTINCT user_id) FILTER (WHERE state = 'pending') AS "users!"
+           FROM memory_item_embeddings WHERE state <> 'ready'"#
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok((row.pending, row.failed, row.users))
+}

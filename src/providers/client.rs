@@ -1,0 +1,188 @@
+//! HTTP as providers get it: one client per reach, its names resolved by the
+//! policy; no redirects, no proxies, no cookies; a connection within 3 s and at
+//! most 32 MiB of answer. What fails here is told apart and never quoted.
+
+use std::error::Error as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use reqwest::{Client, RequestBuilder, Response, redirect};
+use serde::Serialize;
+use url::Url;
+
+use super::endpoint::{Endpoint, SecretKey};
+use super::error::{NotEmbeddings, ProviderError, Unreachable};
+use super::policy::{CheckedNames, NameLookup, NoSuchName, OutOfReach, Reach};
+use super::{CONNECT_TIMEOUT, MAX_ANSWER_BYTES, retry_after};
+use crate::clock::SharedClock;
+
+/// Idle connections are kept this long: a rebuild asks again within seconds.
+const KEEP_ALIVE: Duration = Duration::from_secs(60);
+
+pub(super) struct Http {
+    public: Client,
+    private: Client,
+    /// Whether this machine has certificates to check others with.
+    can_check_tls: bool,
+    clock: SharedClock,
+}
+
+/// What came back, whole.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) retry_after: Option<Duration>,
+    pub(super) is_html: bool,
+    pub(super) body: Vec<u8>,
+}
+
+impl Http {
+    pub(super) fn new(names: &Arc<dyn NameLookup>, clock: SharedClock) -> Self {
+        // An error says that another part of the process was first, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let (public, can_check_tls) = client(names.clone(), Reach::Public);
+        let (private, _) = client(names.clone(), Reach::Private);
+        Self {
+            public,
+            private,
+            can_check_tls,
+            clock,
+        }
+    }
+
+    pub(super) async fn post(
+        &self,
+        endpoint: &Endpoint,
+        url: Url,
+        body: &impl Serialize,
+    ) -> Result<Answer, ProviderError> {
+        let request = self.client(endpoint).post(url).json(body);
+        self.send(endpoint, request).await
+    }
+
+    pub(super) async fn get(&self, endpoint: &Endpoint, url: Url) -> Result<Answer, ProviderError> {
+        let request = self.client(endpoint).get(url);
+        self.send(endpoint, request).await
+    }
+
+    fn client(&self, endpoint: &Endpoint) -> &Client {
+        match endpoint.reach {
+            Reach::Public => &self.public,
+            Reach::Private => &self.private,
+        }
+    }
+
+    async fn send(
+        &self,
+        endpoint: &Endpoint,
+        request: RequestBuilder,
+    ) -> Result<Answer, ProviderError> {
+        let allowed = endpoint.reach.check_host(&endpoint.url);
+        allowed.map_err(|OutOfReach| ProviderError::Forbidden)?;
+        if endpoint.url.is_https() && !self.can_check_tls {
+            return Err(ProviderError::Refused(Unreachable::NoCertificates));
+        }
+        let request = match &endpoint.key {
+            Some(key) => request.header(AUTHORIZATION, bearer(key)?),
+            None => request,
+        };
+        let response = request.send().await.map_err(|error| told_apart(&error))?;
+        self.read(response).await
+    }
+
+    async fn read(&self, mut response: Response) -> Result<Answer, ProviderError> {
+        let too_large = ProviderError::NotEmbeddings(NotEmbeddings::TooLarge);
+        if response.content_length() > Some(MAX_ANSWER_BYTES as u64) {
+            return Err(too_large);
+        }
+        let header = |name| response.headers().get(name).and_then(|v| v.to_str().ok());
+        let retry_after = header(RETRY_AFTER);
+        let mut answer = Answer {
+            status: response.status().as_u16(),
+            retry_after: retry_after.and_then(|v| retry_after::parse(v, self.clock.now())),
+            is_html: header(CONTENT_TYPE).is_some_and(|v| v.starts_with("text/html")),
+            body: Vec::new(),
+        };
+        while let Some(part) = response.chunk().await.map_err(|error| broken(&error))? {
+            if answer.body.len() + part.len() > MAX_ANSWER_BYTES {
+                return Err(too_large);
+            }
+            answer.body.extend_from_slice(&part);
+        }
+        Ok(answer)
+    }
+}
+
+/// The client of one reach, and whether it can check certificates.
+fn client(names: Arc<dyn NameLookup>, reach: Reach) -> (Client, bool) {
+    let builder = || {
+        Client::builder()
+            .dns_resolver(Arc::new(CheckedNames::new(names.clone(), reach)))
+            .no_proxy()
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_idle_timeout(KEEP_ALIVE)
+            .user_agent(concat!("keepsake/", env!("CARGO_PKG_VERSION")))
+    };
+    match builder().build() {
+        Ok(client) => (client, true),
+        // A machine without CA certificates still reaches http endpoints.
+        Err(_) => {
+            let bare = builder().tls_certs_only([]).build();
+            (bare.expect("a client without certificates builds"), false)
+        }
+    }
+}
+
+fn bearer(key: &SecretKey) -> Result<HeaderValue, ProviderError> {
+    let value = HeaderValue::from_str(&format!("Bearer {}", key.expose()));
+    // What cannot stand in a header can be no key of anybody's.
+    let mut value = value.map_err(|_| ProviderError::KeyRejected)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Why no answer began.
+fn told_apart(error: &reqwest::Error) -> ProviderError {
+    if caused_by::<OutOfReach>(error) {
+        return ProviderError::Forbidden;
+    }
+    if caused_by::<NoSuchName>(error) {
+        return ProviderError::Refused(Unreachable::NoSuchHost);
+    }
+    if error.is_timeout() {
+        return ProviderError::TimedOut;
+    }
+    if caused_by::<rustls::Error>(error) {
+        return ProviderError::Refused(Unreachable::Tls);
+    }
+    if error.is_connect() {
+        return ProviderError::Refused(Unreachable::NoConnection);
+    }
+    ProviderError::Refused(Unreachable::HungUp)
+}
+
+/// Why an answer did not end.
+fn broken(error: &reqwest::Error) -> ProviderError {
+    if error.is_timeout() {
+        return ProviderError::TimedOut;
+    }
+    ProviderError::NotEmbeddings(NotEmbeddings::HalfABody)
+}
+
+fn caused_by<E: std::error::Error + 'static>(error: &reqwest::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if error.is::<E>() {
+            return true;
+        }
+        // An io::Error hides the one it wraps from `source`.
+        let io = error.downcast_ref::<std::io::Error>();
+        if io.and_then(|io| io.get_ref()).is_some_and(|e| e.is::<E>()) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}

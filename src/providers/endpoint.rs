@@ -1,0 +1,203 @@
+//! Where a provider is and what a call needs: its type, a checked address, a
+//! model, a key. A key can be spent on a request and is never shown: not in
+//! `Debug`, not in an error, not in a log line.
+
+use std::fmt;
+
+use url::{Host, Url};
+
+use super::policy::Reach;
+use crate::input::Invalid;
+
+/// An endpoint's address may have this many characters.
+pub const MAX_URL_CHARS: usize = 2_000;
+
+/// Whose words are spoken (Nova §6.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProviderType {
+    Llamacpp,
+    Ollama,
+    Openai,
+    CustomHttp,
+    Builtin,
+}
+
+impl ProviderType {
+    pub const ALL: [Self; 5] = [
+        Self::Llamacpp,
+        Self::Ollama,
+        Self::Openai,
+        Self::CustomHttp,
+        Self::Builtin,
+    ];
+
+    /// As it is stored and as it stands in forms.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Llamacpp => "llamacpp",
+            Self::Ollama => "ollama",
+            Self::Openai => "openai",
+            Self::CustomHttp => "custom_http",
+            Self::Builtin => "builtin",
+        }
+    }
+
+    pub fn parse(field: &'static str, text: &str) -> Result<Self, Invalid> {
+        Self::ALL
+            .into_iter()
+            .find(|known| known.as_str() == text)
+            .ok_or_else(|| {
+                Invalid::new(
+                    field,
+                    "unknown_provider_type",
+                    format!(
+                        "`{field}` is no type of provider; choose llamacpp, ollama, openai, custom_http or builtin."
+                    ),
+                )
+            })
+    }
+}
+
+impl ProviderType {
+    /// The columns' checks admit nothing else.
+    pub(crate) fn from_column(text: &str) -> Self {
+        Self::ALL
+            .into_iter()
+            .find(|known| known.as_str() == text)
+            .unwrap_or(Self::CustomHttp)
+    }
+}
+
+impl fmt::Display for ProviderType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// All that a call needs.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    pub provider_type: ProviderType,
+    pub url: EndpointUrl,
+    pub model: String,
+    /// The width to ask the provider for; it may ignore that.
+    pub dimensions: Option<u16>,
+    pub key: Option<SecretKey>,
+    pub reach: Reach,
+}
+
+impl Endpoint {
+    /// The model in our own process. Its address stands for it and is never called.
+    pub fn builtin() -> Self {
+        Self {
+            provider_type: ProviderType::Builtin,
+            url: EndpointUrl(BUILTIN_URL.parse().expect("a constant that parses")),
+            model: super::builtin::MODEL_NAME.to_owned(),
+            dimensions: None,
+            key: None,
+            reach: Reach::Public,
+        }
+    }
+}
+
+const BUILTIN_URL: &str = "http://builtin.invalid/";
+
+/// A provider's key. Nothing prints it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretKey(String);
+
+impl SecretKey {
+    pub fn new(key: impl Into<String>) -> Self {
+        Self(key.into())
+    }
+
+    /// For sealing it and for sending it, and for nothing else.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretKey(…)")
+    }
+}
+
+/// An http or https address with a host, and without a password or a fragment.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct EndpointUrl(Url);
+
+impl EndpointUrl {
+    pub fn parse(field: &'static str, text: &str) -> Result<Self, Invalid> {
+        let refused = |code, what: &str| {
+            let example = "give one such as http://127.0.0.1:8080 or https://api.example.com/v1";
+            Invalid::new(field, code, format!("`{field}` {what}; {example}."))
+        };
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(refused("required", "is empty"));
+        }
+        let length_chars = text.chars().count();
+        if length_chars > MAX_URL_CHARS {
+            let what =
+                format!("has {length_chars} characters and at most {MAX_URL_CHARS} are accepted");
+            return Err(refused("too_long", &what));
+        }
+        let url = Url::parse(text).map_err(|_| refused("invalid_url", "is no address (URL)"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(refused("invalid_url", "begins with neither http nor https"));
+        }
+        if url.host_str().is_none_or(str::is_empty) {
+            return Err(refused("invalid_url", "names no host"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            let what = "holds a user name or a password, for which there is the key";
+            return Err(refused("invalid_url", what));
+        }
+        if url.fragment().is_some() {
+            return Err(refused("invalid_url", "has a part after `#`"));
+        }
+        Ok(Self(url))
+    }
+
+    /// As it was parsed: lower-case host, default port left out.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// A name or an address; an IPv6 address in brackets.
+    pub fn host(&self) -> &str {
+        self.0.host_str().unwrap_or_default()
+    }
+
+    /// The port, the scheme's own where none is written.
+    pub fn port(&self) -> u16 {
+        self.0.port_or_known_default().unwrap_or_default()
+    }
+
+    pub(super) fn parsed_host(&self) -> Option<Host<&str>> {
+        self.0.host()
+    }
+
+    pub(super) fn is_https(&self) -> bool {
+        self.0.scheme() == "https"
+    }
+
+    /// The path without slashes at its end.
+    pub(super) fn path(&self) -> &str {
+        self.0.path().trim_end_matches('/')
+    }
+
+    /// The same host and query with another path.
+    pub(super) fn with_path(&self, path: &str) -> Url {
+        let mut url = self.0.clone();
+        url.set_path(path);
+        url
+    }
+}
+
+impl fmt::Display for EndpointUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

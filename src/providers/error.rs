@@ -1,0 +1,136 @@
+//! Why a provider gave no vectors, told apart so that each can be answered: by
+//! waiting, by other settings, or by giving up one text. The words are clauses
+//! for people and never hold a key, a text or what the endpoint said.
+
+use std::time::Duration;
+
+use super::MAX_DIMENSIONS;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProviderError {
+    #[error("the endpoint cannot be reached: {0}")]
+    Refused(Unreachable),
+    #[error("the endpoint did not answer in time")]
+    TimedOut,
+    #[error("the endpoint rejected the key: check it, or enter it again")]
+    KeyRejected,
+    #[error("the endpoint does not know this model: check its name, or load it there first")]
+    UnknownModel,
+    #[error(
+        "the model does not offer the dimensions asked for: leave `dimensions` empty, or choose others"
+    )]
+    DimensionsRefused,
+    #[error("this is not an embeddings endpoint: {0}")]
+    NotEmbeddings(NotEmbeddings),
+    #[error("the endpoint is asked too often and wants us to wait")]
+    RateLimited { retry_after: Option<Duration> },
+    #[error("the text is longer than the model takes")]
+    TooLong,
+    #[error("the endpoint did not accept the text")]
+    BadInput,
+    #[error("the endpoint failed with status {status}")]
+    Server {
+        status: u16,
+        retry_after: Option<Duration>,
+    },
+    #[error("the endpoint's answer cannot be used: {0}")]
+    WrongVector(WrongVector),
+    #[error(
+        "this address is not allowed: ask an admin to put its host and port on the list of allowed endpoints"
+    )]
+    Forbidden,
+    #[error("the built-in model is not available: {0}")]
+    BuiltinMissing(BuiltinFlaw),
+}
+
+/// Why no connection came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unreachable {
+    #[error("there is no host of this name")]
+    NoSuchHost,
+    #[error("nothing accepts connections at this address and port")]
+    NoConnection,
+    #[error(
+        "no secure connection came about: check its certificate, and whether the address should begin with http"
+    )]
+    Tls,
+    #[error(
+        "this machine has no CA certificates to check it with: install the package ca-certificates and restart Keepsake"
+    )]
+    NoCertificates,
+    #[error("it hung up before it answered")]
+    HungUp,
+}
+
+/// Why an answer holds no embeddings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotEmbeddings {
+    #[error("it answers with a web page")]
+    Html,
+    #[error("nothing is served at this path")]
+    NothingThere,
+    #[error("it redirects elsewhere, which is not followed; give the address it redirects to")]
+    Redirect,
+    #[error("it answers in a form that is not known")]
+    Shape,
+    #[error("its answer breaks off in the middle")]
+    HalfABody,
+    #[error("its answer is larger than 32 MiB")]
+    TooLarge,
+    #[error("it answered {got} vectors to {sent} texts")]
+    WrongCount { sent: usize, got: usize },
+}
+
+/// Why what came is no vector that can be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WrongVector {
+    #[error("the vector is empty")]
+    Empty,
+    #[error(
+        "the vector has {dimensions} dimensions, and at most {MAX_DIMENSIONS} are kept: set `dimensions` to {MAX_DIMENSIONS} or fewer, or choose a smaller model"
+    )]
+    TooWide { dimensions: usize },
+    #[error("the vector holds something that is not a number")]
+    NotFinite,
+    #[error("the vector is all zeros")]
+    Zero,
+}
+
+/// Why the built-in model does not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuiltinFlaw {
+    #[error("its files are not in the data folder; `make build` fetches them")]
+    NoFiles,
+    #[error("its files cannot be read: check who may read the data folder")]
+    Unreadable,
+    #[error(
+        "its files are damaged: remove runtime/model-all-minilm-l6-v2 from the data folder and run `make build`"
+    )]
+    Damaged,
+    #[error("it failed on this text")]
+    Failed,
+    #[error("it is switched off")]
+    Off,
+}
+
+impl ProviderError {
+    /// Whether another text could have gone through: a batch is halved, a
+    /// single text is given up. All else is about the endpoint.
+    pub fn is_about_the_input(&self) -> bool {
+        matches!(
+            self,
+            Self::TooLong
+                | Self::BadInput
+                | Self::WrongVector(WrongVector::NotFinite | WrongVector::Zero)
+                | Self::BuiltinMissing(BuiltinFlaw::Failed)
+        )
+    }
+
+    /// How long the endpoint asks us to leave it alone.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { retry_after } | Self::Server { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What turns text into vectors: one client per wire format, the model in our
+//! own process, and the policy of what may be called. It keeps no settings and
+//! knows no user; it never writes a text, a key or an answer to a log or an error.
+
+pub mod builtin;
+mod check;
+mod client;
+mod custom;
+mod endpoint;
+mod error;
+mod models;
+mod ollama;
+mod openai;
+mod policy;
+pub mod presets;
+mod report;
+mod retry_after;
+pub mod settings;
+mod wire;
+mod worker;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub use endpoint::{Endpoint, EndpointUrl, MAX_URL_CHARS, ProviderType, SecretKey};
+pub use error::{BuiltinFlaw, NotEmbeddings, ProviderError, Unreachable, WrongVector};
+pub use policy::{NameLookup, Reach, SystemNames};
+pub use report::TestReport;
+
+use crate::clock::SharedClock;
+use client::Http;
+use custom::KnownForms;
+
+/// Vectors wider than this are refused; they are kept this wide.
+pub const MAX_DIMENSIONS: usize = 1_024;
+
+/// A connection comes about within this, or the endpoint counts as unreachable.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// An answer of over this many bytes is not read to its end.
+pub const MAX_ANSWER_BYTES: usize = 32 * 1_024 * 1_024;
+
+/// *Test* has this long for all its calls.
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The vectors of one call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Embedded {
+    /// In the order of the texts, each of the provider's own width and finite.
+    pub vectors: Vec<Vec<f32>>,
+    /// Whether only the beginning of a text went into its vector, as far as is known.
+    pub truncated: Vec<bool>,
+}
+
+/// Calls any endpoint. Clones share connections and the builtin model.
+#[derive(Clone)]
+pub struct Embedder {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    http: Http,
+    builtin: Option<builtin::Model>,
+    forms: KnownForms,
+}
+
+impl Embedder {
+    /// `builtin`: none when it is switched off. `names`: [`SystemNames`], but for tests.
+    pub fn new(
+        builtin: Option<builtin::Model>,
+        names: Arc<dyn NameLookup>,
+        clock: SharedClock,
+    ) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                http: Http::new(&names, clock),
+                builtin,
+                forms: KnownForms::default(),
+            }),
+        }
+    }
+
+    /// Whether the builtin model is allowed and its files are there. It looks
+    /// each time, so that a model fetched later serves without a restart.
+    pub fn has_builtin(&self) -> bool {
+        let builtin = self.shared.builtin.as_ref();
+        builtin.is_some_and(builtin::Model::is_present)
+    }
+
+    /// Vectors in the order of `texts`. `deadline` is for the whole call. No
+    /// texts, no call.
+    pub async fn embed(
+        &self,
+        endpoint: &Endpoint,
+        texts: &[String],
+        deadline: Duration,
+    ) -> Result<Embedded, ProviderError> {
+        if texts.is_empty() {
+            return Ok(Embedded {
+                vectors: Vec::new(),
+                truncated: Vec::new(),
+            });
+        }
+        let answer = tokio::time::timeout(deadline, self.ask(endpoint, texts)).await;
+        let embedded = answer.map_err(|_| ProviderError::TimedOut)??;
+        check::vectors(&embedded.vectors, texts.len())?;
+        Ok(embedded)
+    }
+
+    async fn ask(&self, endpoint: &Endpoint, texts: &[String]) -> Result<Embedded, ProviderError> {
+        let http = &self.shared.http;
+        match endpoint.provider_type {
+            ProviderType::Openai | ProviderType::Llamacpp => {
+                openai::embed(http, endpoint, texts).await
+            }
+            ProviderType::Ollama => ollama::embed(http, endpoint, texts).await,
+            ProviderType::CustomHttp => {
+                custom::embed(http, &self.shared.forms, endpoint, texts).await
+            }
+            ProviderType::Builtin => match &self.shared.builtin {
+                Some(model) => model.embed(texts).await,
+                None => Err(ProviderError::BuiltinMissing(BuiltinFlaw::Off)),
+            },
+        }
+    }
+
+    /// Embeds three short texts of our own, together and apart, and says what
+    /// the endpoint is like (DESIGN §5). Takes at most [`TEST_TIMEOUT`].
+    pub async fn test(
+        &self,
+        endpoint: &Endpoint,
+        query_prefix: &str,
+        document_prefix: &str,
+    ) -> Result<TestReport, ProviderError> {
+        let began = Instant::now();
+        let left = || TEST_TIMEOUT.saturating_sub(began.elapsed());
+        let texts = report::texts(query_prefix, document_prefix);
+        let together = self.embed(endpoint, &texts, left()).await?;
+        let latency = began.elapsed();
+        let mut apart = Vec::with_capacity(texts.len());
+        for text in &texts {
+            let alone = self.embed(endpoint, std::slice::from_ref(text), left());
+            apart.extend(alone.await?.vectors);
+        }
+        let model = models::found(&self.shared.http, endpoint);
+        let model = tokio::time::timeout(left(), model).await;
+        Ok(report::compare(
+            &together,
+            &apart,
+            endpoint.dimensions,
+            latency,
+            model.ok().flatten(),
+        ))
+    }
+}

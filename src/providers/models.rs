@@ -1,0 +1,81 @@
+//! Which model an endpoint says it serves. Told to people after a test and
+//! compared by nothing else; an endpoint that does not say is no error.
+
+use serde::Deserialize;
+
+use super::client::{Answer, Http};
+use super::endpoint::{Endpoint, ProviderType};
+use super::openai;
+
+/// A name of over this many characters is not shown.
+const MAX_NAME_CHARS: usize = 200;
+
+#[derive(Deserialize)]
+struct Listed {
+    data: Vec<Model>,
+}
+
+#[derive(Deserialize)]
+struct Model {
+    id: String,
+}
+
+#[derive(Deserialize)]
+struct TeiInfo {
+    model_id: String,
+}
+
+#[derive(Deserialize)]
+struct OllamaTags {
+    models: Vec<OllamaModel>,
+}
+
+#[derive(Deserialize)]
+struct OllamaModel {
+    name: String,
+}
+
+pub(super) async fn found(http: &Http, endpoint: &Endpoint) -> Option<String> {
+    let name = match endpoint.provider_type {
+        ProviderType::Builtin => Some(super::builtin::MODEL_NAME.to_owned()),
+        ProviderType::Ollama => {
+            let url = endpoint.url.with_path("/api/tags");
+            let tags: OllamaTags = parse(&http.get(endpoint, url).await.ok()?)?;
+            let names = tags.models.into_iter().map(|model| model.name);
+            chosen(names.collect(), &endpoint.model)
+        }
+        ProviderType::Openai | ProviderType::Llamacpp => listed(http, endpoint).await,
+        ProviderType::CustomHttp => match tei(http, endpoint).await {
+            None => listed(http, endpoint).await,
+            name => name,
+        },
+    };
+    name.filter(|name| name.chars().count() <= MAX_NAME_CHARS)
+}
+
+async fn listed(http: &Http, endpoint: &Endpoint) -> Option<String> {
+    let url = openai::models_url(&endpoint.url);
+    let listed: Listed = parse(&http.get(endpoint, url).await.ok()?)?;
+    let names = listed.data.into_iter().map(|model| model.id);
+    chosen(names.collect(), &endpoint.model)
+}
+
+async fn tei(http: &Http, endpoint: &Endpoint) -> Option<String> {
+    let url = endpoint.url.with_path("/info");
+    let info: TeiInfo = parse(&http.get(endpoint, url).await.ok()?)?;
+    Some(info.model_id)
+}
+
+/// The one that was asked for, or the only one there is.
+fn chosen(names: Vec<String>, asked: &str) -> Option<String> {
+    let is_asked = |name: &&String| *name == asked || name.strip_suffix(":latest") == Some(asked);
+    match names.as_slice() {
+        [only] => Some(only.clone()),
+        many => many.iter().find(is_asked).cloned(),
+    }
+}
+
+fn parse<T: for<'de> Deserialize<'de>>(answer: &Answer) -> Option<T> {
+    let body = (answer.status == 200).then_some(&answer.body)?;
+    serde_json::from_slice(body).ok()
+}

@@ -1,0 +1,60 @@
+//! Ollama's `/api/embed`. Left to itself it cuts a long text without a word, so
+//! it is asked not to; a single text that is too long is sent again, to be cut,
+//! and reported as such.
+
+use serde::Serialize;
+use url::Url;
+
+use super::client::Http;
+use super::endpoint::{Endpoint, EndpointUrl};
+use super::error::ProviderError;
+use super::{Embedded, wire};
+
+#[derive(Serialize)]
+struct Request<'a> {
+    model: &'a str,
+    input: &'a [String],
+    truncate: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dimensions: Option<u16>,
+}
+
+pub(super) async fn embed(
+    http: &Http,
+    endpoint: &Endpoint,
+    texts: &[String],
+) -> Result<Embedded, ProviderError> {
+    let whole = ask(http, endpoint, texts, false).await;
+    match (whole, texts.len()) {
+        (Err(ProviderError::TooLong), 1) => ask(http, endpoint, texts, true).await,
+        (whole, _) => whole,
+    }
+}
+
+async fn ask(
+    http: &Http,
+    endpoint: &Endpoint,
+    texts: &[String],
+    truncate: bool,
+) -> Result<Embedded, ProviderError> {
+    let request = Request {
+        model: &endpoint.model,
+        input: texts,
+        truncate,
+        dimensions: endpoint.dimensions,
+    };
+    let answer = http
+        .post(endpoint, embed_url(&endpoint.url), &request)
+        .await?;
+    Ok(Embedded {
+        vectors: wire::vectors(&answer, endpoint.dimensions.is_some())?,
+        truncated: vec![truncate; texts.len()],
+    })
+}
+
+fn embed_url(url: &EndpointUrl) -> Url {
+    let path = url.path();
+    let base = path.strip_suffix("/embed").unwrap_or(path);
+    let base = base.strip_suffix("/api").unwrap_or(base);
+    url.with_path(&format!("{base}/api/embed"))
+}

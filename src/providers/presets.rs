@@ -1,0 +1,135 @@
+//! What well-known models want before a text. A wrong prefix fails silently:
+//! the vectors are merely worse. Sources: the models' own cards.
+
+/// What stands before a query and before a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefixes {
+    pub query: &'static str,
+    pub document: &'static str,
+}
+
+const NONE: Prefixes = Prefixes {
+    query: "",
+    document: "",
+};
+const INSTRUCT: Prefixes = Prefixes {
+    query: "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:",
+    document: "",
+};
+const INSTRUCT_SPACED: Prefixes = Prefixes {
+    query: "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: ",
+    document: "",
+};
+const REPRESENT: Prefixes = Prefixes {
+    query: "Represent this sentence for searching relevant passages: ",
+    document: "",
+};
+
+/// Parts of a model's name, in lower case with `-` for `_`, ` ` and `.`; all of
+/// a line must be there, and the first line that fits decides.
+const KNOWN: [(&[&str], Prefixes); 13] = [
+    (&["e5", "instruct"], INSTRUCT_SPACED),
+    (&["e5-mistral"], INSTRUCT_SPACED),
+    (
+        &["e5-"],
+        Prefixes {
+            query: "query: ",
+            document: "passage: ",
+        },
+    ),
+    (
+        &["nomic-embed"],
+        Prefixes {
+            query: "search_query: ",
+            document: "search_document: ",
+        },
+    ),
+    (&["bge-m3"], NONE),
+    (&["bge-", "-en"], REPRESENT),
+    (
+        &["bge-", "-zh"],
+        Prefixes {
+            query: "为这个句子生成表示以用于检索相关文章：",
+            document: "",
+        },
+    ),
+    (&["qwen3-embedding"], INSTRUCT),
+    (&["gte-qwen2"], INSTRUCT_SPACED),
+    (&["mxbai-embed"], REPRESENT),
+    (
+        &["embeddinggemma"],
+        Prefixes {
+            query: "task: search result | query: ",
+            document: "title: none | text: ",
+        },
+    ),
+    (&["minilm"], NONE),
+    (&["gte-"], NONE),
+];
+
+/// The prefixes of a well-known model, by its name or by that of its file.
+/// `None`: not known, which is not the same as wanting none.
+pub fn preset_for(model: &str) -> Option<Prefixes> {
+    let name = model.to_lowercase().replace(['_', ' ', '.', ':'], "-");
+    // `e5-` would be found within other names, such as `some5-b`.
+    let has = |part: &&str| {
+        name.match_indices(*part).any(|(at, _)| {
+            part.starts_with('-')
+                || !name[..at].ends_with(|before: char| before.is_ascii_alphanumeric())
+                || *part == "minilm"
+        })
+    };
+    KNOWN
+        .iter()
+        .find(|(parts, _)| parts.iter().all(has))
+        .map(|(_, prefixes)| *prefixes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn well_known_models_are_known_by_any_of_their_names() {
+        let query = |model| preset_for(model).map(|p| p.query);
+        let document = |model| preset_for(model).map(|p| p.document);
+        assert_eq!(query("intfloat/e5-base-v2"), Some("query: "));
+        assert_eq!(
+            document("multilingual-e5-small.Q8_0.gguf"),
+            Some("passage: ")
+        );
+        let instruct = query("intfloat/multilingual-e5-large-instruct").expect("known");
+        assert!(instruct.starts_with("Instruct: ") && instruct.ends_with("Query: "));
+        assert_eq!(document("multilingual-e5-large-instruct"), Some(""));
+        assert_eq!(query("nomic-embed-text:latest"), Some("search_query: "));
+        assert_eq!(
+            document("nomic-embed-text-v1.5.f16.gguf"),
+            Some("search_document: ")
+        );
+        assert_eq!(query("BAAI/bge-small-en-v1.5"), Some(REPRESENT.query));
+        assert_eq!(query("BAAI/bge-m3"), Some(""));
+        assert_eq!(query("all-MiniLM-L6-v2"), Some(""));
+        assert_eq!(
+            query("sentence-transformers/paraphrase-MiniLM-L3-v2"),
+            Some("")
+        );
+        assert!(
+            query("Qwen/Qwen3-Embedding-0.6B")
+                .expect("known")
+                .ends_with("Query:")
+        );
+        assert_eq!(query("mxbai-embed-large"), Some(REPRESENT.query));
+        assert_eq!(query("thenlper/gte-base"), Some(""));
+        assert_eq!(
+            query("embeddinggemma:300m"),
+            Some("task: search result | query: ")
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_guessed() {
+        assert_eq!(preset_for("text-embedding-3-small"), None);
+        assert_eq!(preset_for("some5-b"), None);
+        assert_eq!(preset_for(""), None);
+    }
+}

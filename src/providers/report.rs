@@ -1,0 +1,79 @@
+//! What *Test* tells about an endpoint (DESIGN §5): three short texts are
+//! embedded, together and apart, and the vectors are compared. Nothing of a
+//! user's own is ever sent.
+
+use std::time::Duration;
+
+use super::Embedded;
+
+/// A question, what answers it, and something else.
+const QUESTION: &str = "Which drink does she have in the morning?";
+const DOCUMENTS: [&str; 2] = [
+    "At breakfast she takes a cup of black coffee.",
+    "The invoice for the garage roof is due on Friday.",
+];
+
+/// Vectors of one text may differ by this much: batches are summed in another order.
+const SAME_TO: f64 = 1e-2;
+
+/// What an endpoint is like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TestReport {
+    pub dimensions: usize,
+    /// `None` where no dimensions were asked for.
+    pub requested_dimensions_honoured: Option<bool>,
+    /// Length of the first vector; 1 when the provider normalises.
+    pub norm: f64,
+    /// Each text sent alone gives the same vector as in the batch.
+    pub order_kept: bool,
+    /// Of the batch.
+    pub latency: Duration,
+    /// The model that the endpoint says it is.
+    pub model_found: Option<String>,
+    /// A question is nearer to its answer than to something else.
+    pub similar_closer: bool,
+}
+
+pub(super) fn texts(query_prefix: &str, document_prefix: &str) -> Vec<String> {
+    let documents = DOCUMENTS.map(|text| format!("{document_prefix}{text}"));
+    std::iter::once(format!("{query_prefix}{QUESTION}"))
+        .chain(documents)
+        .collect()
+}
+
+/// `together` and `apart`: the vectors of [`texts`], in their order.
+pub(super) fn compare(
+    together: &Embedded,
+    apart: &[Vec<f32>],
+    requested: Option<u16>,
+    latency: Duration,
+    model_found: Option<String>,
+) -> TestReport {
+    let vectors = &together.vectors;
+    let dimensions = vectors[0].len();
+    TestReport {
+        dimensions,
+        requested_dimensions_honoured: requested.map(|asked| usize::from(asked) == dimensions),
+        norm: dot(&vectors[0], &vectors[0]).sqrt(),
+        order_kept: vectors
+            .iter()
+            .zip(apart)
+            .all(|(one, other)| cosine(one, other) > 1.0 - SAME_TO),
+        latency,
+        model_found,
+        similar_closer: cosine(&vectors[0], &vectors[1]) > cosine(&vectors[0], &vectors[2]),
+    }
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f64 {
+    let pairs = a.iter().zip(b);
+    pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+}
+
+/// -1 to 1; 0 for vectors of different widths, which nothing compares.
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    if a.len() != b.len() {
+        return 0.0;
+    }
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+}
