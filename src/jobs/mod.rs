@@ -63,8 +63,7 @@ async fn run_worker(
         .queue(EMBED_QUEUE)
         .batch_size(JOBS_AT_ONCE)
         .heartbeat_interval(HEARTBEAT)
-        .missed_heartbeats(HEARTBEATS_MISSED)
-        .persist_results(false);
+        .missed_heartbeats(HEARTBEATS_MISSED);
     let backend = PostgresStorage::new(context.db.worker_pool())
         .with_config(config)
         .poll_with_strategy(

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod api;
+mod embedding;
 mod isolation;
 mod pages;
 mod postgres;

@@ -1,6 +1,10 @@
 //! What tests stand on: `TestApp::start().await`, then `app.user("anna").await`.
 //! Each app has a database of its own, copied from one that was migrated once.
 
+mod provider;
+
+pub use provider::{Provider, vector_of};
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +14,8 @@ use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, Toke
 use keepsake::clock::{MovableClock, SharedClock};
 use keepsake::config::{Config, SignUp};
 use keepsake::db::Db;
-use keepsake::embedding::{self, Embeddings};
+use keepsake::embedding::{self, Drained, Embeddings, EndpointChange, Saved};
+use keepsake::providers::settings::EndpointForm;
 use keepsake::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use keepsake::seal::Sealer;
 use keepsake::tools::{Registry, ToolContext};
@@ -176,6 +181,84 @@ impl TestApp {
             base: self.base.clone(),
             client,
         }
+    }
+
+    /// The user's own endpoint is this provider from now on, whatever has to be rebuilt.
+    pub async fn use_provider(&self, user: &TestUser, provider: &Provider, model: &str) -> Saved {
+        self.embeddings
+            .allow_endpoint(&provider.host_port())
+            .await
+            .unwrap();
+        let url = provider.url();
+        self.save_endpoint(user, &url, model, "", true).await
+    }
+
+    pub async fn save_endpoint(
+        &self,
+        user: &TestUser,
+        url: &str,
+        model: &str,
+        key: &str,
+        confirmed: bool,
+    ) -> Saved {
+        let form = EndpointForm {
+            provider_type: "openai",
+            url,
+            model,
+            key,
+            ..EndpointForm::default()
+        };
+        let change = EndpointChange {
+            own_enabled: true,
+            form,
+            staged: "",
+            confirmed,
+        };
+        self.embeddings.save(user.id, change).await.unwrap()
+    }
+
+    /// Works off all that waits for this user, as the jobs would.
+    pub async fn drain(&self, user: &TestUser) -> Drained {
+        for _ in 0..100 {
+            match self.embeddings.drain(user.id).await.unwrap() {
+                Drained::More => {}
+                ended => return ended,
+            }
+        }
+        panic!("there is always more");
+    }
+
+    /// States of the user's rows in the space of this state, by item.
+    pub async fn vectors(&self, user: &TestUser, space: &str) -> Vec<(i64, String)> {
+        sqlx::query_as(
+            "SELECT e.item_id, e.state FROM memory_item_embeddings e
+             JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
+             WHERE e.user_id = $1 AND s.state = $2 ORDER BY e.item_id",
+        )
+        .bind(user.id.0)
+        .bind(space)
+        .fetch_all(&mut self.superuser().await)
+        .await
+        .unwrap()
+    }
+
+    /// Keys, statuses and arguments of the queue's jobs.
+    pub async fn jobs(&self) -> Vec<(Option<String>, String, String)> {
+        sqlx::query_as(
+            "SELECT idempotency_key, status, convert_from(job, 'UTF8') FROM apalis.jobs ORDER BY id",
+        )
+        .fetch_all(&mut self.superuser().await)
+        .await
+        .unwrap()
+    }
+
+    /// Another server on the same database: a second one, or this one restarted.
+    pub async fn twin(&self) -> Self {
+        Self::start_as(Wish {
+            database: Some(self.options.clone()),
+            ..Wish::default()
+        })
+        .await
     }
 
     /// A connection of the superuser: sees everything.

@@ -1,0 +1,308 @@
+use std::time::Duration as StdDuration;
+
+use keepsake::embedding::{Drained, Saved};
+use serde_json::{Value, json};
+use time::Duration;
+
+use crate::support::{Provider, TestApp, TestUser};
+
+async fn embedding(user: &TestUser, id: i64) -> Value {
+    user.call("memory_get", json!({ "item_id": id })).await["embedding"].clone()
+}
+
+async fn problem(app: &TestApp, user: &TestUser) -> Option<String> {
+    let overview = app.embeddings.overview(user.id).await.unwrap();
+    overview.serving.and_then(|space| space.problem)
+}
+
+#[tokio::test]
+async fn a_poison_text_is_isolated_and_the_others_go_on() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    let mut ids = Vec::new();
+    for n in 0..9 {
+        let text = if n == 4 {
+            "a poison pill".to_owned()
+        } else {
+            format!("item {n}")
+        };
+        ids.push(anna.add(&text).await);
+    }
+    provider.behave(|b| b.poison = Some("poison"));
+    assert_eq!(app.drain(&anna).await, Drained::Done);
+    for (n, id) in ids.iter().enumerate() {
+        let expected = if n == 4 { "error" } else { "ready" };
+        assert_eq!(embedding(&anna, *id).await["state"], expected, "{n}");
+    }
+    let said = embedding(&anna, ids[4]).await["error"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(said, "The endpoint failed with status 500.");
+    assert!(problem(&app, &anna).await.is_none());
+    // Found by its words all the same.
+    assert_eq!(anna.find("poison").await, [ids[4]]);
+    provider.behave(|b| b.poison = None);
+    assert_eq!(app.embeddings.retry(anna.id).await.unwrap(), 1);
+    app.drain(&anna).await;
+    assert_eq!(embedding(&anna, ids[4]).await["state"], "ready");
+}
+
+#[tokio::test]
+async fn a_text_longer_than_the_model_takes_is_shortened_and_says_so() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    let id = anna.add(&"word ".repeat(4_000)).await;
+    let short = anna.add("a short one").await;
+    provider.behave(|b| b.chars_max = Some(1_500));
+    assert_eq!(app.drain(&anna).await, Drained::Done);
+    let long = embedding(&anna, id).await;
+    assert_eq!(
+        (&long["state"], &long["truncated"]),
+        (&json!("ready"), &json!(true))
+    );
+    assert_eq!(embedding(&anna, short).await["truncated"], false);
+}
+
+#[tokio::test]
+async fn a_dead_endpoint_is_left_alone_for_a_while_even_across_a_restart() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    let id = anna.add("Anna keeps bees.").await;
+    provider.behave(|b| b.status = Some(503));
+    let Drained::Later(at) = app.drain(&anna).await else {
+        panic!("it should wait")
+    };
+    let now = app.embeddings.now();
+    assert!(at > now && at <= now + Duration::seconds(3), "{}", at - now);
+    assert!(problem(&app, &anna).await.unwrap().contains("503"));
+    assert_eq!(embedding(&anna, id).await["state"], "pending");
+    provider.forget_calls();
+    let restarted = app.twin().await;
+    assert!(matches!(restarted.drain(&anna).await, Drained::Later(_)));
+    assert!(provider.texts().is_empty(), "it was asked before its time");
+    // It waits longer each time.
+    restarted.clock.advance(Duration::seconds(30));
+    let Drained::Later(again) = restarted.drain(&anna).await else {
+        panic!("it should wait")
+    };
+    assert!(
+        again - restarted.embeddings.now() > Duration::seconds(2) + Duration::milliseconds(900)
+    );
+    assert!(!provider.texts().is_empty());
+    provider.behave(|b| b.status = None);
+    restarted.clock.advance(Duration::seconds(60));
+    assert_eq!(restarted.drain(&anna).await, Drained::Done);
+    assert_eq!(embedding(&anna, id).await["state"], "ready");
+    assert!(problem(&app, &anna).await.is_none());
+}
+
+#[tokio::test]
+async fn an_endpoint_that_asks_for_patience_gets_it() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    anna.add("Anna keeps bees.").await;
+    provider.behave(|b| (b.status, b.retry_after) = (Some(429), Some("120")));
+    let Drained::Later(at) = app.drain(&anna).await else {
+        panic!("it should wait")
+    };
+    assert_eq!(at - app.embeddings.now(), Duration::seconds(120));
+}
+
+#[tokio::test]
+async fn a_key_that_was_rotated_is_told_and_a_new_one_works_at_once() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    let id = anna.add("Anna keeps bees.").await;
+    provider.behave(|b| b.key = Some("sk-rotated"));
+    assert!(matches!(app.drain(&anna).await, Drained::Later(_)));
+    assert!(
+        problem(&app, &anna)
+            .await
+            .unwrap()
+            .contains("rejected the key")
+    );
+    let query = app.embeddings.embed_query(anna.id, "bees").await.unwrap();
+    assert!(query.degraded.unwrap().contains("rejected the key"));
+    let saved = app
+        .save_endpoint(&anna, &provider.url(), "model", "sk-rotated", false)
+        .await;
+    assert_eq!(saved, Saved::InForce);
+    assert_eq!(app.drain(&anna).await, Drained::Done);
+    assert_eq!(embedding(&anna, id).await["state"], "ready");
+}
+
+#[tokio::test]
+async fn an_endpoint_that_answers_another_width_writes_nothing_and_asks_for_a_rebuild() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    let old = anna.add("Anna keeps bees.").await;
+    app.drain(&anna).await;
+    provider.behave(|b| b.width = 32);
+    let new = anna.add("She lives in Bern.").await;
+    assert!(matches!(app.drain(&anna).await, Drained::Later(_)));
+    assert_eq!(embedding(&anna, old).await["state"], "ready");
+    assert_eq!(embedding(&anna, new).await["state"], "pending");
+    assert!(
+        problem(&app, &anna)
+            .await
+            .unwrap()
+            .contains("start a rebuild")
+    );
+    let query = app.embeddings.embed_query(anna.id, "bees").await.unwrap();
+    assert!(query.vector.is_none() && query.degraded.unwrap().contains("width"));
+    assert_eq!(
+        app.embeddings.rebuild(anna.id).await.unwrap(),
+        Saved::Rebuilding { items: 2 }
+    );
+    app.clock.advance(Duration::minutes(10));
+    app.drain(&anna).await;
+    assert_eq!(embedding(&anna, new).await["dimensions"], 32);
+}
+
+#[tokio::test]
+async fn vectors_wider_than_are_kept_are_refused_with_what_to_set() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    provider.behave(|b| b.width = 1_536);
+    app.use_provider(&anna, &provider, "model").await;
+    anna.add("Anna keeps bees.").await;
+    assert!(matches!(app.drain(&anna).await, Drained::Later(_)));
+    let said = problem(&app, &anna).await.unwrap();
+    assert!(
+        said.contains("1536 dimensions") && said.contains("set `dimensions`"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_late_answer_of_an_old_model_writes_nothing() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "old").await;
+    let id = anna.add("Anna keeps bees.").await;
+    app.drain(&anna).await;
+    app.use_provider(&anna, &provider, "new").await;
+    provider.behave(|b| b.delay = StdDuration::from_millis(600));
+    let embeddings = app.embeddings.clone();
+    let user = anna.id;
+    let late = tokio::spawn(async move { embeddings.drain(user).await });
+    tokio::time::sleep(StdDuration::from_millis(200)).await;
+    // While the answer is under way the space it is for goes.
+    app.use_provider(&anna, &provider, "newer").await;
+    late.await.unwrap().unwrap();
+    assert_eq!(
+        app.vectors(&anna, "building").await,
+        [(id, "pending".to_owned())]
+    );
+    // And an item whose text is another by then keeps waiting.
+    provider.behave(|b| b.delay = StdDuration::from_millis(600));
+    let embeddings = app.embeddings.clone();
+    let late = tokio::spawn(async move { embeddings.drain(user).await });
+    tokio::time::sleep(StdDuration::from_millis(200)).await;
+    sqlx::query(
+        "UPDATE memory_item_embeddings SET content_hash = 'another' WHERE state = 'pending'",
+    )
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
+    late.await.unwrap().unwrap();
+    assert_eq!(
+        app.vectors(&anna, "building").await,
+        [(id, "pending".to_owned())]
+    );
+}
+
+#[tokio::test]
+async fn a_search_does_not_wait_for_a_dead_endpoint_again_and_again() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    let id = anna.add("Anna keeps bees.").await;
+    app.drain(&anna).await;
+    provider.behave(|b| b.status = Some(503));
+    for n in 0..3 {
+        let query = app
+            .embeddings
+            .embed_query(anna.id, &format!("question {n}"))
+            .await
+            .unwrap();
+        assert!(query.degraded.unwrap().contains("503"));
+    }
+    provider.forget_calls();
+    let query = app
+        .embeddings
+        .embed_query(anna.id, "question")
+        .await
+        .unwrap();
+    assert!(query.degraded.unwrap().contains("left alone"));
+    assert!(provider.texts().is_empty());
+    // By words it goes on.
+    assert_eq!(anna.find("bees").await, [id]);
+    provider.behave(|b| b.status = None);
+    app.clock.advance(Duration::seconds(61));
+    assert!(
+        app.embeddings
+            .embed_query(anna.id, "question")
+            .await
+            .unwrap()
+            .vector
+            .is_some()
+    );
+    // And asked twice, it is asked once.
+    provider.forget_calls();
+    assert!(
+        app.embeddings
+            .embed_query(anna.id, "question")
+            .await
+            .unwrap()
+            .vector
+            .is_some()
+    );
+    assert!(provider.texts().is_empty());
+}
+
+#[tokio::test]
+async fn a_million_that_wait_are_enough() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    sqlx::query("UPDATE embedding_spaces SET is_full = true")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let (status, said) = anna
+        .refused(
+            "memory_add",
+            json!({ "type": "fact", "content": "One more." }),
+        )
+        .await;
+    assert_eq!(
+        (status, said["code"].as_str().unwrap()),
+        (429, "too_many_pending")
+    );
+    let items: i64 = sqlx::query_scalar("SELECT count(*) FROM memory_items")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(items, 0);
+    // A look at what really waits opens it again.
+    app.drain(&anna).await;
+    anna.add("One more.").await;
+}

@@ -1,0 +1,175 @@
+use keepsake::embedding::{Drained, EmbeddingState, Saved};
+use serde_json::json;
+
+use crate::support::{Provider, TestApp};
+
+#[tokio::test]
+async fn an_item_its_pending_vector_and_its_job_are_committed_together() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    app.drain(&anna).await;
+    sqlx::query("DELETE FROM apalis.jobs")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let added = anna
+        .call(
+            "memory_add",
+            json!({ "type": "fact", "content": "Anna keeps bees." }),
+        )
+        .await;
+    assert_eq!(added["embedding"], "pending");
+    let id = added["id"].as_i64().unwrap();
+    assert_eq!(
+        app.vectors(&anna, "active").await,
+        [(id, "pending".to_owned())]
+    );
+    let user_id = anna.id.0;
+    assert_eq!(
+        app.jobs().await,
+        [(
+            Some(user_id.to_string()),
+            "Pending".to_owned(),
+            format!("{{\"user_id\":{user_id}}}")
+        )]
+    );
+    // Adding asked nobody.
+    assert!(provider.texts().is_empty());
+
+    // What is rolled back leaves neither.
+    let mut tx = app.db.as_user(anna.id).await.unwrap();
+    sqlx::query("DELETE FROM memory_item_embeddings")
+        .execute(&mut *tx)
+        .await
+        .unwrap();
+    let noted = app
+        .embeddings
+        .note_item(&mut tx, anna.id, id)
+        .await
+        .unwrap();
+    assert_eq!(noted, EmbeddingState::Pending);
+    drop(tx);
+    assert_eq!(app.jobs().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_pending_item_becomes_ready_and_says_by_which_model() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "nomic-embed-text").await;
+    let id = anna.add("Anna keeps bees.").await;
+    assert_eq!(app.drain(&anna).await, Drained::Done);
+    assert_eq!(provider.texts(), ["search_document: Anna keeps bees."]);
+    let item = anna.call("memory_get", json!({ "item_id": id })).await;
+    assert_eq!(
+        item["embedding"],
+        json!({ "state": "ready", "error": null, "provider_type": "openai", "model": "nomic-embed-text",
+                "dimensions": 64, "truncated": false })
+    );
+    // Once is enough.
+    assert_eq!(app.drain(&anna).await, Drained::Done);
+    assert_eq!(provider.texts().len(), 1);
+}
+
+#[tokio::test]
+async fn without_a_provider_items_are_off_and_nothing_waits() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let added = anna
+        .call("memory_add", json!({ "type": "fact", "content": "Bees." }))
+        .await;
+    assert_eq!(added["embedding"], "off");
+    assert!(app.jobs().await.is_empty());
+    assert_eq!(app.embeddings.sweep().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn batches_are_as_large_as_set_and_a_job_makes_way_after_a_bounded_number_of_texts() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    anna.add("the first").await;
+    app.drain(&anna).await;
+    sqlx::query(
+        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at, content_tsv)
+         SELECT user_id, theme_id, type, 'item ' || n, sha256(n::text::bytea), source, created_at, updated_at, ''
+         FROM memory_items, generate_series(1, 1100) n",
+    )
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(
+        app.embeddings.rebuild(anna.id).await.unwrap(),
+        Saved::Rebuilding { items: 1101 }
+    );
+    provider.forget_calls();
+    assert_eq!(app.embeddings.drain(anna.id).await.unwrap(), Drained::More);
+    let sizes = provider.call_sizes();
+    assert!(sizes.iter().all(|size| *size <= 32), "{sizes:?}");
+    assert_eq!(sizes.iter().sum::<usize>(), 1_024);
+    assert_eq!(app.drain(&anna).await, Drained::Done);
+    let ready = app.vectors(&anna, "active").await;
+    assert_eq!(ready.len(), 1_101);
+    assert!(ready.iter().all(|(_, state)| state == "ready"));
+}
+
+#[tokio::test]
+async fn two_workers_do_not_send_the_same_items() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    for n in 0..5 {
+        anna.add(&format!("item {n}")).await;
+    }
+    provider.behave(|b| b.delay = std::time::Duration::from_millis(300));
+    let (one, two) = tokio::join!(app.embeddings.drain(anna.id), async {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        app.embeddings.drain(anna.id).await
+    });
+    assert_eq!(one.unwrap(), Drained::Done);
+    assert!(matches!(two.unwrap(), Drained::Later(_)));
+    assert_eq!(provider.texts().len(), 5);
+}
+
+#[tokio::test]
+async fn nobody_elses_settings_spaces_or_vectors_are_seen_or_touched() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    anna.add("Anna keeps bees.").await;
+    app.drain(&anna).await;
+    let overview = app.embeddings.overview(ben.id).await.unwrap();
+    assert!(overview.serving.is_none() && !overview.settings.own_enabled);
+    assert_eq!(overview.counts.total(), 0);
+    assert!(!app.embeddings.cancel_rebuild(ben.id).await.unwrap());
+    assert_eq!(app.embeddings.retry(ben.id).await.unwrap(), 0);
+    assert_eq!(app.drain(&ben).await, Drained::Done);
+    // Straight at the tables, as the role of Ben's requests.
+    let mut tx = app.db.as_user(ben.id).await.unwrap();
+    for table in [
+        "embedding_settings",
+        "embedding_spaces",
+        "memory_item_embeddings",
+    ] {
+        let statement = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
+        let seen: i64 = sqlx::query_scalar(statement)
+            .fetch_one(&mut *tx)
+            .await
+            .unwrap();
+        assert_eq!(seen, 0, "{table}");
+    }
+    for table in ["system_settings", "system_providers", "allowed_endpoints"] {
+        let mut tx = app.db.as_user(ben.id).await.unwrap();
+        let statement = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
+        assert!(
+            sqlx::query(statement).fetch_one(&mut *tx).await.is_err(),
+            "{table}"
+        );
+    }
+}

@@ -1,0 +1,8 @@
+//! The life of a vector (DESIGN §5): each line of its table, and its bad days.
+
+mod failures;
+mod life;
+mod queue;
+mod rebuild;
+mod system;
+mod workers;

@@ -1,0 +1,337 @@
+use keepsake::embedding::{Drained, Saved};
+use serde_json::json;
+use time::Duration;
+
+use crate::support::{Provider, TestApp, TestUser};
+
+async fn anna_with_items(app: &TestApp, provider: &Provider) -> (TestUser, Vec<i64>) {
+    let anna = app.user("anna").await;
+    app.use_provider(&anna, provider, "old").await;
+    let mut ids = Vec::new();
+    for text in ["Anna keeps bees.", "She lives in Bern.", "Tea, not coffee."] {
+        ids.push(anna.add(text).await);
+    }
+    app.drain(&anna).await;
+    anna.call("memory_archive", json!({ "item_id": ids[0] }))
+        .await;
+    provider.forget_calls();
+    (anna, ids)
+}
+
+fn all(ids: &[i64], state: &str) -> Vec<(i64, String)> {
+    ids.iter().map(|id| (*id, state.to_owned())).collect()
+}
+
+#[tokio::test]
+async fn settings_that_keep_the_space_are_in_force_at_once() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, ids) = anna_with_items(&app, &provider).await;
+    provider.behave(|b| b.key = Some("sk-new"));
+    let saved = app
+        .save_endpoint(&anna, &provider.url(), "old", "sk-new", false)
+        .await;
+    assert_eq!(saved, Saved::InForce);
+    assert_eq!(app.vectors(&anna, "active").await, all(&ids, "ready"));
+    let fourth = anna.add("She rows on Sundays.").await;
+    app.drain(&anna).await;
+    assert_eq!(
+        app.vectors(&anna, "active").await[3],
+        (fourth, "ready".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn a_change_is_asked_first_with_the_number_and_nothing_happens_until_it_is_confirmed() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, ids) = anna_with_items(&app, &provider).await;
+    let asked = app
+        .save_endpoint(&anna, &provider.url(), "new", "", false)
+        .await;
+    // The archived item counts too.
+    assert_eq!(
+        asked,
+        Saved::AskFirst {
+            items: 3,
+            staged: String::new()
+        }
+    );
+    app.drain(&anna).await;
+    assert!(provider.texts().is_empty());
+    let overview = app.embeddings.overview(anna.id).await.unwrap();
+    assert_eq!(overview.settings.own.model, "old");
+    assert!(overview.rebuild.is_none());
+
+    let confirmed = app
+        .save_endpoint(&anna, &provider.url(), "new", "", true)
+        .await;
+    assert_eq!(confirmed, Saved::Rebuilding { items: 3 });
+    assert_eq!(app.vectors(&anna, "active").await, all(&ids, "ready"));
+    assert_eq!(app.vectors(&anna, "building").await, all(&ids, "pending"));
+    let rebuild = app
+        .embeddings
+        .overview(anna.id)
+        .await
+        .unwrap()
+        .rebuild
+        .unwrap();
+    assert_eq!((rebuild.counts.pending, rebuild.counts.total()), (3, 3));
+    app.drain(&anna).await;
+    assert_eq!(provider.texts().len(), 3);
+    assert_eq!(app.vectors(&anna, "active").await, all(&ids, "ready"));
+    let item = anna.call("memory_get", json!({ "item_id": ids[0] })).await;
+    assert_eq!(item["embedding"]["model"], "new");
+}
+
+#[tokio::test]
+async fn a_key_that_is_confirmed_later_travels_sealed() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, _) = anna_with_items(&app, &provider).await;
+    let asked = app
+        .save_endpoint(&anna, &provider.url(), "new", "sk-secret", false)
+        .await;
+    let Saved::AskFirst { staged, .. } = asked else {
+        panic!("{asked:?}")
+    };
+    assert!(!staged.is_empty() && !staged.contains("sk-secret"));
+    provider.behave(|b| b.key = Some("sk-secret"));
+    let url = provider.url();
+    let change = |staged| keepsake::embedding::EndpointChange {
+        own_enabled: true,
+        form: keepsake::providers::settings::EndpointForm {
+            provider_type: "openai",
+            url: &url,
+            model: "new",
+            ..Default::default()
+        },
+        staged,
+        confirmed: true,
+    };
+    // Sealed for Anna, it is nobody else's.
+    let ben = app.user("ben").await;
+    assert!(app.embeddings.save(ben.id, change(&staged)).await.is_err());
+    app.embeddings.save(anna.id, change(&staged)).await.unwrap();
+    app.drain(&anna).await;
+    assert!(
+        app.vectors(&anna, "active")
+            .await
+            .iter()
+            .all(|(_, state)| state == "ready")
+    );
+    assert!(
+        app.embeddings
+            .overview(anna.id)
+            .await
+            .unwrap()
+            .rebuild
+            .is_none()
+    );
+}
+
+#[tokio::test]
+async fn an_item_added_meanwhile_waits_in_both_spaces() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, ids) = anna_with_items(&app, &provider).await;
+    app.use_provider(&anna, &provider, "new").await;
+    let fourth = anna.add("She rows on Sundays.").await;
+    assert_eq!(
+        app.vectors(&anna, "active").await[3],
+        (fourth, "pending".to_owned())
+    );
+    assert_eq!(app.vectors(&anna, "building").await.len(), 4);
+    app.drain(&anna).await;
+    assert_eq!(
+        app.vectors(&anna, "active").await,
+        all(&[&ids[..], &[fourth]].concat(), "ready")
+    );
+    assert!(app.vectors(&anna, "building").await.is_empty());
+}
+
+#[tokio::test]
+async fn items_added_from_many_sides_while_spaces_swap_are_never_without_a_row() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, _) = anna_with_items(&app, &provider).await;
+    let adding = async {
+        for n in 0..60 {
+            anna.add(&format!("thing number {n}")).await;
+        }
+    };
+    let swapping = async {
+        for model in ["b", "c", "d", "e"] {
+            app.use_provider(&anna, &provider, model).await;
+            app.drain(&anna).await;
+        }
+    };
+    tokio::join!(adding, swapping);
+    app.drain(&anna).await;
+    let rows = app.vectors(&anna, "active").await;
+    assert_eq!(rows.len(), 63);
+    assert!(rows.iter().all(|(_, state)| state == "ready"), "{rows:?}");
+}
+
+#[tokio::test]
+async fn a_retired_space_answers_for_a_minute_and_then_its_rows_go() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, _) = anna_with_items(&app, &provider).await;
+    app.use_provider(&anna, &provider, "new").await;
+    app.drain(&anna).await;
+    assert_eq!(app.vectors(&anna, "retired").await.len(), 3);
+    app.clock.advance(Duration::seconds(59));
+    app.drain(&anna).await;
+    assert_eq!(app.vectors(&anna, "retired").await.len(), 3);
+    app.clock.advance(Duration::seconds(2));
+    // The sweep sees to it, though nothing else is to be done for her.
+    assert_eq!(app.embeddings.sweep().await.unwrap(), 1);
+    app.drain(&anna).await;
+    assert!(app.vectors(&anna, "retired").await.is_empty());
+    assert_eq!(app.vectors(&anna, "active").await.len(), 3);
+}
+
+#[tokio::test]
+async fn cancel_removes_what_was_being_built_and_it_does_not_begin_again_by_itself() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, ids) = anna_with_items(&app, &provider).await;
+    app.use_provider(&anna, &provider, "new").await;
+    assert!(app.embeddings.cancel_rebuild(anna.id).await.unwrap());
+    assert!(app.vectors(&anna, "building").await.is_empty());
+    app.embeddings.sweep().await.unwrap();
+    app.drain(&anna).await;
+    assert!(provider.texts().is_empty());
+    assert_eq!(app.vectors(&anna, "active").await, all(&ids, "ready"));
+    assert!(app.embeddings.overview(anna.id).await.unwrap().is_declined);
+    // Items added now go where searches look.
+    let fourth = anna.add("She rows on Sundays.").await;
+    app.drain(&anna).await;
+    assert_eq!(
+        app.vectors(&anna, "active").await[3],
+        (fourth, "ready".to_owned())
+    );
+    // Asked for, it begins.
+    assert_eq!(
+        app.embeddings.rebuild(anna.id).await.unwrap(),
+        Saved::Rebuilding { items: 4 }
+    );
+}
+
+#[tokio::test]
+async fn another_change_confirmed_meanwhile_replaces_the_older_one() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, ids) = anna_with_items(&app, &provider).await;
+    app.use_provider(&anna, &provider, "new").await;
+    app.use_provider(&anna, &provider, "newer").await;
+    assert_eq!(app.vectors(&anna, "building").await, all(&ids, "pending"));
+    app.drain(&anna).await;
+    assert_eq!(provider.texts().len(), 3);
+    let overview = app.embeddings.overview(anna.id).await.unwrap();
+    assert_eq!(overview.serving.unwrap().settings.model, "newer");
+    // Back to what serves is no rebuild.
+    app.use_provider(&anna, &provider, "other").await;
+    let back = app
+        .save_endpoint(&anna, &provider.url(), "newer", "", false)
+        .await;
+    assert_eq!(back, Saved::InForce);
+    assert!(app.vectors(&anna, "building").await.is_empty());
+}
+
+#[tokio::test]
+async fn switched_off_the_vectors_are_kept_unused_and_what_was_missed_is_made_up_for() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, ids) = anna_with_items(&app, &provider).await;
+    app.use_provider(&anna, &provider, "new").await;
+    app.embeddings
+        .set_enabled(anna.id, false, false)
+        .await
+        .unwrap();
+    assert!(app.vectors(&anna, "building").await.is_empty());
+    assert_eq!(app.vectors(&anna, "active").await, all(&ids, "ready"));
+    let added = anna
+        .call("memory_add", json!({ "type": "fact", "content": "Rows." }))
+        .await;
+    assert_eq!(added["embedding"], "off");
+    app.drain(&anna).await;
+    assert!(provider.texts().is_empty());
+    let query = app.embeddings.embed_query(anna.id, "bees").await.unwrap();
+    assert!(query.vector.is_none() && query.degraded.unwrap().contains("switched off"));
+    // On again with the old model: nothing is rebuilt but what is missing.
+    app.save_endpoint(&anna, &provider.url(), "old", "", true)
+        .await;
+    assert_eq!(
+        app.embeddings
+            .set_enabled(anna.id, true, false)
+            .await
+            .unwrap(),
+        Saved::InForce
+    );
+    app.drain(&anna).await;
+    assert_eq!(provider.texts(), ["Rows."]);
+    assert!(
+        app.embeddings
+            .embed_query(anna.id, "bees")
+            .await
+            .unwrap()
+            .vector
+            .is_some()
+    );
+}
+
+#[tokio::test]
+async fn before_there_is_an_active_space_what_is_being_built_serves() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let anna = app.user("anna").await;
+    anna.add("Anna keeps bees.").await;
+    provider.behave(|b| b.poison = Some("nothing yet"));
+    assert_eq!(
+        app.use_provider(&anna, &provider, "first").await,
+        Saved::Rebuilding { items: 1 }
+    );
+    let query = app.embeddings.embed_query(anna.id, "bees").await.unwrap();
+    let building: i64 =
+        sqlx::query_scalar("SELECT id FROM embedding_spaces WHERE state = 'building'")
+            .fetch_one(&mut app.superuser().await)
+            .await
+            .unwrap();
+    assert_eq!(query.vector.unwrap().space_id.0, building);
+}
+
+#[tokio::test]
+async fn a_rebuild_in_which_nothing_succeeds_does_not_take_over() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, ids) = anna_with_items(&app, &provider).await;
+    app.use_provider(&anna, &provider, "new").await;
+    // Every one of the texts, but not the probe.
+    provider.behave(|b| b.poison = Some("."));
+    sqlx::query("UPDATE memory_items SET content = content || '.poison.'")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    provider.behave(|b| b.poison = Some("poison"));
+    app.drain(&anna).await;
+    assert_eq!(app.vectors(&anna, "building").await, all(&ids, "error"));
+    assert_eq!(app.vectors(&anna, "active").await, all(&ids, "ready"));
+    let overview = app.embeddings.overview(anna.id).await.unwrap();
+    assert!(
+        overview
+            .rebuild
+            .unwrap()
+            .space
+            .problem
+            .unwrap()
+            .contains("old vectors serve on")
+    );
+    // Retry brings it to its end.
+    provider.behave(|b| b.poison = None);
+    assert_eq!(app.embeddings.retry(anna.id).await.unwrap(), 3);
+    assert_eq!(app.drain(&anna).await, Drained::Done);
+    assert_eq!(app.vectors(&anna, "active").await, all(&ids, "ready"));
+    assert!(app.vectors(&anna, "building").await.is_empty());
+}

@@ -1,0 +1,268 @@
+use keepsake::embedding::{EmbeddingError, Saved, SystemSaved};
+use keepsake::providers::EndpointUrl;
+use keepsake::providers::ProviderError;
+use keepsake::providers::settings::{Effective, EndpointForm};
+use serde_json::json;
+
+use crate::support::{Provider, TestApp, Wish};
+
+fn form(url: &str) -> EndpointForm<'_> {
+    EndpointForm {
+        url,
+        model: "system-model",
+        ..EndpointForm::default()
+    }
+}
+
+#[tokio::test]
+async fn a_change_by_an_admin_is_asked_once_as_users_and_items_and_then_serves_everybody() {
+    let app = TestApp::start().await;
+    let (own, system) = (Provider::start().await, Provider::start().await);
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    app.use_provider(&anna, &own, "own").await;
+    anna.add("Anna keeps bees.").await;
+    ben.add("Ben rows.").await;
+    ben.add("Ben bakes.").await;
+    app.drain(&anna).await;
+    own.forget_calls();
+    let url = system.url();
+    let asked = app
+        .embeddings
+        .save_system(form(&url), "", false)
+        .await
+        .unwrap();
+    assert_eq!(
+        asked,
+        SystemSaved::AskFirst {
+            users: 2,
+            items: 3,
+            staged: String::new()
+        }
+    );
+    assert!(
+        app.embeddings
+            .system_overview()
+            .await
+            .unwrap()
+            .settings
+            .provider
+            .is_none()
+    );
+    let confirmed = app
+        .embeddings
+        .save_system(form(&url), "", true)
+        .await
+        .unwrap();
+    assert_eq!(confirmed, SystemSaved::Rebuilding { users: 2, items: 3 });
+    // Both have a job, and their old vectors until it is done.
+    assert_eq!(app.jobs().await.len(), 2);
+    assert_eq!(app.vectors(&anna, "active").await.len(), 1);
+    app.drain(&anna).await;
+    app.drain(&ben).await;
+    assert_eq!(system.texts().len(), 3);
+    assert!(own.texts().is_empty());
+    let overview = app.embeddings.overview(anna.id).await.unwrap();
+    assert!(matches!(overview.effective, Effective::System(_)));
+    assert_eq!(overview.serving.unwrap().settings.model, "system-model");
+    // What Anna sets of her own is kept, and not in force.
+    let saved = app
+        .save_endpoint(&anna, &own.url(), "other", "", false)
+        .await;
+    assert_eq!(saved, Saved::InForce);
+    assert!(app.vectors(&anna, "building").await.is_empty());
+    // Taken away again, what she set comes into force.
+    let asked = app
+        .embeddings
+        .save_system(EndpointForm::default(), "", false)
+        .await
+        .unwrap();
+    assert_eq!(
+        asked,
+        SystemSaved::AskFirst {
+            users: 2,
+            items: 3,
+            staged: String::new()
+        }
+    );
+    app.embeddings
+        .save_system(EndpointForm::default(), "", true)
+        .await
+        .unwrap();
+    app.drain(&anna).await;
+    assert_eq!(own.texts(), ["Anna keeps bees."]);
+    // Ben has nothing else: his vectors stay, and are not used.
+    let query = app.embeddings.embed_query(ben.id, "rows").await.unwrap();
+    assert!(query.vector.is_none() && query.degraded.unwrap().contains("no embedding provider"));
+}
+
+#[tokio::test]
+async fn a_variable_that_appears_at_a_start_is_taken_only_where_nothing_is_rebuilt() {
+    let system = Provider::start().await;
+    let offered = EndpointUrl::parse("url", &system.url()).unwrap();
+    let app = TestApp::start_as(Wish {
+        offered: Some(offered.clone()),
+        ..Wish::default()
+    })
+    .await;
+    app.embeddings.take_offered().await.unwrap();
+    let overview = app.embeddings.system_overview().await.unwrap();
+    assert!(overview.settings.provider.is_some() && overview.offered.is_none());
+    let anna = app.user("anna").await;
+    anna.add("Anna keeps bees.").await;
+    app.drain(&anna).await;
+    assert_eq!(system.texts(), ["Anna keeps bees."]);
+
+    // On a server where memories exist, it is offered to the admin.
+    let app = TestApp::start_as(Wish {
+        offered: Some(offered),
+        ..Wish::default()
+    })
+    .await;
+    let ben = app.user("ben").await;
+    ben.add("Ben rows.").await;
+    app.embeddings.take_offered().await.unwrap();
+    let overview = app.embeddings.system_overview().await.unwrap();
+    assert!(overview.settings.provider.is_none());
+    assert_eq!(overview.offered, Some(system.url()));
+    assert_eq!(app.embeddings.sweep().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_new_key_of_the_systems_provider_is_in_force_at_once_for_everybody() {
+    let app = TestApp::start().await;
+    let system = Provider::start().await;
+    let anna = app.user("anna").await;
+    let url = system.url();
+    app.embeddings
+        .save_system(form(&url), "", true)
+        .await
+        .unwrap();
+    let id = anna.add("Anna keeps bees.").await;
+    app.drain(&anna).await;
+    system.behave(|b| b.key = Some("sk-system"));
+    anna.add("She lives in Bern.").await;
+    let keyed = EndpointForm {
+        key: "sk-system",
+        ..form(&url)
+    };
+    let saved = app.embeddings.save_system(keyed, "", false).await.unwrap();
+    assert_eq!(saved, SystemSaved::InForce);
+    app.drain(&anna).await;
+    let rows = app.vectors(&anna, "active").await;
+    assert_eq!(rows.len(), 2);
+    assert!(
+        rows.iter().all(|(_, state)| state == "ready"),
+        "{id} {rows:?}"
+    );
+    // Sealed: no row, job or setting holds it in clear.
+    let (settings,): (Vec<u8>,) = sqlx::query_as("SELECT sealed_key FROM system_providers")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert!(!settings.windows(9).any(|w| w == b"sk-system"));
+}
+
+#[tokio::test]
+async fn loopback_is_for_admins_and_for_what_an_admin_allowed() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let anna = app.user("anna").await;
+    let url = provider.url();
+    // Saving is not calling; it is at the call that nothing goes out.
+    app.save_endpoint(&anna, &url, "model", "", true).await;
+    anna.add("Anna keeps bees.").await;
+    app.drain(&anna).await;
+    assert!(provider.texts().is_empty());
+    let overview = app.embeddings.overview(anna.id).await.unwrap();
+    assert!(
+        overview
+            .serving
+            .unwrap()
+            .problem
+            .unwrap()
+            .contains("not allowed")
+    );
+    let test = |app: &TestApp| {
+        let (embeddings, user, url) = (app.embeddings.clone(), anna.id, url.clone());
+        async move {
+            let form = EndpointForm {
+                provider_type: "openai",
+                ..form(&url)
+            };
+            let change = keepsake::embedding::EndpointChange {
+                own_enabled: true,
+                form,
+                staged: "",
+                confirmed: false,
+            };
+            embeddings.test_own(user, change).await
+        }
+    };
+    assert!(matches!(
+        test(&app).await,
+        Err(EmbeddingError::Provider(ProviderError::Forbidden))
+    ));
+    app.embeddings
+        .allow_endpoint(&provider.host_port())
+        .await
+        .unwrap();
+    assert_eq!(test(&app).await.unwrap().dimensions, 64);
+    app.embeddings
+        .disallow_endpoint(&provider.host_port())
+        .await
+        .unwrap();
+    assert!(test(&app).await.is_err());
+    sqlx::query("UPDATE users SET role = 'admin'")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert!(test(&app).await.is_ok());
+}
+
+#[tokio::test]
+async fn out_of_the_box_the_builtin_model_finds_by_meaning_and_can_be_switched_off() {
+    let app = TestApp::start_with_builtin().await;
+    let anna = app.user("anna").await;
+    let added = anna
+        .call("memory_add", json!({ "type": "preference", "content": "At breakfast she takes a cup of black coffee." }))
+        .await;
+    assert_eq!(added["embedding"], "pending");
+    anna.add("The invoice for the garage roof is due on Friday.")
+        .await;
+    app.drain(&anna).await;
+    let item = anna
+        .call("memory_get", json!({ "item_id": added["id"] }))
+        .await;
+    assert_eq!(item["embedding"]["provider_type"], "builtin");
+    assert_eq!(
+        (
+            &item["embedding"]["state"],
+            &item["embedding"]["dimensions"]
+        ),
+        (&json!("ready"), &json!(384))
+    );
+    assert!(
+        app.embeddings
+            .embed_query(anna.id, "morning drink")
+            .await
+            .unwrap()
+            .vector
+            .is_some()
+    );
+    app.embeddings.set_builtin(false).await.unwrap();
+    let query = app
+        .embeddings
+        .embed_query(anna.id, "morning drink")
+        .await
+        .unwrap();
+    assert!(query.vector.is_none() && query.degraded.is_some());
+    app.embeddings.set_builtin(true).await.unwrap();
+    assert!(
+        app.embeddings
+            .embed_query(anna.id, "morning drink")
+            .await
+            .unwrap()
+            .vector
+            .is_some()
+    );
+}

@@ -1,0 +1,173 @@
+//! Real workers, on real time: what is asserted is what happens, with patience.
+
+use std::time::{Duration, Instant};
+
+use keepsake::jobs::{self, JobContext};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::support::{Provider, TestApp, TestUser};
+
+struct Worker {
+    stop: watch::Sender<bool>,
+    running: JoinHandle<()>,
+}
+
+impl Worker {
+    fn start(app: &TestApp) -> Self {
+        let (stop, stopped) = watch::channel(false);
+        let context = JobContext {
+            db: app.db.clone(),
+            embeddings: app.embeddings.clone(),
+        };
+        Self {
+            stop,
+            running: tokio::spawn(jobs::run(context, stopped)),
+        }
+    }
+
+    async fn stop(self) {
+        self.stop.send(true).unwrap();
+        self.running.await.unwrap();
+    }
+
+    /// As `kill -9` would: nothing is put back, nothing is said.
+    async fn kill(self) {
+        self.running.abort();
+        self.running.await.ok();
+    }
+}
+
+/// How long it took until all of the user's items were ready.
+async fn until_ready(app: &TestApp, user: &TestUser, items: usize, at_most: Duration) -> Duration {
+    let began = Instant::now();
+    loop {
+        let rows = app.vectors(user, "active").await;
+        if rows.len() == items && rows.iter().all(|(_, state)| state == "ready") {
+            return began.elapsed();
+        }
+        assert!(
+            began.elapsed() < at_most,
+            "after {at_most:?}: {rows:?} {:?}",
+            app.jobs().await
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_idle_worker_comes_at_once_and_goes_when_asked() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    let worker = Worker::start(&app);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    for n in 1..=3 {
+        anna.add(&format!("item {n}")).await;
+        // apalis alone would look again after 30 s.
+        until_ready(&app, &anna, n, Duration::from_secs(10)).await;
+    }
+    worker.stop().await;
+    anna.add("item 4").await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(app.vectors(&anna, "active").await[3].1, "pending");
+}
+
+#[tokio::test]
+async fn work_goes_on_soon_after_a_worker_was_killed() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    for n in 0..40 {
+        anna.add(&format!("item {n}")).await;
+    }
+    provider.behave(|b| b.delay = Duration::from_millis(700));
+    let worker = Worker::start(&app);
+    while provider.call_sizes().is_empty() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    worker.kill().await;
+    provider.behave(|b| b.delay = Duration::ZERO);
+    let restarted = app.twin().await;
+    // Its clock has moved on like the one on the wall: the dead worker's lease has run out.
+    restarted.clock.advance(time::Duration::seconds(11));
+    let worker = Worker::start(&restarted);
+    until_ready(&app, &anna, 40, Duration::from_secs(30)).await;
+    worker.stop().await;
+}
+
+#[tokio::test]
+async fn a_job_that_kills_its_worker_each_time_is_given_up() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    anna.add("Anna keeps bees.").await;
+    sqlx::query("UPDATE apalis.jobs SET attempts = 7")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let worker = Worker::start(&app);
+    let began = Instant::now();
+    loop {
+        let jobs = app.jobs().await;
+        if jobs.iter().any(|(_, status, _)| status == "Killed") {
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(10), "{jobs:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(provider.texts().is_empty());
+    worker.stop().await;
+}
+
+#[tokio::test]
+async fn workers_resume_when_postgresql_dropped_every_connection() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    let worker = Worker::start(&app);
+    anna.add("item 1").await;
+    until_ready(&app, &anna, 1, Duration::from_secs(10)).await;
+    sqlx::query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    anna.add("item 2").await;
+    until_ready(&app, &anna, 2, Duration::from_secs(10)).await;
+    worker.stop().await;
+}
+
+#[tokio::test]
+async fn one_users_many_items_do_not_keep_another_waiting() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    app.use_provider(&ben, &provider, "model").await;
+    anna.add("the first").await;
+    sqlx::query(
+        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at, content_tsv)
+         SELECT user_id, theme_id, type, 'item ' || n, sha256(n::text::bytea), source, created_at, updated_at, ''
+         FROM memory_items, generate_series(1, 4000) n",
+    )
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
+    app.embeddings.rebuild(anna.id).await.unwrap();
+    provider.behave(|b| b.delay = Duration::from_millis(60));
+    let worker = Worker::start(&app);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    ben.add("Ben rows.").await;
+    until_ready(&app, &ben, 1, Duration::from_secs(10)).await;
+    let waiting = app.vectors(&anna, "building").await;
+    assert!(
+        waiting.iter().any(|(_, state)| state == "pending"),
+        "Anna's were done before"
+    );
+    worker.kill().await;
+}

@@ -1,0 +1,138 @@
+//! An embeddings endpoint as the tests want it: speaks OpenAI's form, gives
+//! similar texts similar vectors, and fails in the way it is told to.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+
+#[derive(Clone, Default)]
+pub struct Behaviour {
+    /// Answers this to everything.
+    pub status: Option<u16>,
+    pub retry_after: Option<&'static str>,
+    /// Answers 500 to a call that holds this.
+    pub poison: Option<&'static str>,
+    /// Answers 500 to a call with a text of more characters.
+    pub chars_max: Option<usize>,
+    pub delay: Duration,
+    /// The key it wants.
+    pub key: Option<&'static str>,
+    pub width: usize,
+}
+
+pub struct Provider {
+    pub server: MockServer,
+    state: Arc<State>,
+}
+
+struct State {
+    behaviour: Mutex<Behaviour>,
+    /// The texts of each call.
+    calls: Mutex<Vec<Vec<String>>>,
+}
+
+impl Provider {
+    pub async fn start() -> Self {
+        let state = Arc::new(State {
+            behaviour: Mutex::new(Behaviour {
+                width: 64,
+                ..Behaviour::default()
+            }),
+            calls: Mutex::new(Vec::new()),
+        });
+        let server = MockServer::start().await;
+        Mock::given(any())
+            .respond_with(Answering(state.clone()))
+            .mount(&server)
+            .await;
+        Self { server, state }
+    }
+
+    pub fn behave(&self, change: impl FnOnce(&mut Behaviour)) {
+        change(&mut self.state.behaviour.lock().unwrap());
+    }
+
+    pub fn url(&self) -> String {
+        format!("{}/v1", self.server.uri())
+    }
+
+    pub fn host_port(&self) -> String {
+        self.server.address().to_string()
+    }
+
+    /// The texts that were sent so far, less the probe's.
+    pub fn texts(&self) -> Vec<String> {
+        self.state.calls.lock().unwrap().concat()
+    }
+
+    pub fn call_sizes(&self) -> Vec<usize> {
+        let calls = self.state.calls.lock().unwrap();
+        calls.iter().map(Vec::len).collect()
+    }
+
+    pub fn forget_calls(&self) {
+        self.state.calls.lock().unwrap().clear();
+    }
+}
+
+struct Answering(Arc<State>);
+
+impl Respond for Answering {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        let behaviour = self.0.behaviour.lock().unwrap().clone();
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let texts: Vec<String> = body["input"]
+            .as_array()
+            .map(|all| all.iter().map(|t| t.as_str().unwrap().to_owned()).collect())
+            .unwrap_or_default();
+        self.0.calls.lock().unwrap().push(texts.clone());
+        if let Some(key) = behaviour.key {
+            let sent = request
+                .headers
+                .get("authorization")
+                .map(|v| v.to_str().unwrap());
+            if sent != Some(format!("Bearer {key}").as_str()) {
+                return ResponseTemplate::new(401)
+                    .set_body_json(json!({ "error": { "message": "bad key" } }));
+            }
+        }
+        let is_poisoned = behaviour
+            .poison
+            .is_some_and(|p| texts.iter().any(|t| t.contains(p)));
+        let is_long = behaviour
+            .chars_max
+            .is_some_and(|max| texts.iter().any(|t| t.chars().count() > max));
+        let status = behaviour.status.or((is_poisoned || is_long).then_some(500));
+        if let Some(status) = status {
+            let mut answer = ResponseTemplate::new(status).set_body_json(json!({ "error": "no" }));
+            if let Some(after) = behaviour.retry_after {
+                answer = answer.insert_header("retry-after", after);
+            }
+            return answer.set_delay(behaviour.delay);
+        }
+        let data: Vec<Value> = texts
+            .iter()
+            .enumerate()
+            .map(|(index, text)| json!({ "index": index, "embedding": vector_of(text, behaviour.width) }))
+            .collect();
+        ResponseTemplate::new(200)
+            .set_body_json(json!({ "object": "list", "model": body["model"], "data": data }))
+            .set_delay(behaviour.delay)
+    }
+}
+
+/// Each word adds to one place: texts that share words are near each other.
+pub fn vector_of(text: &str, width: usize) -> Vec<f32> {
+    let mut vector = vec![0.01; width];
+    for word in text.to_lowercase().split_whitespace() {
+        let mut hasher = DefaultHasher::new();
+        word.hash(&mut hasher);
+        vector[hasher.finish() as usize % width] += 1.0;
+    }
+    vector
+}
