@@ -16,7 +16,7 @@ pub fn Item() -> impl IntoView {
     let page = Suspend::new(async move {
         // What is not a number names no item.
         let found = match item_id.and_then(|id| id.parse().ok()) {
-            Some(item_id) => backend.item_page(item_id).await,
+            Some(item_id) => backend.item_page(item_id, None).await,
             None => Ok(None),
         };
         match found {
@@ -74,7 +74,7 @@ fn Whole(item: ItemPage) -> impl IntoView {
                 </div>
                 <section class="part" aria-labelledby="found-by">
                     <h2 id="found-by">"Found by these words"</h2>
-                    <FoundBy words=item.index_words.clone() />
+                    <FoundBy words=item.why.index_words.clone() />
                 </section>
             </div>
             <div class="parts">
