@@ -232,6 +232,14 @@ impl FormState {
         }
     }
 
+    /// With what is saved in the fields, unless the form was just posted.
+    pub fn or_saved<const N: usize>(mut self, saved: [(&str, String); N]) -> Self {
+        if self.values.is_empty() {
+            self.values = saved.map(|(name, value)| (name.to_owned(), value)).into();
+        }
+        self
+    }
+
     pub fn value(&self, field: &str) -> String {
         self.values.get(field).cloned().unwrap_or_default()
     }

@@ -127,8 +127,10 @@ mod browser_side {
     fn address_of(form: &HtmlFormElement) -> Option<String> {
         let fields = FormData::new_with_form(form).ok()?;
         let query = UrlSearchParams::new_with_str_sequence_sequence(&fields).ok()?;
-        if query.get("q").is_some_and(|words| words.trim().is_empty()) {
-            query.delete("q");
+        for name in ["q", "embedding"] {
+            if query.get(name).is_some_and(|words| words.trim().is_empty()) {
+                query.delete(name);
+            }
         }
         let query = String::from(query.to_string());
         Some(if query.is_empty() {

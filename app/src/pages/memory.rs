@@ -47,6 +47,10 @@ pub fn Memory() -> impl IntoView {
 #[component]
 fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
     let count = count_of(&page);
+    let degraded = page
+        .degraded
+        .clone()
+        .map(|sentence| view! { <p class="degraded">{sentence}</p> });
     let more = page.has_more.then(|| more_of(&filters));
     let rows = if page.rows.is_empty() {
         view! { <NothingMatches filters=filters.clone() /> }.into_any()
@@ -67,6 +71,7 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
                 <h2 id="count" class="count">
                     {count}
                 </h2>
+                {degraded}
                 {rows}
                 {more}
             </section>

@@ -96,6 +96,10 @@ pub struct OwnEndpoint {
     /// Empty: as many as the model gives.
     pub dimensions: String,
     pub has_key: bool,
+    /// The preset that gives the prefixes in use (`minilm`, `e5`, `nomic`, `bge`, `qwen3`,
+    /// `none`); empty: by the model's name, or as the two prefixes below say.
+    pub preset: String,
+    /// Empty when a preset gives it.
     pub query_prefix: String,
     pub document_prefix: String,
     pub batch_size: String,
@@ -145,6 +149,10 @@ pub struct SystemProvider {
     pub model: String,
     pub dimensions: String,
     pub has_key: bool,
+    /// The preset that gives the prefixes in use (`minilm`, `e5`, `nomic`, `bge`, `qwen3`,
+    /// `none`); empty: by the model's name, or as the two prefixes below say.
+    pub preset: String,
+    /// Empty when a preset gives it.
     pub query_prefix: String,
     pub document_prefix: String,
     pub batch_size: String,
