@@ -163,7 +163,7 @@ pub struct SystemProvider {
 /// For admins alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdminPage {
-    /// The system's provider that is confirmed.
+    /// The system's provider that is confirmed; its `provider` is the endpoint's host and port.
     pub in_force: Option<SpaceView>,
     /// A URL from `KEEPSAKE_LLAMACPP_URL` that waits to be confirmed.
     pub offered: Option<String>,
