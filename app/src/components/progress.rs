@@ -3,13 +3,20 @@
 
 use leptos::prelude::*;
 
+/// In percent: a single failure among thousands is still seen.
+const VISIBLE_SHARE: f64 = 0.5;
+
 /// Of `total`, `done` are ready and `failed` are not going to be.
 /// `line` says the same in words; it is what is read out.
 #[component]
 pub fn Progress(label: String, done: i64, failed: i64, total: i64, line: String) -> impl IntoView {
     let share = |n: i64| 100.0 * n.max(0) as f64 / total.max(1) as f64;
     let done_share = share(done).min(100.0);
-    let failed_share = share(failed).min(100.0 - done_share);
+    let failed_share = match failed {
+        0 => 0.0,
+        failed => share(failed).max(VISIBLE_SHARE),
+    };
+    let done_share = done_share.min(100.0 - failed_share);
     view! {
         <div class="progress">
             <svg

@@ -53,9 +53,11 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
         view! {
             <tr>
                 <th scope="row">{name}</th>
-                <td class="score">
-                    <Bar value />
-                    {format!("{value:.2}")}
+                <td>
+                    <span class="score">
+                        <Bar value />
+                        {format!("{value:.2}")}
+                    </span>
                 </td>
                 <td>{format!("× {}", short(weight))}</td>
                 <td>{format!("{:.2}", value * weight)}</td>

@@ -53,18 +53,18 @@ fn Whole(page: EmbeddingsPage, form: FormState, is_held: bool) -> impl IntoView 
             <Done form=form.clone() />
             <FormError form=progress fields=&[] />
             <div class="with-side parts">
-                <div class="parts">
-                    <Status page=page.clone() />
-                    {page.is_enabled.then(|| view! { <Endpoint page=page.clone() form=form.of("embeddings") /> })}
-                </div>
-                <div class="parts">
-                    <Serving page=page.clone() />
-                    <Switches page />
-                </div>
+                <Status page=page.clone() />
+                <Serving page=page.clone() />
+            </div>
+            {(is_working && is_untouched).then(|| view! { <Renewal is_held /> })}
+            <div class="with-side parts">
+                {page
+                    .is_enabled
+                    .then(|| view! { <Endpoint page=page.clone() form=form.of("embeddings") /> })}
+                <Switches page />
             </div>
         </div>
         <LiveProgress />
-        {(is_working && is_untouched).then(|| view! { <Renewal is_held /> })}
     }
     .into_any()
 }

@@ -103,7 +103,8 @@ fn without_weights(page: &EmbeddingsPage) -> Option<AnyView> {
 fn HowFar(page: EmbeddingsPage) -> impl IntoView {
     let counts = page.counts;
     if let Some(rebuild) = page.rebuild {
-        return view! { <Rebuilding rebuild /> }.into_any();
+        let is_stuck = page.problem.is_some();
+        return view! { <Rebuilding rebuild is_stuck /> }.into_any();
     }
     if !page.is_enabled || page.effective.model.is_none() {
         return ().into_any();
@@ -140,15 +141,16 @@ fn HowFar(page: EmbeddingsPage) -> impl IntoView {
 }
 
 #[component]
-fn Rebuilding(rebuild: Rebuild) -> impl IntoView {
+fn Rebuilding(rebuild: Rebuild, is_stuck: bool) -> impl IntoView {
     let mut line = format!("{} of {}", count(rebuild.done), count(rebuild.total));
     if rebuild.failed > 0 {
         line += &format!(" · {} failed", count(rebuild.failed));
     }
-    if let Some(per_second) = rebuild.rate_per_second {
+    // While nothing moves, a rate of before would mislead.
+    if let Some(per_second) = rebuild.rate_per_second.filter(|_| !is_stuck) {
         line += &format!(" · {}", rate(per_second));
     }
-    if let Some(seconds) = rebuild.seconds_left {
+    if let Some(seconds) = rebuild.seconds_left.filter(|_| !is_stuck) {
         line += &format!(" · {}", time_left(seconds));
     }
     view! {
@@ -288,7 +290,13 @@ pub fn Switches(page: EmbeddingsPage) -> impl IntoView {
         .into_any();
     }
     let total = page.counts.total;
-    let rebuild = (total > 0 && page.effective.model.is_some()).then(|| {
+    let can_rebuild = total > 0 && page.effective.model.is_some();
+    let title = if can_rebuild {
+        "Rebuild, or switch off"
+    } else {
+        "Switch off"
+    };
+    let rebuild = can_rebuild.then(|| {
         view! {
             <details class="confirm calm">
                 <summary>"Rebuild all vectors"</summary>
@@ -311,7 +319,7 @@ pub fn Switches(page: EmbeddingsPage) -> impl IntoView {
     });
     view! {
         <section class="part" aria-labelledby="switches">
-            <h2 id="switches">"All of it"</h2>
+            <h2 id="switches">{title}</h2>
             {rebuild}
             <details class="confirm calm">
                 <summary>"Switch embeddings off"</summary>

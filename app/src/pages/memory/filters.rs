@@ -69,7 +69,7 @@ pub fn SearchForm(filters: MemoryFilters) -> impl IntoView {
                     {chips.into_iter().collect_view()}
                 </fieldset>
                 <fieldset class="chips">
-                    <legend class="visually-hidden">"Archived memories"</legend>
+                    <legend class="visually-hidden">"Archived memories and vectors"</legend>
                     <label class="switch">
                         <input
                             id="archived"
@@ -91,7 +91,6 @@ pub fn SearchForm(filters: MemoryFilters) -> impl IntoView {
                         />
                         <span>"Only archived"</span>
                     </label>
-                </fieldset>
                 <label class="pick">
                     <span class="visually-hidden">"State of the vector"</span>
                     <select id="embedding" name="embedding" data-chosen=is_chosen>
@@ -99,6 +98,7 @@ pub fn SearchForm(filters: MemoryFilters) -> impl IntoView {
                         {states.into_iter().collect_view()}
                     </select>
                 </label>
+                </fieldset>
             </div>
         </form>
     }
