@@ -7,7 +7,8 @@ use leptos::prelude::*;
 const VISIBLE_SHARE: f64 = 0.5;
 
 /// Of `total`, `done` are ready and `failed` are not going to be.
-/// `line` says the same in words; it is what is read out.
+/// `line` says the same in words; it is what is read out. Those that failed
+/// are listed under `#failures`.
 #[component]
 pub fn Progress(label: String, done: i64, failed: i64, total: i64, line: String) -> impl IntoView {
     let share = |n: i64| 100.0 * n.max(0) as f64 / total.max(1) as f64;
@@ -38,8 +39,9 @@ pub fn Progress(label: String, done: i64, failed: i64, total: i64, line: String)
                     height="4"
                 />
             </svg>
-            <p class="progress-line" data-progress-line="">
-                {line}
+            <p class="progress-line">
+                <span data-progress-line="">{line}</span>
+                {(failed > 0).then(|| view! { <a href="#failures">"Show them"</a> })}
             </p>
         </div>
     }

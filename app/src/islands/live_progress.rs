@@ -20,7 +20,7 @@ mod browser_side {
 
     use leptos::prelude::set_timeout;
     use wasm_bindgen_futures::spawn_local;
-    use web_sys::Element;
+    use web_sys::{Element, HtmlElement};
 
     use crate::islands::{browser, swap};
 
@@ -32,7 +32,16 @@ mod browser_side {
     const FAILED_LOOKS_MAX: u32 = 60;
 
     pub fn start() {
-        look_again(0);
+        if look_again(0).is_some() {
+            keep_the_height();
+        }
+    }
+
+    /// What is below does not jump when the work is done and its buttons go.
+    fn keep_the_height() -> Option<()> {
+        let place: HtmlElement = browser::by_id("status-place")?;
+        let height = format!("{}px", place.offset_height());
+        place.style().set_property("min-height", &height).ok()
     }
 
     /// `silent_seconds`: since something was last said.

@@ -15,7 +15,7 @@ use crate::islands::LiveProgress;
 use crate::shell::IslandsBuilt;
 use crate::view::{EmbeddingsPage, FormState};
 use endpoint::Endpoint;
-use status::{Serving, Status, Switches};
+use status::{Failures, Serving, Status, Switches};
 
 pub const PATH: &str = "/settings/embeddings";
 
@@ -53,7 +53,9 @@ fn Whole(page: EmbeddingsPage, form: FormState, is_held: bool) -> impl IntoView 
             <Done form=form.clone() />
             <FormError form=progress fields=&[] />
             <div class="with-side parts">
-                <Status page=page.clone() />
+                <div id="status-place">
+                    <Status page=page.clone() />
+                </div>
                 <Serving page=page.clone() />
             </div>
             {(is_working && is_untouched).then(|| view! { <Renewal is_held /> })}
@@ -61,7 +63,10 @@ fn Whole(page: EmbeddingsPage, form: FormState, is_held: bool) -> impl IntoView 
                 {page
                     .is_enabled
                     .then(|| view! { <Endpoint page=page.clone() form=form.of("embeddings") /> })}
-                <Switches page />
+                <div class="parts">
+                    <Failures page=page.clone() />
+                    <Switches page />
+                </div>
             </div>
         </div>
         <LiveProgress />

@@ -64,7 +64,6 @@ pub fn Status(page: EmbeddingsPage) -> impl IntoView {
             </dl>
             {problem}
             <HowFar page=page.clone() />
-            <Failures failures=page.failures failed=failed_of(page.counts.failed, page.rebuild.as_ref()) />
         </section>
     }
     .into_any()
@@ -82,8 +81,10 @@ fn state_of(page: &EmbeddingsPage) -> &'static str {
     }
 }
 
-fn failed_of(failed: i64, rebuild: Option<&Rebuild>) -> i64 {
-    rebuild.map_or(failed, |rebuild| rebuild.failed)
+fn failed_of(page: &EmbeddingsPage) -> i64 {
+    page.rebuild
+        .as_ref()
+        .map_or(page.counts.failed, |rebuild| rebuild.failed)
 }
 
 fn without_weights(page: &EmbeddingsPage) -> Option<AnyView> {
@@ -177,12 +178,28 @@ fn Rebuilding(rebuild: Rebuild, is_stuck: bool) -> impl IntoView {
     .into_any()
 }
 
-/// The first of those that failed, each with its sentence.
+/// The first of those that failed, each with its sentence. Apart from the
+/// progress, so that nothing moves when the first one fails.
 #[component]
-fn Failures(failures: Vec<FailedItem>, failed: i64) -> impl IntoView {
-    if failed == 0 {
-        return ().into_any();
+pub fn Failures(page: EmbeddingsPage) -> impl IntoView {
+    let failed = failed_of(&page);
+    let is_shown = failed > 0 && page.is_enabled;
+    let body = is_shown.then(|| failed_list(page.failures, failed));
+    view! {
+        <section
+            class="failures"
+            class:part=is_shown
+            id="failures"
+            data-live="failures"
+            aria-labelledby=is_shown.then_some("failures-title")
+        >
+            {body}
+        </section>
     }
+    .into_any()
+}
+
+fn failed_list(failures: Vec<FailedItem>, failed: i64) -> AnyView {
     let beyond = failed - failures.len() as i64;
     let rows = failures
         .into_iter()
@@ -198,24 +215,22 @@ fn Failures(failures: Vec<FailedItem>, failed: i64) -> impl IntoView {
         })
         .collect_view();
     view! {
-        <div class="failures">
-            <h3>{format!("{} failed", memories(failed))}</h3>
-            <p class="hint">"They are found by their words alone."</p>
-            <ul>{rows}</ul>
-            <form class="actions" method="post" action=PATH>
-                <button id="retry" type="submit" name="action" value="retry">
-                    "Retry failed"
-                </button>
-                {(beyond > 0)
-                    .then(|| {
-                        view! {
-                            <a href="/memory?archived=1&embedding=error">
-                                {format!("See all {}", count(failed))}
-                            </a>
-                        }
-                    })}
-            </form>
-        </div>
+        <h2 id="failures-title">{format!("{} failed", memories(failed))}</h2>
+        <p class="hint">"They are found by their words alone."</p>
+        <ul>{rows}</ul>
+        <form class="actions" method="post" action=PATH>
+            <button id="retry" type="submit" name="action" value="retry">
+                "Retry failed"
+            </button>
+            {(beyond > 0)
+                .then(|| {
+                    view! {
+                        <a href="/memory?archived=1&embedding=error">
+                            {format!("See all {}", count(failed))}
+                        </a>
+                    }
+                })}
+        </form>
     }
     .into_any()
 }
