@@ -107,6 +107,16 @@ fn Builtin(page: AdminPage, form: FormState) -> impl IntoView {
         .confirm
         .clone()
         .map(|confirm| view! { <Confirm form=form.clone() confirm path=EMBEDDINGS_PATH /> });
+    // Where there is nothing to switch, no switch.
+    let switch = page.builtin_present.then(|| {
+        view! {
+            <form method="post" action=EMBEDDINGS_PATH>
+                <button type="submit" name="action" value=action>
+                    {label}
+                </button>
+            </form>
+        }
+    });
     let missing = (!page.builtin_present).then(|| {
         view! {
             <p class="aside">
@@ -127,11 +137,7 @@ fn Builtin(page: AdminPage, form: FormState) -> impl IntoView {
             {missing}
             {confirm}
             <FormError form fields=&[] />
-            <form method="post" action=EMBEDDINGS_PATH>
-                <button type="submit" name="action" value=action>
-                    {label}
-                </button>
-            </form>
+            {switch}
         </section>
     }
     .into_any()

@@ -10,9 +10,9 @@ use crate::components::{
 use crate::view::{EmbeddingsPage, FormState};
 
 const PROVIDER_TYPES: [(&str, &str); 3] = [
-    ("openai", "OpenAI's form (llama.cpp, vLLM, LM Studio, TEI)"),
+    ("openai", "OpenAI's form, as vLLM and most do"),
     ("ollama", "Ollama"),
-    ("custom_http", "llama.cpp's or TEI's own form"),
+    ("custom_http", "The own form of llama.cpp or TEI"),
 ];
 
 #[component]
