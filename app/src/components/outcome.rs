@@ -46,9 +46,14 @@ pub fn TestReport(test: TestResult) -> impl IntoView {
 }
 
 /// Sends all that was typed again; in the place of the key goes what the server
-/// calls the change it put aside. `path` is that of the form and of the way back.
+/// calls the change it put aside. `path` is where the form is posted, `back` the page.
 #[component]
-pub fn Confirm(form: FormState, confirm: Confirmation, path: &'static str) -> impl IntoView {
+pub fn Confirm(
+    form: FormState,
+    confirm: Confirmation,
+    path: &'static str,
+    back: &'static str,
+) -> impl IntoView {
     let kept = hidden_fields(form.values)
         .into_iter()
         .map(|(name, value)| view! { <input type="hidden" name=name value=value /> })
@@ -63,7 +68,7 @@ pub fn Confirm(form: FormState, confirm: Confirmation, path: &'static str) -> im
                 <button class="primary" type="submit" name="action" value="confirm">
                     "Confirm"
                 </button>
-                <a class="button" href=path>
+                <a class="button" href=back>
                     "Keep the old"
                 </a>
             </form>

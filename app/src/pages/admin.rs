@@ -13,6 +13,7 @@ use crate::components::{
 use crate::view::{AdminPage, FormState};
 use system::System;
 
+const PATH: &str = "/admin";
 const EMBEDDINGS_PATH: &str = "/admin/embeddings";
 
 #[component]
@@ -36,7 +37,7 @@ pub fn Admin() -> impl IntoView {
                 .into_any()
             }
             Err(error) => {
-                view! { <Trouble heading="Admin" error href="/admin".to_owned() /> }.into_any()
+                view! { <Trouble heading="Admin" error href=PATH.to_owned() /> }.into_any()
             }
         }
     });
@@ -103,10 +104,9 @@ fn Builtin(page: AdminPage, form: FormState) -> impl IntoView {
         true => ("builtin_off", "Switch it off"),
         false => ("builtin_on", "Switch it on"),
     };
-    let confirm = form
-        .confirm
-        .clone()
-        .map(|confirm| view! { <Confirm form=form.clone() confirm path=EMBEDDINGS_PATH /> });
+    let confirm = form.confirm.clone().map(
+        |confirm| view! { <Confirm form=form.clone() confirm path=EMBEDDINGS_PATH back=PATH /> },
+    );
     // Where there is nothing to switch, no switch.
     let switch = page.builtin_present.then(|| {
         view! {

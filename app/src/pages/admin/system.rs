@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use super::EMBEDDINGS_PATH;
+use super::{EMBEDDINGS_PATH, PATH};
 use crate::components::{
     Confirm, FormError, PROVIDER_FIELDS, ProviderFields, StateBadge, TestReport, When,
 };
@@ -30,10 +30,9 @@ pub fn System(page: AdminPage, form: FormState) -> impl IntoView {
         ("pause_ms", system.pause_ms),
     ]);
     let test = form.test.clone().map(|test| view! { <TestReport test /> });
-    let confirm = form
-        .confirm
-        .clone()
-        .map(|confirm| view! { <Confirm form=form.clone() confirm path=EMBEDDINGS_PATH /> });
+    let confirm = form.confirm.clone().map(
+        |confirm| view! { <Confirm form=form.clone() confirm path=EMBEDDINGS_PATH back=PATH /> },
+    );
     let offered = page.offered.map(|url| {
         view! {
             <p class="aside offered">

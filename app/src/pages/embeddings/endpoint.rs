@@ -39,7 +39,7 @@ pub fn Endpoint(page: EmbeddingsPage, form: FormState) -> impl IntoView {
     let confirm = form
         .confirm
         .clone()
-        .map(|confirm| view! { <Confirm form=form.clone() confirm path=PATH /> });
+        .map(|confirm| view! { <Confirm form=form.clone() confirm path=PATH back=PATH /> });
     let url_hint = if page.is_admin {
         "Of the server's own network too, as you are an admin."
     } else {
