@@ -44,7 +44,20 @@ test("every page is accessible and fits a phone", async (t) => {
   await passes("memory", "/memory");
   await passes("memory, searched and filtered", "/memory?q=tea&type=preference&theme=food&archived=1");
   await passes("memory, nothing matches", "/memory?q=zeppelin&theme=food");
+  await passes("memory, filtered by vector", "/memory?embedding=error&archived=1");
+  await passes("memory, a score taken apart", async () => {
+    await page.goto(`${url}/memory?q=tea`);
+    await page.locator("button.score").first().press("Enter");
+    await page.getByText("How this score came about").first().waitFor();
+  });
   await passes("item", `/memory/${id}`);
+  await passes("item, asked why", `/memory/${id}?q=tea`);
+  await passes("embeddings", "/settings/embeddings");
+  await passes("embeddings, all unfolded", async () => {
+    await page.goto(`${url}/settings/embeddings`);
+    for (const fold of await page.locator("main summary").all()) await fold.press("Enter");
+  });
+  await passes("admin", "/admin");
   await passes("item that is not there", "/memory/999999999");
   await passes("account", "/account");
   await passes("404", "/nothing-here");

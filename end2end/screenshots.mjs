@@ -28,6 +28,8 @@ try {
   await page.close();
   await shoot("item", item, context);
   await shoot("agents", "/agents", context);
+  await shoot("embeddings", "/settings/embeddings", context);
+  await shoot("admin", "/admin", admin);
   console.log(`✓ ${RESULTS}`);
 } finally {
   await browser.close();

@@ -3,7 +3,7 @@
 //! none forgets the others.
 
 use crate::backend::{PAGE_SIZE, ROWS_MAX};
-use crate::view::MemoryFilters;
+use crate::view::{EmbeddingState, MemoryFilters};
 
 impl MemoryFilters {
     /// Reads `q=…&theme=…&type=…` (without the `?`). What it does not know, it passes over.
@@ -21,6 +21,7 @@ impl MemoryFilters {
                 }
                 "archived" => filters.include_archived = value == "1",
                 "status" => filters.only_archived = value == "archived",
+                "embedding" => filters.embedding = EmbeddingState::from_slug(&value),
                 "shown" => {
                     let shown = value.parse().unwrap_or(PAGE_SIZE);
                     filters.shown = shown.clamp(PAGE_SIZE, ROWS_MAX);
@@ -48,6 +49,9 @@ impl MemoryFilters {
         }
         if self.only_archived {
             query.append_pair("status", "archived");
+        }
+        if let Some(embedding) = self.embedding {
+            query.append_pair("embedding", embedding.slug());
         }
         if self.shown > PAGE_SIZE {
             query.append_pair("shown", &self.shown.to_string());
@@ -91,6 +95,13 @@ impl MemoryFilters {
         }
     }
 
+    pub fn with_embedding(&self, state: Option<EmbeddingState>) -> Self {
+        Self {
+            embedding: state,
+            ..self.at_the_top()
+        }
+    }
+
     pub fn with_archived(&self) -> Self {
         Self {
             include_archived: true,
@@ -114,8 +125,7 @@ mod tests {
 
     #[test]
     fn an_address_is_read_and_written_back_unchanged() {
-        let address =
-            "q=caf%C3%A9+%26+tea&theme=food&type=fact&type=preference&archived=1&shown=75";
+        let address = "q=caf%C3%A9+%26+tea&theme=food&type=fact&type=preference&archived=1&embedding=error&shown=75";
         let filters = MemoryFilters::from_query(address);
         assert_eq!(filters.q, "café & tea");
         assert_eq!(filters.types, ["fact", "preference"]);
@@ -163,7 +173,8 @@ mod tests {
 
     #[test]
     fn nonsense_in_the_address_is_passed_over() {
-        let filters = MemoryFilters::from_query("shown=-3&type=fact&type=fact&x=%FF&&=");
+        let filters =
+            MemoryFilters::from_query("shown=-3&type=fact&type=fact&embedding=lost&x=%FF&&=");
         assert_eq!(filters.href(), "/memory?type=fact");
     }
 }

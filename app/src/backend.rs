@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use leptos::prelude::expect_context;
 
 use crate::view::{
-    Account, AgentsPage, FormState, ItemPage, MemoryFilters, MemoryPage, SignInOffer,
+    Account, AdminPage, AgentsPage, EmbeddingsPage, FormState, ItemPage, MemoryFilters, MemoryPage,
+    SignInOffer,
 };
 
 /// Rows a step of "load more", and at first.
@@ -41,8 +42,16 @@ pub trait Backend: Send + Sync {
     async fn sign_in_offer(&self) -> Result<SignInOffer, PageError>;
     async fn memory_page(&self, filters: &MemoryFilters) -> Result<MemoryPage, PageError>;
     /// `None` when there is no such item, or it is another's.
-    async fn item_page(&self, item_id: i64) -> Result<Option<ItemPage>, PageError>;
+    /// With `query`, also whether and why a search for it finds this item.
+    async fn item_page(
+        &self,
+        item_id: i64,
+        query: Option<&str>,
+    ) -> Result<Option<ItemPage>, PageError>;
     async fn agents_page(&self) -> Result<AgentsPage, PageError>;
+    async fn embeddings_page(&self) -> Result<EmbeddingsPage, PageError>;
+    /// `None` when the person is no admin.
+    async fn admin_page(&self) -> Result<Option<AdminPage>, PageError>;
 }
 
 /// The backend of the request that is being rendered.

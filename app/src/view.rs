@@ -2,7 +2,15 @@
 //! Nothing secret has a type here (but for a token in the one answer that
 //! shows it), so nothing secret can reach a page by accident.
 
+mod embeddings;
+
 use std::collections::BTreeMap;
+
+pub use embeddings::{
+    AdminPage, Confirmation, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingState,
+    EmbeddingsPage, FailedItem, ItemEmbedding, OwnEndpoint, QueueCounts, Rebuild, ScoreParts,
+    SpaceView, SystemProvider, TestResult, Why, WhySurface,
+};
 
 /// The person who is signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +37,7 @@ pub struct Span {
     pub marked: bool,
 }
 
-/// What the address of `/memory` says: `?q=&theme=&type=&type=&status=&archived=1&shown=`.
+/// What the address of `/memory` says: `?q=&theme=&type=&type=&status=&embedding=&archived=1&shown=`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryFilters {
     pub q: String,
@@ -40,6 +48,8 @@ pub struct MemoryFilters {
     pub include_archived: bool,
     /// `status=archived`: archived items alone.
     pub only_archived: bool,
+    /// `embedding=pending|ready|error`: only items whose vector stands there.
+    pub embedding: Option<EmbeddingState>,
     /// How many rows to show, in steps of [`PAGE_SIZE`](crate::backend::PAGE_SIZE).
     pub shown: usize,
 }
@@ -65,6 +75,21 @@ pub struct ItemRow {
     pub created: Moment,
     /// 0 to 1 within this answer; `None` when the list is by date.
     pub score: Option<f64>,
+    /// How the score came about; `None` when the list is by date.
+    pub parts: Option<ScoreParts>,
+    /// `None` when no vectors are made for this user.
+    pub embedding: Option<EmbeddingBadge>,
+}
+
+/// How a list was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchMode {
+    /// By meaning and words.
+    Hybrid,
+    /// By words alone.
+    Fts,
+    /// Newest first.
+    Recent,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -75,8 +100,10 @@ pub struct MemoryPage {
     pub has_more: bool,
     /// All items of this user, whatever the filters: 0 asks for the "how to begin" page.
     pub total_items: i64,
-    /// The search was cut at the most relevant 50.
-    pub is_ranked: bool,
+    /// Anything but [`SearchMode::Recent`] is cut at the most relevant 50.
+    pub mode: SearchMode,
+    /// One sentence: why the search was less than it could be.
+    pub degraded: Option<String>,
     /// This server's public URL, for the line to paste.
     pub public_url: String,
 }
@@ -112,8 +139,8 @@ pub struct ItemPage {
     pub expires: Option<Moment>,
     pub superseded_by: Option<i64>,
     pub history: Vec<HistoryEntry>,
-    /// The words full text finds this item by, most telling first.
-    pub index_words: Vec<String>,
+    pub embedding: ItemEmbedding,
+    pub why: Why,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -172,8 +199,9 @@ pub struct NewToken {
 /// what was typed still in place and the error beside its field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FormState {
-    /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`, `revoke`.
-    /// Empty when the page was just opened.
+    /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`, `revoke`;
+    /// `embeddings` and `progress` (Settings › Embeddings); `system`, `builtin` and
+    /// `endpoint` (Admin). Empty when the page was just opened.
     pub form: String,
     /// The field to blame, by its `name`.
     pub field: Option<String>,
@@ -181,10 +209,14 @@ pub struct FormState {
     pub error: Option<String>,
     /// One sentence, when it went well.
     pub done: Option<String>,
-    /// What was typed (never passwords), by field name. Checked boxes of one name
+    /// What was typed (never passwords, never keys), by field name. Checked boxes of one name
     /// are joined by a space; `agent` is the id of the agent whose token form was posted.
     pub values: BTreeMap<String, String>,
     pub new_token: Option<NewToken>,
+    /// What Test found, of the endpoint that was typed.
+    pub test: Option<TestResult>,
+    /// What a save would set in motion, to be confirmed.
+    pub confirm: Option<Confirmation>,
 }
 
 impl FormState {
@@ -198,6 +230,14 @@ impl FormState {
                 ..Self::default()
             }
         }
+    }
+
+    /// With what is saved in the fields, unless the form was just posted.
+    pub fn or_saved<const N: usize>(mut self, saved: [(&str, String); N]) -> Self {
+        if self.values.is_empty() {
+            self.values = saved.map(|(name, value)| (name.to_owned(), value)).into();
+        }
+        self
     }
 
     pub fn value(&self, field: &str) -> String {

@@ -14,7 +14,12 @@ pub fn Field(
     #[prop(optional)] autocomplete: Option<&'static str>,
     #[prop(optional)] hint: Option<&'static str>,
     #[prop(optional)] maxlength: Option<&'static str>,
+    #[prop(optional)] placeholder: Option<&'static str>,
+    #[prop(optional)] inputmode: Option<&'static str>,
     #[prop(optional)] autofocus: bool,
+    /// May stay empty.
+    #[prop(optional)]
+    optional: bool,
 ) -> impl IntoView {
     let id = format!("{}-{name}", form.form);
     let error = form.error_of(name);
@@ -46,9 +51,11 @@ pub fn Field(
                 type=kind
                 name=name
                 value=value
-                required
+                required=!optional
                 autocomplete=autocomplete
                 maxlength=maxlength
+                placeholder=placeholder
+                inputmode=inputmode
                 dir=(kind == "text").then_some("auto")
                 autofocus=autofocus || failed
                 aria-invalid=failed.then_some("true")

@@ -13,13 +13,25 @@ use crate::view::Account;
 pub enum Section {
     Memory,
     Agents,
+    Embeddings,
     Account,
+    Admin,
     Elsewhere,
 }
 
-const LINKS: [(Section, &str, &str); 3] = [
+type Link = (Section, &'static str, &'static str);
+
+const LINKS: [Link; 3] = [
     (Section::Memory, "/memory", "Memory"),
     (Section::Agents, "/agents", "Agents & tokens"),
+    (Section::Embeddings, "/settings/embeddings", "Settings"),
+];
+
+const ADMIN: Link = (Section::Admin, "/admin", "Admin");
+
+/// The pages under Settings; the first is where its link leads.
+const SETTINGS: [Link; 2] = [
+    (Section::Embeddings, "/settings/embeddings", "Embeddings"),
     (Section::Account, "/account", "Account"),
 ];
 
@@ -43,6 +55,7 @@ pub fn Frame(section: Section, title: String, children: Children) -> impl IntoVi
             {viewer.map(|viewer| navigation(section, viewer))}
         </header>
         <main id="main" tabindex="-1">
+            {is_settings(section).then(|| settings(section))}
             {children()}
         </main>
         {signed_in.then(|| view! { <Shortcuts /> })}
@@ -50,19 +63,30 @@ pub fn Frame(section: Section, title: String, children: Children) -> impl IntoVi
     .into_any()
 }
 
+fn is_settings(section: Section) -> bool {
+    SETTINGS.iter().any(|(target, ..)| *target == section)
+}
+
 fn navigation(section: Section, viewer: Account) -> impl IntoView {
-    let links = LINKS.map(|(target, href, name)| {
-        view! {
-            <li>
-                <a href=href aria-current=(target == section).then_some("page")>
-                    {name}
-                </a>
-            </li>
-        }
-    });
+    let within = if is_settings(section) {
+        Section::Embeddings
+    } else {
+        section
+    };
+    let links = LINKS
+        .into_iter()
+        .chain(viewer.is_admin.then_some(ADMIN))
+        .map(|(target, href, name)| {
+            let current = match target {
+                target if target == section => Some("page"),
+                target if target == within => Some("true"),
+                _ => None,
+            };
+            entry(href, name, current)
+        });
     view! {
         <nav class="sections" aria-label="Sections">
-            <ul>{links.into_iter().collect_view()}</ul>
+            <ul>{links.collect_view()}</ul>
         </nav>
         <form class="leave" method="post" action="/logout">
             <bdi class="whoami">{viewer.email}</bdi>
@@ -70,6 +94,29 @@ fn navigation(section: Section, viewer: Account) -> impl IntoView {
                 "Sign out"
             </button>
         </form>
+    }
+    .into_any()
+}
+
+fn settings(section: Section) -> impl IntoView {
+    let links = SETTINGS
+        .into_iter()
+        .map(|(target, href, name)| entry(href, name, (target == section).then_some("page")));
+    view! {
+        <nav class="within" aria-label="Settings">
+            <ul>{links.collect_view()}</ul>
+        </nav>
+    }
+    .into_any()
+}
+
+fn entry(href: &'static str, name: &'static str, current: Option<&'static str>) -> AnyView {
+    view! {
+        <li>
+            <a href=href aria-current=current>
+                {name}
+            </a>
+        </li>
     }
     .into_any()
 }

@@ -3,11 +3,15 @@
 
 use leptos::prelude::*;
 
-use super::{Score, StateBadge, TypeBadge, When};
+use super::{EmbeddingMark, Score, StateBadge, TypeBadge, When};
 use crate::view::{self, Span};
 
 #[component]
 pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
+    let error = row
+        .embedding
+        .as_ref()
+        .and_then(|embedding| embedding.error.clone());
     view! {
         <li class="row" data-row="" data-archived=row.archived.then_some("")>
             <div class="row-type">
@@ -21,6 +25,7 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
                     <bdi class="theme">{row.theme}</bdi>
                     <span class="source">"from " <bdi>{row.source}</bdi></span>
                     {row.archived.then(|| view! { <StateBadge state="archived" /> })}
+                    {row.embedding.map(|embedding| view! { <EmbeddingMark embedding /> })}
                     {row
                         .tags
                         .into_iter()
@@ -33,10 +38,11 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
                         })
                         .collect_view()}
                 </p>
+                {error.map(|error| view! { <p class="row-error hint">{error}</p> })}
             </div>
             <div class="row-when">
                 <When moment=row.created />
-                {row.score.map(|score| view! { <Score score /> })}
+                {row.score.map(|score| view! { <Score id=row.id score parts=row.parts /> })}
             </div>
         </li>
     }

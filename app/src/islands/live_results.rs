@@ -24,14 +24,13 @@ mod browser_side {
 
     use leptos::prelude::{TimeoutHandle, set_timeout_with_handle};
     use wasm_bindgen::{JsCast, JsValue};
-    use wasm_bindgen_futures::{JsFuture, spawn_local};
+    use wasm_bindgen_futures::spawn_local;
     use web_sys::{
-        AbortController, AbortSignal, Document, DomParser, Element, Event, FormData, HtmlElement,
-        HtmlFormElement, HtmlInputElement, MouseEvent, RequestInit, Response, SupportedType,
-        UrlSearchParams,
+        AbortController, Document, Element, Event, FormData, HtmlElement, HtmlFormElement,
+        HtmlInputElement, MouseEvent, UrlSearchParams,
     };
 
-    use crate::islands::browser;
+    use crate::islands::{browser, swap};
 
     const TYPING_PAUSE: Duration = Duration::from_millis(200);
 
@@ -127,8 +126,10 @@ mod browser_side {
     fn address_of(form: &HtmlFormElement) -> Option<String> {
         let fields = FormData::new_with_form(form).ok()?;
         let query = UrlSearchParams::new_with_str_sequence_sequence(&fields).ok()?;
-        if query.get("q").is_some_and(|words| words.trim().is_empty()) {
-            query.delete("q");
+        for name in ["q", "embedding"] {
+            if query.get(name).is_some_and(|words| words.trim().is_empty()) {
+                query.delete(name);
+            }
         }
         let query = String::from(query.to_string());
         Some(if query.is_empty() {
@@ -173,7 +174,7 @@ mod browser_side {
         }
         set_busy(true);
         spawn_local(async move {
-            let answer = fetch(&address, &signal).await;
+            let answer = swap::fetch(&address, Some(&signal)).await;
             if signal.aborted() {
                 return;
             }
@@ -199,45 +200,14 @@ mod browser_side {
         }
     }
 
-    /// The page at this address, parsed; nothing when it is not the page we asked for.
-    async fn fetch(address: &str, signal: &AbortSignal) -> Option<Document> {
-        let options = RequestInit::new();
-        options.set_signal(Some(signal));
-        let request = browser::window()?.fetch_with_str_and_init(address, &options);
-        let response: Response = JsFuture::from(request).await.ok()?.dyn_into().ok()?;
-        if response.status() != 200 || response.redirected() {
-            return None;
-        }
-        let html = JsFuture::from(response.text().ok()?).await.ok()?;
-        DomParser::new()
-            .ok()?
-            .parse_from_string(&html.as_string()?, SupportedType::TextHtml)
-            .ok()
-    }
-
     /// Adopts the new parts, all or none.
     fn show(answer: &Document, cause: Cause) -> Option<()> {
-        let document = browser::document()?;
         let root: Element = browser::by_id("memory")?;
         let rows_before = browser::elements(&root, "[data-row]").len();
-        let mut parts = Vec::new();
-        for old in browser::elements(&root, "[data-live]") {
-            let name = old.get_attribute("data-live")?;
-            let new = answer
-                .query_selector(&format!("[data-live={name}]"))
-                .ok()??;
-            parts.push((old, new));
-        }
-        let focused = Focused::now();
-        for (old, new) in parts {
-            document.adopt_node(&new).ok()?;
-            old.replace_with_with_node_1(&new).ok()?;
-        }
-        document.set_title(&answer.title());
+        swap::adopt(&root, answer)?;
+        browser::document()?.set_title(&answer.title());
         if cause == Cause::More {
             focus_row(&root, rows_before);
-        } else if let Some(focused) = focused {
-            focused.restore(&root);
         }
         if cause != Cause::Typing {
             take_over_words(answer);
@@ -271,33 +241,6 @@ mod browser_side {
     fn focus_row(root: &Element, index: usize) -> Option<()> {
         let links = browser::elements(root, "[data-row] a");
         links.get(index)?.dyn_ref::<HtmlElement>()?.focus().ok()
-    }
-
-    /// What had the focus, named so that it is found again among the new parts.
-    struct Focused {
-        id: String,
-        href: Option<String>,
-    }
-
-    impl Focused {
-        fn now() -> Option<Self> {
-            let element = browser::focused()?;
-            Some(Self {
-                id: element.id(),
-                href: element.get_attribute("href"),
-            })
-        }
-
-        fn restore(&self, root: &Element) -> Option<()> {
-            let again = if !self.id.is_empty() {
-                browser::by_id(&self.id)?
-            } else {
-                let href = self.href.as_deref()?;
-                let mut links = browser::elements(root, "a").into_iter();
-                links.find(|link| link.get_attribute("href").as_deref() == Some(href))?
-            };
-            again.dyn_ref::<HtmlElement>()?.focus().ok()
-        }
     }
 
     fn remember(address: &str, cause: Cause) {

@@ -3,11 +3,15 @@
 
 mod copy_button;
 mod keyboard;
+mod live_progress;
 mod live_results;
 
 pub use copy_button::CopyButton;
 pub use keyboard::Keyboard;
+pub use live_progress::LiveProgress;
 pub use live_results::LiveResults;
 
 #[cfg(feature = "hydrate")]
 mod browser;
+#[cfg(feature = "hydrate")]
+mod swap;

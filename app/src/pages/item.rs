@@ -1,22 +1,30 @@
 //! One memory, whole: its words, where they come from, what happened to them,
-//! and by which words it is found. Nothing here changes it.
+//! its vector, and why it would surface. Nothing here changes it.
+
+mod why;
 
 use leptos::prelude::*;
-use leptos_router::hooks::use_params_map;
+use leptos_router::hooks::{use_params_map, use_query_map};
 
 use crate::backend::backend;
-use crate::components::{Content, Frame, Section, StateBadge, Trouble, TypeBadge, When};
-use crate::view::{HistoryEntry, ItemPage, MemoryFilters};
+use crate::components::{
+    Content, EmbeddingMark, Frame, Section, StateBadge, Trouble, TypeBadge, When,
+};
+use crate::view::{EmbeddingBadge, HistoryEntry, ItemPage, MemoryFilters};
+use why::{Surfaces, Vector};
 
 #[component]
 pub fn Item() -> impl IntoView {
     let item_id = use_params_map().with_untracked(|params| params.get("id"));
+    let query = use_query_map()
+        .with_untracked(|query| query.get("q"))
+        .filter(|query| !query.trim().is_empty());
     let backend = backend();
     let address = format!("/memory/{}", item_id.clone().unwrap_or_default());
     let page = Suspend::new(async move {
         // What is not a number names no item.
         let found = match item_id.and_then(|id| id.parse().ok()) {
-            Some(item_id) => backend.item_page(item_id).await,
+            Some(item_id) => backend.item_page(item_id, query.as_deref()).await,
             None => Ok(None),
         };
         match found {
@@ -72,16 +80,14 @@ fn Whole(item: ItemPage) -> impl IntoView {
                     {archived}
                     {superseded}
                 </div>
-                <section class="part" aria-labelledby="found-by">
-                    <h2 id="found-by">"Found by these words"</h2>
-                    <FoundBy words=item.index_words.clone() />
-                </section>
+                <Surfaces id=item.id why=item.why.clone() embedding=item.embedding.clone() />
             </div>
             <div class="parts">
                 <section class="part" aria-labelledby="provenance">
                     <h2 id="provenance">"Where it comes from"</h2>
                     <Provenance item=item.clone() />
                 </section>
+                <Vector embedding=item.embedding.clone() />
                 <section class="part" aria-labelledby="history">
                     <h2 id="history">"What happened to it"</h2>
                     <History entries=item.history.clone() />
@@ -97,6 +103,14 @@ fn Headline(item: ItemPage) -> impl IntoView {
     let in_theme = MemoryFilters::default()
         .with_theme(Some(&item.theme))
         .href();
+    let mark = item.embedding.state.map(|state| {
+        let embedding = EmbeddingBadge {
+            state,
+            error: None,
+            is_truncated: item.embedding.is_truncated,
+        };
+        view! { <EmbeddingMark embedding /> }
+    });
     view! {
         <header class="item-head">
             <h1 class="visually-hidden">{format!("Memory {}", item.id)}</h1>
@@ -107,6 +121,7 @@ fn Headline(item: ItemPage) -> impl IntoView {
                 </a>
                 {item.archived.then(|| view! { <StateBadge state="archived" /> })}
                 {item.protected.then(|| view! { <StateBadge state="protected" /> })}
+                {mark}
                 {item
                     .tags
                     .iter()
@@ -195,32 +210,6 @@ fn History(entries: Vec<HistoryEntry>) -> impl IntoView {
                 })
                 .collect_view()}
         </ol>
-    }
-    .into_any()
-}
-
-#[component]
-fn FoundBy(words: Vec<String>) -> impl IntoView {
-    if words.is_empty() {
-        return view! { <p class="hint">"No word of it is in the index: it is found by its meaning alone."</p> }
-            .into_any();
-    }
-    view! {
-        <p class="hint">
-            "A search that holds one of these words, in any of its forms, can bring this memory up; the first tell most."
-        </p>
-        <ul class="words">
-            {words
-                .into_iter()
-                .map(|word| {
-                    view! {
-                        <li>
-                            <bdi>{word}</bdi>
-                        </li>
-                    }
-                })
-                .collect_view()}
-        </ul>
     }
     .into_any()
 }

@@ -11,7 +11,7 @@ use leptos_router::hooks::use_location;
 use crate::backend::{RANKED_MAX, ROWS_MAX, backend};
 use crate::components::{Frame, ItemRow, Section, Trouble};
 use crate::islands::LiveResults;
-use crate::view::{MemoryFilters, MemoryPage};
+use crate::view::{MemoryFilters, MemoryPage, SearchMode};
 use empty::{Beginning, NothingMatches};
 pub use empty::{add_line, search_line};
 use filters::{SearchForm, Themes};
@@ -47,6 +47,10 @@ pub fn Memory() -> impl IntoView {
 #[component]
 fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
     let count = count_of(&page);
+    let degraded = page
+        .degraded
+        .clone()
+        .map(|sentence| view! { <p class="degraded">{sentence}</p> });
     let more = page.has_more.then(|| more_of(&filters));
     let rows = if page.rows.is_empty() {
         view! { <NothingMatches filters=filters.clone() /> }.into_any()
@@ -67,6 +71,7 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
                 <h2 id="count" class="count">
                     {count}
                 </h2>
+                {degraded}
                 {rows}
                 {more}
             </section>
@@ -79,7 +84,8 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
 /// What the list is, in a few words: the heading, and what is announced.
 fn count_of(page: &MemoryPage) -> String {
     let rows = page.rows.len();
-    match (rows, page.is_ranked, page.has_more) {
+    let is_ranked = page.mode != SearchMode::Recent;
+    match (rows, is_ranked, page.has_more) {
         (0, ..) => "No memories".to_owned(),
         (1, _, false) => "1 memory".to_owned(),
         (_, true, has_more) if has_more || rows >= RANKED_MAX => {

@@ -2,14 +2,18 @@
 //! components together; it holds no rule of memory.
 
 mod account;
+mod admin;
 mod agents;
+mod embeddings;
 mod item;
 mod login;
 mod memory;
 mod not_found;
 
 pub use account::Account;
+pub use admin::Admin;
 pub use agents::Agents;
+pub use embeddings::Embeddings;
 pub use item::Item;
 pub use login::Login;
 pub use memory::Memory;

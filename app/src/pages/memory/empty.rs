@@ -82,6 +82,9 @@ pub fn NothingMatches(filters: MemoryFilters) -> impl IntoView {
     if !filters.types.is_empty() {
         ways.push((filters.without_types(), "take any type"));
     }
+    if filters.embedding.is_some() {
+        ways.push((filters.with_embedding(None), "take any state of the vector"));
+    }
     if filters.only_archived {
         ways.push((filters.with_archived(), "take what is not archived too"));
     } else if !filters.include_archived {

@@ -5,7 +5,13 @@
 use leptos::prelude::*;
 
 use crate::components::ITEM_TYPES;
-use crate::view::{MemoryFilters, ThemeCount};
+use crate::view::{EmbeddingState, MemoryFilters, ThemeCount};
+
+const EMBEDDING_STATES: [(EmbeddingState, &str); 3] = [
+    (EmbeddingState::Ready, "Vector ready"),
+    (EmbeddingState::Pending, "Vector pending"),
+    (EmbeddingState::Error, "Vector failed"),
+];
 
 /// The search box stays when results are swapped; the chips below it are swapped too,
 /// so that they always show what the list was made with.
@@ -26,6 +32,14 @@ pub fn SearchForm(filters: MemoryFilters) -> impl IntoView {
             </label>
         }
     });
+    let states = EMBEDDING_STATES.map(|(state, words)| {
+        view! {
+            <option value=state.slug() selected=filters.embedding == Some(state)>
+                {words}
+            </option>
+        }
+    });
+    let is_chosen = filters.embedding.is_some().then_some("");
     view! {
         <form id="filters" class="filters" method="get" action="/memory" role="search" autocomplete="off">
             <div class="search">
@@ -37,7 +51,7 @@ pub fn SearchForm(filters: MemoryFilters) -> impl IntoView {
                     type="search"
                     name="q"
                     value=filters.q.clone()
-                    placeholder="Search by words"
+                    placeholder="Search by meaning or words"
                     maxlength="2000"
                     dir="auto"
                     autocomplete="off"
@@ -55,7 +69,7 @@ pub fn SearchForm(filters: MemoryFilters) -> impl IntoView {
                     {chips.into_iter().collect_view()}
                 </fieldset>
                 <fieldset class="chips">
-                    <legend class="visually-hidden">"Archived memories"</legend>
+                    <legend class="visually-hidden">"Archived memories and vectors"</legend>
                     <label class="switch">
                         <input
                             id="archived"
@@ -77,6 +91,13 @@ pub fn SearchForm(filters: MemoryFilters) -> impl IntoView {
                         />
                         <span>"Only archived"</span>
                     </label>
+                <label class="pick">
+                    <span class="visually-hidden">"State of the vector"</span>
+                    <select id="embedding" name="embedding" data-chosen=is_chosen>
+                        <option value="">"Any vector"</option>
+                        {states.into_iter().collect_view()}
+                    </select>
+                </label>
                 </fieldset>
             </div>
         </form>

@@ -1,0 +1,83 @@
+//! Numbers as people read them: grouped by thousands, with the word that belongs
+//! to them, and lengths of time that do not pretend to know more than they do.
+
+/// "1,234"
+pub fn count(n: i64) -> String {
+    let digits = n.unsigned_abs().to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    if n < 0 {
+        format!("-{grouped}")
+    } else {
+        grouped
+    }
+}
+
+/// "1 memory", "1,234 memories"
+pub fn memories(n: i64) -> String {
+    match n {
+        1 => "1 memory".to_owned(),
+        n => format!("{} memories", count(n)),
+    }
+}
+
+/// "about 20 s left", "about 3 min left", "about 2 h left"; steps coarse enough to sit still.
+pub fn time_left(seconds: i64) -> String {
+    match seconds {
+        ..5 => "a few seconds left".to_owned(),
+        5..90 => format!("about {} s left", (seconds + 4) / 5 * 5),
+        90..5_400 => format!("about {} min left", (seconds + 30) / 60),
+        _ => format!("about {} h left", count((seconds + 1_800) / 3_600)),
+    }
+}
+
+/// "41/s", "0.4/s"
+pub fn rate(per_second: f64) -> String {
+    if per_second >= 9.95 {
+        format!("{per_second:.0}/s")
+    } else {
+        format!("{per_second:.1}/s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        let said = [0, 7, 999, 1_000, 1_234_567, -1_000].map(count);
+        assert_eq!(said, ["0", "7", "999", "1,000", "1,234,567", "-1,000"]);
+        assert_eq!(
+            (memories(1), memories(1_234)),
+            ("1 memory".to_owned(), "1,234 memories".to_owned())
+        );
+    }
+
+    #[test]
+    fn time_left_is_told_in_steps() {
+        let said = [0, 7, 18, 89, 100, 3_600, 9_000].map(time_left);
+        assert_eq!(
+            said,
+            [
+                "a few seconds left",
+                "about 10 s left",
+                "about 20 s left",
+                "about 90 s left",
+                "about 2 min left",
+                "about 60 min left",
+                "about 3 h left",
+            ]
+        );
+    }
+
+    #[test]
+    fn slow_rates_keep_a_decimal() {
+        assert_eq!([41.3, 9.97, 0.42].map(rate), ["41/s", "10/s", "0.4/s"]);
+    }
+}

@@ -1,0 +1,93 @@
+//! Keeps the progress on Settings › Embeddings true while something is under
+//! way: looks again as often as the page says (`data-look-again`, in seconds)
+//! and takes over its live parts. It stops when the page says no more, rests
+//! while nobody sees it, and says how far things are at most every 5 seconds.
+
+use leptos::prelude::*;
+
+#[island]
+pub fn LiveProgress() -> impl IntoView {
+    Effect::new(move |_| {
+        #[cfg(feature = "hydrate")]
+        browser_side::start();
+    });
+    view! { <p id="announcer" class="visually-hidden" role="status"></p> }
+}
+
+#[cfg(feature = "hydrate")]
+mod browser_side {
+    use std::time::Duration;
+
+    use leptos::prelude::set_timeout;
+    use wasm_bindgen_futures::spawn_local;
+    use web_sys::{Element, HtmlElement};
+
+    use crate::islands::{browser, swap};
+
+    const PATH: &str = "/settings/embeddings";
+    const ANNOUNCED_EVERY_SECONDS: u32 = 5;
+    /// After a look that failed: the server may be restarting. Who was signed out
+    /// meanwhile is not looked for for ever.
+    const TRIED_AGAIN_AFTER_SECONDS: u32 = 5;
+    const FAILED_LOOKS_MAX: u32 = 60;
+
+    pub fn start() {
+        if look_again(0).is_some() {
+            keep_the_height();
+        }
+    }
+
+    /// What is below does not jump when the work is done and its buttons go.
+    fn keep_the_height() -> Option<()> {
+        let place: HtmlElement = browser::by_id("status-place")?;
+        let height = format!("{}px", place.offset_height());
+        place.style().set_property("min-height", &height).ok()
+    }
+
+    /// `silent_seconds`: since something was last said.
+    fn look_again(silent_seconds: u32) -> Option<()> {
+        let root: Element = browser::by_id("embeddings")?;
+        let wait_seconds: u32 = root
+            .query_selector("[data-look-again]")
+            .ok()??
+            .get_attribute("data-look-again")?
+            .parse()
+            .ok()?;
+        let look = move || spawn_local(look(root, silent_seconds + wait_seconds, 0));
+        set_timeout(look, Duration::from_secs(wait_seconds.into()));
+        Some(())
+    }
+
+    async fn look(root: Element, silent_seconds: u32, failed_looks: u32) {
+        if browser::document().is_some_and(|document| document.hidden()) {
+            look_again(silent_seconds);
+            return;
+        }
+        let shown = match swap::fetch(PATH, None).await {
+            Some(answer) => swap::adopt(&root, &answer),
+            None => None,
+        };
+        if shown.is_none() {
+            if failed_looks < FAILED_LOOKS_MAX {
+                let again = move || spawn_local(look(root, silent_seconds, failed_looks + 1));
+                set_timeout(again, Duration::from_secs(TRIED_AGAIN_AFTER_SECONDS.into()));
+            }
+            return;
+        }
+        let goes_on = root.query_selector("[data-look-again]").ok().flatten();
+        let silent_seconds = match goes_on {
+            Some(_) if silent_seconds < ANNOUNCED_EVERY_SECONDS => silent_seconds,
+            _ => {
+                announce(&root);
+                0
+            }
+        };
+        look_again(silent_seconds);
+    }
+    fn announce(root: &Element) -> Option<()> {
+        let line = root.query_selector("[data-progress-line]").ok()??;
+        let announcer: Element = browser::by_id("announcer")?;
+        announcer.set_text_content(line.text_content().as_deref());
+        Some(())
+    }
+}

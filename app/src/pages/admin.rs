@@ -1,0 +1,195 @@
+//! What an admin sets for everybody: the system's llama.cpp, the builtin model,
+//! and the hosts that members' endpoints may name; and how much work is open.
+//! Whoever is no admin is told that there is no such page.
+
+mod system;
+
+use leptos::prelude::*;
+
+use crate::backend::backend;
+use crate::components::{
+    Confirm, Done, Field, FormError, Frame, Section, StateBadge, Trouble, count,
+};
+use crate::view::{AdminPage, FormState};
+use system::System;
+
+const PATH: &str = "/admin";
+const EMBEDDINGS_PATH: &str = "/admin/embeddings";
+
+#[component]
+pub fn Admin() -> impl IntoView {
+    let backend = backend();
+    let form = backend.form();
+    let page = Suspend::new(async move {
+        match backend.admin_page().await {
+            Ok(Some(page)) => view! { <Whole page form /> }.into_any(),
+            Ok(None) => {
+                backend.not_found();
+                view! {
+                    <div class="prose">
+                        <h1>"There is no such page"</h1>
+                        <p>"The address may be mistyped, or what it named is gone."</p>
+                        <p>
+                            <a href="/memory">"Go to your memory"</a>
+                        </p>
+                    </div>
+                }
+                .into_any()
+            }
+            Err(error) => {
+                view! { <Trouble heading="Admin" error href=PATH.to_owned() /> }.into_any()
+            }
+        }
+    });
+    view! {
+        <Frame section=Section::Admin title="Admin".to_owned()>
+            {page}
+        </Frame>
+    }
+}
+
+#[component]
+fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
+    view! {
+        <div class="page">
+            <h1>"Admin"</h1>
+            <p class="lead">"What holds for everybody on this server."</p>
+            <Done form=form.clone() />
+            <Figures page=page.clone() />
+            <div class="with-side parts">
+                <div class="parts">
+                    <System page=page.clone() form=form.of("system") />
+                </div>
+                <div class="parts">
+                    <Builtin page=page.clone() form=form.of("builtin") />
+                    <Allowed endpoints=page.allowed_endpoints form=form.of("endpoint") />
+                </div>
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn Figures(page: AdminPage) -> impl IntoView {
+    let queue = page.queue;
+    let figures = [
+        ("Users", page.users),
+        ("Vectors pending", queue.pending),
+        ("Users waiting", queue.users_waiting),
+        ("Vectors failed", queue.failed),
+    ];
+    view! {
+        <dl class="figures">
+            {figures
+                .into_iter()
+                .map(|(term, n)| {
+                    view! {
+                        <div>
+                            <dt>{term}</dt>
+                            <dd class="number">{count(n)}</dd>
+                        </div>
+                    }
+                })
+                .collect_view()}
+        </dl>
+    }
+    .into_any()
+}
+
+#[component]
+fn Builtin(page: AdminPage, form: FormState) -> impl IntoView {
+    let is_on = page.builtin_present && page.builtin_enabled;
+    let (action, label) = match page.builtin_enabled {
+        true => ("builtin_off", "Switch it off"),
+        false => ("builtin_on", "Switch it on"),
+    };
+    let confirm = form.confirm.clone().map(
+        |confirm| view! { <Confirm form=form.clone() confirm path=EMBEDDINGS_PATH back=PATH /> },
+    );
+    // Where there is nothing to switch, no switch.
+    let switch = page.builtin_present.then(|| {
+        view! {
+            <form method="post" action=EMBEDDINGS_PATH>
+                <button type="submit" name="action" value=action>
+                    {label}
+                </button>
+            </form>
+        }
+    });
+    let missing = (!page.builtin_present).then(|| {
+        view! {
+            <p class="aside">
+                "The builtin model's weights are not in the data folder. " <code>"make build"</code>
+                " fetches them."
+            </p>
+        }
+    });
+    view! {
+        <section class="part" aria-labelledby="builtin">
+            <div class="title-row">
+                <h2 id="builtin">"The builtin model"</h2>
+                <StateBadge state=if is_on { "on" } else { "off" } />
+            </div>
+            <p>
+                "It serves whoever has no endpoint of their own, while no llama.cpp is set for everybody. It runs inside of this server."
+            </p>
+            {missing}
+            {confirm}
+            <FormError form fields=&[] />
+            {switch}
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Allowed(endpoints: Vec<String>, form: FormState) -> impl IntoView {
+    let list = if endpoints.is_empty() {
+        view! { <p class="hint">"None: members can name public addresses only."</p> }.into_any()
+    } else {
+        let rows = endpoints
+            .into_iter()
+            .map(|endpoint| {
+                view! {
+                    <li>
+                        <code>{endpoint.clone()}</code>
+                        <form method="post" action="/admin/endpoints">
+                            <input type="hidden" name="endpoint" value=endpoint.clone() />
+                            <button class="quiet" type="submit" name="action" value="remove">
+                                "Remove" <span class="visually-hidden">" " {endpoint}</span>
+                            </button>
+                        </form>
+                    </li>
+                }
+            })
+            .collect_view();
+        view! { <ul class="list">{rows}</ul> }.into_any()
+    };
+    view! {
+        <section class="part" aria-labelledby="allowed">
+            <h2 id="allowed">"Allowed endpoints"</h2>
+            <p>
+                "Members' endpoints may be public addresses, and these hosts of this machine or its network. Link-local and metadata addresses are never reached."
+            </p>
+            {list}
+            <form class="stack" method="post" action="/admin/endpoints">
+                <FormError form=form.clone() fields=&["endpoint"] />
+                <Field
+                    form
+                    name="endpoint"
+                    label="Host and port"
+                    placeholder="localhost:11434"
+                    autocomplete="off"
+                    maxlength="260"
+                />
+                <div>
+                    <button type="submit" name="action" value="add">
+                        "Allow"
+                    </button>
+                </div>
+            </form>
+        </section>
+    }
+    .into_any()
+}

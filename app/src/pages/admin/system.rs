@@ -1,0 +1,115 @@
+//! The system's llama.cpp: what is in force, what the environment offers, and
+//! the form that changes it for every user at once, once that is confirmed.
+
+use leptos::prelude::*;
+
+use super::{EMBEDDINGS_PATH, PATH};
+use crate::components::{
+    Confirm, FormError, PROVIDER_FIELDS, ProviderFields, StateBadge, TestReport, When,
+};
+use crate::view::{AdminPage, FormState, SpaceView};
+
+#[component]
+pub fn System(page: AdminPage, form: FormState) -> impl IntoView {
+    let system = page.system;
+    let has_key = system.has_key;
+    let state = match (&page.in_force, &page.offered) {
+        (_, Some(_)) => "offered",
+        (Some(_), None) => "in force",
+        (None, None) => "off",
+    };
+    let form = form.or_saved([
+        ("url", system.url),
+        ("model", system.model),
+        ("dimensions", system.dimensions),
+        ("preset", system.preset),
+        ("query_prefix", system.query_prefix),
+        ("document_prefix", system.document_prefix),
+        ("batch_size", system.batch_size),
+        ("concurrency", system.concurrency),
+        ("pause_ms", system.pause_ms),
+    ]);
+    let test = form.test.clone().map(|test| view! { <TestReport test /> });
+    let confirm = form.confirm.clone().map(
+        |confirm| view! { <Confirm form=form.clone() confirm path=EMBEDDINGS_PATH back=PATH /> },
+    );
+    let offered = page.offered.map(|url| {
+        view! {
+            <p class="aside offered">
+                <code>"KEEPSAKE_LLAMACPP_URL"</code> " names " <code>{url}</code>
+                ". Nothing is rebuilt until you confirm: save it below to see how much that is."
+            </p>
+        }
+    });
+    view! {
+        <section class="part" aria-labelledby="system">
+            <div class="title-row">
+                <h2 id="system">"The system's llama.cpp"</h2>
+                <StateBadge state />
+            </div>
+            <p class="lead">
+                "When one is set, it makes the vectors of every user, before their own endpoints and the builtin model."
+            </p>
+            {offered}
+            {page.in_force.map(|space| view! { <InForce space /> })}
+            {confirm}
+            {test}
+            <form class="stack wide-stack" method="post" action=EMBEDDINGS_PATH>
+                <FormError form=form.clone() fields=PROVIDER_FIELDS />
+                <ProviderFields
+                    form
+                    has_key
+                    url_example="http://llama:8080"
+                    url_hint="Empty: none for everybody."
+                    optional=true
+                />
+                <div class="actions">
+                    <button class="primary" type="submit" name="action" value="save">
+                        "Save"
+                    </button>
+                    <button type="submit" name="action" value="test">
+                        "Test"
+                    </button>
+                </div>
+            </form>
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn InForce(space: SpaceView) -> impl IntoView {
+    view! {
+        <dl class="facts inline">
+            <div>
+                <dt>"Endpoint"</dt>
+                <dd>
+                    <bdi>{space.provider}</bdi>
+                </dd>
+            </div>
+            <div>
+                <dt>"Model"</dt>
+                <dd>
+                    <bdi>{space.model}</bdi>
+                </dd>
+            </div>
+            {space
+                .dimensions
+                .map(|dimensions| {
+                    view! {
+                        <div>
+                            <dt>"Dimensions"</dt>
+                            <dd>{dimensions}</dd>
+                        </div>
+                    }
+                })}
+            <div>
+                <dt>"Since"</dt>
+                <dd>
+                    <When moment=space.since />
+                </dd>
+            </div>
+        </dl>
+    }
+    .into_any()
+}

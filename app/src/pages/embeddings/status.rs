@@ -1,0 +1,355 @@
+//! Who makes the vectors, how far they are, what search uses meanwhile, and the
+//! buttons that start, stop and repeat the work.
+
+use leptos::prelude::*;
+
+use super::PATH;
+use crate::components::{Progress, StateBadge, When, count, memories, rate, time_left};
+use crate::view::{EmbeddingsPage, FailedItem, Rebuild};
+
+/// How often the island looks again: while things move, and while an endpoint is out.
+const LOOK_SECONDS: u32 = 1;
+const LOOK_SECONDS_IN_TROUBLE: u32 = 5;
+
+#[component]
+pub fn Status(page: EmbeddingsPage) -> impl IntoView {
+    let look_again = page.is_working().then_some(match page.problem {
+        None => LOOK_SECONDS,
+        Some(_) => LOOK_SECONDS_IN_TROUBLE,
+    });
+    let effective = page.effective.clone();
+    let facts = [
+        ("Model", effective.model),
+        ("Endpoint", effective.endpoint),
+        ("Dimensions", effective.dimensions.map(|n| n.to_string())),
+    ];
+    let problem = page.problem.clone().map(|problem| {
+        view! {
+            <p class="problem">
+                <strong>"No vectors are being made right now. "</strong>
+                {problem}
+            </p>
+        }
+    });
+    view! {
+        <section
+            class="part status"
+            data-live="status"
+            data-look-again=look_again
+            aria-labelledby="effective"
+        >
+            <p class="badges">
+                <StateBadge state=state_of(&page) />
+            </p>
+            <h2 id="effective" class="provider">
+                {effective.name}
+            </h2>
+            <p class="lead">{effective.reason}</p>
+            {without_weights(&page)}
+            <dl class="facts inline">
+                {facts
+                    .into_iter()
+                    .filter_map(|(term, fact)| Some((term, fact?)))
+                    .map(|(term, fact)| {
+                        view! {
+                            <div>
+                                <dt>{term}</dt>
+                                <dd>
+                                    <bdi>{fact}</bdi>
+                                </dd>
+                            </div>
+                        }
+                    })
+                    .collect_view()}
+            </dl>
+            {problem}
+            <HowFar page=page.clone() />
+        </section>
+    }
+    .into_any()
+}
+
+fn state_of(page: &EmbeddingsPage) -> &'static str {
+    let has_provider = page.effective.model.is_some();
+    match page {
+        page if !page.is_enabled || !has_provider => "off",
+        page if page.problem.is_some() => "waiting",
+        page if page.rebuild.is_some() => "rebuilding",
+        page if page.counts.pending > 0 => "pending",
+        page if page.counts.failed > 0 => "failed",
+        _ => "ready",
+    }
+}
+
+fn failed_of(page: &EmbeddingsPage) -> i64 {
+    page.rebuild
+        .as_ref()
+        .map_or(page.counts.failed, |rebuild| rebuild.failed)
+}
+
+fn without_weights(page: &EmbeddingsPage) -> Option<AnyView> {
+    let is_missed = page.is_enabled && !page.builtin_present && page.effective.model.is_none();
+    is_missed.then(|| {
+        view! {
+            <p class="aside">
+                "Full text only: the builtin model's weights are not in the data folder. "
+                <code>"make build"</code> " fetches them."
+            </p>
+        }
+        .into_any()
+    })
+}
+
+#[component]
+fn HowFar(page: EmbeddingsPage) -> impl IntoView {
+    let counts = page.counts;
+    if let Some(rebuild) = page.rebuild {
+        let is_stuck = page.problem.is_some();
+        return view! { <Rebuilding rebuild is_stuck /> }.into_any();
+    }
+    if !page.is_enabled || page.effective.model.is_none() {
+        return ().into_any();
+    }
+    if counts.total == 0 {
+        return view! {
+            <p class="hint">
+                "No memories yet. Each gets its vector within moments of being added; "
+                <a href="/memory">"Memory"</a> " says how to begin."
+            </p>
+        }
+        .into_any();
+    }
+    let mut line = match counts.ready {
+        ready if ready == counts.total => format!("All {} ready", memories(counts.total)),
+        ready => format!("{} of {} ready", count(ready), count(counts.total)),
+    };
+    if counts.pending > 0 {
+        line += &format!(" · {} pending", count(counts.pending));
+    }
+    if counts.failed > 0 {
+        line += &format!(" · {} failed", count(counts.failed));
+    }
+    view! {
+        <Progress
+            label="Vectors that are ready".to_owned()
+            done=counts.ready
+            failed=counts.failed
+            total=counts.total
+            line
+        />
+    }
+    .into_any()
+}
+
+#[component]
+fn Rebuilding(rebuild: Rebuild, is_stuck: bool) -> impl IntoView {
+    let mut line = format!("{} of {}", count(rebuild.done), count(rebuild.total));
+    if rebuild.failed > 0 {
+        line += &format!(" · {} failed", count(rebuild.failed));
+    }
+    // While nothing moves, a rate of before would mislead.
+    if let Some(per_second) = rebuild.rate_per_second.filter(|_| !is_stuck) {
+        line += &format!(" · {}", rate(per_second));
+    }
+    if let Some(seconds) = rebuild.seconds_left.filter(|_| !is_stuck) {
+        line += &format!(" · {}", time_left(seconds));
+    }
+    view! {
+        <div class="rebuild">
+            <p>
+                "Rebuilding with " <bdi class="theme">{rebuild.model}</bdi> " · " {rebuild.provider}
+                " · started " <When moment=rebuild.started />
+            </p>
+            <Progress
+                label="Rebuild".to_owned()
+                done=rebuild.done
+                failed=rebuild.failed
+                total=rebuild.total
+                line
+            />
+            <form class="actions" method="post" action=PATH>
+                <button id="cancel" type="submit" name="action" value="cancel">
+                    "Cancel"
+                </button>
+                <span class="hint">"Removes the new vectors; the old ones serve on."</span>
+            </form>
+        </div>
+    }
+    .into_any()
+}
+
+/// The first of those that failed, each with its sentence. Apart from the
+/// progress, so that nothing moves when the first one fails.
+#[component]
+pub fn Failures(page: EmbeddingsPage) -> impl IntoView {
+    let failed = failed_of(&page);
+    let is_shown = failed > 0 && page.is_enabled;
+    let body = is_shown.then(|| failed_list(page.failures, failed));
+    view! {
+        <section
+            class="failures"
+            class:part=is_shown
+            id="failures"
+            data-live="failures"
+            aria-labelledby=is_shown.then_some("failures-title")
+        >
+            {body}
+        </section>
+    }
+    .into_any()
+}
+
+fn failed_list(failures: Vec<FailedItem>, failed: i64) -> AnyView {
+    let beyond = failed - failures.len() as i64;
+    let rows = failures
+        .into_iter()
+        .map(|item| {
+            view! {
+                <li>
+                    <a href=format!("/memory/{}", item.id) dir="auto">
+                        {item.snippet}
+                    </a>
+                    <p class="hint">{item.error}</p>
+                </li>
+            }
+        })
+        .collect_view();
+    view! {
+        <h2 id="failures-title">{format!("{} failed", memories(failed))}</h2>
+        <p class="hint">"They are found by their words alone."</p>
+        <ul>{rows}</ul>
+        <form class="actions" method="post" action=PATH>
+            <button id="retry" type="submit" name="action" value="retry">
+                "Retry failed"
+            </button>
+            {(beyond > 0)
+                .then(|| {
+                    view! {
+                        <a href="/memory?archived=1&embedding=error">
+                            {format!("See all {}", count(failed))}
+                        </a>
+                    }
+                })}
+        </form>
+    }
+    .into_any()
+}
+
+/// What search compares with while, and until, new vectors are complete.
+#[component]
+pub fn Serving(page: EmbeddingsPage) -> impl IntoView {
+    let body = match page.serving {
+        Some(space) => view! {
+            <dl class="facts">
+                <div>
+                    <dt>"Provider"</dt>
+                    <dd>{space.provider}</dd>
+                </div>
+                <div>
+                    <dt>"Model"</dt>
+                    <dd>
+                        <bdi>{space.model}</bdi>
+                    </dd>
+                </div>
+                {space
+                    .dimensions
+                    .map(|dimensions| {
+                        view! {
+                            <div>
+                                <dt>"Dimensions"</dt>
+                                <dd>{dimensions}</dd>
+                            </div>
+                        }
+                    })}
+                <div>
+                    <dt>"Since"</dt>
+                    <dd>
+                        <When moment=space.since />
+                    </dd>
+                </div>
+            </dl>
+        }
+        .into_any(),
+        None if page.rebuild.is_some() => view! {
+            <p>"Words, and those of the first vectors that are ready already."</p>
+        }
+        .into_any(),
+        None => view! { <p>"Words alone: full text, without vectors."</p> }.into_any(),
+    };
+    view! {
+        <section class="part" data-live="serving" aria-labelledby="serving">
+            <h2 id="serving">"What search uses now"</h2>
+            {body}
+        </section>
+    }
+    .into_any()
+}
+
+/// The steps that concern everything: each says what it will do before it does it.
+#[component]
+pub fn Switches(page: EmbeddingsPage) -> impl IntoView {
+    if !page.is_enabled {
+        return view! {
+            <section class="part" aria-labelledby="switches">
+                <h2 id="switches">"Switched off"</h2>
+                <p>
+                    "Search goes by words alone. The vectors that were made are kept; those that are missing are made when you switch embeddings on."
+                </p>
+                <form method="post" action=PATH>
+                    <button class="primary" type="submit" name="action" value="enable">
+                        "Switch embeddings on"
+                    </button>
+                </form>
+            </section>
+        }
+        .into_any();
+    }
+    let total = page.counts.total;
+    let can_rebuild = total > 0 && page.effective.model.is_some();
+    let title = if can_rebuild {
+        "Rebuild, or switch off"
+    } else {
+        "Switch off"
+    };
+    let rebuild = can_rebuild.then(|| {
+        view! {
+            <details class="confirm calm">
+                <summary>"Rebuild all vectors"</summary>
+                <div>
+                    <p>
+                        {format!(
+                            "{} will be embedded again by {}, archived ones too. Search keeps using the old vectors until the new ones are complete.",
+                            memories(total),
+                            page.effective.name,
+                        )}
+                    </p>
+                    <form method="post" action=PATH>
+                        <button type="submit" name="action" value="rebuild">
+                            "Rebuild now"
+                        </button>
+                    </form>
+                </div>
+            </details>
+        }
+    });
+    view! {
+        <section class="part" aria-labelledby="switches">
+            <h2 id="switches">{title}</h2>
+            {rebuild}
+            <details class="confirm calm">
+                <summary>"Switch embeddings off"</summary>
+                <div>
+                    <p>
+                        "Search goes by words alone, and nothing is sent to any endpoint. Vectors that are ready are kept; a rebuild that is under way is cancelled."
+                    </p>
+                    <form method="post" action=PATH>
+                        <button type="submit" name="action" value="disable">
+                            "Switch off"
+                        </button>
+                    </form>
+                </div>
+            </details>
+        </section>
+    }
+    .into_any()
+}

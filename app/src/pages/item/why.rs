@@ -1,0 +1,179 @@
+//! Why a memory would surface: by its vector, by its words, and, for a query
+//! that is asked in the address, at which rank and with which score.
+
+use leptos::prelude::*;
+
+use crate::components::{EmbeddingMark, ScoreTable, When};
+use crate::view::{EmbeddingBadge, EmbeddingState, ItemEmbedding, Why, WhySurface};
+
+#[component]
+pub fn Surfaces(id: i64, why: Why, embedding: ItemEmbedding) -> impl IntoView {
+    let asked = why
+        .surface
+        .as_ref()
+        .map(|surface| surface.query.clone())
+        .unwrap_or_default();
+    view! {
+        <section class="part" id="why" aria-labelledby="why-title">
+            <h2 id="why-title">"Why it would surface"</h2>
+            <form class="search" method="get" action=format!("/memory/{id}#why") role="search">
+                <label class="visually-hidden" for="why-q">
+                    "Would it surface for"
+                </label>
+                <input
+                    id="why-q"
+                    type="search"
+                    name="q"
+                    value=asked
+                    placeholder="Would it surface for …"
+                    maxlength="2000"
+                    required
+                    dir="auto"
+                    autocomplete="off"
+                    enterkeyhint="search"
+                />
+                <button type="submit">"Ask"</button>
+            </form>
+            {why.surface.map(|surface| view! { <Answer surface /> })}
+            <FoundBy words=why.index_words has_vector=embedding.state == Some(EmbeddingState::Ready) />
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Answer(surface: WhySurface) -> impl IntoView {
+    let of = match surface.of {
+        1 => "the only memory found".to_owned(),
+        of => format!("of {of} memories found"),
+    };
+    let headline = match surface.rank {
+        Some(1) if surface.of == 1 => format!("Yes: it is {of}."),
+        Some(rank) => format!("Yes: at rank {rank} {of}."),
+        None if surface.of == 0 => "No: that finds nothing.".to_owned(),
+        None => format!("No: it is not among the {} best.", surface.of),
+    };
+    let score = surface.score;
+    view! {
+        <div class="surface" role="status">
+            <p class="first-words">{headline}</p>
+            {surface.degraded.map(|sentence| view! { <p class="degraded">{sentence}</p> })}
+            {surface.parts.map(|parts| view! { <ScoreTable score parts /> })}
+        </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn FoundBy(words: Vec<String>, has_vector: bool) -> impl IntoView {
+    let by_meaning = match has_vector {
+        true => "By its meaning: it is compared with every query that is searched for.",
+        false => "By its meaning: not now, as it has no vector that is ready.",
+    };
+    let by_words = if words.is_empty() {
+        "By words: none of it is in the index."
+    } else {
+        "By words: a search that holds one of these, in any of its forms, can bring it up; the first tell most."
+    };
+    view! {
+        <p class="hint">{by_meaning}</p>
+        <p class="hint">{by_words}</p>
+        <ul class="words">
+            {words
+                .into_iter()
+                .map(|word| {
+                    view! {
+                        <li>
+                            <bdi>{word}</bdi>
+                        </li>
+                    }
+                })
+                .collect_view()}
+        </ul>
+    }
+    .into_any()
+}
+
+/// What is known of the item's vector.
+#[component]
+pub fn Vector(embedding: ItemEmbedding) -> impl IntoView {
+    let body = match embedding.state {
+        None => view! {
+            <p class="hint">
+                "No vectors are made now: it is found by its words. "
+                <a href="/settings/embeddings">"Embeddings"</a> " says why."
+            </p>
+        }
+        .into_any(),
+        Some(state) => known(state, embedding),
+    };
+    view! {
+        <section class="part" aria-labelledby="vector">
+            <h2 id="vector">"Its vector"</h2>
+            {body}
+        </section>
+    }
+    .into_any()
+}
+
+fn known(state: EmbeddingState, embedding: ItemEmbedding) -> AnyView {
+    let badge = EmbeddingBadge {
+        state,
+        error: None,
+        is_truncated: false,
+    };
+    let mut facts: Vec<(&str, AnyView)> = vec![(
+        "State",
+        view! { <EmbeddingMark embedding=badge /> }.into_any(),
+    )];
+    if let Some(provider) = embedding.provider {
+        facts.push(("Provider", provider.into_any()));
+    }
+    if let Some(model) = embedding.model {
+        facts.push(("Model", view! { <bdi>{model}</bdi> }.into_any()));
+    }
+    if let Some(dimensions) = embedding.dimensions {
+        facts.push(("Dimensions", dimensions.into_any()));
+    }
+    if let Some(updated) = embedding.updated {
+        let term = match state {
+            EmbeddingState::Ready => "Made",
+            EmbeddingState::Pending => "Waiting",
+            EmbeddingState::Error => "Tried",
+        };
+        facts.push((term, view! { <When moment=updated /> }.into_any()));
+    }
+    let error = embedding.error.map(|error| {
+        view! {
+            <p class="error">{error}</p>
+            <p class="hint">
+                <a href="/settings/embeddings">"Embeddings"</a> " can try it again."
+            </p>
+        }
+    });
+    let truncated = embedding.is_truncated.then(|| {
+        view! {
+            <p class="aside">
+                "The text is longer than the model reads: the vector stands for its beginning. Words find all of it."
+            </p>
+        }
+    });
+    view! {
+        <dl class="facts">
+            {facts
+                .into_iter()
+                .map(|(term, fact)| {
+                    view! {
+                        <div>
+                            <dt>{term}</dt>
+                            <dd>{fact}</dd>
+                        </div>
+                    }
+                })
+                .collect_view()}
+        </dl>
+        {error}
+        {truncated}
+    }
+    .into_any()
+}

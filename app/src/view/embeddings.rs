@@ -1,0 +1,264 @@
+//! The types of Settings › Embeddings, of the admin page, and of what other
+//! pages say about vectors. A key is never among them: only that there is one.
+
+use super::Moment;
+
+/// Where an item's vector stands in the space that search uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmbeddingState {
+    Pending,
+    Ready,
+    Error,
+}
+
+impl EmbeddingState {
+    pub const ALL: [Self; 3] = [Self::Pending, Self::Ready, Self::Error];
+
+    /// As it stands in the address: `embedding=pending`.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Ready => "ready",
+            Self::Error => "error",
+        }
+    }
+
+    pub fn from_slug(slug: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.slug() == slug)
+    }
+}
+
+/// The state of one row of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EmbeddingBadge {
+    pub state: EmbeddingState,
+    /// One sentence, of an item in [`EmbeddingState::Error`].
+    pub error: Option<String>,
+    /// Only the text's beginning fitted the model.
+    pub is_truncated: bool,
+}
+
+/// How many items stand where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EmbeddingCounts {
+    pub ready: i64,
+    pub pending: i64,
+    pub failed: i64,
+    /// All items, active and archived.
+    pub total: i64,
+}
+
+/// Who makes this user's vectors, by what is configured (DESIGN §5).
+#[derive(Clone, Debug, PartialEq)]
+pub struct EffectiveProvider {
+    /// "Builtin MiniLM", "The system's llama.cpp", "Your endpoint" or "None".
+    pub name: String,
+    /// One sentence: why this one.
+    pub reason: String,
+    pub model: Option<String>,
+    /// Host and port, nothing else of the URL.
+    pub endpoint: Option<String>,
+    /// `None` until the provider has answered once.
+    pub dimensions: Option<i32>,
+}
+
+/// The space whose vectors search uses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpaceView {
+    pub provider: String,
+    pub model: String,
+    pub dimensions: Option<i32>,
+    pub since: Moment,
+}
+
+/// A building space on its way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rebuild {
+    pub provider: String,
+    pub model: String,
+    pub done: i64,
+    pub failed: i64,
+    pub total: i64,
+    /// `None` until it can be told.
+    pub rate_per_second: Option<f64>,
+    pub seconds_left: Option<i64>,
+    pub started: Moment,
+}
+
+/// The user's own endpoint, as it is saved. Numbers are text: what stands in the field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnEndpoint {
+    pub is_enabled: bool,
+    /// `openai`, `ollama`, `custom_http`
+    pub provider_type: String,
+    pub url: String,
+    pub model: String,
+    /// Empty: as many as the model gives.
+    pub dimensions: String,
+    pub has_key: bool,
+    /// The preset that gives the prefixes in use (`minilm`, `e5`, `nomic`, `bge`, `qwen3`,
+    /// `none`); empty: by the model's name, or as the two prefixes below say.
+    pub preset: String,
+    /// Empty when a preset gives it.
+    pub query_prefix: String,
+    pub document_prefix: String,
+    pub batch_size: String,
+    pub concurrency: String,
+    pub pause_ms: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedItem {
+    pub id: i64,
+    pub snippet: String,
+    /// One sentence.
+    pub error: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct EmbeddingsPage {
+    /// `false`: this user has switched embeddings off.
+    pub is_enabled: bool,
+    /// `false`: the weights are not in the data folder.
+    pub builtin_present: bool,
+    pub effective: EffectiveProvider,
+    /// What search uses now; `None`: words alone.
+    pub serving: Option<SpaceView>,
+    /// One sentence: why no vectors are being made right now.
+    pub problem: Option<String>,
+    /// In the serving space, or in the building one where none serves.
+    pub counts: EmbeddingCounts,
+    pub rebuild: Option<Rebuild>,
+    pub own: OwnEndpoint,
+    /// The first 5.
+    pub failures: Vec<FailedItem>,
+    pub is_admin: bool,
+}
+
+impl EmbeddingsPage {
+    /// Something changes by itself: the page is worth looking at again.
+    pub fn is_working(&self) -> bool {
+        self.rebuild.is_some() || (self.is_enabled && self.counts.pending > 0)
+    }
+}
+
+/// The system's llama.cpp as its form shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SystemProvider {
+    pub url: String,
+    pub model: String,
+    pub dimensions: String,
+    pub has_key: bool,
+    /// The preset that gives the prefixes in use (`minilm`, `e5`, `nomic`, `bge`, `qwen3`,
+    /// `none`); empty: by the model's name, or as the two prefixes below say.
+    pub preset: String,
+    /// Empty when a preset gives it.
+    pub query_prefix: String,
+    pub document_prefix: String,
+    pub batch_size: String,
+    pub concurrency: String,
+    pub pause_ms: String,
+}
+
+/// For admins alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdminPage {
+    /// The system's provider that is confirmed; its `provider` is the endpoint's host and port.
+    pub in_force: Option<SpaceView>,
+    /// A URL from `KEEPSAKE_LLAMACPP_URL` that waits to be confirmed.
+    pub offered: Option<String>,
+    /// What the form starts with: what is in force, else what is offered.
+    pub system: SystemProvider,
+    /// `false`: the weights are not in the data folder.
+    pub builtin_present: bool,
+    pub builtin_enabled: bool,
+    /// Each `host:port`.
+    pub allowed_endpoints: Vec<String>,
+    pub queue: QueueCounts,
+    pub users: i64,
+}
+
+/// Of all users together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounts {
+    pub pending: i64,
+    pub failed: i64,
+    pub users_waiting: i64,
+}
+
+/// What Test found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestResult {
+    pub is_ok: bool,
+    /// "Works: 384 dimensions in 41 ms", "The key was rejected"
+    pub headline: String,
+    /// What was looked at, and what was seen; of a failure, what would help.
+    pub details: Vec<(String, String)>,
+}
+
+/// What a save would set in motion. The confirming form sends all that was typed
+/// again, and `staged` in the place of the key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Confirmation {
+    /// "1,234 memories will be rebuilt with … at …. Search keeps using …"
+    pub sentence: String,
+    pub items: i64,
+    /// Of an admin's change: how many users it reaches.
+    pub users: Option<i64>,
+    /// Names what the server put aside, the key in it; never the key itself.
+    pub staged: String,
+}
+
+/// How a score came about (DESIGN §4). `…_normalised` is 0 to 1 within one answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScoreParts {
+    pub lexical: f64,
+    pub lexical_normalised: f64,
+    /// 1 / (1 + distance); 0 without a ready vector.
+    pub semantic: f64,
+    pub semantic_normalised: f64,
+    /// Cosine distance, 0 to 2; `None` without a ready vector.
+    pub distance: Option<f64>,
+    pub words_matched: i64,
+    /// No word matched; the text was found as a substring.
+    pub is_substring: bool,
+    /// 0.7, or what it is where one arm is silent.
+    pub weight_semantic: f64,
+    pub weight_lexical: f64,
+}
+
+/// The vector of one item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ItemEmbedding {
+    /// `None`: no space, so no vector is to be had.
+    pub state: Option<EmbeddingState>,
+    pub error: Option<String>,
+    pub provider: Option<String>,
+    pub model: Option<String>,
+    pub dimensions: Option<i32>,
+    pub is_truncated: bool,
+    pub updated: Option<Moment>,
+}
+
+/// Why an item would surface: by which words, and for a query that was asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Why {
+    /// The words full text finds this item by, most telling first.
+    pub index_words: Vec<String>,
+    pub surface: Option<WhySurface>,
+}
+
+/// The answer to "Would it surface for …".
+#[derive(Clone, Debug, PartialEq)]
+pub struct WhySurface {
+    pub query: String,
+    /// From 1; `None`: not among the best `of`.
+    pub rank: Option<usize>,
+    pub score: f64,
+    /// `None` where the item is no candidate at all.
+    pub parts: Option<ScoreParts>,
+    /// How many the search found.
+    pub of: usize,
+    /// One sentence, when the search was less than it could be.
+    pub degraded: Option<String>,
+}
