@@ -26,6 +26,8 @@ const PGVECTOR_VERSION_MIN: (u32, u32, u32) = (0, 8, 4);
 const EXTENSIONS: [&str; 3] = ["vector", "hstore", "btree_gin"];
 const APP_CONNECTIONS_MAX: u32 = 16;
 const SYSTEM_CONNECTIONS_MAX: u32 = 4;
+/// Compiling a plan takes longer than any of our statements runs.
+const SESSION: [(&str, &str); 1] = [("jit", "off")];
 /// Past this a request is told that the database is busy.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -141,7 +143,11 @@ impl Db {
             PgPoolOptions::new()
                 .max_connections(connections_max)
                 .acquire_timeout(ACQUIRE_TIMEOUT)
-                .connect_lazy_with(as_role(options, role).application_name(role))
+                .connect_lazy_with(
+                    as_role(options, role)
+                        .application_name(role)
+                        .options(SESSION),
+                )
         };
         Self {
             app: pool("keepsake_app", APP_CONNECTIONS_MAX),
