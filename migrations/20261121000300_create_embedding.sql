@@ -102,7 +102,7 @@ CREATE TABLE memory_item_embeddings (
     error           text,
     -- The signs of the rotated vector (src/embedding/vector.rs): near ones first …
     bits            bit(1024),
-    -- … then exactly, by the vector itself, kept out of line so that the scan stays short.
+    -- … then exactly, by the vector itself, out of line and uncompressed, so that the rows stay short.
     embedding       halfvec(1024),
     updated_at      timestamptz NOT NULL,
     PRIMARY KEY (user_id, space_id, item_id),
@@ -111,6 +111,12 @@ CREATE TABLE memory_item_embeddings (
     CONSTRAINT memory_item_embeddings_ready_check CHECK (state <> 'ready' OR (bits IS NOT NULL AND embedding IS NOT NULL))
 );
 ALTER TABLE memory_item_embeddings ALTER COLUMN embedding SET STORAGE EXTERNAL;
+-- A user's bits lie together in this index, with all that searches filter by: a search
+-- reads it from end to end and visits no row (bench/README.md, "Search by meaning").
+CREATE INDEX memory_item_embeddings_near_idx ON memory_item_embeddings (user_id, space_id)
+    INCLUDE (item_id, theme_id, bits, item_status, item_created_at, item_type) WHERE state = 'ready';
+-- That holds for pages which vacuum has seen: let it look soon.
+ALTER TABLE memory_item_embeddings SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
 CREATE INDEX memory_item_embeddings_open_idx
     ON memory_item_embeddings (user_id, space_id, state, item_id) WHERE state <> 'ready';
 CREATE INDEX memory_item_embeddings_item_idx ON memory_item_embeddings (user_id, item_id);

@@ -28,6 +28,8 @@ const APP_CONNECTIONS_MAX: u32 = 16;
 const SYSTEM_CONNECTIONS_MAX: u32 = 4;
 /// The queue's own: one listens, the others fetch and acknowledge jobs.
 const WORKER_CONNECTIONS_MAX: u32 = 4;
+/// Compiling a plan takes longer than any of our statements runs.
+const SESSION: [(&str, &str); 1] = [("jit", "off")];
 /// Past this a request is told that the database is busy.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -151,7 +153,11 @@ impl Db {
             PgPoolOptions::new()
                 .max_connections(connections_max)
                 .acquire_timeout(ACQUIRE_TIMEOUT)
-                .connect_lazy_with(as_role(options, role).application_name(role))
+                .connect_lazy_with(
+                    as_role(options, role)
+                        .application_name(role)
+                        .options(SESSION),
+                )
         };
         Self {
             app: pool("keepsake_app", APP_CONNECTIONS_MAX),

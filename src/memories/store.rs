@@ -168,7 +168,8 @@ pub async fn list_events(
         .collect())
 }
 
-/// False when there is no active item of this id.
+/// False when there is no active item of this id. Its vectors' copies of its
+/// status, by which searches filter, change with it.
 pub async fn archive_item(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -183,6 +184,9 @@ pub async fn archive_item(
            ), event AS (
                INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
                SELECT $1, id, $3, 'archived', $4 FROM item
+           ), embeddings AS (
+               UPDATE memory_item_embeddings e SET item_status = 'archived', updated_at = $4
+               FROM item WHERE e.user_id = $1 AND e.item_id = item.id
            )
            SELECT id AS "id!" FROM item"#,
         viewer.user_id.0,

@@ -1,5 +1,6 @@
 //! THE search. Pages, REST, MCP and the evaluation call this one function; later
-//! arms and fusions join it and do not fork it. It runs one statement.
+//! arms and fusions join it and do not fork it. It runs one statement, and never
+//! calls a provider: who asks brings the query's vector, or none.
 
 pub mod query;
 pub mod rank;
@@ -10,9 +11,10 @@ use time::OffsetDateTime;
 
 pub use query::{Filters, RawQuery, SearchQuery};
 pub use rank::Explanation;
-use store::Candidate;
+use store::{Asked, Candidate};
 
 use crate::accounts::Viewer;
+use crate::embedding::QueryVector;
 use crate::memories::words;
 use query::Cursor;
 
@@ -22,6 +24,8 @@ pub const SNIPPET_CHARS: usize = 280;
 /// How an answer was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
+    /// By meaning and by words.
+    Hybrid,
     /// By words alone.
     Fts,
     /// Newest first.
@@ -31,6 +35,7 @@ pub enum Mode {
 impl Mode {
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Hybrid => "hybrid",
             Self::Fts => "fts",
             Self::Recent => "recent",
         }
@@ -61,9 +66,13 @@ pub struct Page {
     pub mode: Mode,
     /// Where a listing by date goes on; `None` at its end and in ranked answers.
     pub cursor: Option<String>,
+    /// Why the search was less than it could be, as a clause; the caller that
+    /// could not bring a vector says so here. `None` when it was not.
+    pub degraded: Option<String>,
 }
 
-/// Finds what a viewer's memory holds (DESIGN §4, Nova §3.2.1).
+/// Finds what a viewer's memory holds (DESIGN §4, Nova §3.2.1). Without a vector,
+/// and where no item has one in its space, by words alone.
 ///
 /// # Errors
 /// Only what the database says; a query that finds nothing is an empty page.
@@ -71,10 +80,11 @@ pub async fn search(
     conn: &mut PgConnection,
     viewer: &Viewer,
     query: &SearchQuery,
+    vector: Option<&QueryVector>,
     now: OffsetDateTime,
 ) -> Result<Page, sqlx::Error> {
     match &query.text {
-        Some(text) => by_words(conn, viewer, query, text, now).await,
+        Some(text) => ranked(conn, viewer, query, text, vector, now).await,
         None => newest(conn, viewer, query, now).await,
     }
 }
@@ -102,64 +112,65 @@ async fn newest(
     });
     let hits = rows
         .into_iter()
-        .map(|item| Hit::new(item, 0.0, 0.0, &[]))
+        .map(|item| Hit::new(item, Explanation::default(), &[]))
         .collect();
     Ok(Page {
         hits,
         mode: Mode::Recent,
         cursor,
+        degraded: None,
     })
 }
 
-async fn by_words(
+async fn ranked(
     conn: &mut PgConnection,
     viewer: &Viewer,
     query: &SearchQuery,
     text: &str,
+    vector: Option<&QueryVector>,
     now: OffsetDateTime,
 ) -> Result<Page, sqlx::Error> {
     let terms = words::query_terms(text);
     let fragments = words::query_fragments(text);
-    let found = store::find_by_words(
-        conn,
-        viewer.user_id,
-        &terms,
-        &fragments,
-        &query.filters,
-        now,
-    )
-    .await?;
-    let scores = rank::normalise(&found);
-    let hits = found
+    let asked = Asked {
+        terms: &terms,
+        fragments: &fragments,
+        vector,
+    };
+    let found = store::find(conn, viewer.user_id, asked, &query.filters, now).await?;
+    let has_near = found.iter().any(|c| c.is_near);
+    // A cutoff of similarity needs a similarity: without one it is passed over.
+    let similarity_min = query.min_similarity.filter(|_| has_near);
+    let hits = rank::fuse(found)
         .into_iter()
-        .zip(scores)
+        .filter(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least))
         .take(query.limit)
-        // When one arm is silent the other counts alone.
-        .map(|(item, score)| Hit::new(item, score, score, &terms))
+        .map(|(item, why)| Hit::new(item, why, &terms))
         .collect();
     Ok(Page {
         hits,
-        mode: Mode::Fts,
+        mode: if has_near { Mode::Hybrid } else { Mode::Fts },
         cursor: None,
+        degraded: None,
     })
 }
 
 impl Hit {
-    fn new(item: Candidate, score: f64, lexical_normalised: f64, terms: &[words::Term]) -> Self {
+    fn new(item: Candidate, explanation: Explanation, terms: &[words::Term]) -> Self {
         Self {
             snippet: snippet(&item.content, terms),
-            score,
-            explanation: Explanation {
-                lexical: item.lexical,
-                lexical_normalised,
-                words_matched: item.words_matched,
-                is_substring: item.is_substring,
-            },
+            score: explanation.score(),
+            explanation,
             item,
         }
     }
 
-    /// The words found it; the other signal is by meaning.
+    /// Among the nearest by meaning.
+    pub fn matched_by_meaning(&self) -> bool {
+        self.item.is_near
+    }
+
+    /// A word of the query matched, or its text as a substring.
     pub fn matched_by_words(&self) -> bool {
         self.item.words_matched > 0 || self.item.is_substring
     }

@@ -39,6 +39,9 @@ pub struct SearchQuery {
     pub limit: usize,
     pub filters: Filters,
     pub cursor: Option<Cursor>,
+    /// Cosine similarity, 0 to 1: hits below it are dropped, and so are items without
+    /// a ready vector. Passed over where the answer is by words alone.
+    pub min_similarity: Option<f64>,
     pub explain: bool,
 }
 
@@ -53,6 +56,7 @@ pub struct RawQuery<'a> {
     /// `active` (the default), `archived` or `any`.
     pub status: Option<&'a str>,
     pub cursor: Option<&'a str>,
+    pub min_similarity: Option<f64>,
     pub explain: bool,
 }
 
@@ -81,6 +85,7 @@ impl SearchQuery {
                 recency_days: parse_recency(raw.recency_days)?,
             },
             cursor,
+            min_similarity: parse_min_similarity(raw.min_similarity)?,
             explain: raw.explain,
         })
     }
@@ -132,6 +137,17 @@ fn parse_recency(days: Option<i64>) -> Result<Option<i64>, Invalid> {
             "out_of_range",
             format!("`recency_days` is out of range; give 1 to {RECENCY_DAYS_MAX}."),
         )),
+    }
+}
+
+fn parse_min_similarity(least: Option<f64>) -> Result<Option<f64>, Invalid> {
+    match least {
+        Some(least) if !(0.0..=1.0).contains(&least) => Err(Invalid::new(
+            "min_similarity",
+            "out_of_range",
+            "`min_similarity` is out of range; give 0 to 1.",
+        )),
+        least => Ok(least),
     }
 }
 
@@ -239,6 +255,20 @@ mod tests {
                 "recency_days",
                 RawQuery {
                     recency_days: Some(i64::MAX),
+                    ..RawQuery::default()
+                },
+            ),
+            (
+                "min_similarity",
+                RawQuery {
+                    min_similarity: Some(1.01),
+                    ..RawQuery::default()
+                },
+            ),
+            (
+                "min_similarity",
+                RawQuery {
+                    min_similarity: Some(f64::NAN),
                     ..RawQuery::default()
                 },
             ),

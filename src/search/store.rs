@@ -1,16 +1,30 @@
 //! The search statements: one a search. Both take a connection that knows its
-//! user, and are measured and explained as the role under row security.
+//! user, and are measured and explained as the role under row security. Neither
+//! may be answered from an approximate index: the vector arm's order is an
+//! expression that no such index offers.
 
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
 use super::query::{Cursor, Filters};
 use crate::accounts::UserId;
+use crate::embedding::QueryVector;
 use crate::memories::words::Term;
 use crate::memories::{ItemId, ItemType, Status};
 
 /// Candidates an arm gives (DESIGN §4; Nova's K).
 pub const CANDIDATES_MAX: i64 = 50;
+/// Rows that the vector arm re-ranks exactly: the nearest by their bits, so many …
+const RERANKED_ROWS_MIN: i64 = 200;
+/// … and one more for so many items of the user (bench/README.md, "Search by meaning").
+const ITEMS_PER_RERANKED_ROW: i64 = 250;
+/// A word in more items than this brings candidates only from the newest, and
+/// from those that match other such words too.
+const COMMON_WORD_ITEMS_MIN: f64 = 1_000.0;
+/// The newest items that are asked for every word, and by which a common word is known.
+const NEWEST_ITEMS_MAX: i64 = 1_000;
+/// Items that common words may bring together, from any time.
+const COMMON_WORDS_ITEMS_MAX: f64 = 4_000.0;
 
 /// A row that an arm found, with the signals the ranking is made of.
 #[derive(Clone, Debug)]
@@ -28,6 +42,10 @@ pub struct Candidate {
     pub lexical: f64,
     pub words_matched: i64,
     pub is_substring: bool,
+    /// Cosine distance, 0 to 2; `None` without a ready vector in the query's space.
+    pub distance: Option<f64>,
+    /// Among the [`CANDIDATES_MAX`] nearest.
+    pub is_near: bool,
 }
 
 struct CandidateLookup {
@@ -42,6 +60,8 @@ struct CandidateLookup {
     lexical: f64,
     words_matched: i64,
     is_substring: bool,
+    distance: Option<f64>,
+    is_near: bool,
 }
 
 impl From<CandidateLookup> for Candidate {
@@ -58,6 +78,8 @@ impl From<CandidateLookup> for Candidate {
             lexical: row.lexical,
             words_matched: row.words_matched,
             is_substring: row.is_substring,
+            distance: row.distance,
+            is_near: row.is_near,
         }
     }
 }
@@ -116,7 +138,8 @@ pub async fn list_recent(
            SELECT i.id AS "id!", t.slug AS "theme!", i.type AS "item_type!", i.content AS "content!",
                   i.tags AS "tags!", i.status AS "status!",
                   coalesce(a.name, i.source) AS "source!", i.created_at AS "created_at!",
-                  0::float8 AS "lexical!", 0::bigint AS "words_matched!", false AS "is_substring!"
+                  0::float8 AS "lexical!", 0::bigint AS "words_matched!", false AS "is_substring!",
+                  NULL::float8 AS "distance?", false AS "is_near!"
            FROM newest i
            JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = i.agent_id
@@ -135,51 +158,122 @@ pub async fn list_recent(
     Ok(rows.into_iter().map(Candidate::from).collect())
 }
 
-/// The best [`CANDIDATES_MAX`] by full text, best first. A word counts by its
+/// What a query asks for, as the statement takes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    pub terms: &'a [Term],
+    pub fragments: &'a [String],
+    pub vector: Option<&'a QueryVector>,
+}
+
+/// The union of both arms, in no order, with both signals of every row.
+///
+/// *Lexical arm*: the best [`CANDIDATES_MAX`] by full text. A word counts by its
 /// rarity among *all* items of the user, whatever the filters, over the log of
 /// the item's length (FACTS, "Finding the evidence"). Where no word matches,
 /// items that contain a fragment of the query as it was written.
-pub async fn find_by_words(
+///
+/// Common words are cut short, since scoring half of a large memory takes long
+/// and says little. Where no theme, types or archive narrow the search and the
+/// newest [`NEWEST_ITEMS_MAX`] items are not all there is, a word that by its
+/// share of those stands in more than [`COMMON_WORD_ITEMS_MIN`] items weighs by
+/// that share, and brings candidates (a) from those newest items, (b) together
+/// with other common words, rarest first, from any time. What a rarer word or the
+/// vector brings is scored by all words. Everything else is exact.
+///
+/// *Vector arm*: the nearest [`CANDIDATES_MAX`] by cosine among the space's ready
+/// rows that the filters let through: all of them by their bits, then the best
+/// few hundred exactly.
+pub async fn find(
     conn: &mut PgConnection,
     user: UserId,
-    terms: &[Term],
-    fragments: &[String],
+    asked: Asked<'_>,
     filters: &Filters,
     now: OffsetDateTime,
 ) -> Result<Vec<Candidate>, sqlx::Error> {
     let bound = Bound::new(filters, now);
-    let words: Vec<String> = terms.iter().map(Term::tsquery).collect();
-    let patterns: Vec<String> = fragments.iter().map(|f| like_pattern(f)).collect();
+    let words: Vec<String> = asked.terms.iter().map(Term::tsquery).collect();
+    let patterns: Vec<String> = asked.fragments.iter().map(|f| like_pattern(f)).collect();
     let rows = sqlx::query_as!(
         CandidateLookup,
         r#"WITH words AS MATERIALIZED (
                SELECT w.query::tsquery AS query, w.n
                FROM unnest($2::text[]) WITH ORDINALITY AS w (query, n)
-           ), matches AS MATERIALIZED (
-               SELECT w.n, i.id, i.created_at, i.lexemes, i.wanted,
+           ), theme AS MATERIALIZED (
+               SELECT t.id FROM memory_themes t WHERE t.user_id = $1 AND t.slug = $4
+           ), total AS MATERIALIZED (
+               SELECT count(*) AS items FROM memory_items WHERE user_id = $1
+           ), newest AS MATERIALIZED (
+               -- None where a filter is so narrow that the index by date would be read far.
+               SELECT i.id, i.created_at, i.content_tsv
+               FROM memory_items i
+               WHERE i.user_id = $1
+                 AND ($6::text IS NULL OR i.status = $6)
+                 AND ($7::timestamptz IS NULL OR i.created_at >= $7)
+               ORDER BY i.created_at DESC, i.id DESC
+               LIMIT CASE WHEN $4::text IS NULL AND $5::text[] IS NULL AND $6 IS DISTINCT FROM 'archived'
+                          THEN $12::bigint ELSE 0 END
+           ), newest_matches AS MATERIALIZED (
+               SELECT w.n, i.id, i.created_at, length(i.content_tsv) AS lexemes,
                       ts_rank(i.content_tsv, w.query) AS rank
-               FROM words w
-               -- OFFSET 0: one look-up in the index a word, whatever the statistics say.
+               FROM newest i JOIN words w ON i.content_tsv @@ w.query
+           ), shares AS MATERIALIZED (
+               -- How common each word is; and in how many items it and all rarer common ones stand, by chance.
+               SELECT s.n, s.query, s.share, s.is_common,
+                      t.items * exp(sum(ln(s.share)) FILTER (WHERE s.is_common) OVER (ORDER BY s.share, s.n)) AS together
+               FROM total t CROSS JOIN LATERAL (
+                   SELECT p.n, p.query, p.share, p.is_sampled AND p.share * t.items > $13::float8 AS is_common
+                   FROM (
+                       SELECT w.n, w.query, (count(m.id) + 0.5::float8) / ((SELECT count(*) FROM newest) + 1) AS share,
+                              (SELECT count(*) FROM newest) = $12::bigint AS is_sampled
+                       FROM words w LEFT JOIN newest_matches m ON m.n = w.n
+                       GROUP BY w.n, w.query
+                   ) p
+               ) s
+           ), bringing AS MATERIALIZED (
+               SELECT string_agg('(' || b.query || ')', ' | ')::tsquery AS query
+               FROM (
+                   SELECT s.query::text FROM shares s WHERE NOT s.is_common
+                   UNION ALL
+                   SELECT string_agg('(' || s.query::text || ')', ' & ') FROM shares s
+                   WHERE s.is_common AND s.share <= (
+                       SELECT coalesce(min(r.share) FILTER (WHERE r.together <= $13::float8),
+                                       max(r.share) FILTER (WHERE r.together <= $14::float8))
+                       FROM shares r WHERE r.is_common)
+               ) b
+           ), found AS MATERIALIZED (
+               SELECT i.*
+               FROM bringing b
+               -- OFFSET 0: one look-up in the index, whatever the statistics say.
                CROSS JOIN LATERAL (
-                   SELECT i.id, i.created_at, i.content_tsv, length(i.content_tsv) AS lexemes,
-                          ($4::text IS NULL OR i.theme_id = (
-                              SELECT t.id FROM memory_themes t WHERE t.user_id = $1 AND t.slug = $4))
+                   SELECT i.id, i.created_at, i.content_tsv,
+                          ($4::text IS NULL OR i.theme_id = (SELECT id FROM theme))
                           AND ($5::text[] IS NULL OR i.type = ANY ($5))
                           AND ($6::text IS NULL OR i.status = $6)
                           AND ($7::timestamptz IS NULL OR i.created_at >= $7) AS wanted
                    FROM memory_items i
-                   WHERE i.user_id = $1 AND i.content_tsv @@ w.query
+                   WHERE i.user_id = $1 AND i.content_tsv @@ b.query
                    OFFSET 0
                ) i
+           ), found_matches AS MATERIALIZED (
+               SELECT w.n, i.id, i.created_at, i.wanted, length(i.content_tsv) AS lexemes,
+                      ts_rank(i.content_tsv, w.query) AS rank
+               FROM found i JOIN words w ON i.content_tsv @@ w.query
            ), rarity AS MATERIALIZED (
-               SELECT m.n, ln(1 + ((SELECT count(*) FROM memory_items WHERE user_id = $1)
-                                   - count(*) + 0.5) / (count(*) + 0.5)) AS weight
-               FROM matches m GROUP BY m.n
+               SELECT s.n, s.query,
+                      CASE WHEN s.is_common THEN ln(1 + (1 - s.share) / s.share)
+                           ELSE ln(1 + (t.items - count(m.id) + 0.5) / (count(m.id) + 0.5))::float8 END AS weight
+               FROM shares s CROSS JOIN total t LEFT JOIN found_matches m ON m.n = s.n
+               GROUP BY s.n, s.query, s.is_common, s.share, t.items
            ), by_word AS MATERIALIZED (
                SELECT m.id, m.created_at, count(*) AS words_matched, false AS is_substring,
                       sum(m.rank * r.weight) / ln(2 + greatest(m.lexemes, 20)) AS lexical
-               FROM matches m JOIN rarity r ON r.n = m.n
-               WHERE m.wanted
+               FROM (
+                   SELECT n, id, created_at, lexemes, rank FROM found_matches WHERE wanted
+                   UNION ALL
+                   SELECT n, id, created_at, lexemes, rank FROM newest_matches m
+                   WHERE NOT EXISTS (SELECT FROM found f WHERE f.id = m.id)
+               ) m JOIN rarity r ON r.n = m.n
                GROUP BY m.id, m.created_at, m.lexemes
                ORDER BY lexical DESC, m.created_at DESC, m.id DESC
                LIMIT $8
@@ -190,28 +284,67 @@ pub async fn find_by_words(
                WHERE i.user_id = $1
                  AND NOT EXISTS (SELECT FROM by_word)
                  AND i.content ILIKE ANY ($3)
-                 AND ($4::text IS NULL OR i.theme_id = (
-                     SELECT t.id FROM memory_themes t WHERE t.user_id = $1 AND t.slug = $4))
+                 AND ($4::text IS NULL OR i.theme_id = (SELECT id FROM theme))
                  AND ($5::text[] IS NULL OR i.type = ANY ($5))
                  AND ($6::text IS NULL OR i.status = $6)
                  AND ($7::timestamptz IS NULL OR i.created_at >= $7)
                ORDER BY lexical DESC, i.created_at DESC, i.id DESC
                LIMIT $8
-           ), candidates AS (
+           ), lexical_arm AS MATERIALIZED (
                SELECT * FROM by_word UNION ALL SELECT * FROM by_substring
+           ), near AS MATERIALIZED (
+               SELECT e.item_id
+               FROM memory_item_embeddings e
+               WHERE e.user_id = $1 AND e.space_id = $9 AND e.state = 'ready'
+                 AND ($4::text IS NULL OR e.theme_id = (SELECT id FROM theme))
+                 AND ($5::text[] IS NULL OR e.item_type = ANY ($5))
+                 AND ($6::text IS NULL OR e.item_status = $6)
+                 AND ($7::timestamptz IS NULL OR e.item_created_at >= $7)
+               -- + 0: an HNSW index, where an admin made one, would take rows away.
+               ORDER BY (e.bits <~> $10::bit(1024)) + 0
+               LIMIT (SELECT $15::bigint + items / $16::bigint FROM total)
+           ), vector_arm AS MATERIALIZED (
+               SELECT n.item_id AS id, e.distance
+               FROM near n CROSS JOIN LATERAL (
+                   SELECT e.embedding <=> $11::halfvec AS distance
+                   FROM memory_item_embeddings e
+                   WHERE e.user_id = $1 AND e.space_id = $9 AND e.item_id = n.item_id
+                   OFFSET 0
+               ) e
+               ORDER BY e.distance, n.item_id DESC
+               LIMIT $8
+           ), candidates AS MATERIALIZED (
+               SELECT id FROM lexical_arm UNION SELECT id FROM vector_arm
            )
-           SELECT c.id AS "id!", t.slug AS "theme!", i.type AS "item_type!", i.content AS "content!",
+           SELECT i.id AS "id!", t.slug AS "theme!", i.type AS "item_type!", i.content AS "content!",
                   i.tags AS "tags!", i.status AS "status!",
-                  coalesce(a.name, i.source) AS "source!", c.created_at AS "created_at!",
-                  c.lexical AS "lexical!", c.words_matched AS "words_matched!",
-                  c.is_substring AS "is_substring!"
+                  coalesce(a.name, i.source) AS "source!", i.created_at AS "created_at!",
+                  coalesce(l.lexical, w.lexical, 0) AS "lexical!",
+                  coalesce(l.words_matched, w.words_matched, 0) AS "words_matched!",
+                  coalesce(l.is_substring, false) AS "is_substring!",
+                  coalesce(v.distance, d.distance) AS "distance?", v.id IS NOT NULL AS "is_near!"
            FROM candidates c
            CROSS JOIN LATERAL (
                SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = c.id OFFSET 0
            ) i
            JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = i.agent_id
-           ORDER BY c.lexical DESC, c.created_at DESC, c.id DESC"#,
+           LEFT JOIN lexical_arm l ON l.id = c.id
+           LEFT JOIN vector_arm v ON v.id = c.id
+           -- Each arm's signal of what only the other found.
+           LEFT JOIN LATERAL (
+               SELECT sum(ts_rank(i.content_tsv, r.query) * r.weight)
+                          / ln(2 + greatest(length(i.content_tsv), 20)) AS lexical,
+                      count(*) AS words_matched
+               FROM rarity r WHERE l.id IS NULL AND i.content_tsv @@ r.query
+           ) w ON true
+           LEFT JOIN LATERAL (
+               SELECT e.embedding <=> $11::halfvec AS distance
+               FROM memory_item_embeddings e
+               WHERE v.id IS NULL AND e.user_id = $1 AND e.space_id = $9 AND e.item_id = c.id
+                 AND e.state = 'ready'
+               OFFSET 0
+           ) d ON true"#,
         user.0,
         &words,
         &patterns,
@@ -220,6 +353,14 @@ pub async fn find_by_words(
         bound.status,
         bound.since,
         CANDIDATES_MAX,
+        asked.vector.map(|v| v.space_id.0),
+        asked.vector.map(|v| v.vector.bits()) as _,
+        asked.vector.map(|v| v.vector.half()) as _,
+        NEWEST_ITEMS_MAX,
+        COMMON_WORD_ITEMS_MIN,
+        COMMON_WORDS_ITEMS_MAX,
+        RERANKED_ROWS_MIN,
+        ITEMS_PER_RERANKED_ROW,
     )
     .fetch_all(conn)
     .await?;

@@ -15,7 +15,7 @@ pub struct MemorySearch;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Words to look for; any of them may match. "*" or empty lists the newest items.
+    /// What to look for, by meaning and by word; any of the words may match. "*" or empty lists the newest items.
     #[serde(default)]
     query: Option<String>,
     /// How many results, 1 to 50. Default 10.
@@ -32,6 +32,10 @@ pub struct Input {
     #[serde(default)]
     #[schemars(range(min = 1, max = 36500))]
     recency_days: Option<i64>,
+    /// Only results at least this close in meaning, 0 to 1. Off by default: what is close differs by model.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1))]
+    min_similarity: Option<f64>,
     /// "active" (default), "archived" or "any".
     #[serde(default)]
     status: Option<String>,
@@ -46,7 +50,7 @@ pub struct Input {
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     results: Vec<ResultItem>,
-    /// "fts" (by words) or "recent" (newest first).
+    /// "hybrid" (by meaning and words), "fts" (by words alone) or "recent" (newest first).
     mode: &'static str,
     /// Why the search was less than it could be; null when it was not.
     degraded: Option<String>,
@@ -77,16 +81,30 @@ struct ResultItem {
 
 #[derive(Serialize, JsonSchema)]
 struct Signals {
+    /// A word matched.
     fts: bool,
+    /// Among the nearest by meaning.
     semantic: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct Explain {
+    /// Cosine distance, 0 to 2; null without a vector.
+    distance: Option<f64>,
+    semantic: f64,
+    semantic_normalised: f64,
     lexical: f64,
     lexical_normalised: f64,
     words_matched: i64,
     substring: bool,
+    weights: Weights,
+}
+
+/// The score is the sum of each normalised signal by its weight.
+#[derive(Serialize, JsonSchema)]
+struct Weights {
+    semantic: f64,
+    lexical: f64,
 }
 
 #[async_trait]
@@ -119,10 +137,11 @@ impl Tool for MemorySearch {
             recency_days: input.recency_days,
             status: input.status.as_deref(),
             cursor: input.cursor.as_deref(),
+            min_similarity: input.min_similarity,
             explain: input.explain.unwrap_or(false),
         })?;
         let mut tx = context.db.as_user(viewer.user_id).await?;
-        let page = search::search(&mut tx, viewer, &query, context.clock.now()).await?;
+        let page = search::search(&mut tx, viewer, &query, None, context.clock.now()).await?;
         tx.commit().await?;
         let results = page
             .hits
@@ -132,7 +151,7 @@ impl Tool for MemorySearch {
         Ok(Output {
             results,
             mode: page.mode.as_str(),
-            degraded: None,
+            degraded: page.degraded,
             cursor: page.cursor,
         })
     }
@@ -144,13 +163,20 @@ impl ResultItem {
         Self {
             signals: Signals {
                 fts: hit.matched_by_words(),
-                semantic: false,
+                semantic: hit.matched_by_meaning(),
             },
             explain: explain.then_some(Explain {
+                distance: why.distance,
+                semantic: why.semantic,
+                semantic_normalised: why.semantic_normalised,
                 lexical: why.lexical,
                 lexical_normalised: why.lexical_normalised,
                 words_matched: why.words_matched,
                 substring: why.is_substring,
+                weights: Weights {
+                    semantic: why.semantic_weight,
+                    lexical: why.lexical_weight,
+                },
             }),
             id: hit.item.id.0,
             theme: hit.item.theme,

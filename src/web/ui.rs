@@ -277,7 +277,7 @@ async fn list(
         query.limit = shown.clamp(PAGE_SIZE, ROWS_MAX);
     }
     let mut tx = state.db.as_user(viewer.user_id).await?;
-    let page = search::search(&mut tx, viewer, &query, state.clock.now()).await?;
+    let page = search::search(&mut tx, viewer, &query, None, state.clock.now()).await?;
     let total_items = memories::store::count_items(&mut tx, viewer.user_id).await?;
     tx.commit().await?;
     Ok(Listed { page, total_items })
