@@ -82,18 +82,20 @@ pub async fn get(
     Ok((item, states[0].clone()))
 }
 
-/// An item with what happened to it, oldest first.
+/// An item with where its vector stands and what happened to it, oldest first.
 pub async fn get_with_history(
     db: &Db,
+    embeddings: &Embeddings,
     viewer: &Viewer,
     id: ItemId,
-) -> Result<(Item, Vec<ItemEvent>), MemoryError> {
+) -> Result<(Item, ItemEmbedding, Vec<ItemEvent>), MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
     let found = store::find_item(&mut tx, viewer.user_id, id).await?;
     let item = found.ok_or(MemoryError::NotFound(id))?;
     let history = store::list_events(&mut tx, viewer.user_id, id).await?;
+    let states = embeddings.states(&mut tx, viewer.user_id, &[id.0]).await?;
     tx.commit().await?;
-    Ok((item, history))
+    Ok((item, states[0].clone(), history))
 }
 
 /// Archives an item; archiving it again changes nothing (Nova §3.2.4).

@@ -14,12 +14,16 @@ pub use rank::Explanation;
 use store::{Asked, Candidate};
 
 use crate::accounts::Viewer;
-use crate::embedding::QueryVector;
+use crate::db::Db;
+use crate::embedding::{Embeddings, QueryEmbedding, QueryVector};
 use crate::memories::words;
 use query::Cursor;
 
 /// Characters of an item's text that a hit shows.
 pub const SNIPPET_CHARS: usize = 280;
+
+const NONE_READY: &str =
+    "none of these memories has its vector yet, so they were found by words alone";
 
 /// How an answer was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +73,33 @@ pub struct Page {
     /// Why the search was less than it could be, as a clause; the caller that
     /// could not bring a vector says so here. `None` when it was not.
     pub degraded: Option<String>,
+}
+
+/// What every door calls: the query's vector first, with no connection held, and
+/// then [`search`]. Where there is no vector the words answer alone and the page
+/// says why.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn find(
+    db: &Db,
+    embeddings: &Embeddings,
+    viewer: &Viewer,
+    query: &SearchQuery,
+) -> Result<Page, sqlx::Error> {
+    let asked = match &query.text {
+        Some(text) => embeddings.embed_query(viewer.user_id, text).await?,
+        None => QueryEmbedding::default(),
+    };
+    let mut tx = db.as_user(viewer.user_id).await?;
+    let vector = asked.vector.as_ref();
+    let mut page = search(&mut tx, viewer, query, vector, embeddings.now()).await?;
+    tx.commit().await?;
+    let none_is_ready = vector.is_some() && page.mode == Mode::Fts && !page.hits.is_empty();
+    page.degraded = asked
+        .degraded
+        .or_else(|| none_is_ready.then(|| NONE_READY.to_owned()));
+    Ok(page)
 }
 
 /// Finds what a viewer's memory holds (DESIGN §4, Nova §3.2.1). Without a vector,

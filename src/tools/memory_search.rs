@@ -140,9 +140,7 @@ impl Tool for MemorySearch {
             min_similarity: input.min_similarity,
             explain: input.explain.unwrap_or(false),
         })?;
-        let mut tx = context.db.as_user(viewer.user_id).await?;
-        let page = search::search(&mut tx, viewer, &query, None, context.clock.now()).await?;
-        tx.commit().await?;
+        let page = search::find(&context.db, &context.embeddings, viewer, &query).await?;
         let results = page
             .hits
             .into_iter()

@@ -199,7 +199,7 @@ fn kind(error: &sqlx::Error) -> String {
 }
 
 /// Domain errors are clauses; people read sentences.
-fn sentence(clause: &str) -> String {
+pub fn sentence(clause: &str) -> String {
     let mut chars = clause.chars();
     let first = chars
         .next()

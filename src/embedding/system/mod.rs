@@ -8,6 +8,8 @@ pub mod store;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use time::OffsetDateTime;
+
 use super::{EmbeddingError, Embeddings};
 use crate::providers::settings::{
     self, EndpointForm, EndpointWish, KeyWish, ProviderSettings, SYSTEM_KEY, SystemSettings,
@@ -41,6 +43,8 @@ pub enum SystemSaved {
 pub struct SystemOverview {
     pub settings: SystemSettings,
     pub has_builtin: bool,
+    /// When the provider in force was put in force.
+    pub provider_since: Option<OffsetDateTime>,
     /// `KEEPSAKE_LLAMACPP_URL`, where it is not in force.
     pub offered: Option<String>,
     pub allowed: Vec<(String, u16)>,
@@ -54,6 +58,7 @@ impl Embeddings {
         let mut tx = self.0.db.as_system().await?;
         let settings = settings::store::find_system_settings(&mut tx).await?;
         let allowed = settings::store::list_allowed_endpoints(&mut tx).await?;
+        let provider_since = settings::store::find_provider_since(&mut tx).await?;
         let (pending, failed, users_waiting) = store::count_all(&mut tx).await?;
         tx.commit().await?;
         let offered = self.0.offered.as_ref().map(|url| url.as_str().to_owned());
@@ -62,6 +67,7 @@ impl Embeddings {
             has_builtin: self.0.embedder.has_builtin(),
             offered: offered.filter(|url| Some(url) != in_force.as_ref()),
             settings,
+            provider_since,
             allowed,
             pending,
             failed,

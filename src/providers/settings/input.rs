@@ -10,6 +10,16 @@ const PREFIX_CHARS_MAX: usize = 500;
 const KEY_CHARS_MAX: usize = 4_000;
 const DIMENSIONS_MAX: i32 = MAX_DIMENSIONS as i32;
 
+/// The presets of the form, each by a name that the presets know.
+const PRESETS: [(&str, &str); 6] = [
+    ("minilm", "all-minilm-l6-v2"),
+    ("e5", "e5-base-v2"),
+    ("nomic", "nomic-embed-text"),
+    ("bge", "bge-base-en-v1.5"),
+    ("qwen3", "qwen3-embedding"),
+    ("none", ""),
+];
+
 /// How fast pending items are sent (Navi: 8 at a time with 2 s between).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
@@ -40,6 +50,8 @@ pub struct EndpointForm<'a> {
     pub dimensions: &'a str,
     pub key: &'a str,
     pub clear_key: bool,
+    /// One of [`PRESETS`]; empty: by the model's name.
+    pub preset: &'a str,
     pub query_prefix: &'a str,
     pub document_prefix: &'a str,
     pub batch_size: &'a str,
@@ -84,8 +96,7 @@ impl EndpointWish {
         }
         check_text("query_prefix", form.query_prefix, PREFIX_CHARS_MAX)?;
         check_text("document_prefix", form.document_prefix, PREFIX_CHARS_MAX)?;
-        let (query_prefix, document_prefix) =
-            prefixes(model, form.query_prefix, form.document_prefix);
+        let (query_prefix, document_prefix) = prefixes(model, &form)?;
         Ok(Self {
             key: parse_key(&form, &url, kept)?,
             pace: Pace {
@@ -107,14 +118,57 @@ impl EndpointWish {
     }
 }
 
-/// Where both are empty, what the model is known to want.
-fn prefixes(model: &str, query: &str, document: &str) -> (String, String) {
-    if !query.is_empty() || !document.is_empty() {
-        return (query.to_owned(), document.to_owned());
+/// What is typed; else what the chosen preset gives; else what the model is
+/// known to want.
+fn prefixes(model: &str, form: &EndpointForm<'_>) -> Result<(String, String), Invalid> {
+    if !form.query_prefix.is_empty() || !form.document_prefix.is_empty() {
+        return Ok((
+            form.query_prefix.to_owned(),
+            form.document_prefix.to_owned(),
+        ));
     }
-    presets::preset_for(model)
-        .map(|p| (p.query.to_string(), p.document.to_string()))
+    let by_name = match form.preset {
+        "" => model,
+        slug => PRESETS
+            .iter()
+            .find(|(known, _)| *known == slug)
+            .map(|(_, name)| *name)
+            .ok_or_else(|| {
+                Invalid::new(
+                    "preset",
+                    "invalid_preset",
+                    "`preset` is not known; give minilm, e5, nomic, bge, qwen3, none, or leave it empty.",
+                )
+            })?,
+    };
+    Ok(of_model(by_name))
+}
+
+fn of_model(name: &str) -> (String, String) {
+    presets::preset_for(name)
+        .map(|p| (p.query.to_owned(), p.document.to_owned()))
         .unwrap_or_default()
+}
+
+/// The choice that gives these prefixes, as the form shows it, and the prefixes
+/// it does not give.
+pub fn preset_of(settings: &ProviderSettings) -> (&'static str, String, String) {
+    let prefixes = (
+        settings.query_prefix.clone(),
+        settings.document_prefix.clone(),
+    );
+    if of_model(&settings.model) == prefixes {
+        return ("", String::new(), String::new());
+    }
+    // The last first: of those that want no prefix it says so best.
+    let preset = PRESETS
+        .iter()
+        .rev()
+        .find(|(_, name)| of_model(name) == prefixes);
+    match preset {
+        Some((slug, _)) => (slug, String::new(), String::new()),
+        None => ("", prefixes.0, prefixes.1),
+    }
 }
 
 fn parse_key(
@@ -232,6 +286,7 @@ mod tests {
         dimensions: "",
         key: "",
         clear_key: false,
+        preset: "",
         query_prefix: "",
         document_prefix: "",
         batch_size: "",
@@ -262,6 +317,28 @@ mod tests {
                 wish.settings.document_prefix.as_str()
             ),
             ("q: ", "")
+        );
+    }
+
+    #[test]
+    fn a_preset_is_shown_again_as_it_was_chosen() {
+        for (preset, query) in [("e5", "query: "), ("none", ""), ("", "search_query: ")] {
+            let wish =
+                parse(EndpointForm { preset, ..FORM }, None).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(wish.settings.query_prefix, query, "{preset}");
+            assert_eq!(
+                preset_of(&wish.settings),
+                (preset, String::new(), String::new())
+            );
+        }
+        let own = EndpointForm {
+            query_prefix: "q: ",
+            ..FORM
+        };
+        let wish = parse(own, None).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(
+            preset_of(&wish.settings),
+            ("", "q: ".to_owned(), String::new())
         );
     }
 

@@ -6,7 +6,7 @@ mod input;
 pub mod store;
 
 pub use input::{
-    EndpointForm, EndpointWish, KeyWish, Pace, parse_allowed_endpoint, parse_own_type,
+    EndpointForm, EndpointWish, KeyWish, Pace, parse_allowed_endpoint, parse_own_type, preset_of,
 };
 
 use sqlx::PgConnection;

@@ -109,6 +109,15 @@ pub async fn find_system_settings(conn: &mut PgConnection) -> Result<SystemSetti
     })
 }
 
+/// Since when the system's provider is in force.
+pub async fn find_provider_since(
+    conn: &mut PgConnection,
+) -> Result<Option<OffsetDateTime>, sqlx::Error> {
+    sqlx::query_scalar!("SELECT created_at FROM system_providers WHERE in_force")
+        .fetch_optional(conn)
+        .await
+}
+
 /// The sealed key of a system provider, in force or not.
 pub async fn find_system_key(
     conn: &mut PgConnection,

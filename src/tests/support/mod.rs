@@ -3,7 +3,7 @@
 
 mod provider;
 
-pub use provider::{Provider, vector_of};
+pub use provider::Provider;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -127,7 +127,7 @@ impl Respond for Answering {
 }
 
 /// Each word adds to one place: texts that share words are near each other.
-pub fn vector_of(text: &str, width: usize) -> Vec<f32> {
+fn vector_of(text: &str, width: usize) -> Vec<f32> {
     let mut vector = vec![0.01; width];
     for word in text.to_lowercase().split_whitespace() {
         let mut hasher = DefaultHasher::new();

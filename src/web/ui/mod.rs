@@ -1,25 +1,27 @@
 //! Implements the port of the pages ([`app::backend::Backend`]) for the one
 //! visitor whose request is being answered, and turns domain types into view types.
 
+mod embeddings;
+mod moment;
+
 use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
-    Account, AgentRow, AgentsPage, FormState, HistoryEntry, ItemPage, ItemRow, MemoryFilters,
-    MemoryPage, Moment, SignInOffer, Span, ThemeCount, TokenRow, TokenState,
+    Account, AdminPage, AgentRow, AgentsPage, EmbeddingsPage, FormState, HistoryEntry, ItemPage,
+    ItemRow, MemoryFilters, MemoryPage, Moment, SearchMode, SignInOffer, Span, ThemeCount,
+    TokenRow, TokenState, Why, WhySurface,
 };
 use async_trait::async_trait;
 use axum::http::StatusCode;
 use leptos::prelude::use_context;
 use leptos_axum::ResponseOptions;
 use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
-use time::macros::format_description;
 
 use super::AppState;
 use super::auth::Visitor;
-use super::error::{DATABASE_SENTENCE, Problem};
+use super::error::{DATABASE_SENTENCE, Problem, sentence};
 use crate::accounts::model::TokenRecord;
 use crate::accounts::{AccountError, Role, Viewer};
-use crate::embedding::EmbeddingError;
+use crate::embedding::{EmbeddingError, ItemEmbedding};
 use crate::input::Invalid;
 use crate::memories::{self, ItemEvent, ItemId, ItemType, MemoryError, Status, words};
 use crate::search::query::RESULTS_MAX;
@@ -54,10 +56,11 @@ impl Ui {
     }
 
     fn moment(&self, at: OffsetDateTime) -> Moment {
-        moment(at, self.state.clock.now())
+        moment::moment(at, self.state.clock.now())
     }
 
-    fn item_row(&self, hit: Hit, mode: Mode) -> ItemRow {
+    fn item_row(&self, hit: Hit, mode: Mode, embedding: &ItemEmbedding) -> ItemRow {
+        let is_ranked = mode != Mode::Recent;
         let Candidate {
             id,
             theme,
@@ -77,8 +80,38 @@ impl Ui {
             archived: status == Status::Archived,
             source,
             created: self.moment(created_at),
-            score: (mode != Mode::Recent).then_some(hit.score),
+            score: is_ranked.then_some(hit.score),
+            parts: is_ranked.then(|| embeddings::score_parts(&hit.explanation)),
+            embedding: embeddings::badge(embedding),
         }
+    }
+
+    /// Where the item would stand in the answer to this query.
+    async fn surface(
+        &self,
+        viewer: &Viewer,
+        id: ItemId,
+        text: &str,
+    ) -> Result<WhySurface, PageError> {
+        let query = SearchQuery::parse(RawQuery {
+            query: text,
+            limit: Some(RESULTS_MAX as i64),
+            status: Some("any"),
+            ..RawQuery::default()
+        })
+        .map_err(invalid)?;
+        let page = search::find(&self.state.db, &self.state.embeddings, viewer, &query).await;
+        let page = page.map_err(database)?;
+        let place = page.hits.iter().position(|hit| hit.item.id == id);
+        let hit = place.map(|at| &page.hits[at]);
+        Ok(WhySurface {
+            query: text.to_owned(),
+            rank: place.map(|at| at + 1),
+            score: hit.map_or(0.0, |hit| hit.score),
+            parts: hit.map(|hit| embeddings::score_parts(&hit.explanation)),
+            of: page.hits.len(),
+            degraded: page.degraded.map(|clause| sentence(&clause)),
+        })
     }
 
     fn history_entry(&self, event: ItemEvent) -> HistoryEntry {
@@ -153,15 +186,18 @@ impl Backend for Ui {
     async fn memory_page(&self, filters: &MemoryFilters) -> Result<MemoryPage, PageError> {
         let viewer = self.memory_viewer()?;
         let query = search_query(filters).map_err(invalid)?;
-        let listed = list(&self.state, &viewer, query, filters.shown);
-        let Listed { page, total_items } = listed.await.map_err(database)?;
+        let Listed {
+            page,
+            total_items,
+            embeddings,
+        } = list(&self.state, &viewer, query, filters.shown).await?;
         let themes = memories::list_themes(&self.state.db, &viewer)
             .await
             .map_err(memory_error)?;
         let mode = page.mode;
         let shown = filters.shown.clamp(PAGE_SIZE, ROWS_MAX);
         let has_more = page.cursor.is_some() || page.hits.len() > shown;
-        let hits = page.hits.into_iter().take(shown);
+        let hits = page.hits.into_iter().zip(&embeddings).take(shown);
         Ok(MemoryPage {
             themes: themes
                 .into_iter()
@@ -171,21 +207,38 @@ impl Backend for Ui {
                     active_count: theme.active_count,
                 })
                 .collect(),
-            rows: hits.map(|hit| self.item_row(hit, mode)).collect(),
+            rows: hits
+                .map(|(hit, embedding)| self.item_row(hit, mode, embedding))
+                .collect(),
             has_more,
             total_items,
-            is_ranked: mode != Mode::Recent,
+            mode: match mode {
+                Mode::Hybrid => SearchMode::Hybrid,
+                Mode::Fts => SearchMode::Fts,
+                Mode::Recent => SearchMode::Recent,
+            },
+            degraded: page.degraded.map(|clause| sentence(&clause)),
             public_url: self.state.public_url.origin().to_owned(),
         })
     }
 
-    async fn item_page(&self, item_id: i64) -> Result<Option<ItemPage>, PageError> {
+    async fn item_page(
+        &self,
+        item_id: i64,
+        query: Option<&str>,
+    ) -> Result<Option<ItemPage>, PageError> {
         let viewer = self.memory_viewer()?;
-        let found = memories::get_with_history(&self.state.db, &viewer, ItemId(item_id)).await;
-        let (item, history) = match found {
+        let id = ItemId(item_id);
+        let found =
+            memories::get_with_history(&self.state.db, &self.state.embeddings, &viewer, id).await;
+        let (item, embedding, history) = match found {
             Ok(found) => found,
             Err(MemoryError::NotFound(_)) => return Ok(None),
             Err(error) => return Err(memory_error(error)),
+        };
+        let surface = match query.map(str::trim).filter(|q| !q.is_empty()) {
+            Some(query) => Some(self.surface(&viewer, id, query).await?),
+            None => None,
         };
         Ok(Some(ItemPage {
             id: item.id.0,
@@ -193,7 +246,11 @@ impl Backend for Ui {
             theme_name: item.theme_display_name,
             item_type: item.item_type.as_str().to_owned(),
             key: item.key,
-            index_words: words::telling_words(&item.content, INDEX_WORDS_SHOWN),
+            why: Why {
+                index_words: words::telling_words(&item.content, INDEX_WORDS_SHOWN),
+                surface,
+            },
+            embedding: self.item_embedding(embedding),
             content: item.content,
             tags: item.tags,
             archived: item.status == Status::Archived,
@@ -211,6 +268,25 @@ impl Backend for Ui {
                 .map(|event| self.history_entry(event))
                 .collect(),
         }))
+    }
+
+    async fn embeddings_page(&self) -> Result<EmbeddingsPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        let overview = self.state.embeddings.overview(viewer.user_id).await;
+        let is_admin = self.viewer().is_some_and(|v| v.is_admin);
+        Ok(self.embeddings_view(overview.map_err(embedding_error)?, is_admin))
+    }
+
+    async fn admin_page(&self) -> Result<Option<AdminPage>, PageError> {
+        if !self.viewer().is_some_and(|v| v.is_admin) {
+            return Ok(None);
+        }
+        let system = self.state.embeddings.system_overview().await;
+        let users = self.state.accounts.list_users().await;
+        let users = users.map_err(account_error)?.len() as i64;
+        Ok(Some(
+            self.admin_view(system.map_err(embedding_error)?, users),
+        ))
     }
 
     async fn agents_page(&self) -> Result<AgentsPage, PageError> {
@@ -264,6 +340,8 @@ struct Listed {
     page: search::Page,
     /// All items of the user, whatever the filters.
     total_items: i64,
+    /// Of each hit.
+    embeddings: Vec<ItemEmbedding>,
 }
 
 /// One search, whatever the number of rows asked for.
@@ -272,15 +350,29 @@ async fn list(
     viewer: &Viewer,
     mut query: SearchQuery,
     shown: usize,
-) -> Result<Listed, sqlx::Error> {
+) -> Result<Listed, PageError> {
     if query.text.is_none() {
         query.limit = shown.clamp(PAGE_SIZE, ROWS_MAX);
     }
-    let mut tx = state.db.as_user(viewer.user_id).await?;
-    let page = search::search(&mut tx, viewer, &query, None, state.clock.now()).await?;
-    let total_items = memories::store::count_items(&mut tx, viewer.user_id).await?;
-    tx.commit().await?;
-    Ok(Listed { page, total_items })
+    let found = search::find(&state.db, &state.embeddings, viewer, &query).await;
+    let page = found.map_err(database)?;
+    let ids: Vec<i64> = page.hits.iter().map(|hit| hit.item.id.0).collect();
+    let rest = async {
+        let mut tx = state.db.as_user(viewer.user_id).await?;
+        let total_items = memories::store::count_items(&mut tx, viewer.user_id).await?;
+        let embeddings = state
+            .embeddings
+            .states(&mut tx, viewer.user_id, &ids)
+            .await?;
+        tx.commit().await?;
+        Ok((total_items, embeddings))
+    };
+    let (total_items, embeddings) = rest.await.map_err(embedding_error)?;
+    Ok(Listed {
+        page,
+        total_items,
+        embeddings,
+    })
 }
 
 fn spans(snippet: &Snippet) -> Vec<Span> {
@@ -301,42 +393,6 @@ fn spans(snippet: &Snippet) -> Vec<Span> {
     }
     push(&snippet.text[at..], false);
     spans
-}
-
-fn moment(at: OffsetDateTime, now: OffsetDateTime) -> Moment {
-    let exact =
-        format_description!("[day padding:none] [month repr:long] [year], [hour]:[minute] UTC");
-    Moment {
-        iso: at.format(&Rfc3339).unwrap_or_default(),
-        exact: at.format(exact).unwrap_or_default(),
-        relative: relative(at, now),
-    }
-}
-
-/// "3 minutes ago", "in 2 days", "just now"; past a year the date says more.
-fn relative(at: OffsetDateTime, now: OffsetDateTime) -> String {
-    let seconds = (now - at).whole_seconds();
-    let (n, unit) = match seconds.unsigned_abs() {
-        0..45 => return "just now".to_owned(),
-        s @ 45..3_570 => ((s + 30) / 60, "minute"),
-        s @ 3_570..84_600 => ((s + 1_800) / 3_600, "hour"),
-        s @ 84_600..2_592_000 => ((s + 43_200) / 86_400, "day"),
-        s @ 2_592_000..31_536_000 => (s / 2_592_000, "month"),
-        _ => {
-            let date = format_description!("[day padding:none] [month repr:short] [year]");
-            return at.format(date).unwrap_or_default();
-        }
-    };
-    let unit = if n == 1 {
-        unit.to_owned()
-    } else {
-        format!("{unit}s")
-    };
-    if seconds < 0 {
-        format!("in {n} {unit}")
-    } else {
-        format!("{n} {unit} ago")
-    }
 }
 
 fn set_status(status: StatusCode) {
@@ -387,28 +443,5 @@ fn account_error(error: AccountError) -> PageError {
             is_invalid: false,
             sentence: DATABASE_SENTENCE.to_owned(),
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use time::macros::datetime;
-
-    use super::*;
-
-    #[test]
-    fn times_are_told_relative_to_now() {
-        let now = datetime!(2026-11-21 12:00 UTC);
-        for (at, said) in [
-            (datetime!(2026-11-21 11:59:30 UTC), "just now"),
-            (datetime!(2026-11-21 11:57 UTC), "3 minutes ago"),
-            (datetime!(2026-11-21 11:00 UTC), "1 hour ago"),
-            (datetime!(2026-11-20 12:00 UTC), "1 day ago"),
-            (datetime!(2026-11-23 12:00 UTC), "in 2 days"),
-            (datetime!(2026-08-21 12:00 UTC), "3 months ago"),
-            (datetime!(2024-02-01 12:00 UTC), "1 Feb 2024"),
-        ] {
-            assert_eq!(relative(at, now), said);
-        }
     }
 }

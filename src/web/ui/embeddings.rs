@@ -1,0 +1,267 @@
+//! What pages show of vectors: the life of them, in view types. No key is
+//! among what comes in here, and none goes out.
+
+use app::view::EmbeddingState as StateView;
+use app::view::{
+    AdminPage, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingsPage, FailedItem,
+    ItemEmbedding as ItemEmbeddingView, OwnEndpoint, QueueCounts, Rebuild as RebuildView,
+    ScoreParts, SpaceView, SystemProvider,
+};
+
+use super::Ui;
+use crate::embedding::model::{Counts, Space};
+use crate::embedding::{EmbeddingState, ItemEmbedding, Overview, Rebuild, SystemOverview};
+use crate::providers::settings::{Effective, ProviderSettings, preset_of};
+use crate::providers::{EndpointUrl, ProviderType};
+use crate::search::Explanation;
+
+pub(super) fn score_parts(why: &Explanation) -> ScoreParts {
+    ScoreParts {
+        lexical: why.lexical,
+        lexical_normalised: why.lexical_normalised,
+        semantic: why.semantic,
+        semantic_normalised: why.semantic_normalised,
+        distance: why.distance,
+        words_matched: why.words_matched,
+        is_substring: why.is_substring,
+        weight_semantic: why.semantic_weight,
+        weight_lexical: why.lexical_weight,
+    }
+}
+
+fn state(state: EmbeddingState) -> Option<StateView> {
+    match state {
+        EmbeddingState::Pending => Some(StateView::Pending),
+        EmbeddingState::Ready => Some(StateView::Ready),
+        EmbeddingState::Error => Some(StateView::Error),
+        EmbeddingState::Off => None,
+    }
+}
+
+pub(super) fn badge(embedding: &ItemEmbedding) -> Option<EmbeddingBadge> {
+    state(embedding.state).map(|state| EmbeddingBadge {
+        state,
+        error: embedding.error.clone(),
+        is_truncated: embedding.truncated,
+    })
+}
+
+impl Ui {
+    pub(super) fn item_embedding(&self, embedding: ItemEmbedding) -> ItemEmbeddingView {
+        ItemEmbeddingView {
+            state: state(embedding.state),
+            error: embedding.error,
+            provider: embedding.provider_type.map(|t| provider_name(t).to_owned()),
+            model: embedding.model,
+            dimensions: embedding.dimensions,
+            is_truncated: embedding.truncated,
+            updated: embedding.updated_at.map(|at| self.moment(at)),
+        }
+    }
+
+    pub(super) fn embeddings_view(&self, overview: Overview, is_admin: bool) -> EmbeddingsPage {
+        let in_use = overview.effective.settings().is_some();
+        let problem = overview
+            .rebuild
+            .as_ref()
+            .and_then(|r| r.space.problem.clone())
+            .or_else(|| overview.serving.as_ref().and_then(|s| s.problem.clone()))
+            .or_else(|| {
+                overview.is_declined.then(|| {
+                    "You cancelled the rebuild that these settings ask for: search keeps the vectors it has. Rebuild everything when you want it.".to_owned()
+                })
+            });
+        EmbeddingsPage {
+            is_enabled: overview.settings.enabled,
+            builtin_present: overview.has_builtin,
+            effective: effective_view(&overview),
+            serving: overview
+                .serving
+                .as_ref()
+                .filter(|_| in_use)
+                .map(|space| self.space_view(space, provider_name(space.settings.provider_type))),
+            problem: problem.filter(|_| in_use),
+            counts: counts_view(overview.counts, overview.items),
+            rebuild: overview.rebuild.map(|rebuild| self.rebuild_view(rebuild)),
+            own: own_view(&overview.settings),
+            failures: overview
+                .failures
+                .into_iter()
+                .map(|failure| FailedItem {
+                    id: failure.item_id,
+                    snippet: failure.snippet,
+                    error: failure.error,
+                })
+                .collect(),
+            is_admin,
+        }
+    }
+
+    pub(super) fn admin_view(&self, system: SystemOverview, users: i64) -> AdminPage {
+        let settings = system.settings;
+        let shown = match (&settings.provider, &system.offered) {
+            (Some(provider), _) => provider.clone(),
+            (None, offered) => ProviderSettings {
+                endpoint: offered.clone().unwrap_or_default(),
+                model: String::new(),
+                ..ProviderSettings::builtin()
+            },
+        };
+        let (preset, query_prefix, document_prefix) = preset_of(&shown);
+        AdminPage {
+            in_force: settings.provider.as_ref().map(|provider| SpaceView {
+                provider: host_port(&provider.endpoint),
+                model: model_name(provider),
+                dimensions: provider.dimensions,
+                since: self.moment(system.provider_since.unwrap_or(self.state.clock.now())),
+            }),
+            offered: system.offered,
+            system: SystemProvider {
+                has_key: shown.sealed_key.is_some(),
+                dimensions: number(shown.dimensions),
+                url: shown.endpoint,
+                model: shown.model,
+                preset: preset.to_owned(),
+                query_prefix,
+                document_prefix,
+                batch_size: settings.pace.batch_size.to_string(),
+                concurrency: settings.pace.concurrency.to_string(),
+                pause_ms: settings.pace.pause_ms.to_string(),
+            },
+            builtin_present: system.has_builtin,
+            builtin_enabled: settings.builtin_enabled,
+            allowed_endpoints: system
+                .allowed
+                .into_iter()
+                .map(|(host, port)| format!("{host}:{port}"))
+                .collect(),
+            queue: QueueCounts {
+                pending: system.pending,
+                failed: system.failed,
+                users_waiting: system.users_waiting,
+            },
+            users,
+        }
+    }
+
+    fn space_view(&self, space: &Space, provider: &str) -> SpaceView {
+        SpaceView {
+            provider: provider.to_owned(),
+            model: model_name(&space.settings),
+            dimensions: space.dimensions,
+            since: self.moment(space.activated_at.unwrap_or(space.created_at)),
+        }
+    }
+
+    fn rebuild_view(&self, rebuild: Rebuild) -> RebuildView {
+        RebuildView {
+            provider: provider_name(rebuild.space.settings.provider_type).to_owned(),
+            model: model_name(&rebuild.space.settings),
+            done: rebuild.counts.ready,
+            failed: rebuild.counts.failed,
+            total: rebuild.counts.total(),
+            rate_per_second: rebuild.rate_per_second,
+            seconds_left: rebuild.left.map(|left| left.whole_seconds()),
+            started: self.moment(rebuild.started_at),
+        }
+    }
+}
+
+fn counts_view(counts: Counts, items: i64) -> EmbeddingCounts {
+    EmbeddingCounts {
+        ready: counts.ready,
+        pending: counts.pending,
+        failed: counts.failed,
+        total: items,
+    }
+}
+
+fn effective_view(overview: &Overview) -> EffectiveProvider {
+    let (name, reason) = match &overview.effective {
+        Effective::Off => (
+            "None",
+            "You have switched embeddings off: search goes by words alone.",
+        ),
+        Effective::System(_) => (
+            "The system's llama.cpp",
+            "An admin has set a llama.cpp server for everybody; it comes before endpoints of one's own.",
+        ),
+        Effective::Own(_) => (
+            "Your endpoint",
+            "You have an endpoint of your own, and no llama.cpp is set for everybody.",
+        ),
+        Effective::Builtin(_) => (
+            "Builtin MiniLM",
+            "No llama.cpp is set for everybody and you have no endpoint of your own: the model inside this server serves you.",
+        ),
+        Effective::Nothing if overview.has_builtin => (
+            "None",
+            "No endpoint is set, neither for everybody nor by you, and an admin has switched the builtin model off.",
+        ),
+        Effective::Nothing => (
+            "None",
+            "No endpoint is set, neither for everybody nor by you, and the builtin model is not there.",
+        ),
+    };
+    let settings = overview.effective.settings();
+    let of_these =
+        |space: &&Space| settings.is_some_and(|wanted| space.settings.makes_the_vectors_of(wanted));
+    let building = overview.rebuild.as_ref().map(|r| &r.space);
+    let space = [building, overview.serving.as_ref()]
+        .into_iter()
+        .flatten()
+        .find(of_these);
+    EffectiveProvider {
+        name: name.to_owned(),
+        reason: reason.to_owned(),
+        model: settings.map(model_name),
+        endpoint: settings
+            .map(|s| host_port(&s.endpoint))
+            .filter(|e| !e.is_empty()),
+        dimensions: space.and_then(|s| s.dimensions),
+    }
+}
+
+fn own_view(settings: &crate::providers::settings::UserSettings) -> OwnEndpoint {
+    let (preset, query_prefix, document_prefix) = preset_of(&settings.own);
+    OwnEndpoint {
+        is_enabled: settings.own_enabled,
+        provider_type: settings.own.provider_type.as_str().to_owned(),
+        url: settings.own.endpoint.clone(),
+        model: settings.own.model.clone(),
+        dimensions: number(settings.own.dimensions),
+        has_key: settings.own.sealed_key.is_some(),
+        preset: preset.to_owned(),
+        query_prefix,
+        document_prefix,
+        batch_size: settings.pace.batch_size.to_string(),
+        concurrency: settings.pace.concurrency.to_string(),
+        pause_ms: settings.pace.pause_ms.to_string(),
+    }
+}
+
+fn provider_name(provider_type: ProviderType) -> &'static str {
+    match provider_type {
+        ProviderType::Builtin => "Builtin MiniLM",
+        ProviderType::Llamacpp => "The system's llama.cpp",
+        ProviderType::Ollama | ProviderType::Openai | ProviderType::CustomHttp => "Your endpoint",
+    }
+}
+
+fn model_name(settings: &ProviderSettings) -> String {
+    match settings.model.as_str() {
+        "" => "the endpoint's own model".to_owned(),
+        model => model.to_owned(),
+    }
+}
+
+/// Empty where there is no URL.
+pub(in crate::web) fn host_port(url: &str) -> String {
+    EndpointUrl::parse("url", url).map_or(String::new(), |url| {
+        format!("{}:{}", url.host(), url.port())
+    })
+}
+
+fn number(dimensions: Option<i32>) -> String {
+    dimensions.map_or(String::new(), |n| n.to_string())
+}
