@@ -50,6 +50,13 @@ pub async fn not_found(
     response
 }
 
+/// For a form that is not this visitor's: as if its page were not there.
+pub async fn not_found_for(state: &AppState, signed_in: SignedIn) -> Response {
+    let visitor = Visitor::SignedIn(signed_in);
+    let form = FormState::default();
+    after_form(state, visitor, "/no-such-page", form, StatusCode::NOT_FOUND).await
+}
+
 /// The page at `path` again, as the answer to a form that was posted.
 pub async fn after_form(
     state: &AppState,

@@ -81,6 +81,13 @@ fn people(state: &AppState) -> Router<AppState> {
             "/agents/{agent_id}/tokens/{token_id}/revoke",
             post(forms::revoke_token),
         )
+        .route(
+            "/settings/embeddings",
+            get(pages::behind_sign_in).post(forms::embeddings::settings),
+        )
+        .route("/admin", get(pages::behind_sign_in))
+        .route("/admin/embeddings", post(forms::embeddings::system))
+        .route("/admin/endpoints", post(forms::embeddings::allowed))
         .route("/account", get(pages::behind_sign_in))
         .route("/account/password", post(forms::change_password))
         .fallback(pages::not_found)

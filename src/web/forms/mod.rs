@@ -1,6 +1,8 @@
 //! The forms that pages post. Each ends in a redirect, or in the same page
 //! again with what was typed and one sentence beside the field.
 
+pub mod embeddings;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -23,6 +25,7 @@ use crate::accounts::{
 use crate::input::Invalid;
 
 /// A form as it was posted: fields may come more than once.
+#[derive(Clone)]
 struct Form(Vec<(String, String)>);
 
 impl Form {
@@ -44,10 +47,11 @@ impl Form {
             .map(|(_, value)| value.as_str())
     }
 
-    /// What is typed again for the person; passwords are not.
+    /// What is typed again for the person; passwords and keys are not.
     fn values(&self) -> BTreeMap<String, String> {
         let mut values: BTreeMap<String, String> = BTreeMap::new();
-        for (name, value) in self.0.iter().filter(|(name, _)| !name.contains("password")) {
+        let is_secret = |name: &str| name.contains("password") || name == "key";
+        for (name, value) in self.0.iter().filter(|(name, _)| !is_secret(name)) {
             let joined = values.entry(name.clone()).or_default();
             if !joined.is_empty() {
                 joined.push(' ');

@@ -4,6 +4,8 @@
 mod embeddings;
 mod moment;
 
+pub(super) use embeddings::host_port;
+
 use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
     Account, AdminPage, AgentRow, AgentsPage, EmbeddingsPage, FormState, HistoryEntry, ItemPage,

@@ -1,0 +1,447 @@
+//! The forms of Settings › Embeddings and of the admin page: save, test,
+//! confirm, cancel, retry, off and on. A key that was typed is sealed or sent
+//! to the endpoint, and is never part of an answer.
+
+use app::view::{Confirmation, FormState, TestResult};
+use axum::extract::{RawForm, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+
+use super::{Form, failed};
+use crate::accounts::Role;
+use crate::embedding::{EmbeddingError, EndpointChange, Saved, SystemSaved};
+use crate::providers::settings::EndpointForm;
+use crate::providers::{ProviderError, TestReport};
+use crate::web::AppState;
+use crate::web::auth::{SignedIn, Visitor};
+use crate::web::error::{Problem, sentence};
+use crate::web::pages::{after_form, not_found_for};
+use crate::web::ui::host_port;
+
+const SETTINGS: &str = "/settings/embeddings";
+const ADMIN: &str = "/admin";
+/// What a confirmation carries when it is about switching on.
+const STAGED_ENABLE: &str = "enable";
+
+/// How a form ended: the page again with this, or somewhere else.
+enum Outcome {
+    Page(Box<FormState>),
+    Redirect,
+}
+
+fn done(form: &str, sentence: impl Into<String>) -> Outcome {
+    Outcome::Page(Box::new(FormState {
+        form: form.to_owned(),
+        done: Some(sentence.into()),
+        ..FormState::default()
+    }))
+}
+
+fn endpoint_form(form: &Form) -> EndpointForm<'_> {
+    EndpointForm {
+        provider_type: form.get("provider_type"),
+        url: form.get("url"),
+        model: form.get("model"),
+        dimensions: form.get("dimensions"),
+        key: form.get("key"),
+        clear_key: form.get("clear_key") == "1",
+        preset: form.get("preset"),
+        query_prefix: form.get("query_prefix"),
+        document_prefix: form.get("document_prefix"),
+        batch_size: form.get("batch_size"),
+        concurrency: form.get("concurrency"),
+        pause_ms: form.get("pause_ms"),
+    }
+}
+
+pub async fn settings(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    body: RawForm,
+) -> Response {
+    let form = Form::parse(&body);
+    let name = match form.get("action") {
+        "save" | "test" | "confirm" => "embeddings",
+        _ => "progress",
+    };
+    let outcome = change_settings(&state, &signed_in, &form).await;
+    respond(&state, signed_in, SETTINGS, name, &form, outcome).await
+}
+
+async fn change_settings(
+    state: &AppState,
+    signed_in: &SignedIn,
+    form: &Form,
+) -> Result<Outcome, Problem> {
+    let embeddings = &state.embeddings;
+    let user = signed_in.0.id;
+    let change = |confirmed| EndpointChange {
+        own_enabled: form.get("own_enabled") == "1",
+        form: endpoint_form(form),
+        staged: form.get("staged"),
+        confirmed,
+    };
+    match form.get("action") {
+        "test" => {
+            let report = embeddings.test_own(user, change(false)).await;
+            tested(form, "embeddings", report)
+        }
+        "save" => saved(form, embeddings.save(user, change(false)).await?),
+        "confirm" if form.get("staged") == STAGED_ENABLE => {
+            embeddings.set_enabled(user, true, true).await?;
+            Ok(Outcome::Redirect)
+        }
+        "confirm" => saved(form, embeddings.save(user, change(true)).await?),
+        "enable" => match embeddings.set_enabled(user, true, false).await? {
+            Saved::AskFirst { items, .. } => {
+                let sentence = format!(
+                    "The settings in force are not those your vectors were made with: {} will be rebuilt. Search goes by words until then.",
+                    memories(items)
+                );
+                Ok(ask(
+                    "embeddings",
+                    Form(Vec::new()),
+                    sentence,
+                    items,
+                    None,
+                    STAGED_ENABLE.to_owned(),
+                ))
+            }
+            _ => Ok(Outcome::Redirect),
+        },
+        "disable" => {
+            embeddings.set_enabled(user, false, true).await?;
+            Ok(done(
+                "progress",
+                "Embeddings are off: search goes by words alone. The vectors are kept.",
+            ))
+        }
+        "cancel" => Ok(match embeddings.cancel_rebuild(user).await? {
+            true => done(
+                "progress",
+                "The rebuild is cancelled. The old vectors serve on.",
+            ),
+            false => done("progress", "There was no rebuild under way any more."),
+        }),
+        "retry" => {
+            let retried = embeddings.retry(user).await?;
+            let retried = i64::try_from(retried).unwrap_or(i64::MAX);
+            Ok(done("progress", format!("{} sent again.", being(retried))))
+        }
+        "rebuild" => {
+            embeddings.rebuild(user).await?;
+            Ok(Outcome::Redirect)
+        }
+        _ => Err(unknown_action()),
+    }
+}
+
+fn saved(form: &Form, saved: Saved) -> Result<Outcome, Problem> {
+    Ok(match saved {
+        Saved::InForce => done("embeddings", "Saved, and in force."),
+        Saved::Rebuilding { .. } => Outcome::Redirect,
+        Saved::AskFirst { items, staged } => {
+            let sentence = format!(
+                "{} will be rebuilt with {}. Search keeps using the old vectors until the new ones are complete.",
+                memories(items),
+                target(form),
+            );
+            ask("embeddings", form.clone(), sentence, items, None, staged)
+        }
+    })
+}
+
+/// "nomic-embed-text at localhost:11434"
+fn target(form: &Form) -> String {
+    let host = host_port(form.get("url"));
+    match (form.get("own_enabled"), form.get("model").trim()) {
+        ("1", "") => host,
+        ("1", model) => format!("{model} at {host}"),
+        _ => "the provider that comes next".to_owned(),
+    }
+}
+
+fn ask(
+    name: &str,
+    form: Form,
+    sentence: String,
+    items: i64,
+    users: Option<i64>,
+    staged: String,
+) -> Outcome {
+    Outcome::Page(Box::new(FormState {
+        form: name.to_owned(),
+        values: form.values(),
+        confirm: Some(Confirmation {
+            sentence,
+            items,
+            users,
+            staged,
+        }),
+        ..FormState::default()
+    }))
+}
+
+fn memories(items: i64) -> String {
+    match items {
+        1 => "1 memory".to_owned(),
+        items => format!("{} memories", grouped(items)),
+    }
+}
+
+fn being(items: i64) -> String {
+    match items {
+        1 => "1 memory is".to_owned(),
+        items => format!("{} memories are", grouped(items)),
+    }
+}
+
+/// 1234567 → "1,234,567"
+fn grouped(number: i64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn tested(
+    form: &Form,
+    name: &str,
+    report: Result<TestReport, EmbeddingError>,
+) -> Result<Outcome, Problem> {
+    let test = match report {
+        Ok(report) => passed(&report),
+        Err(EmbeddingError::Provider(error)) => TestResult {
+            is_ok: false,
+            headline: headline(&error).to_owned(),
+            details: vec![
+                ("Asked".to_owned(), host_port(form.get("url"))),
+                ("What happened".to_owned(), sentence(&error.to_string())),
+            ],
+        },
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Outcome::Page(Box::new(FormState {
+        form: name.to_owned(),
+        values: form.values(),
+        test: Some(test),
+        ..FormState::default()
+    })))
+}
+
+/// The kinds of failure, told apart (DESIGN §5).
+fn headline(error: &ProviderError) -> &'static str {
+    match error {
+        ProviderError::Refused(_) => "The endpoint cannot be reached",
+        ProviderError::TimedOut => "No answer in time",
+        ProviderError::KeyRejected => "The key was rejected",
+        ProviderError::UnknownModel => "The endpoint does not know this model",
+        ProviderError::NotEmbeddings(_) => "This is not an embeddings endpoint",
+        ProviderError::Forbidden => "This address is not allowed",
+        ProviderError::RateLimited { .. } => "The endpoint is asked too often",
+        ProviderError::WrongVector(_) | ProviderError::DimensionsRefused => {
+            "It answers, but its vectors cannot be kept"
+        }
+        _ => "The endpoint failed",
+    }
+}
+
+fn passed(report: &TestReport) -> TestResult {
+    let ms = report.latency.as_millis().max(1);
+    let mut details = Vec::new();
+    let mut tell = |what: &str, seen: String| details.push((what.to_owned(), seen));
+    if let Some(model) = &report.model_found {
+        tell("Model", model.clone());
+    }
+    tell(
+        "Dimensions",
+        match report.requested_dimensions_honoured {
+            None => format!("{}; no number was asked for", report.dimensions),
+            Some(true) => format!("{}, as asked for", report.dimensions),
+            Some(false) => format!(
+                "{}: the endpoint does not heed the number asked for; leave `dimensions` empty",
+                report.dimensions
+            ),
+        },
+    );
+    tell(
+        "Length",
+        match (report.norm - 1.0).abs() < 0.01 {
+            true => "1, so the endpoint normalises".to_owned(),
+            false => format!("{:.3}; Keepsake brings it to 1", report.norm),
+        },
+    );
+    tell(
+        "Order",
+        match report.order_kept {
+            true => "Kept: each answer belongs to its text".to_owned(),
+            false => "Not kept: a text sent alone gets another vector than in a batch; set the batch size to 1".to_owned(),
+        },
+    );
+    tell(
+        "Meaning",
+        match report.similar_closer {
+            true => "A question is nearer to its answer than to something else".to_owned(),
+            false => "A question is no nearer to its answer than to something else: is this an embedding model, and are the prefixes right?".to_owned(),
+        },
+    );
+    // A width that was not asked for would be refused at the first memory.
+    let is_ok = report.requested_dimensions_honoured != Some(false);
+    let headline = match is_ok {
+        true => format!("Works: {} dimensions in {ms} ms", report.dimensions),
+        false => "It answers, but not with the dimensions asked for".to_owned(),
+    };
+    TestResult {
+        is_ok,
+        headline,
+        details,
+    }
+}
+
+pub async fn system(State(state): State<AppState>, signed_in: SignedIn, body: RawForm) -> Response {
+    let form = Form::parse(&body);
+    let name = match form.get("action") {
+        "builtin_on" | "builtin_off" => "builtin",
+        _ => "system",
+    };
+    if signed_in.0.role != Role::Admin {
+        return not_found_for(&state, signed_in).await;
+    }
+    let outcome = change_system(&state, &form).await;
+    respond(&state, signed_in, ADMIN, name, &form, outcome).await
+}
+
+async fn change_system(state: &AppState, form: &Form) -> Result<Outcome, Problem> {
+    let embeddings = &state.embeddings;
+    let (fields, staged) = (endpoint_form(form), form.get("staged"));
+    match form.get("action") {
+        "test" => tested(form, "system", embeddings.test_system(fields, staged).await),
+        action @ ("save" | "confirm") => {
+            let is_confirmed = action == "confirm";
+            Ok(
+                match embeddings.save_system(fields, staged, is_confirmed).await? {
+                    SystemSaved::InForce => done("system", "Saved, and in force."),
+                    SystemSaved::Rebuilding { users, items } => done(
+                        "system",
+                        format!(
+                            "{} of {} are being rebuilt.",
+                            memories(items),
+                            people(users)
+                        ),
+                    ),
+                    SystemSaved::AskFirst {
+                        users,
+                        items,
+                        staged,
+                    } => {
+                        let with = match host_port(form.get("url")).as_str() {
+                            "" => "with the provider that comes next for each".to_owned(),
+                            host => format!("with {host}"),
+                        };
+                        let sentence = format!(
+                            "{} of {} will be rebuilt {with}. Searches keep using the old vectors until the new ones are complete.",
+                            memories(items),
+                            people(users),
+                        );
+                        ask("system", form.clone(), sentence, items, Some(users), staged)
+                    }
+                },
+            )
+        }
+        "builtin_on" => {
+            embeddings.set_builtin(true).await?;
+            Ok(done("builtin", "The builtin model is on."))
+        }
+        "builtin_off" => {
+            embeddings.set_builtin(false).await?;
+            Ok(done(
+                "builtin",
+                "The builtin model is off: whoever has no other provider is served by words alone. Their vectors are kept.",
+            ))
+        }
+        _ => Err(unknown_action()),
+    }
+}
+
+fn people(users: i64) -> String {
+    match users {
+        1 => "1 user".to_owned(),
+        users => format!("{} users", grouped(users)),
+    }
+}
+
+pub async fn allowed(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    body: RawForm,
+) -> Response {
+    let form = Form::parse(&body);
+    if signed_in.0.role != Role::Admin {
+        return not_found_for(&state, signed_in).await;
+    }
+    let embeddings = &state.embeddings;
+    let endpoint = form.get("endpoint");
+    let changed = match form.get("action") {
+        "add" => embeddings.allow_endpoint(endpoint).await,
+        "remove" => embeddings.disallow_endpoint(endpoint).await,
+        _ => {
+            return respond(
+                &state,
+                signed_in,
+                ADMIN,
+                "endpoint",
+                &form,
+                Err(unknown_action()),
+            )
+            .await;
+        }
+    };
+    let outcome = changed.map(|()| Outcome::Redirect).map_err(Problem::from);
+    respond(&state, signed_in, ADMIN, "endpoint", &form, outcome).await
+}
+
+fn unknown_action() -> Problem {
+    Problem::new(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "invalid_action",
+        "`action` is not known; use the buttons of the page.",
+    )
+}
+
+async fn respond(
+    state: &AppState,
+    signed_in: SignedIn,
+    path: &'static str,
+    name: &str,
+    form: &Form,
+    outcome: Result<Outcome, Problem>,
+) -> Response {
+    let (status, page) = match outcome {
+        Ok(Outcome::Redirect) => return Redirect::to(path).into_response(),
+        Ok(Outcome::Page(page)) => (StatusCode::OK, *page),
+        Err(problem) => failed(name, form, problem),
+    };
+    after_form(state, Visitor::SignedIn(signed_in), path, page, status).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_numbers_are_grouped() {
+        for (number, shown) in [
+            (0, "0"),
+            (999, "999"),
+            (1_234, "1,234"),
+            (1_000_000, "1,000,000"),
+        ] {
+            assert_eq!(grouped(number), shown);
+        }
+    }
+}
