@@ -8,6 +8,7 @@ mod api;
 mod isolation;
 mod pages;
 mod postgres;
+mod providers;
 mod search;
 mod server;
 mod support;
