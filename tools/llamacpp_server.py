@@ -32,6 +32,9 @@ def serve(port, api_key):
     params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     params.n_ctx = 4 * MAX_TOKENS
     params.n_parallel = 4
+    # As llama-server does by itself. Without it this version mixes up the texts
+    # of one batch (cosine 0.6 to the same text sent alone).
+    params.kv_unified = True
     params.n_batch = params.n_ubatch = MAX_TOKENS
     params.n_gpu_layers = 0
     params.warmup = False
