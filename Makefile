@@ -9,9 +9,10 @@ help: ## This list
 run: build ## Start Keepsake with its own PostgreSQL (the first time: 10 to 20 minutes of compiling)
 	@exec $(KEEPSAKE) serve
 
-build: ## Make all that `run` needs: PostgreSQL, the pages' files, target/release/keepsake
-	@[ -x $(KEEPSAKE) ] || echo "First build: fetch PostgreSQL (13 MB), compile the islands, compile the server. 10 to 20 minutes on two cores; seconds from then on."
+build: ## Make all that `run` needs: PostgreSQL, the embedding model, the pages' files, target/release/keepsake
+	@[ -x $(KEEPSAKE) ] || echo "First build: fetch PostgreSQL (13 MB) and the embedding model (84 MB), compile the islands, compile the server. 10 to 20 minutes on two cores; seconds from then on."
 	@python3 tools/fetch_postgres.py
+	@python3 tools/fetch_model.py
 	@python3 tools/wasm.py
 	cargo build --release
 
@@ -22,6 +23,7 @@ check: test ## The long series, before a release (for now: test)
 
 ui: ## Pages in development: a debug server; after a change, Ctrl-C and again
 	@python3 tools/fetch_postgres.py
+	@python3 tools/fetch_model.py
 	@python3 tools/wasm.py
 	cargo run -- serve
 

@@ -45,6 +45,10 @@ fi
 step "the queries, against the migrations"
 python3 tools/sqlx.py --check
 
+step "the embedding model and a llama.cpp, for the tests"
+python3 tools/fetch_model.py
+python3 tools/fetch_llamacpp.py
+
 step "tests, on a real PostgreSQL"
 python3 tools/with_postgres.py cargo test --workspace
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use candle_core::{DType, Device, Tensor};
 use candle_nn::VarBuilder;
-use candle_transformers::models::bert::{BertModel, Config};
+use candle_transformers::models::bert::{BertEncoder, BertModel, Config};
 use tokenizers::{Encoding, Tokenizer, TruncationParams};
 
 use super::Embedded;
@@ -27,9 +27,10 @@ const TOKENIZER: &str = "tokenizer.json";
 const CONFIG: &str = "config.json";
 
 /// One pass takes at most so many texts and so many tokens, padding included:
-/// it bounds the memory, and how long a query waits for the pass before it.
+/// it bounds the memory, and how long a query waits. More bring no speed: the
+/// products are large enough, and pieces of this size stay in the cache.
 const MAX_TEXTS_A_PASS: usize = 16;
-const MAX_TOKENS_A_PASS: usize = 1_024;
+const MAX_TOKENS_A_PASS: usize = MAX_TOKENS;
 
 /// The model of a data folder. Its files need not be there yet: they are looked
 /// for at each call, and read at the first.
@@ -42,17 +43,32 @@ pub(super) fn is_present(folder: &Path) -> bool {
     names.iter().all(|name| folder.join(name).is_file())
 }
 
-/// The model in memory.
+/// The model in memory, taken apart so that the work can pause between layers.
 pub(super) struct Loaded {
-    bert: BertModel,
+    embeddings: BertModel,
+    layers: Vec<BertEncoder>,
     tokenizer: Tokenizer,
 }
 
-/// Texts cut into tokens, and the passes that are still to be made, longest last.
+/// Texts cut into tokens, the passes still to be made (longest last), and the one
+/// that is being made.
 pub(super) struct Work {
     encodings: Vec<Encoding>,
     passes: Vec<Vec<usize>>,
+    open: Option<Pass>,
     done: Embedded,
+}
+
+/// Some of the texts on their way through the layers.
+struct Pass {
+    members: Vec<usize>,
+    next_layer: usize,
+    /// (texts, tokens, width).
+    states: Tensor,
+    /// (texts, tokens, 1): 1 for a token, 0 for padding.
+    mask: Tensor,
+    /// (texts, 1, 1, tokens): 0 for a token, the smallest number for padding.
+    attention: Tensor,
 }
 
 impl Loaded {
@@ -63,8 +79,10 @@ impl Loaded {
         let read = |name| fs::read(folder.join(name)).map_err(|_| BuiltinFlaw::Unreadable);
         let config: Config =
             serde_json::from_slice(&read(CONFIG)?).map_err(|_| BuiltinFlaw::Damaged)?;
+        let bert = bert(read(WEIGHTS)?, config).map_err(|_| BuiltinFlaw::Damaged)?;
         let loaded = Self {
-            bert: bert(read(WEIGHTS)?, &config).map_err(|_| BuiltinFlaw::Damaged)?,
+            embeddings: bert.0,
+            layers: bert.1,
             tokenizer: tokenizer(&read(TOKENIZER)?).map_err(|_| BuiltinFlaw::Damaged)?,
         };
         loaded.try_out()?;
@@ -115,23 +133,26 @@ impl Loaded {
             },
             encodings,
             passes,
+            open: None,
         })
     }
 
-    /// Makes one pass; says whether there was one left to make.
+    /// Takes one step (a layer of a pass, tens of milliseconds at most); says
+    /// whether there was one left to take.
     pub(super) fn advance(&self, work: &mut Work) -> Result<bool, BuiltinFlaw> {
-        let Some(pass) = work.passes.pop() else {
-            return Ok(false);
+        let pass = match work.open.take() {
+            Some(pass) => self.step(pass, &mut work.done),
+            None => match work.passes.pop() {
+                Some(members) => self.open(members, &work.encodings).map(Some),
+                None => return Ok(false),
+            },
         };
-        let encodings: Vec<&Encoding> = pass.iter().map(|at| &work.encodings[*at]).collect();
-        let vectors = self.pass(&encodings).map_err(|_| BuiltinFlaw::Failed)?;
-        for (at, vector) in pass.into_iter().zip(vectors) {
-            work.done.vectors[at] = vector;
-        }
+        work.open = pass.map_err(|_| BuiltinFlaw::Failed)?;
         Ok(true)
     }
 
-    fn pass(&self, encodings: &[&Encoding]) -> candle_core::Result<Vec<Vec<f32>>> {
+    fn open(&self, members: Vec<usize>, all: &[Encoding]) -> candle_core::Result<Pass> {
+        let encodings: Vec<&Encoding> = members.iter().map(|at| &all[*at]).collect();
         let width = encodings.iter().map(|e| e.len()).max().unwrap_or(0);
         let padded = |of: fn(&Encoding) -> &[u32]| {
             let rows = encodings.iter().flat_map(|encoding| {
@@ -142,12 +163,30 @@ impl Loaded {
             Tensor::from_iter(rows, &Device::Cpu)?.reshape((encodings.len(), width))
         };
         let ids = padded(Encoding::get_ids)?;
-        let mask = padded(Encoding::get_attention_mask)?;
-        let states = self.bert.forward(&ids, &ids.zeros_like()?, Some(&mask))?;
+        let mask = padded(Encoding::get_attention_mask)?.to_dtype(DType::F32)?;
+        let attention = ((1.0 - &mask)? * f64::from(f32::MIN))?;
+        Ok(Pass {
+            members,
+            next_layer: 0,
+            states: self.embeddings.forward(&ids, &ids.zeros_like()?, None)?,
+            attention: attention.unsqueeze(1)?.unsqueeze(1)?,
+            mask: mask.unsqueeze(2)?,
+        })
+    }
+
+    /// The pass, one layer further, or nothing once its vectors are written down.
+    fn step(&self, mut pass: Pass, done: &mut Embedded) -> candle_core::Result<Option<Pass>> {
+        if let Some(layer) = self.layers.get(pass.next_layer) {
+            pass.states = layer.forward(&pass.states, &pass.attention)?;
+            pass.next_layer += 1;
+            return Ok(Some(pass));
+        }
         // Mean pooling, then length 1: the sum over the tokens points the same way.
-        let mask = mask.to_dtype(DType::F32)?.unsqueeze(2)?;
-        let sums: Vec<Vec<f32>> = states.broadcast_mul(&mask)?.sum(1)?.to_vec2()?;
-        Ok(sums.into_iter().map(to_length_one).collect())
+        let sums = pass.states.broadcast_mul(&pass.mask)?.sum(1)?;
+        for (at, vector) in pass.members.iter().zip(sums.to_vec2()?) {
+            done.vectors[*at] = to_length_one(vector);
+        }
+        Ok(None)
     }
 }
 
@@ -163,9 +202,23 @@ fn to_length_one(mut vector: Vec<f32>) -> Vec<f32> {
     vector
 }
 
-fn bert(weights: Vec<u8>, config: &Config) -> candle_core::Result<BertModel> {
+/// What comes before the layers, and each layer by itself: a model of no layers,
+/// and one encoder a layer that is told it is the first.
+fn bert(weights: Vec<u8>, config: Config) -> candle_core::Result<(BertModel, Vec<BertEncoder>)> {
     let weights = VarBuilder::from_buffered_safetensors(weights, DType::F32, &Device::Cpu)?;
-    BertModel::load(weights, config)
+    let of_layers = |num_hidden_layers| Config {
+        num_hidden_layers,
+        ..config.clone()
+    };
+    let embeddings = BertModel::load(weights.clone(), &of_layers(0))?;
+    let layer = |number: usize| {
+        let own = format!(".layer.{number}.");
+        let renamed = move |name: &str| name.replacen(".layer.0.", &own, 1);
+        let weights = weights.clone().rename_f(renamed);
+        BertEncoder::load(weights.pp("encoder"), &of_layers(1))
+    };
+    let layers: candle_core::Result<_> = (0..config.num_hidden_layers).map(layer).collect();
+    Ok((embeddings, layers?))
 }
 
 /// The file says 128 tokens, always filled up; the model takes 256, and padding is ours.

@@ -50,7 +50,15 @@ pub(super) async fn found(http: &Http, endpoint: &Endpoint) -> Option<String> {
             name => name,
         },
     };
-    name.filter(|name| name.chars().count() <= MAX_NAME_CHARS)
+    name.map(|name| without_folders(&name))
+        .filter(|name| name.chars().count() <= MAX_NAME_CHARS)
+}
+
+/// llama.cpp names its model by the path of the file, which is nobody's business.
+fn without_folders(name: &str) -> String {
+    let is_path = name.starts_with('/') || name.contains('\\') || name.ends_with(".gguf");
+    let file = name.rsplit(['/', '\\']).next().filter(|_| is_path);
+    file.unwrap_or(name).to_owned()
 }
 
 async fn listed(http: &Http, endpoint: &Endpoint) -> Option<String> {

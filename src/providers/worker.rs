@@ -1,6 +1,6 @@
 //! The one thread on which the built-in model runs, off the async threads. A
 //! single text (a query) goes before the batches of a rebuild: it waits for one
-//! pass at most, never for a queue.
+//! step of theirs at most, never for a queue.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -116,7 +116,7 @@ struct Worker {
     batches: mpsc::Receiver<Job>,
 }
 
-/// A batch of which some passes are made.
+/// A batch of which some steps are taken.
 struct Open {
     work: Work,
     reply: oneshot::Sender<Result<Embedded, BuiltinFlaw>>,
@@ -201,7 +201,7 @@ impl Worker {
         }
     }
 
-    /// Makes one pass and gives the batch back, unless it is done or nobody waits for it.
+    /// Takes one step and gives the batch back, unless it is done or nobody waits for it.
     fn advance(&mut self, mut open: Open) -> Option<Open> {
         if open.reply.is_closed() {
             return None;

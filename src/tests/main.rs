@@ -9,6 +9,7 @@ mod embedding;
 mod isolation;
 mod pages;
 mod postgres;
+mod providers;
 mod search;
 mod server;
 mod support;

@@ -1,0 +1,339 @@
+//! What endpoints do on bad days, and what is made of it.
+
+use std::time::{Duration, Instant};
+
+use keepsake::providers::{NotEmbeddings, ProviderError, ProviderType, Unreachable, WrongVector};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+use super::{DEADLINE, answering, ask, embedder, endpoint, http, json, raw_server, texts};
+
+async fn error_of(answer: String) -> ProviderError {
+    let server = answering(answer).await;
+    ask(&server.url()).await.expect_err("refused")
+}
+
+#[tokio::test]
+async fn an_endpoint_that_refuses_is_unreachable() {
+    // A port that was free a moment ago.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let error = ask(&format!("http://{address}")).await.unwrap_err();
+    assert_eq!(error, ProviderError::Refused(Unreachable::NoConnection));
+    assert!(!error.is_about_the_input());
+}
+
+#[tokio::test]
+async fn a_name_that_stands_for_nothing_is_told_apart() {
+    let error = ask("http://nowhere.test").await.unwrap_err();
+    assert_eq!(error, ProviderError::Refused(Unreachable::NoSuchHost));
+}
+
+#[tokio::test]
+async fn an_endpoint_that_hangs_is_given_up_at_the_deadline() {
+    let server = raw_server(|mut stream| async move {
+        let _ = stream.read(&mut [0; 1]).await;
+    })
+    .await;
+    let endpoint = endpoint(ProviderType::Openai, &server.url());
+    let began = Instant::now();
+    let deadline = Duration::from_millis(300);
+    let answer = embedder()
+        .embed(&endpoint, &texts(&["one"]), deadline)
+        .await;
+    assert_eq!(answer.unwrap_err(), ProviderError::TimedOut);
+    assert!(began.elapsed() < Duration::from_secs(2));
+}
+
+#[tokio::test]
+async fn an_endpoint_that_hangs_in_the_middle_is_given_up_at_the_deadline() {
+    let server = raw_server(|mut stream| async move {
+        let part = b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"data\":";
+        let _ = stream.write_all(part).await;
+        let _ = stream.read(&mut [0; 1]).await;
+    })
+    .await;
+    let endpoint = endpoint(ProviderType::Ollama, &server.url());
+    let deadline = Duration::from_millis(300);
+    let answer = embedder()
+        .embed(&endpoint, &texts(&["one"]), deadline)
+        .await;
+    assert_eq!(answer.unwrap_err(), ProviderError::TimedOut);
+}
+
+#[tokio::test]
+async fn a_web_page_is_no_embeddings_endpoint() {
+    let page = "<!doctype html><title>Hello</title>";
+    for status in ["200 OK", "400 Bad Request"] {
+        let error = error_of(http(status, "content-type: text/html\r\n", page)).await;
+        assert_eq!(error, ProviderError::NotEmbeddings(NotEmbeddings::Html));
+    }
+    let error = error_of(http("404 Not Found", "content-type: text/html\r\n", page)).await;
+    assert_eq!(
+        error,
+        ProviderError::NotEmbeddings(NotEmbeddings::NothingThere)
+    );
+}
+
+#[tokio::test]
+async fn half_a_body_is_no_answer() {
+    let half = r#"{"data":[{"index":0,"embedding":[1.0,"#;
+    let half_a_body = ProviderError::NotEmbeddings(NotEmbeddings::HalfABody);
+    let promised_more = format!("HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{half}");
+    assert_eq!(error_of(promised_more).await, half_a_body);
+    let chunk_missing = format!(
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{half}\r\n",
+        half.len()
+    );
+    assert_eq!(error_of(chunk_missing).await, half_a_body);
+    assert_eq!(error_of(json(half)).await, half_a_body);
+}
+
+#[tokio::test]
+async fn an_endpoint_that_hangs_up_gave_no_answer() {
+    let error = error_of(String::new()).await;
+    assert_eq!(error, ProviderError::Refused(Unreachable::HungUp));
+}
+
+#[tokio::test]
+async fn an_answer_of_over_32_mib_is_not_read_to_its_end() {
+    let too_large = ProviderError::NotEmbeddings(NotEmbeddings::TooLarge);
+    let announced = "HTTP/1.1 200 OK\r\ncontent-length: 33554433\r\n\r\n".to_owned();
+    assert_eq!(error_of(announced).await, too_large);
+    // Unannounced and without an end: only stopping ends this.
+    let server = raw_server(|mut stream| async move {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n[").await;
+        let part = vec![b' '; 1 << 20];
+        while stream.write_all(&part).await.is_ok() {}
+    })
+    .await;
+    assert_eq!(ask(&server.url()).await.unwrap_err(), too_large);
+}
+
+#[tokio::test]
+async fn too_few_and_too_many_vectors_are_refused() {
+    for (got, body) in [
+        (0, r#"{"data":[]}"#),
+        (1, r#"{"data":[{"index":0,"embedding":[1,0]}]}"#),
+        (
+            3,
+            r#"{"data":[{"embedding":[1,0]},{"embedding":[1,0]},{"embedding":[1,0]}]}"#,
+        ),
+    ] {
+        let flaw = NotEmbeddings::WrongCount { sent: 2, got };
+        let error = error_of(json(body)).await;
+        assert_eq!(error, ProviderError::NotEmbeddings(flaw));
+    }
+}
+
+#[tokio::test]
+async fn vectors_are_put_in_the_order_of_their_index() {
+    let body = r#"{"data":[{"index":1,"embedding":[0,1]},{"index":0,"embedding":[1,0]}]}"#;
+    let server = answering(json(body)).await;
+    let vectors = ask(&server.url()).await.unwrap().vectors;
+    assert_eq!(vectors, [[1.0, 0.0], [0.0, 1.0]]);
+}
+
+#[tokio::test]
+async fn indices_that_are_no_order_are_refused() {
+    for (first, second) in [("0", "0"), ("1", "2"), ("0", "null")] {
+        let body = format!(
+            r#"{{"data":[{{"index":{first},"embedding":[1,0]}},{{"index":{second},"embedding":[0,1]}}]}}"#
+        );
+        let error = error_of(json(&body)).await;
+        assert_eq!(error, ProviderError::NotEmbeddings(NotEmbeddings::Shape));
+    }
+}
+
+#[tokio::test]
+async fn vectors_that_are_none_are_refused_and_told_apart() {
+    let wide = format!("[{}]", vec!["0.5"; 1_536].join(","));
+    for (vector, flaw, about_the_input) in [
+        ("[NaN,1]", WrongVector::NotFinite, true),
+        ("[null,1]", WrongVector::NotFinite, true),
+        ("[1e300,1]", WrongVector::NotFinite, true),
+        ("[-Infinity,1]", WrongVector::NotFinite, true),
+        ("[0,0]", WrongVector::Zero, true),
+        ("[]", WrongVector::Empty, false),
+        (&wide, WrongVector::TooWide { dimensions: 1_536 }, false),
+    ] {
+        let body = format!(
+            r#"{{"data":[{{"index":0,"embedding":{vector}}},{{"index":1,"embedding":{vector}}}]}}"#
+        );
+        let error = error_of(json(&body)).await;
+        assert_eq!(error, ProviderError::WrongVector(flaw), "{vector:.20}");
+        assert_eq!(error.is_about_the_input(), about_the_input, "{vector:.20}");
+    }
+}
+
+#[tokio::test]
+async fn too_many_dimensions_are_answered_with_what_to_set() {
+    let wide = format!("[{}]", vec!["0.5"; 1_536].join(","));
+    let body = format!(r#"{{"data":[{{"embedding":{wide}}},{{"embedding":{wide}}}]}}"#);
+    let words = error_of(json(&body)).await.to_string();
+    assert!(words.contains("1536 dimensions"), "{words}");
+    assert!(words.contains("set `dimensions` to 1024"), "{words}");
+}
+
+#[tokio::test]
+async fn vectors_of_different_widths_are_refused() {
+    let body = r#"{"data":[{"embedding":[1,0]},{"embedding":[1,0,0]}]}"#;
+    let error = error_of(json(body)).await;
+    assert_eq!(error, ProviderError::NotEmbeddings(NotEmbeddings::Shape));
+}
+
+#[tokio::test]
+async fn one_vector_a_token_is_refused() {
+    let body = r#"[{"index":0,"embedding":[[1,0],[0,1]]},{"index":1,"embedding":[[1,0],[0,1]]}]"#;
+    let error = error_of(json(body)).await;
+    assert_eq!(error, ProviderError::NotEmbeddings(NotEmbeddings::Shape));
+}
+
+#[tokio::test]
+async fn an_endpoint_asked_too_often_says_how_long_to_wait() {
+    for (header, wait) in [
+        ("retry-after: 7\r\n", Some(7)),
+        ("retry-after: Sat, 21 Nov 2026 07:29:30 GMT\r\n", Some(90)),
+        ("retry-after: whenever\r\n", None),
+        ("", None),
+    ] {
+        let error = error_of(http("429 Too Many Requests", header, "{}")).await;
+        let wait = wait.map(Duration::from_secs);
+        assert_eq!(error, ProviderError::RateLimited { retry_after: wait });
+        assert_eq!(error.retry_after(), wait);
+    }
+    let busy = http("503 Service Unavailable", "retry-after: 4\r\n", "{}");
+    let error = error_of(busy).await;
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(4)));
+}
+
+#[tokio::test]
+async fn refusals_are_told_apart() {
+    let openai = |words: &str| format!(r#"{{"error":{{"message":"{words}"}}}}"#);
+    for (status, body, expected) in [
+        ("401 Unauthorized", openai("no"), ProviderError::KeyRejected),
+        ("403 Forbidden", openai("no"), ProviderError::KeyRejected),
+        (
+            "404 Not Found",
+            openai("The model `small` does not exist"),
+            ProviderError::UnknownModel,
+        ),
+        (
+            "400 Bad Request",
+            openai("Model small not found"),
+            ProviderError::UnknownModel,
+        ),
+        (
+            "404 Not Found",
+            openai("File Not Found"),
+            ProviderError::NotEmbeddings(NotEmbeddings::NothingThere),
+        ),
+        (
+            "500 Internal Server Error",
+            openai("input (901 tokens) is too large to process. increase the physical batch size"),
+            ProviderError::TooLong,
+        ),
+        (
+            "400 Bad Request",
+            openai("This model's maximum context length is 8192 tokens"),
+            ProviderError::TooLong,
+        ),
+        ("413 Payload Too Large", "{}".into(), ProviderError::TooLong),
+        (
+            "400 Bad Request",
+            openai("Input content cannot be empty"),
+            ProviderError::BadInput,
+        ),
+        (
+            "422 Unprocessable Entity",
+            "{}".into(),
+            ProviderError::BadInput,
+        ),
+        (
+            "500 Internal Server Error",
+            openai("boom"),
+            ProviderError::Server {
+                status: 500,
+                retry_after: None,
+            },
+        ),
+    ] {
+        let about_the_input = matches!(expected, ProviderError::TooLong | ProviderError::BadInput);
+        let error = error_of(http(status, "", &body)).await;
+        assert_eq!(error, expected, "{status} {body}");
+        assert_eq!(error.is_about_the_input(), about_the_input, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn dimensions_that_a_model_does_not_offer_are_told_apart_from_a_bad_text() {
+    let body = r#"{"error":{"message":"This model does not support specifying dimensions."}}"#;
+    let server = answering(http("400 Bad Request", "", body)).await;
+    let mut endpoint = endpoint(ProviderType::Openai, &server.url());
+    endpoint.dimensions = Some(256);
+    let answer = embedder()
+        .embed(&endpoint, &texts(&["one"]), DEADLINE)
+        .await;
+    assert_eq!(answer.unwrap_err(), ProviderError::DimensionsRefused);
+}
+
+#[tokio::test]
+async fn one_poison_text_fails_alone() {
+    use wiremock::matchers::body_string_contains;
+    use wiremock::{Mock, MockServer, ResponseTemplate};
+    let server = MockServer::start().await;
+    Mock::given(body_string_contains("poison"))
+        .respond_with(ResponseTemplate::new(500).set_body_string("{}"))
+        .mount(&server)
+        .await;
+    let vector = serde_json::json!({"data": [{"index": 0, "embedding": [1.0, 0.0]}]});
+    Mock::given(body_string_contains("harmless"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(vector))
+        .with_priority(9)
+        .mount(&server)
+        .await;
+    let (embedder, endpoint) = (embedder(), endpoint(ProviderType::Openai, &server.uri()));
+    let alone = |text| {
+        let (embedder, endpoint) = (&embedder, &endpoint);
+        async move { embedder.embed(endpoint, &texts(&[text]), DEADLINE).await }
+    };
+    let status_500 = ProviderError::Server {
+        status: 500,
+        retry_after: None,
+    };
+    assert_eq!(alone("poison").await.unwrap_err(), status_500);
+    assert_eq!(alone("harmless").await.unwrap().vectors.len(), 1);
+    let both = texts(&["harmless", "poison"]);
+    let together = embedder.embed(&endpoint, &both, DEADLINE).await;
+    assert_eq!(together.unwrap_err(), status_500);
+}
+
+#[tokio::test]
+async fn nothing_of_key_text_or_answer_is_in_an_error_or_a_debug_line() {
+    let body = r#"{"error":{"message":"key sesame and text swordfish are wrong"}}"#;
+    for status in [
+        "401 Unauthorized",
+        "400 Bad Request",
+        "500 Oops",
+        "418 Teapot",
+    ] {
+        let server = answering(http(status, "", body)).await;
+        let endpoint = endpoint(ProviderType::Openai, &server.url());
+        let answer = embedder()
+            .embed(&endpoint, &texts(&["swordfish"]), DEADLINE)
+            .await;
+        let error = answer.unwrap_err();
+        let shown = format!("{error} {error:?} {endpoint:?}");
+        assert!(!shown.contains("sesame") && !shown.contains("swordfish"));
+    }
+}
+
+#[tokio::test]
+async fn no_texts_are_no_call() {
+    let server = answering(json("{}")).await;
+    let endpoint = endpoint(ProviderType::Openai, &server.url());
+    let answer = embedder().embed(&endpoint, &[], DEADLINE).await.unwrap();
+    assert!(answer.vectors.is_empty());
+    assert_eq!(server.connections(), 0);
+}
