@@ -9,6 +9,7 @@ mod isolation;
 mod pages;
 mod postgres;
 mod search;
+mod search_hybrid;
 mod server;
 mod support;
 mod tidy;
