@@ -18,13 +18,11 @@ pub const CANDIDATES_MAX: i64 = 50;
 const RERANKED_ROWS_MIN: i64 = 200;
 /// … and one more for so many items of the user (bench/README.md, "Search by meaning").
 const ITEMS_PER_RERANKED_ROW: i64 = 250;
-/// A word in more items than this brings candidates only from the newest, and
-/// from those that match other such words too.
-const COMMON_WORD_ITEMS_MIN: f64 = 1_000.0;
+/// Items that the words of a query may bring by themselves, rarest word first.
+/// The words after that are common.
+const BROUGHT_ITEMS_MAX: f64 = 600.0;
 /// The newest items that are asked for every word, and by which a common word is known.
 const NEWEST_ITEMS_MAX: i64 = 1_000;
-/// Items that common words may bring together, from any time.
-const COMMON_WORDS_ITEMS_MAX: f64 = 4_000.0;
 
 /// A row that an arm found, with the signals the ranking is made of.
 #[derive(Clone, Debug)]
@@ -174,12 +172,13 @@ pub struct Asked<'a> {
 /// items that contain a fragment of the query as it was written.
 ///
 /// Common words are cut short, since scoring half of a large memory takes long
-/// and says little. Where no theme, types or archive narrow the search and the
-/// newest [`NEWEST_ITEMS_MAX`] items are not all there is, a word that by its
-/// share of those stands in more than [`COMMON_WORD_ITEMS_MIN`] items weighs by
-/// that share, and brings candidates (a) from those newest items, (b) together
-/// with other common words, rarest first, from any time. What a rarer word or the
-/// vector brings is scored by all words. Everything else is exact.
+/// and says little. The newest [`NEWEST_ITEMS_MAX`] items tell how common each
+/// word is. Rarest first, words bring all their items while these are about
+/// [`BROUGHT_ITEMS_MAX`] together; the words after that weigh by their share of the
+/// newest, and bring (a) what of the newest they match, (b) items of any age in
+/// which the rarest of them, as many as leave no more than that number by chance,
+/// stand together. What anything brings is scored by all words. Where there are no
+/// more items than that, or a theme, types or the archive are asked for, no word is cut short.
 ///
 /// *Vector arm*: the nearest [`CANDIDATES_MAX`] by cosine among the space's ready
 /// rows that the filters let through: all of them by their bits, then the best
@@ -218,18 +217,20 @@ pub async fn find(
                       ts_rank(i.content_tsv, w.query) AS rank
                FROM newest i JOIN words w ON i.content_tsv @@ w.query
            ), shares AS MATERIALIZED (
-               -- How common each word is; and in how many items it and all rarer common ones stand, by chance.
-               SELECT s.n, s.query, s.share, s.is_common,
-                      t.items * exp(sum(ln(s.share)) FILTER (WHERE s.is_common) OVER (ORDER BY s.share, s.n)) AS together
-               FROM total t CROSS JOIN LATERAL (
-                   SELECT p.n, p.query, p.share, p.is_sampled AND p.share * t.items > $13::float8 AS is_common
-                   FROM (
-                       SELECT w.n, w.query, (count(m.id) + 0.5::float8) / ((SELECT count(*) FROM newest) + 1) AS share,
-                              (SELECT count(*) FROM newest) = $12::bigint AS is_sampled
+               -- How common each word is, rarest first; and in how many items it and all rarer common ones
+               -- stand together, by chance.
+               SELECT c.n, c.query, c.share, c.is_common,
+                      c.items * exp(sum(ln(c.share)) FILTER (WHERE c.is_common) OVER (ORDER BY c.share, c.n)) AS together
+               FROM (
+                   SELECT s.n, s.query, (s.matching + 0.5::float8) / (s.asked + 1) AS share, t.items,
+                          s.asked = $12::bigint
+                          AND sum(s.matching) OVER (ORDER BY s.matching, s.n) * t.items / nullif(s.asked, 0) > $13::float8 AS is_common
+                   FROM total t CROSS JOIN (
+                       SELECT w.n, w.query, count(m.id) AS matching, (SELECT count(*) FROM newest) AS asked
                        FROM words w LEFT JOIN newest_matches m ON m.n = w.n
                        GROUP BY w.n, w.query
-                   ) p
-               ) s
+                   ) s
+               ) c
            ), bringing AS MATERIALIZED (
                SELECT string_agg('(' || b.query || ')', ' | ')::tsquery AS query
                FROM (
@@ -237,9 +238,7 @@ pub async fn find(
                    UNION ALL
                    SELECT string_agg('(' || s.query::text || ')', ' & ') FROM shares s
                    WHERE s.is_common AND s.share <= (
-                       SELECT coalesce(min(r.share) FILTER (WHERE r.together <= $13::float8),
-                                       max(r.share) FILTER (WHERE r.together <= $14::float8))
-                       FROM shares r WHERE r.is_common)
+                       SELECT min(r.share) FROM shares r WHERE r.is_common AND r.together <= $13::float8)
                ) b
            ), found AS MATERIALIZED (
                SELECT i.*
@@ -262,9 +261,10 @@ pub async fn find(
            ), rarity AS MATERIALIZED (
                SELECT s.n, s.query,
                       CASE WHEN s.is_common THEN ln(1 + (1 - s.share) / s.share)
-                           ELSE ln(1 + (t.items - count(m.id) + 0.5) / (count(m.id) + 0.5))::float8 END AS weight
-               FROM shares s CROSS JOIN total t LEFT JOIN found_matches m ON m.n = s.n
-               GROUP BY s.n, s.query, s.is_common, s.share, t.items
+                           ELSE ln(1 + (t.items - coalesce(m.items, 0) + 0.5) / (coalesce(m.items, 0) + 0.5))::float8
+                      END AS weight
+               FROM shares s CROSS JOIN total t
+               LEFT JOIN (SELECT n, count(*) AS items FROM found_matches GROUP BY n) m ON m.n = s.n
            ), by_word AS MATERIALIZED (
                SELECT m.id, m.created_at, count(*) AS words_matched, false AS is_substring,
                       sum(m.rank * r.weight) / ln(2 + greatest(m.lexemes, 20)) AS lexical
@@ -302,7 +302,7 @@ pub async fn find(
                  AND ($7::timestamptz IS NULL OR e.item_created_at >= $7)
                -- + 0: an HNSW index, where an admin made one, would take rows away.
                ORDER BY (e.bits <~> $10::bit(1024)) + 0
-               LIMIT (SELECT $15::bigint + items / $16::bigint FROM total)
+               LIMIT (SELECT $14::bigint + items / $15::bigint FROM total)
            ), vector_arm AS MATERIALIZED (
                SELECT n.item_id AS id, e.distance
                FROM near n CROSS JOIN LATERAL (
@@ -314,34 +314,33 @@ pub async fn find(
                ORDER BY e.distance, n.item_id DESC
                LIMIT $8
            ), candidates AS MATERIALIZED (
-               SELECT id FROM lexical_arm UNION SELECT id FROM vector_arm
+               SELECT id, l.lexical, l.words_matched, l.is_substring, v.distance
+               FROM lexical_arm l FULL JOIN vector_arm v USING (id)
            )
            SELECT i.id AS "id!", t.slug AS "theme!", i.type AS "item_type!", i.content AS "content!",
                   i.tags AS "tags!", i.status AS "status!",
                   coalesce(a.name, i.source) AS "source!", i.created_at AS "created_at!",
-                  coalesce(l.lexical, w.lexical, 0) AS "lexical!",
-                  coalesce(l.words_matched, w.words_matched, 0) AS "words_matched!",
-                  coalesce(l.is_substring, false) AS "is_substring!",
-                  coalesce(v.distance, d.distance) AS "distance?", v.id IS NOT NULL AS "is_near!"
+                  coalesce(c.lexical, w.lexical, 0) AS "lexical!",
+                  coalesce(c.words_matched, w.words_matched, 0) AS "words_matched!",
+                  coalesce(c.is_substring, false) AS "is_substring!",
+                  coalesce(c.distance, d.distance) AS "distance?", c.distance IS NOT NULL AS "is_near!"
            FROM candidates c
            CROSS JOIN LATERAL (
                SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = c.id OFFSET 0
            ) i
            JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = i.agent_id
-           LEFT JOIN lexical_arm l ON l.id = c.id
-           LEFT JOIN vector_arm v ON v.id = c.id
            -- Each arm's signal of what only the other found.
            LEFT JOIN LATERAL (
                SELECT sum(ts_rank(i.content_tsv, r.query) * r.weight)
                           / ln(2 + greatest(length(i.content_tsv), 20)) AS lexical,
                       count(*) AS words_matched
-               FROM rarity r WHERE l.id IS NULL AND i.content_tsv @@ r.query
+               FROM rarity r WHERE c.lexical IS NULL AND i.content_tsv @@ r.query
            ) w ON true
            LEFT JOIN LATERAL (
                SELECT e.embedding <=> $11::halfvec AS distance
                FROM memory_item_embeddings e
-               WHERE v.id IS NULL AND e.user_id = $1 AND e.space_id = $9 AND e.item_id = c.id
+               WHERE c.distance IS NULL AND e.user_id = $1 AND e.space_id = $9 AND e.item_id = c.id
                  AND e.state = 'ready'
                OFFSET 0
            ) d ON true"#,
@@ -357,8 +356,7 @@ pub async fn find(
         asked.vector.map(|v| v.vector.bits()) as _,
         asked.vector.map(|v| v.vector.half()) as _,
         NEWEST_ITEMS_MAX,
-        COMMON_WORD_ITEMS_MIN,
-        COMMON_WORDS_ITEMS_MAX,
+        BROUGHT_ITEMS_MAX,
         RERANKED_ROWS_MIN,
         ITEMS_PER_RERANKED_ROW,
     )

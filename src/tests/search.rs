@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Row};
 use crate::support::TestApp;
 
 /// The statement of `search::store`, as PostgreSQL plans it for the app role.
-async fn explain_search(app: &TestApp, user: keepsake::db::UserId, query: &str) -> String {
+pub async fn explain_search(app: &TestApp, user: keepsake::db::UserId, query: &str) -> String {
     let source = include_str!("../search/store.rs");
     let statement = source
         .split("r#\"")
@@ -22,14 +22,17 @@ async fn explain_search(app: &TestApp, user: keepsake::db::UserId, query: &str) 
         .collect();
     let mut tx = app.db.as_user(user).await.unwrap();
     let prepare = format!(
-        "PREPARE search (bigint, text[], text[], text, text[], text, timestamptz, bigint) AS {statement}"
+        "PREPARE search (bigint, text[], text[], text, text[], text, timestamptz, bigint, bigint, bit, halfvec,
+                         bigint, float8, bigint, bigint) AS {statement}"
     );
     sqlx::raw_sql(AssertSqlSafe(prepare))
         .execute(&mut *tx)
         .await
         .unwrap();
+    let (ones, bits) = (vec!["1"; 1_024].join(","), "1".repeat(1_024));
     let explain = format!(
-        "EXPLAIN (ANALYZE, COSTS OFF) EXECUTE search ({}, ARRAY[{}], ARRAY['%none%'], NULL, NULL, 'active', NULL, 50)",
+        "EXPLAIN (ANALYZE, COSTS OFF) EXECUTE search ({}, ARRAY[{}], ARRAY['%none%'], NULL, NULL, 'active', NULL, 50,
+            1, B'{bits}', '[{ones}]', 1000, 600, 200, 250)",
         user.0,
         terms.join(", ")
     );

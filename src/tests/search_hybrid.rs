@@ -1,0 +1,470 @@
+//! Search by meaning and by words together. Vectors are put straight into the
+//! database: which model made them does not matter here.
+
+use keepsake::accounts::Viewer;
+use keepsake::clock::Clock;
+use keepsake::embedding::{QueryVector, SpaceId, Vector};
+use keepsake::search::{self, Mode, Page, RawQuery, SearchQuery};
+use serde_json::json;
+use sqlx::PgConnection;
+use time::Duration;
+
+use crate::search::explain_search;
+use crate::support::{TestApp, TestUser};
+
+/// A space of the user's, serving.
+async fn space(conn: &mut PgConnection, user: &TestUser, state: &str) -> SpaceId {
+    let id = sqlx::query_scalar(
+        "INSERT INTO embedding_spaces (user_id, provider_type, endpoint, model, query_prefix,
+                                       document_prefix, state, created_at)
+         VALUES ($1, 'openai', '', 'm', '', '', $2, now()) RETURNING id",
+    )
+    .bind(user.id.0)
+    .bind(state)
+    .fetch_one(conn)
+    .await
+    .unwrap();
+    SpaceId(id)
+}
+
+/// As far from the query of [`ask`] as the angle says: 0 is the same, 90 has nothing in common.
+fn at(degrees: f32) -> Vector {
+    let angle = degrees.to_radians();
+    Vector::from_answer(&[angle.cos(), angle.sin()]).unwrap()
+}
+
+async fn embed(conn: &mut PgConnection, space: SpaceId, item: i64, vector: &Vector) {
+    sqlx::query(
+        "INSERT INTO memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type,
+             item_status, item_created_at, content_hash, bits, embedding, updated_at)
+         SELECT user_id, $1, id, 'ready', theme_id, type, status, created_at, content_hash, $3, $4, now()
+         FROM memory_items WHERE id = $2",
+    )
+    .bind(space.0)
+    .bind(item)
+    .bind(vector.bits())
+    .bind(vector.half())
+    .execute(conn)
+    .await
+    .unwrap();
+}
+
+async fn ask_with(
+    app: &TestApp,
+    user: &TestUser,
+    space: Option<SpaceId>,
+    raw: RawQuery<'_>,
+) -> Page {
+    let query = SearchQuery::parse(raw).unwrap();
+    let viewer = Viewer {
+        user_id: user.id,
+        agent_id: None,
+    };
+    let vector = space.map(|space_id| QueryVector {
+        space_id,
+        vector: at(0.0),
+    });
+    let mut tx = app.db.as_user(user.id).await.unwrap();
+    let now = app.clock.now();
+    search::search(&mut tx, &viewer, &query, vector.as_ref(), now)
+        .await
+        .unwrap()
+}
+
+async fn ask(app: &TestApp, user: &TestUser, space: SpaceId, query: &str) -> Page {
+    let raw = RawQuery {
+        query,
+        limit: Some(50),
+        ..RawQuery::default()
+    };
+    ask_with(app, user, Some(space), raw).await
+}
+
+fn found(page: &Page) -> Vec<i64> {
+    page.hits.iter().map(|hit| hit.item.id.0).collect()
+}
+
+#[tokio::test]
+async fn meaning_counts_seven_tenths_and_words_three() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    let near = anna.add("She drinks oolong").await;
+    let word = anna.add("The kettle is broken").await;
+    let both = anna.add("A kettle for oolong").await;
+    let space = space(&mut conn, &anna, "active").await;
+    for (item, degrees) in [(near, 10.0), (word, 80.0), (both, 30.0)] {
+        embed(&mut conn, space, item, &at(degrees)).await;
+    }
+    let page = ask(&app, &anna, space, "kettle").await;
+    assert_eq!(page.mode, Mode::Hybrid);
+    assert_eq!(found(&page), [both, near, word]);
+    for hit in &page.hits {
+        let why = hit.explanation;
+        let parts = 0.7 * why.semantic_normalised + 0.3 * why.lexical_normalised;
+        assert!((hit.score - parts).abs() < 1e-12);
+        assert!((why.semantic - 1.0 / (1.0 + why.distance.unwrap())).abs() < 1e-12);
+        assert_eq!((why.semantic_weight, why.lexical_weight), (0.7, 0.3));
+        assert!(hit.matched_by_meaning());
+        assert_eq!(hit.matched_by_words(), hit.item.id.0 != near);
+    }
+    let distance = page.hits[1].explanation.distance.unwrap();
+    assert!(
+        (distance - (1.0 - 10f64.to_radians().cos())).abs() < 1e-3,
+        "{distance}"
+    );
+    assert_eq!(page.hits[1].score, 0.7);
+}
+
+#[tokio::test]
+async fn a_silent_arm_leaves_the_score_to_the_other() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    let (near, far) = (anna.add("green leaves").await, anna.add("hot water").await);
+    let space = space(&mut conn, &anna, "active").await;
+    let by_words = ask(&app, &anna, space, "water").await;
+    assert_eq!((by_words.mode, found(&by_words)), (Mode::Fts, vec![far]));
+    assert_eq!(by_words.hits[0].score, 1.0);
+    embed(&mut conn, space, near, &at(5.0)).await;
+    embed(&mut conn, space, far, &at(50.0)).await;
+    let by_meaning = ask(&app, &anna, space, "oolong").await;
+    assert_eq!(by_meaning.mode, Mode::Hybrid);
+    assert_eq!(found(&by_meaning), [near, far]);
+    let scores: Vec<f64> = by_meaning.hits.iter().map(|hit| hit.score).collect();
+    assert_eq!(scores, [1.0, 0.0]);
+    let nothing = ask_with(
+        &app,
+        &anna,
+        None,
+        RawQuery {
+            query: "oolong",
+            ..RawQuery::default()
+        },
+    );
+    assert!(nothing.await.hits.is_empty());
+}
+
+#[tokio::test]
+async fn an_item_whose_vector_is_not_ready_is_found_by_its_words() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    let ready = anna.add("a kettle").await;
+    let waiting = anna.add("a kettle, a blue kettle").await;
+    let space = space(&mut conn, &anna, "active").await;
+    embed(&mut conn, space, ready, &at(20.0)).await;
+    embed(&mut conn, space, waiting, &at(0.0)).await;
+    sqlx::query("UPDATE memory_item_embeddings SET state = 'pending' WHERE item_id = $1")
+        .bind(waiting)
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    let page = ask(&app, &anna, space, "kettle").await;
+    assert_eq!(found(&page), [ready, waiting]);
+    let why = page.hits[1].explanation;
+    assert_eq!(
+        (why.distance, why.semantic, why.semantic_normalised),
+        (None, 0.0, 0.0)
+    );
+    assert!(!page.hits[1].matched_by_meaning());
+}
+
+#[tokio::test]
+async fn vectors_of_another_space_or_another_user_never_count() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let mut conn = app.superuser().await;
+    let (hers, his) = (
+        anna.add("green leaves").await,
+        ben.add("green leaves").await,
+    );
+    let active = space(&mut conn, &anna, "active").await;
+    let building = space(&mut conn, &anna, "building").await;
+    let of_ben = space(&mut conn, &ben, "active").await;
+    embed(&mut conn, building, hers, &at(0.0)).await;
+    embed(&mut conn, of_ben, his, &at(0.0)).await;
+    for space in [active, of_ben] {
+        let page = ask(&app, &anna, space, "oolong").await;
+        assert!(page.hits.is_empty());
+        let page = ask(&app, &anna, space, "leaves").await;
+        assert_eq!((page.mode, found(&page)), (Mode::Fts, vec![hers]));
+        assert_eq!(page.hits[0].explanation.distance, None);
+    }
+    assert_eq!(found(&ask(&app, &anna, building, "oolong").await), [hers]);
+}
+
+#[tokio::test]
+async fn filters_apply_to_vectors_before_the_fifty_nearest_and_before_the_bits_are_cut() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    let quiet = anna.add_to("quiet", "far away").await;
+    app.clock.advance(Duration::days(10));
+    let preference = json!({ "type": "preference", "content": "rather far", "theme": "loud" });
+    let preference = anna.call("memory_add", preference).await["id"]
+        .as_i64()
+        .unwrap();
+    let gone = anna.add_to("loud", "archived").await;
+    let space = space(&mut conn, &anna, "active").await;
+    for n in 0..300 {
+        let item = anna.add_to("loud", &format!("note {n}")).await;
+        embed(&mut conn, space, item, &at(n as f32 / 10.0)).await;
+    }
+    embed(&mut conn, space, quiet, &at(85.0)).await;
+    embed(&mut conn, space, preference, &at(80.0)).await;
+    embed(&mut conn, space, gone, &at(75.0)).await;
+    anna.call("memory_archive", json!({ "item_id": gone }))
+        .await;
+    let raw = RawQuery {
+        query: "oolong",
+        limit: Some(50),
+        ..RawQuery::default()
+    };
+    let all = ask_with(&app, &anna, Some(space), raw).await;
+    assert_eq!(all.hits.len(), 50);
+    assert!(!found(&all).contains(&gone));
+    let theme = RawQuery {
+        theme: Some("quiet"),
+        ..raw
+    };
+    assert_eq!(
+        found(&ask_with(&app, &anna, Some(space), theme).await),
+        [quiet]
+    );
+    let types = RawQuery {
+        types: &[keepsake::memories::ItemType::Preference],
+        ..raw
+    };
+    assert_eq!(
+        found(&ask_with(&app, &anna, Some(space), types).await),
+        [preference]
+    );
+    let archived = RawQuery {
+        status: Some("archived"),
+        ..raw
+    };
+    assert_eq!(
+        found(&ask_with(&app, &anna, Some(space), archived).await),
+        [gone]
+    );
+    app.clock.advance(Duration::days(1));
+    let recent = RawQuery {
+        theme: Some("quiet"),
+        recency_days: Some(5),
+        ..raw
+    };
+    assert!(
+        ask_with(&app, &anna, Some(space), recent)
+            .await
+            .hits
+            .is_empty()
+    );
+    let nowhere = RawQuery {
+        theme: Some("nowhere"),
+        ..raw
+    };
+    assert!(
+        ask_with(&app, &anna, Some(space), nowhere)
+            .await
+            .hits
+            .is_empty()
+    );
+}
+
+#[tokio::test]
+async fn a_cutoff_of_similarity_drops_what_is_below_it_and_is_passed_over_without_vectors() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    let near = anna.add("a kettle").await;
+    let far = anna.add("the kettle is old").await;
+    let without = anna.add("kettle").await;
+    let space = space(&mut conn, &anna, "active").await;
+    embed(&mut conn, space, near, &at(30.0)).await; // 0.87
+    embed(&mut conn, space, far, &at(70.0)).await; // 0.34
+    let raw = |least| RawQuery {
+        query: "kettle",
+        min_similarity: Some(least),
+        ..RawQuery::default()
+    };
+    assert_eq!(
+        found(&ask_with(&app, &anna, Some(space), raw(0.5)).await),
+        [near]
+    );
+    assert_eq!(
+        ask_with(&app, &anna, Some(space), raw(0.3))
+            .await
+            .hits
+            .len(),
+        2
+    );
+    let any = ask_with(&app, &anna, Some(space), raw(0.0)).await;
+    assert!(found(&any).contains(&without));
+    assert_eq!(ask_with(&app, &anna, None, raw(0.9)).await.hits.len(), 3);
+}
+
+#[tokio::test]
+async fn a_substring_fills_the_lexical_arm_where_no_word_matches() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    let substring = anna.add("Uses Kubernetes").await;
+    let near = anna.add("Runs containers").await;
+    let space = space(&mut conn, &anna, "active").await;
+    embed(&mut conn, space, substring, &at(40.0)).await;
+    embed(&mut conn, space, near, &at(20.0)).await;
+    let page = ask(&app, &anna, space, "bernet").await;
+    assert_eq!(found(&page), [near, substring]);
+    assert!(page.hits[1].explanation.is_substring && page.hits[1].matched_by_words());
+    assert_eq!(page.hits[1].score, 0.3);
+}
+
+#[tokio::test]
+async fn the_tool_shows_the_parts_and_refuses_a_cutoff_out_of_range() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.add("a kettle").await;
+    let input = json!({ "query": "kettle", "explain": true, "min_similarity": 0.5 });
+    let answer = anna.call("memory_search", input).await;
+    let explain = &answer["results"][0]["explain"];
+    assert_eq!(explain["distance"], json!(null));
+    assert_eq!(explain["semantic"], 0.0);
+    assert_eq!(explain["lexical_normalised"], 1.0);
+    assert_eq!(
+        explain["weights"],
+        json!({ "semantic": 0.0, "lexical": 1.0 })
+    );
+    let (status, problem) = anna
+        .refused(
+            "memory_search",
+            json!({ "query": "kettle", "min_similarity": 1.5 }),
+        )
+        .await;
+    assert_eq!(
+        (status, problem["code"].as_str()),
+        (422, Some("out_of_range"))
+    );
+}
+
+#[tokio::test]
+async fn an_hnsw_index_takes_no_row_away_and_the_bits_come_from_their_index() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let mut conn = app.superuser().await;
+    let space = space(&mut conn, &anna, "active").await;
+    let of_ben = self::space(&mut conn, &ben, "active").await;
+    let mut hers = Vec::new();
+    for n in 0..60 {
+        let item = anna.add(&format!("note {n}")).await;
+        embed(&mut conn, space, item, &at(60.0 + n as f32 / 10.0)).await;
+        hers.push(item);
+    }
+    // A crowd of another user's, all nearer: what an index without a filter gives first.
+    for n in 0..400 {
+        let item = ben.add(&format!("note {n}")).await;
+        embed(&mut conn, of_ben, item, &at(n as f32 / 100.0)).await;
+    }
+    for index in [
+        "hnsw (bits bit_hamming_ops)",
+        "hnsw (embedding halfvec_cosine_ops)",
+    ] {
+        let make = format!("CREATE INDEX ON memory_item_embeddings USING {index}");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(make))
+            .execute(&mut conn)
+            .await
+            .unwrap();
+    }
+    sqlx::raw_sql("VACUUM ANALYZE memory_item_embeddings, memory_items")
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    let page = ask(&app, &anna, space, "oolong").await;
+    assert_eq!(found(&page), hers[..50]);
+    let plan = explain_search(&app, anna.id, "oolong note").await;
+    assert!(plan.contains("memory_item_embeddings_near_idx"), "{plan}");
+    assert!(
+        !plan.contains("_bits_idx") && !plan.contains("_embedding_idx"),
+        "{plan}"
+    );
+}
+
+#[tokio::test]
+async fn archiving_an_item_changes_the_copies_that_searches_filter_by() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let mut conn = app.superuser().await;
+    let (old, kept) = (anna.add("green leaves").await, anna.add("hot water").await);
+    let space = space(&mut conn, &anna, "active").await;
+    for item in [old, kept] {
+        embed(&mut conn, space, item, &at(5.0)).await;
+    }
+    let (status, _) = ben
+        .refused("memory_archive", json!({ "item_id": old }))
+        .await;
+    assert_eq!(status, 404);
+    assert_eq!(ask(&app, &anna, space, "oolong").await.hits.len(), 2);
+    anna.call("memory_archive", json!({ "item_id": old })).await;
+    assert_eq!(found(&ask(&app, &anna, space, "oolong").await), [kept]);
+}
+
+/// Items straight into the database, newest last; each text is its own words.
+async fn fill(conn: &mut PgConnection, user: &TestUser, count: i64, words: &str) {
+    let statement = format!(
+        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source,
+                                   created_at, updated_at, content_tsv)
+         SELECT $1, (SELECT id FROM memory_themes WHERE user_id = $1 LIMIT 1), 'fact', 'note ' || n,
+                sha256(('fill' || n)::bytea), 'agent', now() + n * interval '1 second', now(),
+                to_tsvector('simple', {words})
+         FROM generate_series(1, $2) n"
+    );
+    sqlx::query(sqlx::AssertSqlSafe(statement))
+        .bind(user.id.0)
+        .bind(count)
+        .execute(conn)
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn in_a_large_memory_common_words_are_cut_short_and_nothing_rarer_is() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    // The oldest: each would be cut short if its words were only common ones.
+    let rare = anna.add("kettle zeppelin").await;
+    let together = anna.add("kettle spoon").await;
+    let alone = anna.add("kettle kettle").await;
+    let theirs = anna.add_to("quiet", "kettle tray").await;
+    let words = "'x' || n || CASE n % 4 WHEN 0 THEN ' spoon' WHEN 1 THEN ' kettle' ELSE '' END";
+    fill(&mut conn, &anna, 4_000, words).await;
+    let raw = |query| RawQuery {
+        query,
+        limit: Some(50),
+        ..RawQuery::default()
+    };
+    let find = async |raw| found(&ask_with(&app, &anna, None, raw).await);
+    assert!(
+        find(raw("kettle zeppelin")).await[0] == rare,
+        "a rare word brings items of any age"
+    );
+    assert!(
+        find(raw("kettle spoon")).await.contains(&together),
+        "and so do common words together"
+    );
+    let newest = find(raw("kettle")).await;
+    assert_eq!(newest.len(), 50);
+    assert!(
+        !newest.contains(&alone),
+        "a common word alone brings of the newest only"
+    );
+    let theme = RawQuery {
+        theme: Some("quiet"),
+        ..raw("kettle")
+    };
+    assert_eq!(
+        find(theme).await,
+        [theirs],
+        "unless a filter narrows the search"
+    );
+}
