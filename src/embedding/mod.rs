@@ -16,7 +16,8 @@ mod system;
 pub mod vector;
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use lru::LruCache;
 use sqlx::PgConnection;
@@ -44,6 +45,7 @@ pub const PENDING_MAX: i64 = 1_000_000;
 pub const RETIRED_FOR: Duration = Duration::seconds(60);
 /// The rate of a rebuild is that of the last so many seconds.
 pub const RATE_WINDOW: Duration = Duration::seconds(10);
+const SYSTEM_SETTINGS_KEPT_FOR: std::time::Duration = std::time::Duration::from_secs(1);
 const QUERY_CACHE_ENTRIES: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero");
 
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +80,7 @@ struct Inner {
     offered: Option<EndpointUrl>,
     queries: Mutex<LruCache<query::CacheKey, Vector>>,
     breakers: breaker::Breakers,
+    system: Mutex<Option<(Instant, SystemSettings)>>,
 }
 
 /// What [`Embeddings`] is made of.
@@ -99,6 +102,7 @@ impl Embeddings {
             offered: parts.offered,
             queries: Mutex::new(LruCache::new(QUERY_CACHE_ENTRIES)),
             breakers: breaker::Breakers::default(),
+            system: Mutex::new(None),
         }))
     }
 
@@ -178,8 +182,30 @@ impl Embeddings {
         Effective::of(user, system, self.0.embedder.has_builtin())
     }
 
+    /// As they were within the last [`SYSTEM_SETTINGS_KEPT_FOR`]: every search asks,
+    /// and another server's admin is a second late.
     async fn system_settings(&self) -> Result<SystemSettings, sqlx::Error> {
+        let kept = self
+            .0
+            .system
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        if let Some((read_at, settings)) = kept
+            && read_at.elapsed() < SYSTEM_SETTINGS_KEPT_FOR
+        {
+            return Ok(settings);
+        }
+        let read_at = Instant::now();
         let mut conn = self.0.db.system_connection().await?;
-        settings::store::find_system_settings(&mut conn).await
+        let settings = settings::store::find_system_settings(&mut conn).await?;
+        let mut system = self.0.system.lock().unwrap_or_else(PoisonError::into_inner);
+        *system = Some((read_at, settings.clone()));
+        Ok(settings)
+    }
+
+    /// This server's own admin is not late.
+    fn forget_system_settings(&self) {
+        *self.0.system.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

@@ -102,7 +102,8 @@ pub async fn list_item_embeddings(
 
 /// Active first, then building.
 pub async fn list_spaces(conn: &mut PgConnection, user: UserId) -> Result<Vec<Space>, sqlx::Error> {
-    let rows = sqlx::query!(
+    let rows = sqlx::query_as!(
+        SpaceLookup,
         "SELECT id, provider_type, endpoint, model, requested_dimensions, dimensions, query_prefix,
                 document_prefix, sealed_key, system_provider_id, state, problem, failures, retry_at,
                 created_at, activated_at
@@ -111,9 +112,31 @@ pub async fn list_spaces(conn: &mut PgConnection, user: UserId) -> Result<Vec<Sp
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| Space {
+    Ok(rows.into_iter().map(Space::from).collect())
+}
+
+struct SpaceLookup {
+    id: i64,
+    provider_type: String,
+    endpoint: String,
+    model: String,
+    requested_dimensions: Option<i32>,
+    dimensions: Option<i32>,
+    query_prefix: String,
+    document_prefix: String,
+    sealed_key: Option<Vec<u8>>,
+    system_provider_id: Option<i64>,
+    state: String,
+    problem: Option<String>,
+    failures: i32,
+    retry_at: Option<OffsetDateTime>,
+    created_at: OffsetDateTime,
+    activated_at: Option<OffsetDateTime>,
+}
+
+impl From<SpaceLookup> for Space {
+    fn from(row: SpaceLookup) -> Self {
+        Self {
             id: SpaceId(row.id),
             settings: ProviderSettings {
                 provider_type: ProviderType::from_column(&row.provider_type),
@@ -132,8 +155,8 @@ pub async fn list_spaces(conn: &mut PgConnection, user: UserId) -> Result<Vec<Sp
             retry_at: row.retry_at,
             created_at: row.created_at,
             activated_at: row.activated_at,
-        })
-        .collect())
+        }
+    }
 }
 
 pub async fn insert_space(

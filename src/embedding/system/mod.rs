@@ -153,6 +153,7 @@ impl Embeddings {
                 settings::store::update_system_provider(&mut tx, id, wanted).await?;
             }
             tx.commit().await?;
+            self.forget_system_settings();
             return Ok(SystemSaved::InForce);
         }
         let (users, items) = store::count_affected(&mut tx, wanted.as_ref()).await?;
@@ -168,6 +169,7 @@ impl Embeddings {
             settings::store::insert_system_provider(&mut tx, wanted, now).await?;
         }
         tx.commit().await?;
+        self.forget_system_settings();
         self.sweep().await?;
         Ok(match items {
             0 => SystemSaved::InForce,
@@ -206,6 +208,7 @@ impl Embeddings {
         let mut tx = self.0.db.as_system().await?;
         settings::store::set_builtin_enabled(&mut tx, enabled, self.0.clock.now()).await?;
         tx.commit().await?;
+        self.forget_system_settings();
         self.sweep().await?;
         Ok(())
     }
