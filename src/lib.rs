@@ -13,6 +13,7 @@
 //! | [`tools`] | what agents can call: one file a tool, one registry for every door |
 //! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `rank.rs` scores |
 //! | [`memories`] | items and themes: add, get, archive; `words.rs` cuts text into what full text finds |
+//! | [`providers`] | what turns text into vectors: a client a wire format, the built-in model, the policy of what may be called |
 //! | [`accounts`] | users, passwords, agents, tokens |
 //! | [`db`], [`postgres`] | roles, migrations, a transaction that knows its user · the embedded PostgreSQL |
 //! | [`config`], [`clock`], [`input`] | the only reader of the environment · time as a parameter · the words for bad input |

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::client::{Answer, Http};
 use super::endpoint::{Endpoint, ProviderType};
-use super::openai;
+use super::{ollama, openai};
 
 /// A name of over this many characters is not shown.
 const MAX_NAME_CHARS: usize = 200;
@@ -39,7 +39,7 @@ pub(super) async fn found(http: &Http, endpoint: &Endpoint) -> Option<String> {
     let name = match endpoint.provider_type {
         ProviderType::Builtin => Some(super::builtin::MODEL_NAME.to_owned()),
         ProviderType::Ollama => {
-            let url = endpoint.url.with_path("/api/tags");
+            let url = ollama::tags_url(&endpoint.url);
             let tags: OllamaTags = parse(&http.get(endpoint, url).await.ok()?)?;
             let names = tags.models.into_iter().map(|model| model.name);
             chosen(names.collect(), &endpoint.model)

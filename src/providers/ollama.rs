@@ -53,8 +53,18 @@ async fn ask(
 }
 
 fn embed_url(url: &EndpointUrl) -> Url {
+    api_url(url, "embed")
+}
+
+/// Where the models are listed.
+pub(super) fn tags_url(url: &EndpointUrl) -> Url {
+    api_url(url, "tags")
+}
+
+/// Whether the address ends before `/api`, with it or with `/api/embed`.
+fn api_url(url: &EndpointUrl, name: &str) -> Url {
     let path = url.path();
     let base = path.strip_suffix("/embed").unwrap_or(path);
     let base = base.strip_suffix("/api").unwrap_or(base);
-    url.with_path(&format!("{base}/api/embed"))
+    url.with_path(&format!("{base}/api/{name}"))
 }
