@@ -8,15 +8,19 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `main.rs`, [`serve`], [`wiring`] | the command line · the server's life · builds every part once |
-//! | [`web`] | routes, who is asking, errors into responses; `ui.rs` implements the port of `app`, the pages |
+//! | `main.rs`, `rebuild.rs`, [`serve`], [`wiring`] | the command line · the server's life · builds every part once |
+//! | [`web`] | routes, who is asking, errors into responses; `ui/` implements the port of `app`, the pages |
+//! | [`jobs`] | workers and the sweep: one file a job, each calling one operation of the domain |
 //! | [`tools`] | what agents can call: one file a tool, one registry for every door |
-//! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `rank.rs` scores |
+//! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `rank.rs` fuses both signals |
 //! | [`memories`] | items and themes: add, get, archive; `words.rs` cuts text into what full text finds |
 //! | [`providers`] | what turns text into vectors: a client a wire format, the built-in model, the policy of what may be called |
+//! | [`embedding`] | THE life of a vector: spaces follow the settings (`spaces.rs`), pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
+//! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model |
 //! | [`accounts`] | users, passwords, agents, tokens |
+//! | [`queue`] | puts a job on the caller's transaction |
 //! | [`db`], [`postgres`] | roles, migrations, a transaction that knows its user · the embedded PostgreSQL |
-//! | [`config`], [`clock`], [`input`] | the only reader of the environment · time as a parameter · the words for bad input |
+//! | [`config`], [`clock`], [`input`], [`seal`] | the only reader of the environment · time as a parameter · the words for bad input · sealed secrets |
 //!
 //! # Walkthrough: one add
 //!
@@ -26,22 +30,28 @@
 //! the input; `tools/memory_add.rs` makes a [`memories::NewItem`] of it, which is
 //! where every limit stands. [`memories::add`] opens a transaction that knows its
 //! user, finds or makes the theme, and inserts the item with its words and its
-//! first event in one statement. Commit; answer.
+//! first event in one statement. [`embedding::Embeddings::note_item`] adds a
+//! pending vector for each space in use and a job, in the same transaction.
+//! Commit; answer. A worker fetches the job, and [`embedding::Embeddings::drain`]
+//! sends what is pending to the provider, in batches and with no connection held,
+//! and writes each answer under the guard of its space and its text's hash.
 //!
 //! # Walkthrough: one search
 //!
 //! The same door leads to `tools/memory_search.rs`; the Memory page comes in by
-//! `web/ui.rs`. Both make a [`search::SearchQuery`] and call [`search::search`],
-//! which cuts the query into words ([`memories::words`]) and runs one statement:
-//! each word is looked up in the index of (user, words), weighed by its rarity
-//! among the user's items, summed over the log of the item's length. The scores
-//! are brought between 0 and 1, the text is cut around the first match.
+//! `web/ui/`. Both make a [`search::SearchQuery`] and call [`search::find`], which
+//! asks for the query's vector ([`embedding::Embeddings::embed_query`]: cached, with
+//! a deadline, or a reason why there is none), cuts the query into words
+//! ([`memories::words`]) and runs one statement: the nearest by cosine among the
+//! space's ready vectors, the best by words weighed by their rarity, and both
+//! signals of each. `rank.rs` brings them to one scale and weighs them 70 to 30;
+//! the text is cut around the first match.
 //!
 //! # Invariants
 //!
 //! 1. SQL stands only in files named `store.rs`; each function takes
 //!    `&mut PgConnection` first. There are no repository traits.
-//! 2. One search path and one tool registry: pages, REST and whatever comes later
+//! 2. One search path, one life of vectors and one tool registry: pages, REST and whatever comes later
 //!    call the same functions.
 //! 3. Every tenant table carries `user_id`, first in its primary key, its unique
 //!    constraints and its foreign keys.
@@ -50,15 +60,24 @@
 //!    the user. *System* looks up what has no user yet, and sees no memory.
 //!    Forgetting to set the user finds nothing and raises nothing.
 //! 5. No database connection is held while something slow runs outside it, such
-//!    as hashing a password.
-//! 6. Memory content never enters a log line, an error or a metric.
+//!    as hashing a password or calling a provider.
+//! 6. Memory content never enters a log line, an error, a metric or a job.
 //! 7. Everything has a named limit, with its unit, beside the type it limits.
 //! 8. The environment is read in [`config`] alone; time comes from [`clock`].
 //! 9. The domain names no axum and no leptos; `app` names no axum, tokio or sqlx.
 //! 10. Content reaches a page as text, never as HTML.
+//! 11. Rows are the truth, jobs are hints: losing every job loses no work, running
+//!     one twice changes nothing, and its arguments are ids.
+//! 12. A late answer of an old model writes nothing: writes are guarded by space
+//!     and content hash. Vectors of two spaces are never compared.
+//! 13. Which provider is in force follows what is configured, never what is
+//!     healthy: an outage rebuilds nothing.
 //!
 //! Where this differs from the first design: words are cut here and not by
-//! PostgreSQL's parser (see [`memories::words`] for why); the pages have no
+//! PostgreSQL's parser (see [`memories::words`] for why); a vector is found by the signs of its rotation and then exactly, in place of
+//! an index that would take rows away; a rebuild that a user cancels is remembered
+//! by the settings it was towards, so that the sweep does not begin it again; the
+//! pages have no
 //! server functions, since plain forms and links do all they need; and the first
 //! account is the first *admin*, so that accounts made at the command line do
 //! not take the first person's place.

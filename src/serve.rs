@@ -97,6 +97,8 @@ async fn serve_until(
     let state = wiring::app_state(config, &database.db, &embeddings, readiness.clone());
     let crew = (workers == Workers::Here).then(|| Crew::start(&database.db, &embeddings));
     let sweeper = tokio::spawn(sweep(state.clone()));
+    let warming = embeddings.clone();
+    tokio::spawn(async move { warming.warm_up().await });
     announce(config, &state);
     let (drained_send, drained) = tokio::sync::oneshot::channel::<()>();
     let service = web::router(state).into_make_service_with_connect_info::<SocketAddr>();

@@ -12,10 +12,12 @@ use super::spaces::Spaces;
 use super::{Embeddings, Vector};
 use crate::db::UserId;
 use crate::providers::settings::Effective;
-use crate::providers::{ProviderError, ProviderType};
+use crate::providers::{Endpoint, ProviderError, ProviderType};
 
 /// Past this a search goes on by words (DESIGN §10).
 pub const QUERY_DEADLINE: Duration = Duration::from_millis(1_500);
+
+const WARM_UP_DEADLINE: Duration = Duration::from_secs(60);
 
 /// Said on the page too, where the rebuild begins.
 pub(super) const OTHER_WIDTH: &str = "the endpoint answers with vectors of another width than this space was built with; start a rebuild in Settings › Embeddings";
@@ -95,6 +97,25 @@ impl Embeddings {
             }),
             degraded: None,
         })
+    }
+
+    /// Reads the builtin model where it serves, so that the first search need not wait for it.
+    pub async fn warm_up(&self) {
+        let is_wanted = self
+            .system_settings()
+            .await
+            .is_ok_and(|s| s.builtin_enabled && s.provider.is_none());
+        if is_wanted && self.0.embedder.has_builtin() {
+            let texts = [String::from("warm")];
+            let warmed = self
+                .0
+                .embedder
+                .embed(&Endpoint::builtin(), &texts, WARM_UP_DEADLINE)
+                .await;
+            if let Err(error) = warmed {
+                tracing::warn!(%error, "the builtin model cannot be used");
+            }
+        }
     }
 
     fn cached(&self, key: &CacheKey) -> Option<Vector> {
