@@ -1,10 +1,12 @@
 # Keepsake in a container: the server and its pages, for a PostgreSQL of your
 # own (KEEPSAKE_DATABASE_URL). docker-compose.yml starts both.
 FROM rust:1.95-bookworm AS builder
-RUN apt-get update && apt-get install -y --no-install-recommends python3 && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-pip && rm -rf /var/lib/apt/lists/*
 RUN rustup target add wasm32-unknown-unknown
 WORKDIR /keepsake
 COPY . .
+# The builtin embedding model, pinned; an image without it would find by words alone.
+RUN python3 tools/fetch_model.py && test -s data/runtime/model-all-minilm-l6-v2/model.safetensors
 ENV CARGO_PROFILE_RELEASE_LTO=thin CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1
 # The caches stay on the building machine; what the image needs is copied out of them.
 # Without the islands tools/wasm.py would go on; an image is not complete without them.
@@ -20,6 +22,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates
     && useradd --system --uid 10001 --home-dir /var/lib/keepsake --create-home keepsake
 COPY --from=builder /out/keepsake /usr/bin/keepsake
 COPY --from=builder /out/site /usr/share/keepsake/site
+COPY --from=builder --chown=keepsake /keepsake/data/runtime/model-all-minilm-l6-v2 /var/lib/keepsake/runtime/model-all-minilm-l6-v2
 ENV KEEPSAKE_LISTEN=0.0.0.0:3000 \
     KEEPSAKE_DATA_DIR=/var/lib/keepsake \
     KEEPSAKE_SITE_DIR=/usr/share/keepsake/site

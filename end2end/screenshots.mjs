@@ -27,9 +27,14 @@ try {
   const item = await page.locator("[data-row] a").first().getAttribute("href");
   await page.close();
   await shoot("item", item, context);
+  await shoot(`why`, `${item}?q=coffee`, context);
   await shoot("agents", "/agents", context);
   await shoot("embeddings", "/settings/embeddings", context);
   await shoot("admin", "/admin", admin);
+  const plain = await browser.newContext({ javaScriptEnabled: false, storageState: await context.storageState() });
+  for (const [name, address] of [["memory", "/memory"], ["search", "/memory?q=coffee%20or%20tea"], ["item", item], ["agents", "/agents"], ["embeddings", "/settings/embeddings"]]) {
+    await shoot(`${name}-plain`, address, plain);
+  }
   console.log(`✓ ${RESULTS}`);
 } finally {
   await browser.close();

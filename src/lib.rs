@@ -74,13 +74,14 @@
 //!     healthy: an outage rebuilds nothing.
 //!
 //! Where this differs from the first design: words are cut here and not by
-//! PostgreSQL's parser (see [`memories::words`] for why); a vector is found by the signs of its rotation and then exactly, in place of
-//! an index that would take rows away; a rebuild that a user cancels is remembered
-//! by the settings it was towards, so that the sweep does not begin it again; the
-//! pages have no
-//! server functions, since plain forms and links do all they need; and the first
-//! account is the first *admin*, so that accounts made at the command line do
-//! not take the first person's place.
+//! PostgreSQL's parser (see [`memories::words`] for why); a vector is found by the
+//! signs of its rotation and then exactly, in place of an index that would take
+//! rows away; common words are cut short in large memories (`search/store.rs`); a
+//! rebuild that a user cancels is remembered by the settings it was towards, so
+//! that the sweep does not begin it again; the pages have no server functions,
+//! since plain forms and links do all they need; and the first account is the
+//! first *admin*, so that accounts made at the command line do not take the first
+//! person's place.
 
 pub mod accounts;
 pub mod clock;

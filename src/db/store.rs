@@ -103,7 +103,7 @@ pub async fn is_search_leakproof(conn: &mut PgConnection) -> Result<bool, sqlx::
 }
 
 pub async fn is_migrated(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar("SELECT to_regclass('memory_item_events') IS NOT NULL")
+    sqlx::query_scalar("SELECT to_regclass('memory_item_embeddings') IS NOT NULL AND to_regclass('apalis.jobs') IS NOT NULL")
         .fetch_one(conn)
         .await
 }

@@ -4,7 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::spaces::{Followed, Spaces};
+use super::spaces::{Because, Followed, Spaces};
 use super::{EmbeddingError, Embeddings, overview, store};
 use crate::db::UserId;
 use crate::providers::settings::{
@@ -140,7 +140,9 @@ impl Embeddings {
             }
         }
         settings::store::save_user_settings(&mut tx, user, &wanted, now).await?;
-        let followed = self.follow(&mut tx, user, &effective, false).await?;
+        let followed = self
+            .follow(&mut tx, user, &effective, Because::UserChanged)
+            .await?;
         queue::push_now(&mut tx, user, now).await?;
         tx.commit().await?;
         self.0.breakers.forget(user);
@@ -158,7 +160,9 @@ impl Embeddings {
         if settings.declined.take().is_some() {
             settings::store::save_user_settings(&mut tx, user, &settings, now).await?;
         }
-        let followed = self.follow(&mut tx, user, &effective, true).await?;
+        let followed = self
+            .follow(&mut tx, user, &effective, Because::UserRebuilds)
+            .await?;
         queue::push_now(&mut tx, user, now).await?;
         tx.commit().await?;
         Ok(match followed {

@@ -17,6 +17,17 @@ pub(super) enum Followed {
     Building { items: u64 },
 }
 
+/// On whose word the spaces follow the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Because {
+    /// The user changed the settings, and was told what that means.
+    UserChanged,
+    /// The user wants every vector computed anew.
+    UserRebuilds,
+    /// They were behind: a job found it.
+    Behind,
+}
+
 /// A user's spaces, told apart.
 pub(super) struct Spaces {
     pub active: Option<Space>,
@@ -67,14 +78,13 @@ impl Spaces {
 }
 
 impl Embeddings {
-    /// Brings the spaces to what is in force. With `anew` everything is rebuilt
-    /// even where the settings are those of the active space.
+    /// Brings the spaces to what is in force.
     pub(super) async fn follow(
         &self,
         conn: &mut PgConnection,
         user: UserId,
         effective: &Effective,
-        anew: bool,
+        because: Because,
     ) -> Result<Followed, EmbeddingError> {
         let now = self.0.clock.now();
         store::lock_spaces(conn, user).await?;
@@ -85,7 +95,7 @@ impl Embeddings {
             return Ok(Followed::Kept);
         };
         let spaces = Spaces::of(conn, user).await?;
-        if !anew {
+        if because != Because::UserRebuilds {
             let of_these = |space: &&Space| space.settings.makes_the_vectors_of(wanted);
             if let Some(active) = spaces.active.as_ref().filter(of_these) {
                 // Back to what serves: whatever was being built is not wanted any more.
@@ -103,8 +113,9 @@ impl Embeddings {
         store::delete_building(conn, user).await?;
         let space = store::insert_space(conn, user, wanted, SpaceState::Building, now).await?;
         let items = store::insert_missing(conn, user, space, now).await?;
-        if items == 0 {
-            // Nothing to build: it serves at once.
+        let is_first = spaces.serving().is_none() && because == Because::Behind;
+        if items == 0 || is_first {
+            // Nothing to build, or nothing that would serve meanwhile.
             store::retire_active(conn, user, now).await?;
             store::activate(conn, user, space, now).await?;
             return Ok(Followed::Kept);
@@ -119,7 +130,8 @@ impl Embeddings {
         let (settings, effective) = self.effective(&mut tx, user).await?;
         let spaces = Spaces::of(&mut tx, user).await?;
         if is_behind(&settings, &effective, &spaces) {
-            self.follow(&mut tx, user, &effective, false).await?;
+            self.follow(&mut tx, user, &effective, Because::Behind)
+                .await?;
             tx.commit().await?;
         }
         Ok(())

@@ -90,7 +90,8 @@ pub async fn push_at(
     let job = serde_json::to_vec(&EmbedJob { user_id: user.0 })?;
     let mut task = TaskBuilder::new(job).idempotency_key(&key);
     if let Some(at) = at {
-        task = task.run_at_timestamp(at.unix_timestamp().max(0) as u64);
+        // Whole seconds, and rather late than before its time.
+        task = task.run_at_timestamp((at.unix_timestamp() + 1).max(0) as u64);
     }
     let mut savepoint = conn.begin().await?;
     let pushed =

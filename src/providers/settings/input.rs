@@ -42,7 +42,8 @@ impl Default for Pace {
 }
 
 /// The fields of a form about an endpoint, as they were posted.
-#[derive(Clone, Copy, Debug, Default)]
+/// It holds a key, so it has no `Debug`.
+#[derive(Clone, Copy, Default)]
 pub struct EndpointForm<'a> {
     pub provider_type: &'a str,
     pub url: &'a str,
