@@ -124,6 +124,7 @@ def score(questions, find):
     return "  ".join(f"{value:5.1f}" for value in 100 * sums / len(questions))
 
 
-if len(sys.argv) != 4:
-    sys.exit(__doc__)
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

@@ -282,7 +282,7 @@ pub async fn find(
                       (SELECT count(*) FROM unnest($3::text[]) p WHERE i.content ILIKE p)::float8 AS lexical
                FROM memory_items i
                WHERE i.user_id = $1
-                 AND NOT EXISTS (SELECT FROM by_word)
+                 AND cardinality($3) > 0 AND NOT EXISTS (SELECT FROM by_word)
                  AND i.content ILIKE ANY ($3)
                  AND ($4::text IS NULL OR i.theme_id = (SELECT id FROM theme))
                  AND ($5::text[] IS NULL OR i.type = ANY ($5))

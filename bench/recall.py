@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Whether search by meaning finds what an exact search would, and how fast.
+
+    tools/with_postgres.py python3 bench/recall.py LOCOMO10.json MODEL_FOLDER [--hnsw]
+
+Users of 100, 1,000, 10,000 and 100,000 items among 100 others of 300. Vectors are MiniLM's
+of LoCoMo's turns, observations and summaries (10,332 distinct texts); past those, mixtures
+of two with a little noise. Asks through search::search (bench/ask.rs) as keepsake_app under
+row security, and compares with fp32 cosine in numpy. --hnsw makes the indexes that an admin
+could, and asks again. See bench/quality.py for what it needs.
+"""
+import json
+import os
+import random
+import statistics
+import struct
+import sys
+import time
+
+import numpy as np
+import psycopg
+
+from minilm import MiniLM
+from quality import Ask, cached, read
+
+SIZES = {1: 100, 2: 1_000, 3: 10_000, 4: 100_000, **{user: 300 for user in range(5, 105)}}
+WORDS = [f"{a}{b}" for a in ("ba", "co", "di", "fu", "ge", "lo", "mi", "pa") for b in
+         ("ker", "lan", "mor", "nit", "pol", "ras", "ston", "tev", "vin", "zel", "dak", "rum")]
+dice = np.random.default_rng(7)
+
+
+def main(locomo, model_folder, with_hnsw):
+    samples = json.load(open(locomo))
+    turns, questions = read(samples, [])
+    more = [text for sample in samples for session in sample["observation"].values()
+            for said in session.values() for text, *_ in said]
+    more += [text for sample in samples for summary in sample["session_summary"].values() for text in summary.split(". ")]
+    model = MiniLM(model_folder)
+    base = np.unique(np.vstack([cached(model, [turn[-1] for turn in turns]), cached(model, more)]), axis=0)
+    asked = cached(model, [question[-1] for question in questions])
+    dice.shuffle(base)
+    url = os.environ["KEEPSAKE_TEST_DATABASE_URL"]
+    ask = Ask(url)
+    ask(words="")
+    vectors = {user: grown(base, size) for user, size in SIZES.items()}
+    probe = base[0]
+    assert "".join(f"{byte:08b}" for byte in bits(probe[None])[0]) == ask(bits=probe.tolist()), "the rotation is another"
+    with psycopg.connect(url, autocommit=True) as db:
+        ids = load(db, vectors)
+        measure(ask, db, vectors, ids, asked)
+        if with_hnsw:
+            db.execute("SET maintenance_work_mem = '1GB'")
+            for index in ("bits bit_hamming_ops", "embedding halfvec_cosine_ops"):
+                start = time.perf_counter()
+                db.execute(f"CREATE INDEX ON memory_item_embeddings USING hnsw ({index})")
+                print(f"hnsw ({index}): made in {time.perf_counter() - start:.0f} s", flush=True)
+            db.execute("ANALYZE memory_item_embeddings")
+            measure(ask, db, vectors, ids, asked)
+
+
+def grown(base, size):
+    """Rows of `base`, and past them mixtures of two."""
+    count = max(0, size - len(base))
+    one, other = (base[dice.integers(0, len(base), count)] for _ in range(2))
+    share = dice.uniform(0.2, 0.5, (count, 1))
+    mixed = (1 - share) * one + share * other + dice.normal(0, 0.01, (count, base.shape[1]))
+    rows = base[dice.permutation(len(base))[:size]]
+    return np.vstack([rows, mixed / np.linalg.norm(mixed, axis=1, keepdims=True)]).astype(np.float32)
+
+
+def bits(vectors):
+    """As src/embedding/vector.rs: signs after a fixed random rotation."""
+    state, mask, flips = 0x9E3779B97F4A7C15, (1 << 64) - 1, []
+    for _ in range(1024):
+        state = (state + 0x9E3779B97F4A7C15) & mask
+        z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        flips.append(1.0 if (z ^ (z >> 31)) >> 63 == 0 else -1.0)
+    turned = np.zeros((len(vectors), 1024), np.float32)
+    turned[:, :vectors.shape[1]] = vectors
+    turned *= np.array(flips, np.float32)
+    half = 1
+    while half < 1024:
+        pairs = turned.reshape(len(turned), -1, 2, half)
+        turned = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], 2).reshape(len(turned), 1024)
+        half *= 2
+    return np.packbits(turned > 0, axis=1)
+
+
+def common_words(count):
+    return [WORDS[min(int(random.expovariate(1 / 18)), len(WORDS) - 1)] for _ in range(count)]
+
+
+def rare_word(n):
+    return "q" + "".join(chr(ord("a") + int(digit)) for digit in f"{n:06}")
+
+
+def load(db, vectors):
+    """Users' rows lie mixed, as when they are added over time. Returns {user: ids}."""
+    random.seed(7)
+    db.execute("SET session_replication_role = replica")
+    for user in SIZES:
+        db.execute("INSERT INTO users (id, email, password_hash, role, created_at, updated_at) OVERRIDING SYSTEM VALUE "
+                   "VALUES (%s, %s, '', 'member', now(), now())", (user, f"u{user}@example.com"))
+        db.execute("INSERT INTO memory_themes (user_id, id, slug, display_name, created_at, updated_at) "
+                   "OVERRIDING SYSTEM VALUE VALUES (%s, 1, 'general', 'general', now(), now())", (user,))
+    order = sorted(((n + random.random()) / size, user, n) for user, size in SIZES.items() for n in range(size))
+    ids = {user: np.zeros(size, int) for user, size in SIZES.items()}
+    at = lambda n: struct.pack(">q", 800_000_000_000_000 + n * 1_000_000)
+    number = lambda n: struct.pack(">q", n)
+    with db.cursor().copy("COPY memory_items (user_id, id, theme_id, type, content, content_hash, source, created_at, updated_at, "
+                          "content_tsv) FROM STDIN") as copy:
+        for n, (_, user, row) in enumerate(order, 1):
+            words = [rare_word(row), *common_words(random.randrange(10, 40))]
+            places = {word: ",".join(str(p) for p, w in enumerate(words, 2) if w == word) for word in words}
+            ids[user][row] = n
+            when = f"2025-01-{1 + n // 86_400:02} {n // 3_600 % 24:02}:{n // 60 % 60:02}:{n % 60:02}+00"
+            copy.write_row((user, n, 1, "fact", " ".join(words), n.to_bytes(32, "big"), "agent", when, when,
+                            " ".join(f"'{word}':{place}" for word, place in places.items())))
+    signs = {user: bits(rows) for user, rows in vectors.items()}
+    with db.cursor().copy("COPY memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type, item_status, "
+                          "item_created_at, content_hash, bits, embedding, updated_at) FROM STDIN (FORMAT BINARY)") as copy:
+        copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
+        for n, (_, user, row) in enumerate(order, 1):
+            half = np.zeros(1024, ">f2")
+            half[:vectors[user].shape[1]] = vectors[user][row]
+            fields = [number(user), number(1), number(n), b"ready", number(1), b"fact", b"active", at(n), b"",
+                      struct.pack(">i", 1024) + signs[user][row].tobytes(), struct.pack(">hh", 1024, 0) + half.tobytes(), at(n)]
+            copy.write(struct.pack(">h", len(fields)) + b"".join(struct.pack(">i", len(f)) + f for f in fields))
+        copy.write(struct.pack(">h", -1))
+    for _ in range(2):  # commits here are asynchronous: the first may come too early to see them
+        time.sleep(1)
+        db.execute("VACUUM ANALYZE memory_items, memory_item_embeddings")
+    return ids
+
+
+def measure(ask, db, vectors, ids, asked):
+    backend = lambda: db.execute("SELECT pid FROM pg_stat_activity WHERE usename <> '' AND application_name = 'keepsake_app' "
+                                 "AND datname = current_database()").fetchone()[0]
+    print(f"load {os.getloadavg()[0]:.1f}; times are p50 of the wall clock / of the backend's own CPU, ms")
+    for user in (1, 2, 3, 4):
+        recall = []
+        for vector in asked[::len(asked) // 100]:
+            answer = ask(user=user, space=1, query=WORDS[5], vector=vector.tolist())
+            similar = sorted(answer["hits"], key=lambda hit: -hit[2])[:10]
+            exact = ids[user][np.argsort(-(vectors[user] @ vector), kind="stable")[:10]]
+            recall.append(len({hit[0] for hit in similar} & set(exact.tolist())) / 10)
+        line = f"{len(ids[user]):7} items  recall@10 {statistics.mean(recall):.4f} (worst {min(recall):.1f})"
+        pid = backend()
+        cpu = lambda: int(open(f"/proc/{pid}/schedstat").read().split()[0]) / 1e6
+        for name, words in (("meaning alone", lambda: "?"), ("no word matches", lambda: "xyzzyq"), ("1 rare word", lambda: rare_word(random.randrange(len(ids[user])))),
+                            ("2 common", lambda: " ".join(common_words(2))), ("5 common", lambda: " ".join(common_words(5)))):
+            wall, own = [], []
+            for vector in asked[:40]:
+                before = cpu()
+                wall.append(ask(user=user, space=1, query=words(), vector=vector.tolist())["ms"])
+                own.append(cpu() - before)
+            line += f"  {name} {statistics.median(wall):.1f}/{statistics.median(own):.1f}"
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    main(sys.argv[1], sys.argv[2], "--hnsw" in sys.argv)
