@@ -26,9 +26,7 @@ WORDS = [f"{a}{b}" for a in ("ba", "co", "di", "fu", "ge", "lo", "mi", "pa") for
 
 def main():
     random.seed(7)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     env = {**os.environ, "KEEPSAKE_DATABASE_URL": os.environ["KEEPSAKE_TEST_DATABASE_URL"],
            "KEEPSAKE_LISTEN": f"127.0.0.1:{port}", "KEEPSAKE_DATA_DIR": tempfile.mkdtemp(), "KEEPSAKE_LOG": "warn"}
     run = lambda *args, **more: subprocess.run([KEEPSAKE, *args], env=env, check=True, text=True,
@@ -48,6 +46,12 @@ def main():
     finally:
         server.send_signal(signal.SIGTERM)
         server.wait()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def common_words(count):
@@ -96,4 +100,5 @@ def wait_until_ready(port):
     raise SystemExit("the server did not become ready")
 
 
-main()
+if __name__ == "__main__":
+    main()
