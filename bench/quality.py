@@ -3,12 +3,13 @@
 
     tools/with_postgres.py python3 bench/quality.py LOCOMO10.json ERRORS.json MODEL_FOLDER
 
-One item a turn, one user a conversation, the question as query, categories 1 to 4 with
+One item a turn ("Caroline: …"), one user a conversation, the question as query, categories 1 to 4 with
 the corrected evidence. LOCOMO10.json is data/locomo10.json of snap-research/locomo,
 ERRORS.json is errors.json of dial481/locomo-audit (both CC BY-NC: never commit them),
 MODEL_FOLDER holds all-MiniLM-L6-v2. Asks through search::search (bench/ask.rs, built first
 with `cargo build --example ask`). Needs numpy, psycopg, tokenizers and safetensors.
 """
+import hashlib
 import json
 import os
 import re
@@ -63,7 +64,7 @@ def read(conversations, errors):
         for key, session in sample["conversation"].items():
             if isinstance(session, list):
                 for turn in session:
-                    turns.append((n, turn["dia_id"], turn["text"] or "."))
+                    turns.append((n, turn["dia_id"], f"{turn['speaker']}: {turn['text']}"))
                     known.add(turn["dia_id"])
         for m, qa in enumerate(sample["qa"]):
             evidence = corrected.get(f"locomo_{n}_qa{m}", qa.get("evidence", []))
@@ -75,7 +76,8 @@ def read(conversations, errors):
 
 def cached(model, texts):
     """Embedding takes two minutes: once a set of texts."""
-    path = Path(os.environ.get("TMPDIR", "/tmp")) / f"keepsake-locomo-{len(texts)}.npy"
+    name = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+    path = Path(os.environ.get("TMPDIR", "/tmp")) / f"keepsake-minilm-{name}.npy"
     if not path.is_file():
         np.save(path, model.embed(texts))
     return np.load(path)

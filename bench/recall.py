@@ -21,7 +21,7 @@ import numpy as np
 import psycopg
 
 from minilm import MiniLM
-from quality import Ask, cached, read
+from quality import REPO, Ask, cached, read
 
 SIZES = {1: 100, 2: 1_000, 3: 10_000, 4: 100_000, **{user: 300 for user in range(5, 105)}}
 WORDS = [f"{a}{b}" for a in ("ba", "co", "di", "fu", "ge", "lo", "mi", "pa") for b in
@@ -47,7 +47,7 @@ def main(locomo, model_folder, with_hnsw):
     assert "".join(f"{byte:08b}" for byte in bits(probe[None])[0]) == ask(bits=probe.tolist()), "the rotation is another"
     with psycopg.connect(url, autocommit=True) as db:
         ids = load(db, vectors)
-        measure(ask, db, vectors, ids, asked)
+        measure(ask, db, url, vectors, ids, asked)
         if with_hnsw:
             db.execute("SET maintenance_work_mem = '1GB'")
             for index in ("bits bit_hamming_ops", "embedding halfvec_cosine_ops"):
@@ -55,7 +55,7 @@ def main(locomo, model_folder, with_hnsw):
                 db.execute(f"CREATE INDEX ON memory_item_embeddings USING hnsw ({index})")
                 print(f"hnsw ({index}): made in {time.perf_counter() - start:.0f} s", flush=True)
             db.execute("ANALYZE memory_item_embeddings")
-            measure(ask, db, vectors, ids, asked)
+            measure(ask, db, url, vectors, ids, asked)
 
 
 def grown(base, size):
@@ -98,7 +98,7 @@ def rare_word(n):
 def load(db, vectors):
     """Users' rows lie mixed, as when they are added over time. Returns {user: ids}."""
     random.seed(7)
-    db.execute("SET session_replication_role = replica")
+    db.execute("SET session_replication_role = replica; SET synchronous_commit = on")  # vacuum sees what is on disk
     for user in SIZES:
         db.execute("INSERT INTO users (id, email, password_hash, role, created_at, updated_at) OVERRIDING SYSTEM VALUE "
                    "VALUES (%s, %s, '', 'member', now(), now())", (user, f"u{user}@example.com"))
@@ -128,35 +128,47 @@ def load(db, vectors):
                       struct.pack(">i", 1024) + signs[user][row].tobytes(), struct.pack(">hh", 1024, 0) + half.tobytes(), at(n)]
             copy.write(struct.pack(">h", len(fields)) + b"".join(struct.pack(">i", len(f)) + f for f in fields))
         copy.write(struct.pack(">h", -1))
-    for _ in range(2):  # commits here are asynchronous: the first may come too early to see them
-        time.sleep(1)
-        db.execute("VACUUM ANALYZE memory_items, memory_item_embeddings")
+    db.execute("VACUUM ANALYZE memory_items, memory_item_embeddings")
     return ids
 
 
-def measure(ask, db, vectors, ids, asked):
-    backend = lambda: db.execute("SELECT pid FROM pg_stat_activity WHERE usename <> '' AND application_name = 'keepsake_app' "
-                                 "AND datname = current_database()").fetchone()[0]
-    print(f"load {os.getloadavg()[0]:.1f}; times are p50 of the wall clock / of the backend's own CPU, ms")
+def measure(ask, db, url, vectors, ids, asked):
+    print(f"load {os.getloadavg()[0]:.1f}; times in SQL are p50 of the wall clock / of the backend's own CPU, ms", flush=True)
     for user in (1, 2, 3, 4):
         recall = []
         for vector in asked[::len(asked) // 100]:
-            answer = ask(user=user, space=1, query=WORDS[5], vector=vector.tolist())
-            similar = sorted(answer["hits"], key=lambda hit: -hit[2])[:10]
+            answer = ask(user=user, space=1, query="?", vector=vector.tolist())  # no word: by meaning alone
             exact = ids[user][np.argsort(-(vectors[user] @ vector), kind="stable")[:10]]
-            recall.append(len({hit[0] for hit in similar} & set(exact.tolist())) / 10)
+            recall.append(len({hit[0] for hit in answer["hits"][:10]} & set(exact.tolist())) / 10)
         line = f"{len(ids[user]):7} items  recall@10 {statistics.mean(recall):.4f} (worst {min(recall):.1f})"
-        pid = backend()
-        cpu = lambda: int(open(f"/proc/{pid}/schedstat").read().split()[0]) / 1e6
-        for name, words in (("meaning alone", lambda: "?"), ("no word matches", lambda: "xyzzyq"), ("1 rare word", lambda: rare_word(random.randrange(len(ids[user])))),
-                            ("2 common", lambda: " ".join(common_words(2))), ("5 common", lambda: " ".join(common_words(5)))):
-            wall, own = [], []
-            for vector in asked[:40]:
-                before = cpu()
-                wall.append(ask(user=user, space=1, query=words(), vector=vector.tolist())["ms"])
-                own.append(cpu() - before)
-            line += f"  {name} {statistics.median(wall):.1f}/{statistics.median(own):.1f}"
+        with psycopg.connect(url, autocommit=True) as app:
+            line += "".join(timed(app, user, name, words, asked) for name, words in (
+                ("meaning alone", lambda: []), ("no word matches", lambda: ["xyzzyq"]),
+                ("1 rare word", lambda: [rare_word(random.randrange(len(ids[user])))]),
+                ("2 common", lambda: common_words(2)), ("5 common", lambda: common_words(5))))
         print(line, flush=True)
+
+
+def timed(app, user, name, words, asked):
+    """The product's statement, prepared, as the role and under the policies of a request."""
+    app.execute(f"DEALLOCATE ALL; SET ROLE keepsake_app; SET jit = off; SET keepsake.user_id = {user}")
+    statement = (REPO / "src/search/store.rs").read_text().split('r#"')[2].split('"#')[0].replace('AS "', 'AS "x_').replace("!", "")
+    app.execute("PREPARE search (bigint, text[], text[], text, text[], text, timestamptz, bigint, bigint, bit, halfvec, "
+                f"bigint, float8, bigint, bigint) AS {statement}")
+    cpu = lambda: int(open(f"/proc/{app.info.backend_pid}/schedstat").read().split()[0]) / 1e6
+    wall, own = [], []
+    for vector in asked[:30]:
+        queries = ",".join(f"$q$'{word}'$q$" for word in dict.fromkeys(words()))
+        fragments = "'%xyzzyq%'" if "xyzzyq" in queries else ""
+        sign = "".join(f"{byte:08b}" for byte in bits(vector[None])[0])
+        half = "[" + ",".join(f"{x:.6g}" for x in vector) + ",0" * (1024 - len(vector)) + "]"
+        execute = (f"EXECUTE search ({user}, ARRAY[{queries}]::text[], ARRAY[{fragments}]::text[], NULL, NULL, 'active', NULL, 50, "
+                   f"1, B'{sign}', '{half}', 1000, 600, 200, 250)")
+        started, before = time.perf_counter(), cpu()
+        app.execute(execute).fetchall()
+        wall.append((time.perf_counter() - started) * 1e3)
+        own.append(cpu() - before)
+    return f"  {name} {statistics.median(wall):.1f}/{statistics.median(own):.1f}"
 
 
 if __name__ == "__main__":
