@@ -154,7 +154,7 @@ def timed(app, user, name, words, asked):
     app.execute(f"DEALLOCATE ALL; SET ROLE keepsake_app; SET jit = off; SET keepsake.user_id = {user}")
     statement = (REPO / "src/search/store.rs").read_text().split('r#"')[2].split('"#')[0].replace('AS "', 'AS "x_').replace("!", "")
     app.execute("PREPARE search (bigint, text[], text[], text, text[], text, timestamptz, bigint, bigint, bit, halfvec, "
-                f"bigint, float8, bigint, bigint) AS {statement}")
+                f"bigint, float8, bigint, bigint, text) AS {statement}")
     cpu = lambda: int(open(f"/proc/{app.info.backend_pid}/schedstat").read().split()[0]) / 1e6
     wall, own = [], []
     for vector in asked[:30]:
@@ -163,7 +163,7 @@ def timed(app, user, name, words, asked):
         sign = "".join(f"{byte:08b}" for byte in bits(vector[None])[0])
         half = "[" + ",".join(f"{x:.6g}" for x in vector) + ",0" * (1024 - len(vector)) + "]"
         execute = (f"EXECUTE search ({user}, ARRAY[{queries}]::text[], ARRAY[{fragments}]::text[], NULL, NULL, 'active', NULL, 50, "
-                   f"1, B'{sign}', '{half}', 1000, 600, 200, 250)")
+                   f"1, B'{sign}', '{half}', 1000, 600, 200, 250, NULL)")
         started, before = time.perf_counter(), cpu()
         app.execute(execute).fetchall()
         wall.append((time.perf_counter() - started) * 1e3)

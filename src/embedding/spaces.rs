@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 
 use super::model::{Space, SpaceState};
-use super::{EmbeddingError, Embeddings, overview, store};
+use super::{EmbeddingError, Embeddings, drain, overview, store};
 use crate::db::UserId;
 use crate::providers::settings::{Effective, ProviderSettings, UserSettings};
 
@@ -163,7 +163,7 @@ impl Embeddings {
             if is_complete {
                 let sentence = "None of the memories could be embedded; the old vectors serve on.";
                 let never = now + time::Duration::days(1);
-                store::set_problem(&mut tx, user, building.id, sentence, never).await?;
+                drain::store::set_problem(&mut tx, user, building.id, sentence, never).await?;
             }
             tx.commit().await?;
             return Ok(false);

@@ -3,6 +3,7 @@
 
 use time::OffsetDateTime;
 
+use crate::embedding::EmbeddingState;
 use crate::input::{Invalid, check_text};
 use crate::memories::{ItemId, ItemType, Status, ThemeSlug};
 
@@ -22,6 +23,8 @@ pub struct Filters {
     pub status: Option<Status>,
     /// 1 to 36,500
     pub recency_days: Option<i64>,
+    /// Where the item's vector stands in the space that serves.
+    pub embedding: Option<EmbeddingState>,
 }
 
 /// Where a listing by date goes on: after this item.
@@ -53,6 +56,7 @@ pub struct RawQuery<'a> {
     pub theme: Option<&'a str>,
     pub types: &'a [ItemType],
     pub recency_days: Option<i64>,
+    pub embedding: Option<EmbeddingState>,
     /// `active` (the default), `archived` or `any`.
     pub status: Option<&'a str>,
     pub cursor: Option<&'a str>,
@@ -83,6 +87,7 @@ impl SearchQuery {
                 types: raw.types.to_vec(),
                 status: parse_status(raw.status)?,
                 recency_days: parse_recency(raw.recency_days)?,
+                embedding: raw.embedding,
             },
             cursor,
             min_similarity: parse_min_similarity(raw.min_similarity)?,

@@ -8,7 +8,7 @@ use time::{Duration, OffsetDateTime};
 
 use super::query::{Cursor, Filters};
 use crate::accounts::UserId;
-use crate::embedding::QueryVector;
+use crate::embedding::{EmbeddingState, QueryVector};
 use crate::memories::words::Term;
 use crate::memories::{ItemId, ItemType, Status};
 
@@ -88,6 +88,7 @@ struct Bound {
     types: Option<Vec<String>>,
     status: Option<&'static str>,
     since: Option<OffsetDateTime>,
+    embedding: Option<&'static str>,
 }
 
 impl Bound {
@@ -102,6 +103,7 @@ impl Bound {
             types: (!types.is_empty()).then_some(types),
             status: filters.status.map(Status::as_str),
             since: filters.recency_days.map(|days| now - Duration::days(days)),
+            embedding: filters.embedding.map(EmbeddingState::as_str),
         }
     }
 }
@@ -130,6 +132,11 @@ pub async fn list_recent(
                  AND ($4::text IS NULL OR i.status = $4)
                  AND ($5::timestamptz IS NULL OR i.created_at >= $5)
                  AND ($6::timestamptz IS NULL OR (i.created_at, i.id) < ($6, $7))
+                 AND ($9::text IS NULL OR EXISTS (
+                     SELECT FROM memory_item_embeddings e
+                     WHERE e.user_id = $1 AND e.item_id = i.id AND e.state = $9 AND e.space_id = (
+                         SELECT s.id FROM embedding_spaces s
+                         WHERE s.user_id = $1 AND s.state <> 'retired' ORDER BY s.state LIMIT 1)))
                ORDER BY i.created_at DESC, i.id DESC
                LIMIT $8
            )
@@ -150,6 +157,7 @@ pub async fn list_recent(
         cursor.map(|c| c.created_at),
         cursor.map(|c| c.id.0),
         limit,
+        bound.embedding,
     )
     .fetch_all(conn)
     .await?;
@@ -200,6 +208,9 @@ pub async fn find(
                FROM unnest($2::text[]) WITH ORDINALITY AS w (query, n)
            ), theme AS MATERIALIZED (
                SELECT t.id FROM memory_themes t WHERE t.user_id = $1 AND t.slug = $4
+           ), serving AS MATERIALIZED (
+               SELECT s.id FROM embedding_spaces s
+               WHERE s.user_id = $1 AND s.state <> 'retired' ORDER BY s.state LIMIT 1
            ), total AS MATERIALIZED (
                SELECT count(*) AS items FROM memory_items WHERE user_id = $1
            ), newest AS MATERIALIZED (
@@ -211,6 +222,7 @@ pub async fn find(
                  AND ($7::timestamptz IS NULL OR i.created_at >= $7)
                ORDER BY i.created_at DESC, i.id DESC
                LIMIT CASE WHEN $4::text IS NULL AND $5::text[] IS NULL AND $6 IS DISTINCT FROM 'archived'
+                               AND $16::text IS NULL
                           THEN $12::bigint ELSE 0 END
            ), newest_matches AS MATERIALIZED (
                SELECT w.n, i.id, i.created_at, length(i.content_tsv) AS lexemes,
@@ -249,7 +261,11 @@ pub async fn find(
                           ($4::text IS NULL OR i.theme_id = (SELECT id FROM theme))
                           AND ($5::text[] IS NULL OR i.type = ANY ($5))
                           AND ($6::text IS NULL OR i.status = $6)
-                          AND ($7::timestamptz IS NULL OR i.created_at >= $7) AS wanted
+                          AND ($7::timestamptz IS NULL OR i.created_at >= $7)
+                          AND ($16::text IS NULL OR EXISTS (
+                              SELECT FROM memory_item_embeddings e
+                              WHERE e.user_id = $1 AND e.item_id = i.id AND e.state = $16
+                                AND e.space_id = (SELECT id FROM serving))) AS wanted
                    FROM memory_items i
                    WHERE i.user_id = $1 AND i.content_tsv @@ b.query
                    OFFSET 0
@@ -288,6 +304,10 @@ pub async fn find(
                  AND ($5::text[] IS NULL OR i.type = ANY ($5))
                  AND ($6::text IS NULL OR i.status = $6)
                  AND ($7::timestamptz IS NULL OR i.created_at >= $7)
+                 AND ($16::text IS NULL OR EXISTS (
+                     SELECT FROM memory_item_embeddings e
+                     WHERE e.user_id = $1 AND e.item_id = i.id AND e.state = $16
+                       AND e.space_id = (SELECT id FROM serving)))
                ORDER BY lexical DESC, i.created_at DESC, i.id DESC
                LIMIT $8
            ), lexical_arm AS MATERIALIZED (
@@ -300,6 +320,7 @@ pub async fn find(
                  AND ($5::text[] IS NULL OR e.item_type = ANY ($5))
                  AND ($6::text IS NULL OR e.item_status = $6)
                  AND ($7::timestamptz IS NULL OR e.item_created_at >= $7)
+                 AND ($16::text IS NULL OR $16 = 'ready')
                -- + 0: an HNSW index, where an admin made one, would take rows away.
                ORDER BY (e.bits <~> $10::bit(1024)) + 0
                LIMIT (SELECT $14::bigint + items / $15::bigint FROM total)
@@ -359,6 +380,7 @@ pub async fn find(
         BROUGHT_ITEMS_MAX,
         RERANKED_ROWS_MIN,
         ITEMS_PER_RERANKED_ROW,
+        bound.embedding,
     )
     .fetch_all(conn)
     .await?;

@@ -38,7 +38,10 @@ async fn embed(conn: &mut PgConnection, space: SpaceId, item: i64, vector: &Vect
         "INSERT INTO memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type,
              item_status, item_created_at, content_hash, bits, embedding, updated_at)
          SELECT user_id, $1, id, 'ready', theme_id, type, status, created_at, content_hash, $3, $4, now()
-         FROM memory_items WHERE id = $2",
+         FROM memory_items WHERE id = $2
+         -- The item was added while the space was there: it waits for its vector.
+         ON CONFLICT (user_id, space_id, item_id)
+         DO UPDATE SET state = 'ready', bits = excluded.bits, embedding = excluded.embedding",
     )
     .bind(space.0)
     .bind(item)

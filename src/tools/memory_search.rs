@@ -139,6 +139,7 @@ impl Tool for MemorySearch {
             cursor: input.cursor.as_deref(),
             min_similarity: input.min_similarity,
             explain: input.explain.unwrap_or(false),
+            ..RawQuery::default()
         })?;
         let page = search::find(&context.db, &context.embeddings, viewer, &query).await?;
         let results = page

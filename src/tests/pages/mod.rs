@@ -2,4 +2,5 @@
 
 mod accounts;
 mod agents;
+mod embeddings;
 mod memory;

@@ -38,6 +38,14 @@ fn state(state: EmbeddingState) -> Option<StateView> {
     }
 }
 
+pub(super) fn state_filter(state: StateView) -> EmbeddingState {
+    match state {
+        StateView::Pending => EmbeddingState::Pending,
+        StateView::Ready => EmbeddingState::Ready,
+        StateView::Error => EmbeddingState::Error,
+    }
+}
+
 pub(super) fn badge(embedding: &ItemEmbedding) -> Option<EmbeddingBadge> {
     state(embedding.state).map(|state| EmbeddingBadge {
         state,

@@ -334,6 +334,7 @@ fn search_query(filters: &MemoryFilters) -> Result<SearchQuery, Invalid> {
         theme: filters.theme.as_deref(),
         types: &types,
         status: Some(status),
+        embedding: filters.embedding.map(embeddings::state_filter),
         ..RawQuery::default()
     })
 }

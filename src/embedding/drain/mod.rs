@@ -4,6 +4,8 @@
 //! bounded number of batches it ends, so that one user's rebuild cannot starve
 //! another's.
 
+pub(super) mod store;
+
 use std::time::Duration as StdDuration;
 
 use rand::Rng;
@@ -12,7 +14,7 @@ use time::{Duration, OffsetDateTime};
 use super::model::{Row, Space, Written};
 use super::query::OTHER_WIDTH;
 use super::spaces::Spaces;
-use super::{EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR, Vector, store};
+use super::{EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR, Vector};
 use crate::db::UserId;
 use crate::providers::settings::{self, Pace, SYSTEM_KEY, own_key};
 use crate::providers::{
@@ -76,7 +78,7 @@ impl Embeddings {
         self.follow_if_behind(user).await?;
         let now = self.0.clock.now();
         let mut tx = self.0.db.as_user(user).await?;
-        store::delete_retired(&mut tx, user, now - RETIRED_FOR).await?;
+        super::store::delete_retired(&mut tx, user, now - RETIRED_FOR).await?;
         let (user_settings, effective) = self.effective(&mut tx, user).await?;
         let spaces = Spaces::of(&mut tx, user).await?;
         tx.commit().await?;
@@ -379,7 +381,7 @@ impl Embeddings {
                 self.0.clock.now(),
             )
             .await?;
-            store::clear_problem(&mut tx, user, space.id).await?;
+            super::store::clear_problem(&mut tx, user, space.id).await?;
         }
         tx.commit().await?;
         Ok(answered.trouble)

@@ -1,0 +1,182 @@
+use keepsake::accounts::Role;
+
+use crate::support::{Provider, TestApp, TestUser};
+
+async fn make_admin(app: &TestApp, user: &TestUser) {
+    sqlx::query("UPDATE users SET role = $2 WHERE id = $1")
+        .bind(user.id.0)
+        .bind(Role::Admin.as_str())
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn the_memory_page_shows_each_items_state_and_filters_by_it() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    anna.add("the ready one").await;
+    anna.add("the poison one").await;
+    provider.behave(|b| b.poison = Some("poison"));
+    app.drain(&anna).await;
+    anna.add("the pending one").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    for state in ["ready", "error", "pending"] {
+        let shown = if state == "error" { "poison" } else { state };
+        for words in ["", "&q=one"] {
+            let (status, page) = browser
+                .get(&format!("/memory?embedding={state}{words}"))
+                .await;
+            assert_eq!(status, 200);
+            assert!(
+                page.contains(&format!("the {shown} ")) || page.contains(&format!("the {shown}")),
+                "{state}{words}"
+            );
+            assert_eq!(page.matches("data-row=").count(), 1, "{state}{words}");
+        }
+    }
+    let (_, page) = browser.get("/memory").await;
+    assert_eq!(page.matches("data-row=").count(), 3);
+    assert!(page.contains("The endpoint failed with status 500."));
+}
+
+#[tokio::test]
+async fn a_list_found_by_words_alone_says_why() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    anna.add("Anna keeps bees.").await;
+    app.drain(&anna).await;
+    provider.behave(|b| b.status = Some(503));
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let (status, page) = browser.get("/memory?q=bees").await;
+    assert_eq!(status, 200);
+    assert!(page.contains("The endpoint failed with status 503; found by words alone."));
+}
+
+#[tokio::test]
+async fn the_admin_page_and_its_forms_are_not_there_for_members() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    make_admin(&app, &anna).await;
+    let browser = app.browser();
+    browser.sign_in(&ben).await;
+    assert_eq!(browser.get("/admin").await.0, 404);
+    for (path, fields) in [
+        (
+            "/admin/embeddings",
+            [("action", "builtin_off"), ("url", "")],
+        ),
+        (
+            "/admin/endpoints",
+            [("action", "add"), ("endpoint", "127.0.0.1:80")],
+        ),
+    ] {
+        assert_eq!(browser.post(path, &fields).await.status(), 404, "{path}");
+    }
+    let overview = app.embeddings.system_overview().await.unwrap();
+    assert!(overview.settings.builtin_enabled && overview.allowed.is_empty());
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    assert_eq!(browser.get("/admin").await.0, 200);
+    let added = browser
+        .post(
+            "/admin/endpoints",
+            &[("action", "add"), ("endpoint", "127.0.0.1:80")],
+        )
+        .await;
+    assert_eq!(added.status(), 303);
+    let wrong = browser
+        .post(
+            "/admin/endpoints",
+            &[("action", "add"), ("endpoint", "nonsense")],
+        )
+        .await;
+    assert_eq!(wrong.status(), 422);
+    assert!(wrong.text().await.unwrap().contains("is not host:port"));
+}
+
+#[tokio::test]
+async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing_and_no_key_comes_back() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let fields = [
+        ("action", "save"),
+        ("own_enabled", "1"),
+        ("provider_type", "openai"),
+        ("url", "https://api.example.com/v1"),
+        ("model", "text-embedding-3-large"),
+        ("dimensions", "3072"),
+        ("key", "sk-secret-key"),
+    ];
+    let answer = browser.post("/settings/embeddings", &fields).await;
+    assert_eq!(answer.status(), 422);
+    let page = answer.text().await.unwrap();
+    assert!(page.contains("`dimensions` is out of range; give 1 to 1024"));
+    assert!(page.contains("text-embedding-3-large") && !page.contains("sk-secret-key"));
+    assert!(
+        !app.embeddings
+            .overview(anna.id)
+            .await
+            .unwrap()
+            .settings
+            .own_enabled
+    );
+    let odd = browser
+        .post("/settings/embeddings", &[("action", "explode")])
+        .await;
+    assert_eq!(odd.status(), 422);
+    let stolen = [
+        ("action", "confirm"),
+        ("own_enabled", "1"),
+        ("provider_type", "openai"),
+        ("url", "https://a.example"),
+        ("model", "m"),
+        ("staged", "bm9uc2Vuc2U"),
+    ];
+    assert_eq!(
+        browser.post("/settings/embeddings", &stolen).await.status(),
+        422
+    );
+}
+
+#[tokio::test]
+async fn a_stranger_is_sent_to_sign_in_and_another_site_is_refused() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    for path in ["/settings/embeddings", "/admin"] {
+        assert_eq!(browser.get(path).await.0, 303, "{path}");
+    }
+    browser.sign_in(&anna).await;
+    for path in [
+        "/settings/embeddings",
+        "/admin/embeddings",
+        "/admin/endpoints",
+    ] {
+        let forged = browser
+            .client
+            .post(format!("{}{path}", browser.base))
+            .header("sec-fetch-site", "cross-site")
+            .form(&[("action", "disable")])
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(forged.status(), 403, "{path}");
+    }
+    assert!(
+        app.embeddings
+            .overview(anna.id)
+            .await
+            .unwrap()
+            .settings
+            .enabled
+    );
+}
