@@ -103,4 +103,5 @@ def throughput(calls):
     return sum(texts for _, _, texts in calls) / (calls[-1][1] - calls[0][0])
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -249,6 +249,14 @@ async fn out_of_the_box_the_builtin_model_finds_by_meaning_and_can_be_switched_o
             .vector
             .is_some()
     );
+    // Twenty thousand characters against a model of 256 tokens: the beginning is read, and it says so.
+    let long = anna.add(&"word ".repeat(4_000)).await;
+    app.drain(&anna).await;
+    let item = anna.call("memory_get", json!({ "item_id": long })).await;
+    assert_eq!(
+        (&item["embedding"]["state"], &item["embedding"]["truncated"]),
+        (&json!("ready"), &json!(true))
+    );
     app.embeddings.set_builtin(false).await.unwrap();
     let query = app
         .embeddings

@@ -95,6 +95,12 @@ async fn work_goes_on_soon_after_a_worker_was_killed() {
     restarted.clock.advance(time::Duration::seconds(11));
     let worker = Worker::start(&restarted);
     until_ready(&app, &anna, 40, Duration::from_secs(30)).await;
+    // Under a name of its own: under the dead one's, the jobs it held would be stranded.
+    let names: i64 = sqlx::query_scalar("SELECT count(DISTINCT id) FROM apalis.workers")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(names, 2);
     worker.stop().await;
 }
 
