@@ -1,5 +1,6 @@
 //! The life of a vector (DESIGN §5): each line of its table, and its bad days.
 
+mod crash;
 mod failures;
 mod life;
 mod queue;
