@@ -11,6 +11,7 @@ mod pages;
 mod postgres;
 mod providers;
 mod search;
+mod search_by_meaning;
 mod server;
 mod support;
 mod tidy;
