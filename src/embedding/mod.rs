@@ -6,6 +6,7 @@
 mod breaker;
 mod change;
 mod drain;
+mod lease;
 pub mod model;
 mod overview;
 mod query;
@@ -78,6 +79,7 @@ struct Inner {
     offered: Option<EndpointUrl>,
     queries: Mutex<LruCache<query::CacheKey, Vector>>,
     breakers: breaker::Breakers,
+    leases: lease::Leases,
 }
 
 /// What [`Embeddings`] is made of.
@@ -99,6 +101,7 @@ impl Embeddings {
             offered: parts.offered,
             queries: Mutex::new(LruCache::new(QUERY_CACHE_ENTRIES)),
             breakers: breaker::Breakers::default(),
+            leases: lease::Leases::default(),
         }))
     }
 

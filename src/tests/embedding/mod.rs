@@ -5,5 +5,6 @@ mod failures;
 mod life;
 mod queue;
 mod rebuild;
+mod restart;
 mod system;
 mod workers;
