@@ -6,6 +6,7 @@
 mod breaker;
 mod change;
 mod drain;
+mod lease;
 pub mod model;
 mod overview;
 mod query;
@@ -81,6 +82,7 @@ struct Inner {
     queries: Mutex<LruCache<query::CacheKey, Vector>>,
     breakers: breaker::Breakers,
     system: Mutex<Option<(Instant, SystemSettings)>>,
+    leases: lease::Leases,
 }
 
 /// What [`Embeddings`] is made of.
@@ -103,6 +105,7 @@ impl Embeddings {
             queries: Mutex::new(LruCache::new(QUERY_CACHE_ENTRIES)),
             breakers: breaker::Breakers::default(),
             system: Mutex::new(None),
+            leases: lease::Leases::default(),
         }))
     }
 

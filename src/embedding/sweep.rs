@@ -15,6 +15,8 @@ impl Embeddings {
         let users =
             store::list_users_with_work(&mut tx, has_builtin, now, now - RETIRED_FOR).await?;
         for user in &users {
+            // A worker may have gone with the job in its hands, and the job's key with it.
+            queue::started(&mut tx, *user).await?;
             queue::push(&mut tx, *user).await?;
         }
         tx.commit().await?;

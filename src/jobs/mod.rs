@@ -14,11 +14,12 @@
 mod embed;
 mod sweep;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use apalis::prelude::{BackendExt, Strategy, WorkerBuilder, WorkerBuilderExt, WorkerContext};
 use apalis_postgres::{Config, PostgresStorage, Pubsub};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use uuid::Uuid;
 
 use crate::db::Db;
@@ -43,12 +44,19 @@ pub struct JobContext {
 
 /// Runs the workers and the sweep until `stop` turns true.
 pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
-    let sweeping = tokio::spawn(sweep::every_minute(context.clone(), stop.clone()));
+    let ended_once = Arc::new(Notify::new());
+    let sweeping = tokio::spawn(sweep::every_minute(
+        context.clone(),
+        stop.clone(),
+        ended_once.clone(),
+    ));
     while !*stop.borrow() {
         let ended = run_worker(&context, stop.clone()).await;
         if !*stop.borrow() {
             let reason = ended.err().map(|error| error.to_string());
             tracing::warn!(reason, "the worker ended; starting another");
+            // What it was at, nobody is at now.
+            ended_once.notify_one();
             tokio::time::sleep(RESTART_AFTER).await;
         }
     }

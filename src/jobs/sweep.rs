@@ -1,10 +1,11 @@
-//! The sweep, at the start and every minute. Two servers may both sweep: a user
+//! The sweep, at the start, every minute, and after a worker ended. Two servers may both sweep: a user
 //! gets one job all the same.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use time::Duration as TimeDuration;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::JobContext;
 use crate::queue;
@@ -15,16 +16,20 @@ const RETRY_AFTER: Duration = Duration::from_secs(2);
 /// Ended jobs are kept this long, for whoever looks at the queue.
 const ENDED_JOBS_KEPT: TimeDuration = TimeDuration::hours(1);
 
-pub(super) async fn every_minute(context: JobContext, stop: watch::Receiver<bool>) {
+pub(super) async fn every_minute(
+    context: JobContext,
+    stop: watch::Receiver<bool>,
+    worker_ended: Arc<Notify>,
+) {
     while !*stop.borrow() {
-        let pause = match once(&context).await {
-            Ok(()) => SWEEP_EVERY,
+        match once(&context).await {
+            // Elapsed or notified, it is time for the next one.
+            Ok(()) => drop(tokio::time::timeout(SWEEP_EVERY, worker_ended.notified()).await),
             Err(error) => {
                 tracing::warn!(%error, "the sweep failed; trying again");
-                RETRY_AFTER
+                tokio::time::sleep(RETRY_AFTER).await;
             }
-        };
-        tokio::time::sleep(pause).await;
+        }
     }
 }
 

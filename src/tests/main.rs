@@ -11,6 +11,7 @@ mod pages;
 mod postgres;
 mod providers;
 mod search;
+mod search_by_meaning;
 mod search_hybrid;
 mod server;
 mod support;

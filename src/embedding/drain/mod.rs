@@ -11,6 +11,7 @@ use std::time::Duration as StdDuration;
 use rand::Rng;
 use time::{Duration, OffsetDateTime};
 
+use super::lease::Held;
 use super::model::{Row, Space, Written};
 use super::query::OTHER_WIDTH;
 use super::spaces::Spaces;
@@ -115,9 +116,17 @@ impl Embeddings {
         store::set_full(&mut tx, user, space.id, PENDING_MAX).await?;
         let has_pending = store::has_pending(&mut tx, user, space.id).await?;
         let now = self.0.clock.now();
-        let mut held = now + LEASE;
-        let is_ours = has_pending && store::lease(&mut tx, user, space.id, held, now).await?;
+        let leases = &self.0.leases;
+        let abandoned = leases.abandoned(user, space.id);
+        if let Some(until) = abandoned {
+            store::release_lease(&mut tx, user, space.id, until).await?;
+        }
+        let until = now + LEASE;
+        let is_ours = has_pending && store::lease(&mut tx, user, space.id, until, now).await?;
         tx.commit().await?;
+        if let Some(until) = abandoned {
+            leases.forget(user, space.id, until);
+        }
         if !has_pending {
             return Ok(Drained::Done);
         }
@@ -126,11 +135,13 @@ impl Embeddings {
             let again = space.retry_at.unwrap_or(now).max(now + LEASE);
             return Ok(Drained::Later(again));
         }
+        let mut held = leases.hold(user, space.id, until);
         let result = self.send_pending(user, space, pace, &mut held).await;
         let mut tx = self.0.db.as_user(user).await?;
-        store::release_lease(&mut tx, user, space.id, held).await?;
+        store::release_lease(&mut tx, user, space.id, held.until).await?;
         let has_more = store::has_pending(&mut tx, user, space.id).await?;
         tx.commit().await?;
+        held.given_back();
         match result? {
             Some(trouble) => Ok(Drained::Later(self.note(user, space, trouble).await?)),
             None if has_more => Ok(Drained::More),
@@ -145,7 +156,7 @@ impl Embeddings {
         user: UserId,
         space: &Space,
         pace: Pace,
-        held: &mut OffsetDateTime,
+        held: &mut Held<'_>,
     ) -> Result<Option<Trouble>, EmbeddingError> {
         let endpoint = match self.endpoint(user, space).await {
             Ok(endpoint) => endpoint,
@@ -201,7 +212,7 @@ impl Embeddings {
         &self,
         user: UserId,
         space: &Space,
-        held: &mut OffsetDateTime,
+        held: &mut Held<'_>,
         slow: impl Future<Output = T>,
     ) -> Result<T, EmbeddingError> {
         let mut slow = std::pin::pin!(slow);
@@ -211,10 +222,11 @@ impl Embeddings {
                 () = tokio::time::sleep(LEASE_RENEWED_EVERY) => {
                     let until = self.0.clock.now() + LEASE;
                     let mut tx = self.0.db.as_user(user).await?;
-                    if store::extend_lease(&mut tx, user, space.id, *held, until).await? {
-                        *held = until;
-                    }
+                    let is_ours = store::extend_lease(&mut tx, user, space.id, held.until, until).await?;
                     tx.commit().await?;
+                    if is_ours {
+                        held.until = until;
+                    }
                 }
             }
         }

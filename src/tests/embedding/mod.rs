@@ -1,8 +1,10 @@
 //! The life of a vector (DESIGN §5): each line of its table, and its bad days.
 
+mod crash;
 mod failures;
 mod life;
 mod queue;
 mod rebuild;
+mod restart;
 mod system;
 mod workers;

@@ -8,13 +8,13 @@ use tokio::task::JoinHandle;
 
 use crate::support::{Provider, TestApp, TestUser};
 
-struct Worker {
+pub struct Worker {
     stop: watch::Sender<bool>,
     running: JoinHandle<()>,
 }
 
 impl Worker {
-    fn start(app: &TestApp) -> Self {
+    pub fn start(app: &TestApp) -> Self {
         let (stop, stopped) = watch::channel(false);
         let context = JobContext {
             db: app.db.clone(),
@@ -26,7 +26,7 @@ impl Worker {
         }
     }
 
-    async fn stop(self) {
+    pub async fn stop(self) {
         self.stop.send(true).unwrap();
         self.running.await.unwrap();
     }

@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::{PASSWORD, empty_database, server_options};
+use crate::support::{PASSWORD, database_url, empty_database, server_options};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A data folder that PostgreSQL's unprivileged user can reach, with the fetched tree in it.
-struct Home {
+pub struct Home {
     folder: tempfile::TempDir,
     port: u16,
 }
 
 impl Home {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/runtime");
@@ -38,7 +38,7 @@ impl Home {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_keepsake"));
         command
             .args(args)
@@ -103,7 +103,7 @@ fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     None
 }
 
-struct Server {
+pub struct Server {
     child: Child,
     log: std::thread::JoinHandle<String>,
 }
@@ -116,6 +116,12 @@ impl Server {
     }
 
     async fn start_command(home: &Home, command: &mut Command) -> Self {
+        let server = Self::spawn(command);
+        wait_until_ready(home, PATIENCE).await;
+        server
+    }
+
+    pub fn spawn(command: &mut Command) -> Self {
         let mut child = command
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -126,9 +132,7 @@ impl Server {
             let lines = stderr.lines().map_while(Result::ok);
             lines.fold(String::new(), |log, line| log + &line + "\n")
         });
-        let server = Self { child, log };
-        wait_until_ready(home, PATIENCE).await;
-        server
+        Self { child, log }
     }
 
     fn pid(&self) -> Pid {
@@ -136,19 +140,19 @@ impl Server {
     }
 
     /// Asks it to stop: its exit code and its log.
-    fn stop(mut self) -> (Option<i32>, String) {
+    pub fn stop(mut self) -> (Option<i32>, String) {
         kill_process(self.pid(), Signal::TERM).unwrap();
         let code = self.child.wait().unwrap().code();
         (code, self.log.join().unwrap())
     }
 
-    fn kill(mut self) {
+    pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 }
 
-async fn is_ready(home: &Home) -> Option<bool> {
+pub async fn is_ready(home: &Home) -> Option<bool> {
     let response = reqwest::get(home.url("/readyz")).await.ok()?;
     Some(response.status() == 200)
 }
@@ -161,7 +165,7 @@ async fn wait_until_ready(home: &Home, patience: Duration) {
     }
 }
 
-async fn call(home: &Home, token: &str, tool: &str, input: Value) -> (u16, Value) {
+pub async fn call(home: &Home, token: &str, tool: &str, input: Value) -> (u16, Value) {
     let url = home.url(&format!("/api/v1/tools/{tool}"));
     let request = reqwest::Client::new()
         .post(url)
@@ -443,11 +447,7 @@ async fn no_content_query_token_or_password_is_logged() {
 async fn a_database_of_ones_own_is_used_and_a_wrong_one_refused_with_what_to_do() {
     let home = Home::new();
     let options = empty_database().await;
-    let url = |database: &str| {
-        let server = std::env::var("KEEPSAKE_TEST_DATABASE_URL").unwrap();
-        format!("{}/{database}", server.rsplit_once('/').unwrap().0)
-    };
-    let own = url(options.get_database().unwrap());
+    let own = database_url(&options);
     let mut command = home.command(&["serve"]);
     let server = Server::start_command(&home, command.env("KEEPSAKE_DATABASE_URL", &own)).await;
     assert!(
@@ -462,7 +462,10 @@ async fn a_database_of_ones_own_is_used_and_a_wrong_one_refused_with_what_to_do(
     sqlx::query(ascii).execute(&mut conn).await.unwrap();
     let output = home
         .command(&["migrate"])
-        .env("KEEPSAKE_DATABASE_URL", url("ascii"))
+        .env(
+            "KEEPSAKE_DATABASE_URL",
+            database_url(&options.database("ascii")),
+        )
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -3,7 +3,7 @@
 
 mod provider;
 
-pub use provider::Provider;
+pub use provider::{Provider, WIDTH, vector_of};
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -323,6 +323,26 @@ impl TestUser {
     }
 }
 
+/// Confirms another model, and goes in small steps towards it.
+pub async fn change_model(app: &TestApp, user: &TestUser, provider: &Provider, model: &str) {
+    let url = provider.url();
+    let form = EndpointForm {
+        provider_type: "openai",
+        url: &url,
+        model,
+        batch_size: "6",
+        ..EndpointForm::default()
+    };
+    let change = EndpointChange {
+        own_enabled: true,
+        form,
+        staged: "",
+        confirmed: true,
+    };
+    let saved = app.embeddings.save(user.id, change).await.unwrap();
+    assert!(matches!(saved, Saved::Rebuilding { .. }), "{saved:?}");
+}
+
 pub fn ids(answer: &Value) -> Vec<i64> {
     answer["results"]
         .as_array()
@@ -390,6 +410,13 @@ pub fn server_options() -> PgConnectOptions {
         .expect("run `make test`, or tools/with_postgres.py cargo test")
         .parse()
         .unwrap()
+}
+
+/// The same as a URL, with this database.
+pub fn database_url(options: &PgConnectOptions) -> String {
+    let server = std::env::var("KEEPSAKE_TEST_DATABASE_URL").unwrap();
+    let database = options.get_database().unwrap();
+    format!("{}/{database}", server.rsplit_once('/').unwrap().0)
 }
 
 /// An empty database, without Keepsake's schema.

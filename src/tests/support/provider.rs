@@ -1,5 +1,6 @@
 //! An embeddings endpoint as the tests want it: speaks OpenAI's form, gives
-//! similar texts similar vectors, and fails in the way it is told to.
+//! similar texts similar vectors, each model its own, and fails in the way it is
+//! told to.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -9,6 +10,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+
+/// Of its vectors, where it is not told otherwise.
+pub const WIDTH: usize = 64;
 
 #[derive(Clone, Default)]
 pub struct Behaviour {
@@ -40,7 +44,7 @@ impl Provider {
     pub async fn start() -> Self {
         let state = Arc::new(State {
             behaviour: Mutex::new(Behaviour {
-                width: 64,
+                width: WIDTH,
                 ..Behaviour::default()
             }),
             calls: Mutex::new(Vec::new()),
@@ -115,10 +119,12 @@ impl Respond for Answering {
             }
             return answer.set_delay(behaviour.delay);
         }
+        let model = body["model"].as_str().unwrap_or_default();
         let data: Vec<Value> = texts
             .iter()
+            .map(|text| vector_of(model, text, behaviour.width))
             .enumerate()
-            .map(|(index, text)| json!({ "index": index, "embedding": vector_of(text, behaviour.width) }))
+            .map(|(index, vector)| json!({ "index": index, "embedding": vector }))
             .collect();
         ResponseTemplate::new(200)
             .set_body_json(json!({ "object": "list", "model": body["model"], "data": data }))
@@ -126,13 +132,16 @@ impl Respond for Answering {
     }
 }
 
-/// Each word adds to one place: texts that share words are near each other.
-fn vector_of(text: &str, width: usize) -> Vec<f32> {
+/// Each word adds to one place, and place and weight are the model's: texts that
+/// share words are near each other, how near differs by model, and vectors of two
+/// models say nothing to each other.
+pub fn vector_of(model: &str, text: &str, width: usize) -> Vec<f32> {
     let mut vector = vec![0.01; width];
     for word in text.to_lowercase().split_whitespace() {
         let mut hasher = DefaultHasher::new();
-        word.hash(&mut hasher);
-        vector[hasher.finish() as usize % width] += 1.0;
+        (model, word).hash(&mut hasher);
+        let hash = hasher.finish() as usize;
+        vector[hash % width] += 1.0 + (hash / width % 8) as f32 / 4.0;
     }
     vector
 }

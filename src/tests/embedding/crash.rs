@@ -1,0 +1,214 @@
+//! `kill -9` of the real server in mid-rebuild, again and again, at moments that
+//! chance chooses: rows are the truth, so whatever was under way is done again,
+//! and nothing is written where it does not belong.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use keepsake::embedding::Vector;
+use pgvector::{Bit, HalfVector};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use serde_json::json;
+
+use crate::server::{Home, Server, call, is_ready};
+use crate::support::{Provider, TestApp, TestUser, WIDTH, change_model, database_url, vector_of};
+
+const ROUNDS: usize = 20;
+const ANNAS_ITEMS: usize = 240;
+const BENS_ITEMS: usize = 20;
+/// Rounds at which Anna confirms another model, and that model.
+const CHANGES: [(usize, &str); 2] = [(12, "third"), (16, "fourth")];
+const ADDING_EVERY_ROUNDS: usize = 3;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a lease, a wait or an orphan is measured by moves ten seconds back, so
+/// that the next server has work at once and not after ten real seconds.
+async fn let_ten_seconds_pass(app: &TestApp) {
+    sqlx::raw_sql(
+        "UPDATE embedding_spaces SET lease_until = lease_until - interval '10 s',
+             retry_at = retry_at - interval '10 s', retired_at = retired_at - interval '10 s';
+         UPDATE apalis.jobs SET run_at = run_at - interval '10 s' WHERE status = 'Pending';
+         UPDATE apalis.workers SET last_seen = last_seen - interval '10 s'",
+    )
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
+}
+
+/// Whether a worker had a space in its hands when it was killed.
+async fn was_at_work(app: &TestApp) -> bool {
+    sqlx::query_scalar(
+        "SELECT EXISTS (SELECT FROM embedding_spaces WHERE state = 'building' AND lease_until > now())",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap()
+}
+
+/// Items whose vector is not ready in the active space, rows that wait in any
+/// space, and spaces still being built.
+async fn unfinished(app: &TestApp) -> (i64, i64, i64) {
+    sqlx::query_as(
+        "SELECT (SELECT count(*) FROM memory_items i WHERE NOT EXISTS (
+                    SELECT FROM memory_item_embeddings e
+                    JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
+                    WHERE e.user_id = i.user_id AND e.item_id = i.id AND s.state = 'active' AND e.state = 'ready')),
+                (SELECT count(*) FROM memory_item_embeddings WHERE state <> 'ready'),
+                (SELECT count(*) FROM embedding_spaces WHERE state = 'building')",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap()
+}
+
+async fn items_of(app: &TestApp, user: &TestUser) -> BTreeSet<i64> {
+    let ids: Vec<i64> = sqlx::query_scalar("SELECT id FROM memory_items WHERE user_id = $1")
+        .bind(user.id.0)
+        .fetch_all(&mut app.superuser().await)
+        .await
+        .unwrap();
+    ids.into_iter().collect()
+}
+
+/// Every vector there is must be what the model of its space makes of its item.
+/// Returns how many were looked at.
+async fn assert_every_vector_is_of_its_space_and_its_item(app: &TestApp) -> usize {
+    let rows: Vec<(String, String, String, HalfVector, Bit)> = sqlx::query_as(
+        "SELECT s.model, s.document_prefix, i.content, e.embedding, e.bits
+         FROM memory_item_embeddings e
+         JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
+         JOIN memory_items i ON i.user_id = e.user_id AND i.id = e.item_id
+         WHERE e.embedding IS NOT NULL",
+    )
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+    for (model, prefix, content, half, bits) in &rows {
+        let text = format!("{prefix}{content}");
+        let expected = Vector::from_answer(&vector_of(model, &text, WIDTH)).unwrap();
+        assert!(
+            *half == expected.half() && *bits == expected.bits(),
+            "{model}: {content}"
+        );
+    }
+    rows.len()
+}
+
+async fn anna_with_many_items(app: &TestApp, provider: &Provider) -> TestUser {
+    let anna = app.user("anna").await;
+    app.use_provider(&anna, provider, "first").await;
+    anna.add("Anna keeps bees.").await;
+    sqlx::query(
+        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at, content_tsv)
+         SELECT user_id, theme_id, type, 'note ' || n, sha256(n::text::bytea), source, created_at, updated_at, ''
+         FROM memory_items, generate_series(2, $1) n",
+    )
+    .bind(ANNAS_ITEMS as i64)
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
+    anna
+}
+
+#[tokio::test]
+async fn after_twenty_kills_in_mid_rebuild_nothing_is_lost_or_in_the_wrong_space() {
+    let seed = match std::env::var("KEEPSAKE_TEST_SEED") {
+        Ok(seed) => seed.parse().unwrap(),
+        Err(_) => rand::random::<u32>().into(),
+    };
+    println!("KEEPSAKE_TEST_SEED={seed}");
+    let mut rng = StdRng::seed_from_u64(seed);
+
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let anna = anna_with_many_items(&app, &provider).await;
+    let ben = app.user("ben").await;
+    app.use_provider(&ben, &provider, "first").await;
+    for n in 0..BENS_ITEMS {
+        ben.add(&format!("Ben's note {n}")).await;
+    }
+    app.embeddings.rebuild(anna.id).await.unwrap();
+    for user in [&anna, &ben] {
+        app.drain(user).await;
+        change_model(&app, user, &provider, "second").await;
+    }
+    assert_eq!(app.vectors(&anna, "active").await.len(), ANNAS_ITEMS);
+    provider.behave(|b| b.delay = Duration::from_millis(200));
+    let mut acknowledged = items_of(&app, &anna).await;
+    let bens = items_of(&app, &ben).await;
+
+    let home = Home::new();
+    let mut serve = home.command(&["serve"]);
+    serve.env("KEEPSAKE_DATABASE_URL", database_url(&app.options));
+    let (mut at_work, mut added) = (0, 0);
+    for round in 0..ROUNDS {
+        let_ten_seconds_pass(&app).await;
+        let began = Instant::now();
+        let server = Server::spawn(&mut serve);
+        let lives = Duration::from_millis(rng.random_range(200..1_500));
+        let change = CHANGES.iter().find(|(at, _)| *at == round);
+        if let Some((_, model)) = change {
+            tokio::time::sleep(lives / 2).await;
+            change_model(&app, &anna, &provider, model).await;
+        }
+        let meanwhile = async {
+            while round % ADDING_EVERY_ROUNDS == 0 {
+                if is_ready(&home).await == Some(true) {
+                    let content = format!("added in round {round} as number {added}");
+                    let input = json!({ "type": "fact", "content": content });
+                    let (status, answer) = call(&home, &anna.token, "memory_add", input).await;
+                    if status == 200 {
+                        acknowledged.insert(answer["id"].as_i64().unwrap());
+                        added += 1;
+                    }
+                }
+                tokio::time::sleep(Duration::from_millis(150)).await;
+            }
+            std::future::pending::<()>().await;
+        };
+        let left = lives.saturating_sub(began.elapsed());
+        tokio::time::timeout(left, meanwhile).await.unwrap_err();
+        server.kill();
+        at_work += usize::from(was_at_work(&app).await);
+    }
+    let before = unfinished(&app).await;
+
+    // Nothing is moved back now: what the last one held has to run out by itself.
+    let server = Server::spawn(&mut serve);
+    let restarted = Instant::now();
+    while unfinished(&app).await != (0, 0, 0) {
+        assert!(
+            restarted.elapsed() < PATIENCE,
+            "items, rows, spaces: {:?}; {:?}",
+            unfinished(&app).await,
+            app.jobs().await
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let took = restarted.elapsed();
+    let (code, log) = server.stop();
+    assert_eq!(code, Some(0), "{log}");
+
+    assert!(items_of(&app, &anna).await.is_superset(&acknowledged));
+    assert_eq!(items_of(&app, &ben).await, bens);
+    let models: Vec<(i64, String)> = sqlx::query_as(
+        "SELECT user_id, model FROM embedding_spaces WHERE state = 'active' ORDER BY user_id",
+    )
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+    let expected = [
+        (anna.id.0, "fourth".to_owned()),
+        (ben.id.0, "second".to_owned()),
+    ];
+    assert_eq!(models, expected);
+    let vectors = assert_every_vector_is_of_its_space_and_its_item(&app).await;
+    assert!(vectors >= ANNAS_ITEMS + BENS_ITEMS + added);
+    println!(
+        "{at_work} of {ROUNDS} kills met a worker at work; {added} items were added; before the last start {} rows \
+         waited and {} spaces were being built; all was done {took:?} after it; {vectors} vectors looked at",
+        before.1, before.2
+    );
+    assert!(at_work >= ROUNDS / 4, "only {at_work} kills met work");
+}
