@@ -84,6 +84,8 @@ async fn assert_every_vector_is_of_its_space_and_its_item(app: &TestApp) -> usiz
     .fetch_all(&mut app.superuser().await)
     .await
     .unwrap();
+    let [one, other] = ["second", "third"].map(|model| vector_of(model, "Anna keeps bees.", WIDTH));
+    assert_ne!(one, other, "a vector of another model would not be noticed");
     for (model, prefix, content, half, bits) in &rows {
         let text = format!("{prefix}{content}");
         let expected = Vector::from_answer(&vector_of(model, &text, WIDTH)).unwrap();
@@ -153,8 +155,9 @@ async fn after_twenty_kills_in_mid_rebuild_nothing_is_lost_or_in_the_wrong_space
             change_model(&app, &anna, &provider, model).await;
         }
         let meanwhile = async {
-            while round % ADDING_EVERY_ROUNDS == 0 {
-                if is_ready(&home).await == Some(true) {
+            let is_adding = round % ADDING_EVERY_ROUNDS == 0;
+            loop {
+                if is_adding && is_ready(&home).await == Some(true) {
                     let content = format!("added in round {round} as number {added}");
                     let input = json!({ "type": "fact", "content": content });
                     let (status, answer) = call(&home, &anna.token, "memory_add", input).await;
@@ -165,7 +168,6 @@ async fn after_twenty_kills_in_mid_rebuild_nothing_is_lost_or_in_the_wrong_space
                 }
                 tokio::time::sleep(Duration::from_millis(150)).await;
             }
-            std::future::pending::<()>().await;
         };
         let left = lives.saturating_sub(began.elapsed());
         tokio::time::timeout(left, meanwhile).await.unwrap_err();

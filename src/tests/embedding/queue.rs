@@ -146,3 +146,21 @@ async fn requests_may_put_jobs_on_and_may_not_read_or_change_what_is_in_them() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_job_that_went_with_its_worker_keeps_no_other_away() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    anna.add("Anna keeps bees.").await;
+    // Fetched, and not yet begun when the worker was gone: its key is still taken.
+    sqlx::query("UPDATE apalis.jobs SET status = 'Queued'")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(app.embeddings.sweep().await.unwrap(), 1);
+    let jobs = app.jobs().await;
+    let waiting = jobs.iter().filter(|(_, status, _)| status == "Pending");
+    assert_eq!(waiting.count(), 1, "{jobs:?}");
+}
