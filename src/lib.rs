@@ -40,7 +40,7 @@
 //!
 //! The same door leads to `tools/memory_search.rs`; the Memory page comes in by
 //! `web/ui/`. Both make a [`search::SearchQuery`] and call [`search::find`], which
-//! asks for the query's vector ([`embedding::Embeddings::embed_query`]: cached, with
+//! asks for the query's vector ([`embedding::Embeddings::begin_search`]: cached, with
 //! a deadline, or a reason why there is none), cuts the query into words
 //! ([`memories::words`]) and runs one statement: the nearest by cosine among the
 //! space's ready vectors, the best by words weighed by their rarity, and both

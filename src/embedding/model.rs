@@ -63,6 +63,15 @@ pub struct Space {
     pub activated_at: Option<OffsetDateTime>,
 }
 
+/// What a search needs to know of its user.
+pub struct Serving {
+    /// False: the user has switched embeddings off.
+    pub enabled: bool,
+    pub own_enabled: bool,
+    /// What searches compare with.
+    pub space: Option<Space>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmbeddingState {
     Pending,

@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::model::{QueryVector, Space};
-use super::spaces::Spaces;
-use super::{Embeddings, Vector};
-use crate::db::UserId;
-use crate::providers::settings::Effective;
+use super::model::{QueryVector, Serving, Space};
+use super::{Embeddings, Vector, store};
+use crate::db::{Tx, UserId};
+use crate::providers::settings::SystemSettings;
 use crate::providers::{Endpoint, ProviderError, ProviderType};
 
 /// Past this a search goes on by words (DESIGN §10).
@@ -44,59 +43,58 @@ impl QueryEmbedding {
 }
 
 impl Embeddings {
-    /// Never fails: what goes wrong is the reason in the answer.
+    /// A transaction that knows its user, for the search, and the query's vector.
+    /// What goes wrong with the vector is the reason in the answer. One look-up
+    /// tells what serves; only where the vector is not known yet is the connection
+    /// given back while the provider is asked.
     ///
     /// # Errors
     /// Only what the database says.
-    pub async fn embed_query(
+    pub async fn begin_search(
         &self,
         user: UserId,
         text: &str,
-    ) -> Result<QueryEmbedding, sqlx::Error> {
+    ) -> Result<(Tx, QueryEmbedding), sqlx::Error> {
         let mut tx = self.0.db.as_user(user).await?;
-        let (_, effective) = self.effective(&mut tx, user).await?;
-        let spaces = Spaces::of(&mut tx, user).await?;
-        tx.commit().await?;
-        match &effective {
-            Effective::Off => {
-                return Ok(QueryEmbedding::degraded(
-                    "embeddings are switched off, so this was found by words alone",
-                ));
-            }
-            Effective::Nothing => {
-                return Ok(QueryEmbedding::degraded(
-                    "no embedding provider is set up, so this was found by words alone",
-                ));
-            }
-            _ => {}
+        let serving = store::find_serving(&mut tx, user).await?;
+        let system = self.system_settings().await?;
+        if let Some(reason) = self.words_alone(&serving, &system) {
+            return Ok((tx, QueryEmbedding::degraded(reason)));
         }
-        let Some(space) = spaces.serving() else {
-            return Ok(QueryEmbedding::default());
+        let Some(space) = serving.space else {
+            return Ok((tx, QueryEmbedding::default()));
         };
         let digest = Sha256::digest(text.as_bytes()).into();
         let key = (user.0, space.id.0, digest);
         let vector = match self.cached(&key) {
             Some(vector) => vector,
-            None => match self.ask(user, space, text).await {
-                Ok(vector) => {
-                    let mut queries = self
-                        .0
-                        .queries
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner);
-                    queries.put(key, vector.clone());
-                    vector
+            None => {
+                tx.commit().await?;
+                let asked = self.ask(user, &space, text).await;
+                tx = self.0.db.as_user(user).await?;
+                match asked {
+                    Ok(vector) => self.keep(key, vector),
+                    Err(reason) => return Ok((tx, QueryEmbedding::degraded(reason))),
                 }
-                Err(reason) => return Ok(QueryEmbedding::degraded(reason)),
-            },
+            }
         };
-        Ok(QueryEmbedding {
-            vector: Some(QueryVector {
-                space_id: space.id,
-                vector,
-            }),
-            degraded: None,
-        })
+        let space_id = space.id;
+        let vector = Some(QueryVector { space_id, vector });
+        let degraded = None;
+        Ok((tx, QueryEmbedding { vector, degraded }))
+    }
+
+    /// Why no provider is in force, by the rules of [`Effective`](crate::providers::settings::Effective).
+    fn words_alone(&self, serving: &Serving, system: &SystemSettings) -> Option<&'static str> {
+        let has_builtin = system.builtin_enabled && self.0.embedder.has_builtin();
+        let has_provider = system.provider.is_some() || serving.own_enabled || has_builtin;
+        match (serving.enabled, has_provider) {
+            (false, _) => Some("embeddings are switched off, so this was found by words alone"),
+            (true, false) => {
+                Some("no embedding provider is set up, so this was found by words alone")
+            }
+            (true, true) => None,
+        }
     }
 
     /// Reads the builtin model where it serves, so that the first search need not wait for it.
@@ -125,6 +123,16 @@ impl Embeddings {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         queries.get(key).cloned()
+    }
+
+    fn keep(&self, key: CacheKey, vector: Vector) -> Vector {
+        let mut queries = self
+            .0
+            .queries
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        queries.put(key, vector.clone());
+        vector
     }
 
     async fn ask(&self, user: UserId, space: &Space, text: &str) -> Result<Vector, String> {

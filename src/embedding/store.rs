@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{EmbeddingState, ItemEmbedding, Noted, Space, SpaceId, SpaceState};
+use super::model::{EmbeddingState, ItemEmbedding, Noted, Serving, Space, SpaceId, SpaceState};
 use crate::db::UserId;
 use crate::providers::ProviderType;
 use crate::providers::settings::ProviderSettings;
@@ -110,6 +110,51 @@ pub async fn list_spaces(conn: &mut PgConnection, user: UserId) -> Result<Vec<Sp
     .fetch_all(conn)
     .await?;
     Ok(rows.into_iter().map(Space::from).collect())
+}
+
+/// In one look-up what every search asks: the switches, and the active space or,
+/// before there is one, the building one.
+pub async fn find_serving(conn: &mut PgConnection, user: UserId) -> Result<Serving, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT coalesce(e.enabled, true) AS "enabled!", coalesce(e.own_enabled, false) AS "own_enabled!",
+                  s.id AS "id?", s.provider_type AS "provider_type?", s.endpoint AS "endpoint?", s.model AS "model?",
+                  s.requested_dimensions, s.dimensions, s.query_prefix AS "query_prefix?",
+                  s.document_prefix AS "document_prefix?", s.sealed_key, s.system_provider_id, s.state AS "state?",
+                  s.problem, s.failures AS "failures?", s.retry_at, s.created_at AS "created_at?", s.activated_at
+           FROM (SELECT $1::bigint AS user_id) u
+           LEFT JOIN embedding_settings e ON e.user_id = u.user_id
+           LEFT JOIN LATERAL (SELECT * FROM embedding_spaces
+                              WHERE user_id = $1 AND state <> 'retired' ORDER BY state LIMIT 1) s ON true"#,
+        user.0,
+    )
+    .fetch_one(conn)
+    .await?;
+    let space = row
+        .id
+        .zip(row.created_at)
+        .map(|(id, created_at)| SpaceLookup {
+            id,
+            provider_type: row.provider_type.unwrap_or_default(),
+            endpoint: row.endpoint.unwrap_or_default(),
+            model: row.model.unwrap_or_default(),
+            requested_dimensions: row.requested_dimensions,
+            dimensions: row.dimensions,
+            query_prefix: row.query_prefix.unwrap_or_default(),
+            document_prefix: row.document_prefix.unwrap_or_default(),
+            sealed_key: row.sealed_key,
+            system_provider_id: row.system_provider_id,
+            state: row.state.unwrap_or_default(),
+            problem: row.problem,
+            failures: row.failures.unwrap_or_default(),
+            retry_at: row.retry_at,
+            created_at,
+            activated_at: row.activated_at,
+        });
+    Ok(Serving {
+        enabled: row.enabled,
+        own_enabled: row.own_enabled,
+        space: space.map(Space::from),
+    })
 }
 
 struct SpaceLookup {

@@ -87,11 +87,11 @@ pub async fn find(
     viewer: &Viewer,
     query: &SearchQuery,
 ) -> Result<Page, sqlx::Error> {
-    let asked = match &query.text {
-        Some(text) => embeddings.embed_query(viewer.user_id, text).await?,
-        None => QueryEmbedding::default(),
+    let user = viewer.user_id;
+    let (mut tx, asked) = match &query.text {
+        Some(text) => embeddings.begin_search(user, text).await?,
+        None => (db.as_user(user).await?, QueryEmbedding::default()),
     };
-    let mut tx = db.as_user(viewer.user_id).await?;
     let vector = asked.vector.as_ref();
     let mut page = search(&mut tx, viewer, query, vector, embeddings.now()).await?;
     tx.commit().await?;

@@ -132,7 +132,7 @@ async fn a_key_that_was_rotated_is_told_and_a_new_one_works_at_once() {
             .unwrap()
             .contains("rejected the key")
     );
-    let query = app.embeddings.embed_query(anna.id, "bees").await.unwrap();
+    let query = app.embed_query(&anna, "bees").await;
     assert!(query.degraded.unwrap().contains("rejected the key"));
     let saved = app
         .save_endpoint(&anna, &provider.url(), "model", "sk-rotated", false)
@@ -161,7 +161,7 @@ async fn an_endpoint_that_answers_another_width_writes_nothing_and_asks_for_a_re
             .unwrap()
             .contains("start a rebuild")
     );
-    let query = app.embeddings.embed_query(anna.id, "bees").await.unwrap();
+    let query = app.embed_query(&anna, "bees").await;
     assert!(query.vector.is_none() && query.degraded.unwrap().contains("width"));
     assert_eq!(
         app.embeddings.rebuild(anna.id).await.unwrap(),
@@ -237,43 +237,21 @@ async fn a_search_does_not_wait_for_a_dead_endpoint_again_and_again() {
     app.drain(&anna).await;
     provider.behave(|b| b.status = Some(503));
     for n in 0..3 {
-        let query = app
-            .embeddings
-            .embed_query(anna.id, &format!("question {n}"))
-            .await
-            .unwrap();
+        let query = app.embed_query(&anna, &format!("question {n}")).await;
         assert!(query.degraded.unwrap().contains("503"));
     }
     provider.forget_calls();
-    let query = app
-        .embeddings
-        .embed_query(anna.id, "question")
-        .await
-        .unwrap();
+    let query = app.embed_query(&anna, "question").await;
     assert!(query.degraded.unwrap().contains("left alone"));
     assert!(provider.texts().is_empty());
     // By words it goes on.
     assert_eq!(anna.find("bees").await, [id]);
     provider.behave(|b| b.status = None);
     app.clock.advance(Duration::seconds(61));
-    assert!(
-        app.embeddings
-            .embed_query(anna.id, "question")
-            .await
-            .unwrap()
-            .vector
-            .is_some()
-    );
+    assert!(app.embed_query(&anna, "question").await.vector.is_some());
     // And asked twice, it is asked once.
     provider.forget_calls();
-    assert!(
-        app.embeddings
-            .embed_query(anna.id, "question")
-            .await
-            .unwrap()
-            .vector
-            .is_some()
-    );
+    assert!(app.embed_query(&anna, "question").await.vector.is_some());
     assert!(provider.texts().is_empty());
 }
 

@@ -258,7 +258,7 @@ async fn switched_off_the_vectors_are_kept_unused_and_what_was_missed_is_made_up
     assert_eq!(added["embedding"], "off");
     app.drain(&anna).await;
     assert!(provider.texts().is_empty());
-    let query = app.embeddings.embed_query(anna.id, "bees").await.unwrap();
+    let query = app.embed_query(&anna, "bees").await;
     assert!(query.vector.is_none() && query.degraded.unwrap().contains("switched off"));
     // On again with the old model: nothing is rebuilt but what is missing.
     app.save_endpoint(&anna, &provider.url(), "old", "", true)
@@ -272,14 +272,7 @@ async fn switched_off_the_vectors_are_kept_unused_and_what_was_missed_is_made_up
     );
     app.drain(&anna).await;
     assert_eq!(provider.texts(), ["Rows."]);
-    assert!(
-        app.embeddings
-            .embed_query(anna.id, "bees")
-            .await
-            .unwrap()
-            .vector
-            .is_some()
-    );
+    assert!(app.embed_query(&anna, "bees").await.vector.is_some());
 }
 
 #[tokio::test]
@@ -293,7 +286,7 @@ async fn before_there_is_an_active_space_what_is_being_built_serves() {
         app.use_provider(&anna, &provider, "first").await,
         Saved::Rebuilding { items: 1 }
     );
-    let query = app.embeddings.embed_query(anna.id, "bees").await.unwrap();
+    let query = app.embed_query(&anna, "bees").await;
     let building: i64 =
         sqlx::query_scalar("SELECT id FROM embedding_spaces WHERE state = 'building'")
             .fetch_one(&mut app.superuser().await)

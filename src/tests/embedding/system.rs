@@ -91,7 +91,7 @@ async fn a_change_by_an_admin_is_asked_once_as_users_and_items_and_then_serves_e
     app.drain(&anna).await;
     assert_eq!(own.texts(), ["Anna keeps bees."]);
     // Ben has nothing else: his vectors stay, and are not used.
-    let query = app.embeddings.embed_query(ben.id, "rows").await.unwrap();
+    let query = app.embed_query(&ben, "rows").await;
     assert!(query.vector.is_none() && query.degraded.unwrap().contains("no embedding provider"));
 }
 
@@ -242,10 +242,8 @@ async fn out_of_the_box_the_builtin_model_finds_by_meaning_and_can_be_switched_o
         (&json!("ready"), &json!(384))
     );
     assert!(
-        app.embeddings
-            .embed_query(anna.id, "morning drink")
+        app.embed_query(&anna, "morning drink")
             .await
-            .unwrap()
             .vector
             .is_some()
     );
@@ -258,18 +256,12 @@ async fn out_of_the_box_the_builtin_model_finds_by_meaning_and_can_be_switched_o
         (&json!("ready"), &json!(true))
     );
     app.embeddings.set_builtin(false).await.unwrap();
-    let query = app
-        .embeddings
-        .embed_query(anna.id, "morning drink")
-        .await
-        .unwrap();
+    let query = app.embed_query(&anna, "morning drink").await;
     assert!(query.vector.is_none() && query.degraded.is_some());
     app.embeddings.set_builtin(true).await.unwrap();
     assert!(
-        app.embeddings
-            .embed_query(anna.id, "morning drink")
+        app.embed_query(&anna, "morning drink")
             .await
-            .unwrap()
             .vector
             .is_some()
     );

@@ -14,7 +14,7 @@ use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, Toke
 use keepsake::clock::{MovableClock, SharedClock};
 use keepsake::config::{Config, SignUp};
 use keepsake::db::Db;
-use keepsake::embedding::{self, Drained, Embeddings, EndpointChange, Saved};
+use keepsake::embedding::{self, Drained, Embeddings, EndpointChange, QueryEmbedding, Saved};
 use keepsake::providers::settings::EndpointForm;
 use keepsake::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use keepsake::seal::Sealer;
@@ -215,6 +215,11 @@ impl TestApp {
             confirmed,
         };
         self.embeddings.save(user.id, change).await.unwrap()
+    }
+
+    /// The vector that a search for this would go by, or why there is none.
+    pub async fn embed_query(&self, user: &TestUser, text: &str) -> QueryEmbedding {
+        self.embeddings.begin_search(user.id, text).await.unwrap().1
     }
 
     /// Works off all that waits for this user, as the jobs would.
