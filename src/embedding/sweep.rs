@@ -17,7 +17,8 @@ impl Embeddings {
         for user in &users {
             // A worker may have gone with the job in its hands, and the job's key with it.
             queue::started(&mut tx, *user).await?;
-            queue::push(&mut tx, *user).await?;
+            // One that waits for a lease which a restart ended need not wait any longer.
+            queue::push_now(&mut tx, *user, now).await?;
         }
         tx.commit().await?;
         Ok(users.len())
