@@ -138,7 +138,8 @@ impl Embeddings {
     }
 
     /// Puts the building space in the active one's place if nothing in it is
-    /// pending any more: one transaction, under the lock that adders share.
+    /// pending any more: one transaction, under the lock that adders share. True
+    /// where something is pending after all.
     pub(super) async fn swap(
         &self,
         user: UserId,
@@ -166,7 +167,7 @@ impl Embeddings {
                 drain::store::set_problem(&mut tx, user, building.id, sentence, never).await?;
             }
             tx.commit().await?;
-            return Ok(false);
+            return Ok(!is_complete);
         }
         store::retire_active(&mut tx, user, now).await?;
         store::activate(&mut tx, user, building.id, now).await?;
@@ -177,7 +178,7 @@ impl Embeddings {
             failed = counts.failed,
             "a rebuilt space took over"
         );
-        Ok(true)
+        Ok(false)
     }
 }
 

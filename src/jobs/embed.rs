@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use apalis::prelude::{AbortError, Attempt, BoxDynError, Data};
 
 use futures_util::FutureExt;
+use time::Duration;
 
 use super::JobContext;
 use crate::db::UserId;
@@ -13,6 +14,8 @@ use crate::queue::{self, EmbedJob};
 
 /// A job that came back so often has killed its worker each time.
 const ATTEMPTS_MAX: usize = 5;
+/// After a turn that failed, which is the database's doing or ours, not the provider's.
+const RETRY_AFTER: Duration = Duration::seconds(5);
 
 pub(super) async fn run(
     job: EmbedJob,
@@ -31,17 +34,19 @@ pub(super) async fn run(
     let mut conn = context.db.system_connection().await?;
     queue::started(&mut conn, user).await?;
     drop(conn);
-    // A failure is no retry of apalis': what is left is in the rows, and the sweep finds it.
+    // A failure is no retry of apalis', which would come at once, again and again: a new job
+    // comes in a moment, and where not even that can be written, the sweep finds the rows.
+    let in_a_moment = || Drained::Later(context.embeddings.now() + RETRY_AFTER);
     let turn = AssertUnwindSafe(context.embeddings.drain(user)).catch_unwind();
     let drained = match turn.await {
         Ok(Ok(drained)) => drained,
         Err(_) => {
             tracing::error!(user = user.0, "a turn of work on vectors panicked");
-            return Ok(());
+            in_a_moment()
         }
         Ok(Err(error)) => {
-            tracing::warn!(user = user.0, %error, "a turn of work on vectors failed; the sweep brings it on again");
-            return Ok(());
+            tracing::warn!(user = user.0, %error, "a turn of work on vectors failed; trying again in a moment");
+            in_a_moment()
         }
     };
     let mut conn = context.db.system_connection().await?;

@@ -48,18 +48,21 @@ pub async fn grant(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
+/// Whether a job of this key waits; if so it does not begin before the caller's
+/// transaction has ended, so that it sees what is added in it.
 pub async fn is_waiting(
     conn: &mut PgConnection,
     queue: &str,
     key: &str,
 ) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar(
-        "SELECT EXISTS (SELECT FROM apalis.jobs WHERE job_type = $1 AND idempotency_key = $2)",
+    let waiting = sqlx::query(
+        "SELECT 1 FROM apalis.jobs WHERE job_type = $1 AND idempotency_key = $2 FOR SHARE",
     )
     .bind(queue)
     .bind(key)
-    .fetch_one(conn)
-    .await
+    .fetch_optional(conn)
+    .await?;
+    Ok(waiting.is_some())
 }
 
 pub async fn bring_forward(

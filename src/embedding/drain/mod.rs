@@ -97,9 +97,10 @@ impl Embeddings {
                 system.pace
             };
             let is_building = space.activated_at.is_none();
-            let drained = self.drain_space(user, &space, pace).await?;
-            if drained == Drained::Done && is_building {
-                self.swap(user, &space).await?;
+            let mut drained = self.drain_space(user, &space, pace).await?;
+            if drained == Drained::Done && is_building && self.swap(user, &space).await? {
+                // Items came in between.
+                drained = Drained::More;
             }
             outcome = outcome.and(drained);
         }

@@ -54,7 +54,10 @@ async fn unfinished(app: &TestApp) -> (i64, i64, i64) {
                     SELECT FROM memory_item_embeddings e
                     JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
                     WHERE e.user_id = i.user_id AND e.item_id = i.id AND s.state = 'active' AND e.state = 'ready')),
-                (SELECT count(*) FROM memory_item_embeddings WHERE state <> 'ready'),
+                -- What waits in a retired space waits for nothing: it goes with its space.
+                (SELECT count(*) FROM memory_item_embeddings e
+                 JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
+                 WHERE e.state <> 'ready' AND s.state <> 'retired'),
                 (SELECT count(*) FROM embedding_spaces WHERE state = 'building')",
     )
     .fetch_one(&mut app.superuser().await)

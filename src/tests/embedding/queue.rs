@@ -164,3 +164,26 @@ async fn a_job_that_went_with_its_worker_keeps_no_other_away() {
     let waiting = jobs.iter().filter(|(_, status, _)| status == "Pending");
     assert_eq!(waiting.count(), 1, "{jobs:?}");
 }
+
+#[tokio::test]
+async fn a_job_about_to_begin_waits_for_what_is_being_added() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    queue::push(&mut conn, anna.id).await.unwrap();
+    sqlx::query("UPDATE apalis.jobs SET status = 'Queued'")
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    // An adder relies on the job that waits; until it has committed, that job may not begin,
+    // or it would look for pending rows and miss the adder's.
+    let mut adding = app.db.as_user(anna.id).await.unwrap();
+    queue::push(&mut adding, anna.id).await.unwrap();
+    let user = anna.id;
+    let beginning = tokio::spawn(async move { queue::started(&mut conn, user).await });
+    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    assert!(!beginning.is_finished());
+    adding.commit().await.unwrap();
+    beginning.await.unwrap().unwrap();
+    assert_eq!(app.jobs().await[0].0, None);
+}
