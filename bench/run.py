@@ -4,6 +4,8 @@
 Starts the release server on a database of its own (KEEPSAKE_TEST_DATABASE_URL, from
 tools/with_postgres.py), with one client on one kept-alive connection, and prints p50 and p95.
 """
+import contextlib
+import functools
 import http.client
 import json
 import os
@@ -14,38 +16,50 @@ import statistics
 import subprocess
 import tempfile
 import time
+import types
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
 KEEPSAKE = os.environ.get("KEEPSAKE_BIN", str(REPO / "target/release/keepsake"))
 ITEMS = 10_000
 SEARCHES = 300
+EMAIL = "bench@example.com"
 WORDS = [f"{a}{b}" for a in ("ba", "co", "di", "fu", "ge", "lo", "mi", "pa") for b in
          ("ker", "lan", "mor", "nit", "pol", "ras", "ston", "tev", "vin", "zel", "dak", "rum")]
 
 
 def main():
     random.seed(7)
-    port = free_port()
-    env = {**os.environ, "KEEPSAKE_DATABASE_URL": os.environ["KEEPSAKE_TEST_DATABASE_URL"],
-           "KEEPSAKE_LISTEN": f"127.0.0.1:{port}", "KEEPSAKE_DATA_DIR": tempfile.mkdtemp(), "KEEPSAKE_LOG": "warn"}
-    run = lambda *args, **more: subprocess.run([KEEPSAKE, *args], env=env, check=True, text=True,
-                                               stdout=subprocess.PIPE, **more).stdout.strip()
-    run("user", "create", "--email", "bench@example.com", "--password-stdin", input="a long password\n")
-    token = run("token", "create", "--email", "bench@example.com", "--agent", "bench")
-    server = subprocess.Popen([KEEPSAKE, "serve"], env=env)
-    try:
-        wait_until_ready(port)
-        connection = http.client.HTTPConnection("127.0.0.1", port)
-        measure("add", ITEMS, lambda n: call(connection, token, "memory_add", item(n)))
+    with keepsake() as server:
+        measure("add", ITEMS, lambda n: server.call("memory_add", item(n)))
         for name, query in (("search, 2 words", lambda: " ".join(common_words(2))),
                             ("search, 5 words", lambda: " ".join(common_words(5))),
                             ("search, 1 rare word", lambda: rare_word(random.randrange(ITEMS))),
                             ("newest", lambda: "*")):
-            measure(name, SEARCHES, lambda n: call(connection, token, "memory_search", {"query": query()}))
+            measure(name, SEARCHES, lambda n: server.call("memory_search", {"query": query()}))
+
+
+@contextlib.contextmanager
+def keepsake(**variables):
+    """A server on the throwaway database, with one user and one kept-alive connection of its agent.
+    In a data folder of its own there is no builtin model: what is measured is the server."""
+    port = free_port()
+    env = {**os.environ, "KEEPSAKE_DATABASE_URL": os.environ["KEEPSAKE_TEST_DATABASE_URL"],
+           "KEEPSAKE_LISTEN": f"127.0.0.1:{port}", "KEEPSAKE_DATA_DIR": tempfile.mkdtemp(), "KEEPSAKE_LOG": "error", **variables}
+
+    def run(*arguments, **more):
+        return subprocess.run([KEEPSAKE, *arguments], env=env, check=True, text=True, stdout=subprocess.PIPE, **more).stdout.strip()
+
+    run("user", "create", "--email", EMAIL, "--password-stdin", input="a long password\n")
+    token = run("token", "create", "--email", EMAIL, "--agent", "bench")
+    process = subprocess.Popen([KEEPSAKE, "serve"], env=env)
+    try:
+        wait_until_ready(port)
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        yield types.SimpleNamespace(call=functools.partial(call, connection, token), run=run)
     finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait()
+        process.send_signal(signal.SIGTERM)
+        process.wait()
 
 
 def free_port():

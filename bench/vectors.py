@@ -9,15 +9,11 @@ OpenAI's form; every figure that is compared comes from one run, one after the o
 import http.client
 import http.server
 import json
-import os
 import random
-import signal
-import subprocess
-import tempfile
 import threading
 import time
 
-from run import KEEPSAKE, call, common_words, free_port, item, measure, wait_until_ready
+from run import EMAIL, common_words, free_port, item, keepsake, measure
 
 ITEMS = 6_000
 SEARCHES = 250
@@ -55,39 +51,31 @@ class Provider(http.server.BaseHTTPRequestHandler):
 
 def main():
     random.seed(7)
-    provider_port, port = free_port(), free_port()
-    env = {**os.environ, "KEEPSAKE_DATABASE_URL": os.environ["KEEPSAKE_TEST_DATABASE_URL"],
-           "KEEPSAKE_LISTEN": f"127.0.0.1:{port}", "KEEPSAKE_DATA_DIR": tempfile.mkdtemp(), "KEEPSAKE_LOG": "error",
-           "KEEPSAKE_LLAMACPP_URL": f"http://127.0.0.1:{provider_port}"}
-    run = lambda *args, **more: subprocess.run([KEEPSAKE, *args], env=env, check=True, text=True,
-                                               stdout=subprocess.PIPE, **more).stdout.strip()
-    run("user", "create", "--email", "bench@example.com", "--password-stdin", input="a long password\n")
-    token = run("token", "create", "--email", "bench@example.com", "--agent", "bench")
-    server = subprocess.Popen([KEEPSAKE, "serve"], env=env)
-    try:
-        wait_until_ready(port)
-        connection = http.client.HTTPConnection("127.0.0.1", port)
-        measure("add, provider dead", ITEMS, lambda n: call(connection, token, "memory_add", item(n)))
-        provider = http.server.ThreadingHTTPServer(("127.0.0.1", provider_port), Provider)
-        threading.Thread(target=provider.serve_forever, daemon=True).start()
-        run("rebuild", "--email", "bench@example.com")
+    provider_port = free_port()
+    with keepsake(KEEPSAKE_LLAMACPP_URL=f"http://127.0.0.1:{provider_port}") as server:
+        measure("add, provider dead", ITEMS, lambda n: server.call("memory_add", item(n)))
+        start_provider(provider_port)
+        rebuild = lambda: server.run("rebuild", "--email", EMAIL)
+        search = lambda n: server.call("memory_search", {"query": " ".join(common_words(3)) + f" {n}"})
+        rebuild()
         for _ in range(ROUNDS):
             bare = bare_client(provider_port)
             Provider.calls.clear()
-            run("rebuild", "--email", "bench@example.com")
+            rebuild()
             drained = throughput(Provider.calls)
             print(f"bare client {bare:6.0f} texts/s   drain {drained:6.0f} texts/s   ratio {drained / bare:.3f}", flush=True)
-            search = lambda n: call(connection, token, "memory_search", {"query": " ".join(common_words(3)) + f" {n}"})
             measure("search, idle", SEARCHES, search)
-            rebuild = threading.Thread(target=run, args=("rebuild", "--email", "bench@example.com"))
-            rebuild.start()
+            rebuilding = threading.Thread(target=rebuild)
+            rebuilding.start()
             time.sleep(0.7)
             measure("search, rebuilding", SEARCHES, search)
-            print("  the rebuild was still on" if rebuild.is_alive() else "  THE REBUILD ENDED BEFORE", flush=True)
-            rebuild.join()
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait()
+            print("  the rebuild was still on" if rebuilding.is_alive() else "  THE REBUILD ENDED BEFORE", flush=True)
+            rebuilding.join()
+
+
+def start_provider(port):
+    provider = http.server.ThreadingHTTPServer(("127.0.0.1", port), Provider)
+    threading.Thread(target=provider.serve_forever, daemon=True).start()
 
 
 def bare_client(port):

@@ -64,3 +64,13 @@ pub fn required_text<'a>(
         trimmed => Ok(trimmed),
     }
 }
+
+/// Errors are clauses; people read sentences.
+pub fn sentence(clause: &str) -> String {
+    let mut chars = clause.chars();
+    let first = chars
+        .next()
+        .map(|c| c.to_uppercase().to_string())
+        .unwrap_or_default();
+    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
+}

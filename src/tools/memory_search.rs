@@ -111,8 +111,8 @@ struct Weights {
 impl Tool for MemorySearch {
     const NAME: &'static str = "memory_search";
     const DESCRIPTION: &'static str = "Find what is remembered about the user. Use it when something personal comes up \
-        (names, preferences, projects, earlier decisions) or before assuming; not by reflex at every turn. Matches any \
-        of the words, exact names (ERR_5021, src/db.rs) included. query \"*\" lists the newest. Example: \
+        (names, preferences, projects, earlier decisions) or before assuming; not by reflex at every turn. Finds by \
+        meaning and by any of the words, exact names (ERR_5021, src/db.rs) included. query \"*\" lists the newest. Example: \
         {\"query\": \"staging database port\", \"limit\": 5}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = Input;

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::accounts::{AccountError, TokenRefusal};
 use crate::embedding::EmbeddingError;
-use crate::input::Invalid;
+use crate::input::{Invalid, sentence};
 use crate::queue::QueueError;
 use crate::tools::ToolError;
 
@@ -196,14 +196,4 @@ fn kind(error: &sqlx::Error) -> String {
         .next()
         .unwrap_or_default()
         .to_owned()
-}
-
-/// Domain errors are clauses; people read sentences.
-pub fn sentence(clause: &str) -> String {
-    let mut chars = clause.chars();
-    let first = chars
-        .next()
-        .map(|c| c.to_uppercase().to_string())
-        .unwrap_or_default();
-    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
 }

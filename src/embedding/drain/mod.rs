@@ -17,6 +17,7 @@ use super::query::OTHER_WIDTH;
 use super::spaces::Spaces;
 use super::{EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR, Vector};
 use crate::db::UserId;
+use crate::input::sentence;
 use crate::providers::settings::{self, Pace, SYSTEM_KEY, own_key};
 use crate::providers::{
     BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, ProviderType, Reach, SecretKey, WrongVector,
@@ -59,7 +60,7 @@ struct Trouble {
 impl From<&ProviderError> for Trouble {
     fn from(error: &ProviderError) -> Self {
         Self {
-            sentence: sentence(error),
+            sentence: sentence(&error.to_string()),
             retry_after: error.retry_after(),
         }
     }
@@ -164,7 +165,7 @@ impl Embeddings {
             Err(EmbeddingError::Database(error)) => return Err(error.into()),
             Err(error) => {
                 return Ok(Some(Trouble {
-                    sentence: sentence(&error),
+                    sentence: sentence(&error.to_string()),
                     retry_after: None,
                 }));
             }
@@ -350,7 +351,7 @@ impl Embeddings {
             item_id: row.item_id,
             content_hash: row.content_hash.clone(),
             truncated: false,
-            outcome: Err(sentence(&last)),
+            outcome: Err(sentence(&last.to_string())),
         };
         Ok((given_up, None))
     }
@@ -380,7 +381,7 @@ impl Embeddings {
             let width = i32::try_from(width).unwrap_or(i32::MAX);
             if !store::keep_dimensions(&mut tx, user, space.id, width).await? {
                 return Ok(Some(Trouble {
-                    sentence: sentence(&OTHER_WIDTH),
+                    sentence: sentence(&OTHER_WIDTH.to_string()),
                     retry_after: None,
                 }));
             }
@@ -482,7 +483,7 @@ fn written(row: &Row, values: &[f32], truncated: bool) -> Written {
         item_id: row.item_id,
         content_hash: row.content_hash.clone(),
         truncated,
-        outcome: Vector::from_answer(values).map_err(|error| sentence(&error)),
+        outcome: Vector::from_answer(values).map_err(|error| sentence(&error.to_string())),
     }
 }
 
@@ -510,16 +511,6 @@ fn back_off(failures: i32, retry_after: Option<StdDuration>) -> Duration {
     let asked = retry_after.and_then(|d| Duration::try_from(d).ok());
     // Nobody may keep us away for longer than an hour.
     jittered.max(asked.unwrap_or(Duration::ZERO).min(Duration::hours(1)))
-}
-
-fn sentence(clause: &dyn std::fmt::Display) -> String {
-    let clause = clause.to_string();
-    let mut chars = clause.chars();
-    let first = chars
-        .next()
-        .map(|c| c.to_uppercase().to_string())
-        .unwrap_or_default();
-    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
 }
 
 #[cfg(test)]

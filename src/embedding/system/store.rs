@@ -83,10 +83,12 @@ pub async fn count_affected(
 /// As the system role, for the admin page.
 pub async fn count_all(conn: &mut PgConnection) -> Result<(i64, i64, i64), sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT count(*) FILTER (WHERE state = 'pending') AS "pending!",
-                  count(*) FILTER (WHERE state = 'error') AS "failed!",
-                  count(DISTINCT user_id) FILTER (WHERE state = 'pending') AS "users!"
-           FROM memory_item_embeddings WHERE state <> 'ready'"#
+        r#"SELECT count(*) FILTER (WHERE e.state = 'pending') AS "pending!",
+                  count(*) FILTER (WHERE e.state = 'error') AS "failed!",
+                  count(DISTINCT e.user_id) FILTER (WHERE e.state = 'pending') AS "users!"
+           FROM memory_item_embeddings e
+           JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
+           WHERE e.state <> 'ready' AND s.state <> 'retired'"#
     )
     .fetch_one(conn)
     .await?;

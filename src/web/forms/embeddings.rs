@@ -10,11 +10,12 @@ use axum::response::{IntoResponse, Redirect, Response};
 use super::{Form, failed};
 use crate::accounts::Role;
 use crate::embedding::{EmbeddingError, EndpointChange, Saved, SystemSaved};
+use crate::input::sentence;
 use crate::providers::settings::EndpointForm;
 use crate::providers::{ProviderError, TestReport};
 use crate::web::AppState;
 use crate::web::auth::{SignedIn, Visitor};
-use crate::web::error::{Problem, sentence};
+use crate::web::error::Problem;
 use crate::web::pages::{after_form, not_found_for};
 use crate::web::ui::host_port;
 

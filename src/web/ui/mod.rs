@@ -20,11 +20,11 @@ use time::OffsetDateTime;
 
 use super::AppState;
 use super::auth::Visitor;
-use super::error::{DATABASE_SENTENCE, Problem, sentence};
+use super::error::{DATABASE_SENTENCE, Problem};
 use crate::accounts::model::TokenRecord;
 use crate::accounts::{AccountError, Role, Viewer};
 use crate::embedding::{EmbeddingError, ItemEmbedding};
-use crate::input::Invalid;
+use crate::input::{Invalid, sentence};
 use crate::memories::{self, ItemEvent, ItemId, ItemType, MemoryError, Status, words};
 use crate::search::query::RESULTS_MAX;
 use crate::search::store::Candidate;
