@@ -381,7 +381,7 @@ impl Embeddings {
             let width = i32::try_from(width).unwrap_or(i32::MAX);
             if !store::keep_dimensions(&mut tx, user, space.id, width).await? {
                 return Ok(Some(Trouble {
-                    sentence: sentence(&OTHER_WIDTH.to_string()),
+                    sentence: sentence(OTHER_WIDTH),
                     retry_after: None,
                 }));
             }
