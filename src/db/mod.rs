@@ -28,8 +28,13 @@ const APP_CONNECTIONS_MAX: u32 = 16;
 const SYSTEM_CONNECTIONS_MAX: u32 = 4;
 /// The queue's own: one listens, the others fetch and acknowledge jobs.
 const WORKER_CONNECTIONS_MAX: u32 = 4;
-/// Compiling a plan takes longer than any of our statements runs.
-const SESSION: [(&str, &str); 1] = [("jit", "off")];
+/// Compiling a plan takes longer than any of our statements runs, and planning the
+/// search anew each time a third as long as running it: its shape does not hang on
+/// its parameters.
+const SESSION: [(&str, &str); 2] = [("jit", "off"), ("plan_cache_mode", "force_generic_plan")];
+/// A connection that was used so lately is not asked whether it still lives: that
+/// would be a round trip for each use.
+const TRUSTED_FOR: Duration = Duration::from_millis(500);
 /// Past this a request is told that the database is busy.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -153,6 +158,15 @@ impl Db {
             PgPoolOptions::new()
                 .max_connections(connections_max)
                 .acquire_timeout(ACQUIRE_TIMEOUT)
+                .test_before_acquire(false)
+                .before_acquire(|conn, used| {
+                    Box::pin(async move {
+                        if used.idle_for > TRUSTED_FOR {
+                            conn.ping().await?;
+                        }
+                        Ok(true)
+                    })
+                })
                 .connect_lazy_with(
                     as_role(options, role)
                         .application_name(role)
