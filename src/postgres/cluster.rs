@@ -21,7 +21,7 @@ const PASSWORD_BYTES: usize = 32;
 const UNFINISHED: &str = "initdb-";
 
 /// Written into postgresql.conf, where an admin may change them later.
-const SETTINGS: [&str; 6] = [
+const SETTINGS: [&str; 7] = [
     "shared_buffers=128MB",
     "max_connections=100",
     "password_encryption=scram-sha-256",
@@ -29,6 +29,8 @@ const SETTINGS: [&str; 6] = [
     "log_timezone=UTC",
     // It costs tens of milliseconds where our statements take a few.
     "jit=off",
+    // Vectors that were just written are found two to three times slower until vacuum has seen them.
+    "autovacuum_naptime=15s",
 ];
 
 /// Makes the cluster of `home` when it is missing. Answers the superuser's password.
