@@ -162,7 +162,7 @@ CREATE POLICY system ON memory_items           FOR SELECT TO keepsake_system USI
 GRANT SELECT, UPDATE ON system_settings TO keepsake_system;
 GRANT SELECT, INSERT, UPDATE ON system_providers TO keepsake_system;
 GRANT SELECT, INSERT, DELETE ON allowed_endpoints TO keepsake_system;
-GRANT SELECT (user_id, enabled, own_enabled, declined) ON embedding_settings TO keepsake_system;
+GRANT SELECT (user_id, enabled, own_enabled) ON embedding_settings TO keepsake_system;
 GRANT SELECT (user_id, id, provider_type, endpoint, model, requested_dimensions, document_prefix, system_provider_id,
               state, problem, failures, retry_at, lease_until, created_at, retired_at) ON embedding_spaces TO keepsake_system;
 GRANT SELECT (user_id, space_id, item_id, state) ON memory_item_embeddings TO keepsake_system;

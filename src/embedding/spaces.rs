@@ -58,23 +58,22 @@ impl Spaces {
 
     /// Whether these settings have their space, or are getting it.
     pub fn has(&self, wanted: &ProviderSettings) -> bool {
-        let makes = |space: &Option<Space>| {
-            space
-                .as_ref()
-                .is_some_and(|s| s.settings.makes_the_vectors_of(wanted))
-        };
-        makes(&self.building) || (self.building.is_none() && makes(&self.active))
+        match &self.building {
+            Some(_) => is_of(&self.building, wanted),
+            None => is_of(&self.active, wanted),
+        }
     }
 
     /// Whether following these settings means computing every vector anew.
     pub fn need_rebuild(&self, wanted: &ProviderSettings) -> bool {
-        let is_of = |space: &Option<Space>| {
-            space
-                .as_ref()
-                .is_some_and(|s| s.settings.makes_the_vectors_of(wanted))
-        };
-        !is_of(&self.active) && !is_of(&self.building)
+        !is_of(&self.active, wanted) && !is_of(&self.building, wanted)
     }
+}
+
+fn is_of(space: &Option<Space>, wanted: &ProviderSettings) -> bool {
+    space
+        .as_ref()
+        .is_some_and(|space| space.settings.makes_the_vectors_of(wanted))
 }
 
 impl Embeddings {

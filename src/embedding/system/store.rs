@@ -9,7 +9,8 @@ use crate::providers::settings::ProviderSettings;
 
 /// As the system role: users with pending rows, a swap that was missed, a
 /// retired space to clear away, no space although a provider is configured, or a
-/// space that is not of what an admin has put in force.
+/// space that is not of what an admin has put in force. Whether the user cancelled
+/// just that is for the job to see.
 pub async fn list_users_with_work(
     conn: &mut PgConnection,
     has_builtin: bool,
@@ -38,10 +39,10 @@ pub async fn list_users_with_work(
                       OR a.id IS NULL AND b.id IS NULL
                           AND (system.provider_id IS NOT NULL OR coalesce(s.own_enabled, false) OR system.has_builtin)
                           AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id)
-                      OR s.declined IS NULL AND system.provider_id IS NOT NULL
+                      OR system.provider_id IS NOT NULL
                           AND coalesce(b.system_provider_id, a.system_provider_id) IS DISTINCT FROM system.provider_id
                           AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id)
-                      OR s.declined IS NULL AND system.provider_id IS NULL
+                      OR system.provider_id IS NULL
                           AND coalesce(b.provider_type, a.provider_type) = 'llamacpp'
                           AND (coalesce(s.own_enabled, false) OR system.has_builtin)))
            ORDER BY u.id"#,

@@ -266,3 +266,29 @@ async fn out_of_the_box_the_builtin_model_finds_by_meaning_and_can_be_switched_o
             .is_some()
     );
 }
+
+#[tokio::test]
+async fn who_cancelled_a_rebuild_of_their_own_still_follows_the_admin() {
+    let app = TestApp::start().await;
+    let (own, system) = (Provider::start().await, Provider::start().await);
+    let anna = app.user("anna").await;
+    app.use_provider(&anna, &own, "own").await;
+    anna.add("Anna keeps bees.").await;
+    app.drain(&anna).await;
+    app.use_provider(&anna, &own, "another").await;
+    assert!(app.embeddings.cancel_rebuild(anna.id).await.unwrap());
+    app.drain(&anna).await;
+    sqlx::query("DELETE FROM apalis.jobs")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let url = system.url();
+    app.embeddings
+        .save_system(form(&url), "", true)
+        .await
+        .unwrap();
+    // It is the sweep that tells her, not something that she does.
+    assert_eq!(app.jobs().await.len(), 1);
+    app.drain(&anna).await;
+    assert_eq!(system.texts(), ["Anna keeps bees."]);
+}

@@ -105,7 +105,15 @@ fn find(folder: &Path, name: &str) -> Option<PathBuf> {
 
 pub struct Server {
     child: Child,
-    log: std::thread::JoinHandle<String>,
+    log: Option<std::thread::JoinHandle<String>>,
+}
+
+/// A test that fails leaves no server behind.
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
 }
 
 impl Server {
@@ -132,7 +140,10 @@ impl Server {
             let lines = stderr.lines().map_while(Result::ok);
             lines.fold(String::new(), |log, line| log + &line + "\n")
         });
-        Self { child, log }
+        Self {
+            child,
+            log: Some(log),
+        }
     }
 
     fn pid(&self) -> Pid {
@@ -143,12 +154,12 @@ impl Server {
     pub fn stop(mut self) -> (Option<i32>, String) {
         kill_process(self.pid(), Signal::TERM).unwrap();
         let code = self.child.wait().unwrap().code();
-        (code, self.log.join().unwrap())
+        (code, self.log.take().unwrap().join().unwrap())
     }
 
-    pub fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+    /// As `kill -9` would.
+    pub fn kill(self) {
+        drop(self);
     }
 }
 
