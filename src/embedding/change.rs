@@ -1,17 +1,22 @@
 //! What a user sets: saved at once where the space stays; where every vector
 //! would be computed anew, asked first, with the number. Cancel, retry, off.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-
+use super::keys::KeyBounds;
 use super::spaces::{Because, Followed, Spaces};
 use super::{EmbeddingError, Embeddings, overview, store};
 use crate::db::UserId;
 use crate::providers::settings::{
-    self, EndpointForm, EndpointWish, KeyWish, UserSettings, own_key, parse_own_type, staged_key,
+    self, EndpointForm, EndpointWish, UserSettings, own_key, parse_own_type, staged_key,
 };
-use crate::providers::{Endpoint, EndpointUrl, Reach, SecretKey, TestReport};
+use crate::providers::{EndpointUrl, Reach, TestReport};
 use crate::queue;
+
+fn own_keys(user: UserId) -> KeyBounds {
+    KeyBounds {
+        kept: own_key(user),
+        staged: staged_key(user),
+    }
+}
 
 /// What came of saving.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,55 +53,28 @@ impl Embeddings {
             declined: None,
             ..kept.clone()
         };
-        let mut typed_key = String::new();
+        let mut staged = String::new();
         // A form whose endpoint is neither used nor filled in changes only the switch.
         if change.own_enabled || !change.form.url.trim().is_empty() {
-            let mut wish = self.parse_own(&change, &kept)?;
-            if let (KeyWish::Keep, false) = (&wish.key, change.staged.is_empty()) {
-                wish.key = KeyWish::Replace(self.unstage(user, change.staged)?);
-            }
+            let wish = self.parse_own(user, &change, &kept)?;
+            let bounds = own_keys(user);
+            let sealed = self.seal_wish(wish.key, &bounds, Some(&kept.own))?;
             wanted.pace = wish.pace;
             wanted.own = wish.settings;
-            wanted.own.sealed_key = match wish.key {
-                KeyWish::Keep => kept.own.sealed_key.clone(),
-                KeyWish::Clear => None,
-                KeyWish::Replace(key) => {
-                    let sealed = self.0.sealer.seal(own_key(user), &key)?;
-                    typed_key = key;
-                    Some(sealed)
-                }
-            };
+            (wanted.own.sealed_key, staged) = sealed;
         }
-        let staged = match typed_key.as_str() {
-            "" => String::new(),
-            key => URL_SAFE_NO_PAD.encode(self.0.sealer.seal(staged_key(user), key)?),
-        };
         self.apply(user, wanted, change.confirmed, staged).await
     }
 
     fn parse_own(
         &self,
+        user: UserId,
         change: &EndpointChange<'_>,
         kept: &UserSettings,
     ) -> Result<EndpointWish, EmbeddingError> {
         let provider_type = parse_own_type(change.form.provider_type)?;
-        let mut form = change.form;
-        // The key that is on its way counts as given again.
-        if !change.staged.is_empty() && form.key.is_empty() {
-            form.key = "staged";
-        }
-        let mut wish = EndpointWish::parse(form, provider_type, Some(&kept.own))?;
-        if form.key != change.form.key {
-            wish.key = KeyWish::Keep;
-        }
-        Ok(wish)
-    }
-
-    fn unstage(&self, user: UserId, staged: &str) -> Result<String, EmbeddingError> {
-        let sealed = URL_SAFE_NO_PAD
-            .decode(staged)
-            .map_err(|_| crate::seal::SealError::Damaged)?;
-        Ok(self.0.sealer.open(staged_key(user), &sealed)?)
+        let (bounds, kept) = (own_keys(user), Some(&kept.own));
+        self.parse_endpoint(change.form, change.staged, &bounds, provider_type, kept)
     }
 
     /// Switches embeddings off (at once: what was being built is dropped, what
@@ -212,27 +190,16 @@ impl Embeddings {
         let mut tx = self.0.db.as_user(user).await?;
         let kept = settings::of_user(&mut tx, user).await?;
         tx.commit().await?;
-        let wish = self.parse_own(&change, &kept)?;
-        let key = match wish.key {
-            KeyWish::Replace(key) => Some(key),
-            KeyWish::Clear => None,
-            KeyWish::Keep if !change.staged.is_empty() => Some(self.unstage(user, change.staged)?),
-            KeyWish::Keep => match &kept.own.sealed_key {
-                Some(sealed) => Some(self.0.sealer.open(own_key(user), sealed)?),
-                None => None,
-            },
-        };
+        let wish = self.parse_own(user, &change, &kept)?;
+        let prefixes = wish.prefixes();
         let url = EndpointUrl::parse("url", &wish.settings.endpoint)?;
-        let endpoint = Endpoint {
-            provider_type: wish.settings.provider_type,
-            reach: self.reach(user, &url).await?,
-            url,
-            model: wish.settings.model,
-            dimensions: wish.settings.dimensions.and_then(|d| u16::try_from(d).ok()),
-            key: key.map(SecretKey::new),
-        };
-        let (query, document) = (&wish.settings.query_prefix, &wish.settings.document_prefix);
-        Ok(self.0.embedder.test(&endpoint, query, document).await?)
+        let reach = self.reach(user, &url).await?;
+        let endpoint = self.endpoint_to_test(wish, &own_keys(user), Some(&kept.own), url, reach)?;
+        Ok(self
+            .0
+            .embedder
+            .test(&endpoint, &prefixes.0, &prefixes.1)
+            .await?)
     }
 
     pub(super) async fn reach(

@@ -6,6 +6,7 @@
 mod breaker;
 mod change;
 mod drain;
+mod keys;
 mod lease;
 pub mod model;
 mod overview;

@@ -11,6 +11,7 @@ use std::time::Duration as StdDuration;
 use rand::Rng;
 use time::{Duration, OffsetDateTime};
 
+use super::keys::endpoint;
 use super::lease::Held;
 use super::model::{Row, Space, Written};
 use super::query::OTHER_WIDTH;
@@ -20,7 +21,7 @@ use crate::db::UserId;
 use crate::input::sentence;
 use crate::providers::settings::{self, Pace, SYSTEM_KEY, own_key};
 use crate::providers::{
-    BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, ProviderType, Reach, SecretKey, WrongVector,
+    BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, ProviderType, Reach, WrongVector,
 };
 
 /// A provider has this long for a batch (DESIGN §10).
@@ -451,14 +452,7 @@ impl Embeddings {
         let key = key
             .map(|sealed| self.0.sealer.open(bound, &sealed))
             .transpose()?;
-        Ok(Endpoint {
-            provider_type: settings.provider_type,
-            url,
-            model: settings.model.clone(),
-            dimensions: settings.dimensions.and_then(|d| u16::try_from(d).ok()),
-            key: key.map(SecretKey::new),
-            reach,
-        })
+        Ok(endpoint(settings, url, key, reach))
     }
 }
 

@@ -5,22 +5,23 @@
 
 pub mod store;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-
 use time::OffsetDateTime;
 
+use super::keys::KeyBounds;
 use super::{EmbeddingError, Embeddings};
 use crate::providers::settings::{
-    self, EndpointForm, EndpointWish, KeyWish, ProviderSettings, SYSTEM_KEY, SystemSettings,
+    self, EndpointForm, EndpointWish, ProviderSettings, SYSTEM_KEY, SystemSettings,
     parse_allowed_endpoint,
 };
-use crate::providers::{Endpoint, EndpointUrl, ProviderType, Reach, SecretKey, TestReport};
-use crate::seal::{Bound, SealError};
+use crate::providers::{EndpointUrl, ProviderType, Reach, TestReport};
+use crate::seal::Bound;
 
-const STAGED_SYSTEM_KEY: Bound = Bound {
-    user_id: 0,
-    column: "staged key",
+const SYSTEM_KEYS: KeyBounds = KeyBounds {
+    kept: SYSTEM_KEY,
+    staged: Bound {
+        user_id: 0,
+        column: "staged key",
+    },
 };
 
 /// What came of an admin's saving.
@@ -89,20 +90,8 @@ impl Embeddings {
                 .await;
         }
         let mut wish = self.parse_system(form, staged, kept.as_ref())?;
-        let mut typed = String::new();
-        wish.settings.sealed_key = match wish.key {
-            KeyWish::Keep => kept.as_ref().and_then(|k| k.sealed_key.clone()),
-            KeyWish::Clear => None,
-            KeyWish::Replace(key) => {
-                let sealed = self.0.sealer.seal(SYSTEM_KEY, &key)?;
-                typed = key;
-                Some(sealed)
-            }
-        };
-        let staged = match typed.as_str() {
-            "" => String::new(),
-            key => URL_SAFE_NO_PAD.encode(self.0.sealer.seal(STAGED_SYSTEM_KEY, key)?),
-        };
+        let (sealed, staged) = self.seal_wish(wish.key, &SYSTEM_KEYS, kept.as_ref())?;
+        wish.settings.sealed_key = sealed;
         self.apply_system(
             Some(wish.settings),
             kept,
@@ -119,15 +108,7 @@ impl Embeddings {
         staged: &str,
         kept: Option<&ProviderSettings>,
     ) -> Result<EndpointWish, EmbeddingError> {
-        if staged.is_empty() || !form.key.is_empty() {
-            return Ok(EndpointWish::parse(form, ProviderType::Llamacpp, kept)?);
-        }
-        let sealed = URL_SAFE_NO_PAD
-            .decode(staged)
-            .map_err(|_| SealError::Damaged)?;
-        let key = self.0.sealer.open(STAGED_SYSTEM_KEY, &sealed)?;
-        let form = EndpointForm { key: &key, ..form };
-        Ok(EndpointWish::parse(form, ProviderType::Llamacpp, kept)?)
+        self.parse_endpoint(form, staged, &SYSTEM_KEYS, ProviderType::Llamacpp, kept)
     }
 
     async fn apply_system(
@@ -184,24 +165,15 @@ impl Embeddings {
     ) -> Result<TestReport, EmbeddingError> {
         let kept = self.system_settings().await?.provider;
         let wish = self.parse_system(form, staged, kept.as_ref())?;
-        let key = match wish.key {
-            KeyWish::Replace(key) => Some(key),
-            KeyWish::Clear => None,
-            KeyWish::Keep => kept
-                .and_then(|k| k.sealed_key)
-                .map(|sealed| self.0.sealer.open(SYSTEM_KEY, &sealed))
-                .transpose()?,
-        };
-        let endpoint = Endpoint {
-            provider_type: ProviderType::Llamacpp,
-            url: EndpointUrl::parse("url", &wish.settings.endpoint)?,
-            model: wish.settings.model,
-            dimensions: wish.settings.dimensions.and_then(|d| u16::try_from(d).ok()),
-            key: key.map(SecretKey::new),
-            reach: Reach::Private,
-        };
-        let (query, document) = (&wish.settings.query_prefix, &wish.settings.document_prefix);
-        Ok(self.0.embedder.test(&endpoint, query, document).await?)
+        let prefixes = wish.prefixes();
+        let url = EndpointUrl::parse("url", &wish.settings.endpoint)?;
+        let endpoint =
+            self.endpoint_to_test(wish, &SYSTEM_KEYS, kept.as_ref(), url, Reach::Private)?;
+        Ok(self
+            .0
+            .embedder
+            .test(&endpoint, &prefixes.0, &prefixes.1)
+            .await?)
     }
 
     pub async fn set_builtin(&self, enabled: bool) -> Result<(), EmbeddingError> {

@@ -119,6 +119,16 @@ impl EndpointWish {
     }
 }
 
+impl EndpointWish {
+    /// Before a query, and before a document.
+    pub fn prefixes(&self) -> (String, String) {
+        (
+            self.settings.query_prefix.clone(),
+            self.settings.document_prefix.clone(),
+        )
+    }
+}
+
 /// What is typed; else what the chosen preset gives; else what the model is
 /// known to want.
 fn prefixes(model: &str, form: &EndpointForm<'_>) -> Result<(String, String), Invalid> {
