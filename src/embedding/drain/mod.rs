@@ -4,6 +4,7 @@
 //! bounded number of batches it ends, so that one user's rebuild cannot starve
 //! another's.
 
+mod send;
 pub(super) mod store;
 
 use std::time::Duration as StdDuration;
@@ -11,24 +12,18 @@ use std::time::Duration as StdDuration;
 use rand::Rng;
 use time::{Duration, OffsetDateTime};
 
+use self::send::{Answered, Trouble};
 use super::keys::endpoint;
 use super::lease::Held;
-use super::model::{Row, Space, Written};
+use super::model::Space;
 use super::query::OTHER_WIDTH;
 use super::spaces::Spaces;
-use super::{EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR, Vector};
+use super::{EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR};
 use crate::db::UserId;
 use crate::input::sentence;
 use crate::providers::settings::{self, Pace, SYSTEM_KEY, own_key};
-use crate::providers::{
-    BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, ProviderType, Reach, WrongVector,
-};
+use crate::providers::{BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, ProviderType, Reach};
 
-/// A provider has this long for a batch (DESIGN §10).
-const CALL_DEADLINE: StdDuration = StdDuration::from_secs(30);
-/// And this long for the few known words that tell a dead endpoint from a poison text.
-const PROBE_DEADLINE: StdDuration = StdDuration::from_secs(10);
-const PROBE: &str = "She takes her coffee black.";
 /// A worker that is gone frees its space after this long.
 const LEASE: Duration = Duration::seconds(10);
 const LEASE_RENEWED_EVERY: StdDuration = StdDuration::from_secs(3);
@@ -38,8 +33,6 @@ const TEXTS_A_JOB: usize = 1_024;
 const TEXTS_A_PAGE: usize = 256;
 const BACK_OFF: Duration = Duration::seconds(2);
 const BACK_OFF_MAX: Duration = Duration::minutes(5);
-/// A text that is refused is halved down to this many characters before it is given up.
-const SHORTENED_CHARS_MIN: usize = 500;
 
 /// How a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,29 +43,6 @@ pub enum Drained {
     More,
     /// Something waits that may not be tried before.
     Later(OffsetDateTime),
-}
-
-/// Why nothing more can be done for this space now.
-struct Trouble {
-    sentence: String,
-    retry_after: Option<StdDuration>,
-}
-
-impl From<&ProviderError> for Trouble {
-    fn from(error: &ProviderError) -> Self {
-        Self {
-            sentence: sentence(&error.to_string()),
-            retry_after: error.retry_after(),
-        }
-    }
-}
-
-/// What came of a batch: what can be written, and what stopped it.
-struct Answered {
-    written: Vec<Written>,
-    trouble: Option<Trouble>,
-    /// Of the vectors that came.
-    width: Option<usize>,
 }
 
 impl Embeddings {
@@ -235,137 +205,6 @@ impl Embeddings {
         }
     }
 
-    /// The batches of a group, at once.
-    async fn send_group(
-        &self,
-        endpoint: &Endpoint,
-        space: &Space,
-        rows: &[Row],
-        batch: usize,
-    ) -> Answered {
-        let calls = rows
-            .chunks(batch)
-            .map(|rows| self.send_batch(endpoint, space, rows));
-        let mut all = Answered {
-            written: Vec::with_capacity(rows.len()),
-            trouble: None,
-            width: None,
-        };
-        for answered in futures_util::future::join_all(calls).await {
-            all.written.extend(answered.written);
-            all.width = all.width.or(answered.width);
-            all.trouble = all.trouble.or(answered.trouble);
-        }
-        all
-    }
-
-    /// One batch, halved for as long as a text in it may be what fails.
-    async fn send_batch(&self, endpoint: &Endpoint, space: &Space, rows: &[Row]) -> Answered {
-        let mut answered = Answered {
-            written: Vec::with_capacity(rows.len()),
-            trouble: None,
-            width: None,
-        };
-        let mut parts = vec![rows];
-        let mut is_alive = false;
-        while let Some(part) = parts.pop() {
-            let texts: Vec<String> = part
-                .iter()
-                .map(|row| document(space, &row.content))
-                .collect();
-            let error = match self.0.embedder.embed(endpoint, &texts, CALL_DEADLINE).await {
-                Ok(embedded) => {
-                    is_alive = true;
-                    answered.width = embedded.vectors.first().map(Vec::len).or(answered.width);
-                    let vectors = embedded.vectors.iter().zip(embedded.truncated);
-                    for (row, (values, truncated)) in part.iter().zip(vectors) {
-                        answered.written.push(written(row, values, truncated));
-                    }
-                    continue;
-                }
-                Err(error) => error,
-            };
-            if !may_be_one_text(&error) {
-                answered.trouble = Some(Trouble::from(&error));
-                return answered;
-            }
-            // Before a batch is taken apart: is anybody there at all?
-            if !is_alive && !error.is_about_the_input() {
-                if let Err(error) = self.probe(endpoint, space).await {
-                    answered.trouble = Some(Trouble::from(&error));
-                    return answered;
-                }
-                is_alive = true;
-            }
-            match part {
-                [row] => match self.send_alone(endpoint, space, row, error).await {
-                    Ok((one, width)) => {
-                        answered.width = answered.width.or(width);
-                        answered.written.push(one);
-                    }
-                    Err(trouble) => {
-                        answered.trouble = Some(trouble);
-                        return answered;
-                    }
-                },
-                part => {
-                    let (left, right) = part.split_at(part.len() / 2);
-                    parts.extend([right, left]);
-                }
-            }
-        }
-        answered
-    }
-
-    /// The poison item: shortened where it may be too long, and otherwise given
-    /// up, once it is certain that the endpoint takes other texts.
-    async fn send_alone(
-        &self,
-        endpoint: &Endpoint,
-        space: &Space,
-        row: &Row,
-        error: ProviderError,
-    ) -> Result<(Written, Option<usize>), Trouble> {
-        let mut last = error;
-        let mut chars = row.content.chars().count() / 2;
-        while chars >= SHORTENED_CHARS_MIN && !matches!(last, ProviderError::WrongVector(_)) {
-            let beginning: String = row.content.chars().take(chars).collect();
-            let text = [document(space, &beginning)];
-            match self.0.embedder.embed(endpoint, &text, CALL_DEADLINE).await {
-                Ok(embedded) => {
-                    let values = embedded
-                        .vectors
-                        .first()
-                        .map(Vec::as_slice)
-                        .unwrap_or_default();
-                    return Ok((written(row, values, true), Some(values.len())));
-                }
-                Err(error) if may_be_one_text(&error) => last = error,
-                Err(error) => return Err(Trouble::from(&error)),
-            }
-            chars /= 2;
-        }
-        self.probe(endpoint, space)
-            .await
-            .map_err(|error| Trouble::from(&error))?;
-        let given_up = Written {
-            item_id: row.item_id,
-            content_hash: row.content_hash.clone(),
-            truncated: false,
-            outcome: Err(sentence(&last.to_string())),
-        };
-        Ok((given_up, None))
-    }
-
-    async fn probe(&self, endpoint: &Endpoint, space: &Space) -> Result<(), ProviderError> {
-        let text = [document(space, PROBE)];
-        self.0
-            .embedder
-            .embed(endpoint, &text, PROBE_DEADLINE)
-            .await
-            .map(drop)
-    }
-
     /// Writes what came, under the guards. Another width than the space's is
     /// trouble, and nothing of it is written.
     async fn write(
@@ -466,34 +305,6 @@ impl Drained {
             (Self::Done, Self::Done) => Self::Done,
         }
     }
-}
-
-fn document(space: &Space, content: &str) -> String {
-    format!("{}{content}", space.settings.document_prefix)
-}
-
-fn written(row: &Row, values: &[f32], truncated: bool) -> Written {
-    Written {
-        item_id: row.item_id,
-        content_hash: row.content_hash.clone(),
-        truncated,
-        outcome: Vector::from_answer(values).map_err(|error| sentence(&error.to_string())),
-    }
-}
-
-/// Whether halving the batch can help; all else is about the endpoint.
-fn may_be_one_text(error: &ProviderError) -> bool {
-    error.is_about_the_input()
-        || matches!(
-            error,
-            ProviderError::Server {
-                retry_after: None,
-                ..
-            } | ProviderError::TimedOut
-        ) && !matches!(
-            error,
-            ProviderError::WrongVector(WrongVector::TooWide { .. })
-        )
 }
 
 /// Twice as long each time, within a quarter of chance, and never shorter than
