@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 pub use embeddings::{
     AdminPage, Confirmation, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingState,
-    EmbeddingsPage, FailedItem, ItemEmbedding, OwnEndpoint, QueueCounts, Rebuild, ScoreParts,
-    SpaceView, SystemProvider, TestResult, Why, WhySurface,
+    EmbeddingsPage, EndpointSettings, FailedItem, ItemEmbedding, OwnEndpoint, QueueCounts, Rebuild,
+    ScoreParts, SpaceView, TestResult, Why, WhySurface,
 };
 
 /// The person who is signed in.
@@ -233,9 +233,10 @@ impl FormState {
     }
 
     /// With what is saved in the fields, unless the form was just posted.
-    pub fn or_saved<const N: usize>(mut self, saved: [(&str, String); N]) -> Self {
+    pub fn or_saved(mut self, saved: Vec<(&str, String)>) -> Self {
         if self.values.is_empty() {
-            self.values = saved.map(|(name, value)| (name.to_owned(), value)).into();
+            let named = |(name, value): (&str, String)| (name.to_owned(), value);
+            self.values = saved.into_iter().map(named).collect();
         }
         self
     }

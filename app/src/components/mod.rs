@@ -3,6 +3,7 @@
 
 mod badge;
 mod content;
+mod facts;
 mod field;
 mod figures;
 mod frame;
@@ -19,6 +20,7 @@ mod token;
 
 pub use badge::{EmbeddingMark, ITEM_TYPES, StateBadge, TypeBadge};
 pub use content::Content;
+pub use facts::{Fact, Facts, space_facts};
 pub use field::{Done, Field, FieldError, FormError, Password};
 pub use figures::{count, memories, rate, time_left};
 pub use frame::{Frame, Section};

@@ -8,7 +8,7 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 
 use crate::backend::backend;
 use crate::components::{
-    Content, EmbeddingMark, Frame, Section, StateBadge, Trouble, TypeBadge, When,
+    Content, EmbeddingMark, Fact, Facts, Frame, Section, StateBadge, Trouble, TypeBadge, When,
 };
 use crate::view::{EmbeddingBadge, HistoryEntry, ItemPage, MemoryFilters};
 use why::{Surfaces, Vector};
@@ -141,8 +141,7 @@ fn Headline(item: ItemPage) -> impl IntoView {
 
 #[component]
 fn Provenance(item: ItemPage) -> impl IntoView {
-    let mut facts: Vec<(&str, AnyView)> =
-        vec![("Source", view! { <bdi>{item.source}</bdi> }.into_any())];
+    let mut facts: Vec<Fact> = vec![("Source", view! { <bdi>{item.source}</bdi> }.into_any())];
     if let Some(agent) = item.agent {
         facts.push(("Agent", view! { <bdi>{agent}</bdi> }.into_any()));
     }
@@ -176,19 +175,7 @@ fn Provenance(item: ItemPage) -> impl IntoView {
         view! { <span class="number">{item.id}</span> }.into_any(),
     ));
     view! {
-        <dl class="facts">
-            {facts
-                .into_iter()
-                .map(|(term, fact)| {
-                    view! {
-                        <div>
-                            <dt>{term}</dt>
-                            <dd>{fact}</dd>
-                        </div>
-                    }
-                })
-                .collect_view()}
-        </dl>
+        <Facts facts />
     }
     .into_any()
 }

@@ -85,12 +85,9 @@ pub struct Rebuild {
     pub started: Moment,
 }
 
-/// The user's own endpoint, as it is saved. Numbers are text: what stands in the field.
+/// How an endpoint is called, as it is saved. Numbers are text: what stands in the field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OwnEndpoint {
-    pub is_enabled: bool,
-    /// `openai`, `ollama`, `custom_http`
-    pub provider_type: String,
+pub struct EndpointSettings {
     pub url: String,
     pub model: String,
     /// Empty: as many as the model gives.
@@ -105,6 +102,32 @@ pub struct OwnEndpoint {
     pub batch_size: String,
     pub concurrency: String,
     pub pause_ms: String,
+}
+
+impl EndpointSettings {
+    /// By the names of the form's fields; the key has none here.
+    pub fn values(self) -> Vec<(&'static str, String)> {
+        vec![
+            ("url", self.url),
+            ("model", self.model),
+            ("dimensions", self.dimensions),
+            ("preset", self.preset),
+            ("query_prefix", self.query_prefix),
+            ("document_prefix", self.document_prefix),
+            ("batch_size", self.batch_size),
+            ("concurrency", self.concurrency),
+            ("pause_ms", self.pause_ms),
+        ]
+    }
+}
+
+/// The user's own endpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnEndpoint {
+    pub is_enabled: bool,
+    /// `openai`, `ollama`, `custom_http`
+    pub provider_type: String,
+    pub settings: EndpointSettings,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,24 +165,6 @@ impl EmbeddingsPage {
     }
 }
 
-/// The system's llama.cpp as its form shows it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SystemProvider {
-    pub url: String,
-    pub model: String,
-    pub dimensions: String,
-    pub has_key: bool,
-    /// The preset that gives the prefixes in use (`minilm`, `e5`, `nomic`, `bge`, `qwen3`,
-    /// `none`); empty: by the model's name, or as the two prefixes below say.
-    pub preset: String,
-    /// Empty when a preset gives it.
-    pub query_prefix: String,
-    pub document_prefix: String,
-    pub batch_size: String,
-    pub concurrency: String,
-    pub pause_ms: String,
-}
-
 /// For admins alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdminPage {
@@ -168,7 +173,7 @@ pub struct AdminPage {
     /// A URL from `KEEPSAKE_LLAMACPP_URL` that waits to be confirmed.
     pub offered: Option<String>,
     /// What the form starts with: what is in force, else what is offered.
-    pub system: SystemProvider,
+    pub system: EndpointSettings,
     /// `false`: the weights are not in the data folder.
     pub builtin_present: bool,
     pub builtin_enabled: bool,

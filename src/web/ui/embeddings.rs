@@ -3,15 +3,15 @@
 
 use app::view::EmbeddingState as StateView;
 use app::view::{
-    AdminPage, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingsPage, FailedItem,
-    ItemEmbedding as ItemEmbeddingView, OwnEndpoint, QueueCounts, Rebuild as RebuildView,
-    ScoreParts, SpaceView, SystemProvider,
+    AdminPage, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingsPage,
+    EndpointSettings, FailedItem, ItemEmbedding as ItemEmbeddingView, OwnEndpoint, QueueCounts,
+    Rebuild as RebuildView, ScoreParts, SpaceView,
 };
 
 use super::Ui;
 use crate::embedding::model::{Counts, Space};
 use crate::embedding::{EmbeddingState, ItemEmbedding, Overview, Rebuild, SystemOverview};
-use crate::providers::settings::{Effective, ProviderSettings, preset_of};
+use crate::providers::settings::{Effective, Pace, ProviderSettings, UserSettings, preset_of};
 use crate::providers::{EndpointUrl, ProviderType};
 use crate::search::Explanation;
 
@@ -115,7 +115,6 @@ impl Ui {
                 ..ProviderSettings::builtin()
             },
         };
-        let (preset, query_prefix, document_prefix) = preset_of(&shown);
         AdminPage {
             in_force: settings.provider.as_ref().map(|provider| SpaceView {
                 provider: host_port(&provider.endpoint),
@@ -124,18 +123,7 @@ impl Ui {
                 since: self.moment(system.provider_since.unwrap_or(self.state.clock.now())),
             }),
             offered: system.offered,
-            system: SystemProvider {
-                has_key: shown.sealed_key.is_some(),
-                dimensions: number(shown.dimensions),
-                url: shown.endpoint,
-                model: shown.model,
-                preset: preset.to_owned(),
-                query_prefix,
-                document_prefix,
-                batch_size: settings.pace.batch_size.to_string(),
-                concurrency: settings.pace.concurrency.to_string(),
-                pause_ms: settings.pace.pause_ms.to_string(),
-            },
+            system: endpoint_settings(&shown, settings.pace),
             builtin_present: system.has_builtin,
             builtin_enabled: settings.builtin_enabled,
             allowed_endpoints: system
@@ -230,21 +218,27 @@ fn effective_view(overview: &Overview) -> EffectiveProvider {
     }
 }
 
-fn own_view(settings: &crate::providers::settings::UserSettings) -> OwnEndpoint {
-    let (preset, query_prefix, document_prefix) = preset_of(&settings.own);
+fn own_view(settings: &UserSettings) -> OwnEndpoint {
     OwnEndpoint {
         is_enabled: settings.own_enabled,
         provider_type: settings.own.provider_type.as_str().to_owned(),
-        url: settings.own.endpoint.clone(),
-        model: settings.own.model.clone(),
-        dimensions: number(settings.own.dimensions),
-        has_key: settings.own.sealed_key.is_some(),
+        settings: endpoint_settings(&settings.own, settings.pace),
+    }
+}
+
+fn endpoint_settings(settings: &ProviderSettings, pace: Pace) -> EndpointSettings {
+    let (preset, query_prefix, document_prefix) = preset_of(settings);
+    EndpointSettings {
+        url: settings.endpoint.clone(),
+        model: settings.model.clone(),
+        dimensions: settings.dimensions.map_or(String::new(), |n| n.to_string()),
+        has_key: settings.sealed_key.is_some(),
         preset: preset.to_owned(),
         query_prefix,
         document_prefix,
-        batch_size: settings.pace.batch_size.to_string(),
-        concurrency: settings.pace.concurrency.to_string(),
-        pause_ms: settings.pace.pause_ms.to_string(),
+        batch_size: pace.batch_size.to_string(),
+        concurrency: pace.concurrency.to_string(),
+        pause_ms: pace.pause_ms.to_string(),
     }
 }
 
@@ -268,8 +262,4 @@ pub(in crate::web) fn host_port(url: &str) -> String {
     EndpointUrl::parse("url", url).map_or(String::new(), |url| {
         format!("{}:{}", url.host(), url.port())
     })
-}
-
-fn number(dimensions: Option<i32>) -> String {
-    dimensions.map_or(String::new(), |n| n.to_string())
 }

@@ -5,9 +5,9 @@ use leptos::prelude::*;
 
 use super::{EMBEDDINGS_PATH, PATH};
 use crate::components::{
-    Confirm, FormError, PROVIDER_FIELDS, ProviderFields, StateBadge, TestReport, When,
+    Confirm, Facts, FormError, PROVIDER_FIELDS, ProviderFields, StateBadge, TestReport, space_facts,
 };
-use crate::view::{AdminPage, FormState, SpaceView};
+use crate::view::{AdminPage, FormState};
 
 #[component]
 pub fn System(page: AdminPage, form: FormState) -> impl IntoView {
@@ -18,17 +18,7 @@ pub fn System(page: AdminPage, form: FormState) -> impl IntoView {
         (Some(_), None) => "in force",
         (None, None) => "off",
     };
-    let form = form.or_saved([
-        ("url", system.url),
-        ("model", system.model),
-        ("dimensions", system.dimensions),
-        ("preset", system.preset),
-        ("query_prefix", system.query_prefix),
-        ("document_prefix", system.document_prefix),
-        ("batch_size", system.batch_size),
-        ("concurrency", system.concurrency),
-        ("pause_ms", system.pause_ms),
-    ]);
+    let form = form.or_saved(system.values());
     let test = form.test.clone().map(|test| view! { <TestReport test /> });
     let confirm = form.confirm.clone().map(
         |confirm| view! { <Confirm form=form.clone() confirm path=EMBEDDINGS_PATH back=PATH /> },
@@ -51,7 +41,9 @@ pub fn System(page: AdminPage, form: FormState) -> impl IntoView {
                 "When one is set, it makes the vectors of every user, before their own endpoints and the builtin model."
             </p>
             {offered}
-            {page.in_force.map(|space| view! { <InForce space /> })}
+            {page
+                .in_force
+                .map(|space| view! { <Facts facts=space_facts("Endpoint", space) inline=true /> })}
             {confirm}
             {test}
             <form class="stack wide-stack" method="post" action=EMBEDDINGS_PATH>
@@ -73,43 +65,6 @@ pub fn System(page: AdminPage, form: FormState) -> impl IntoView {
                 </div>
             </form>
         </section>
-    }
-    .into_any()
-}
-
-#[component]
-fn InForce(space: SpaceView) -> impl IntoView {
-    view! {
-        <dl class="facts inline">
-            <div>
-                <dt>"Endpoint"</dt>
-                <dd>
-                    <bdi>{space.provider}</bdi>
-                </dd>
-            </div>
-            <div>
-                <dt>"Model"</dt>
-                <dd>
-                    <bdi>{space.model}</bdi>
-                </dd>
-            </div>
-            {space
-                .dimensions
-                .map(|dimensions| {
-                    view! {
-                        <div>
-                            <dt>"Dimensions"</dt>
-                            <dd>{dimensions}</dd>
-                        </div>
-                    }
-                })}
-            <div>
-                <dt>"Since"</dt>
-                <dd>
-                    <When moment=space.since />
-                </dd>
-            </div>
-        </dl>
     }
     .into_any()
 }

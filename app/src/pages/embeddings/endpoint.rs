@@ -18,23 +18,12 @@ const PROVIDER_TYPES: [(&str, &str); 3] = [
 #[component]
 pub fn Endpoint(page: EmbeddingsPage, form: FormState) -> impl IntoView {
     let own = page.own;
-    let has_key = own.has_key;
-    let form = form.or_saved([
-        (
-            "own_enabled",
-            if own.is_enabled { "1" } else { "" }.to_owned(),
-        ),
-        ("provider_type", own.provider_type),
-        ("url", own.url),
-        ("model", own.model),
-        ("dimensions", own.dimensions),
-        ("preset", own.preset),
-        ("query_prefix", own.query_prefix),
-        ("document_prefix", own.document_prefix),
-        ("batch_size", own.batch_size),
-        ("concurrency", own.concurrency),
-        ("pause_ms", own.pause_ms),
-    ]);
+    let has_key = own.settings.has_key;
+    let is_enabled = if own.is_enabled { "1" } else { "" };
+    let mut saved = own.settings.values();
+    saved.push(("own_enabled", is_enabled.to_owned()));
+    saved.push(("provider_type", own.provider_type));
+    let form = form.or_saved(saved);
     let test = form.test.clone().map(|test| view! { <TestReport test /> });
     let confirm = form
         .confirm

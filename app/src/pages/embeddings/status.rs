@@ -4,7 +4,9 @@
 use leptos::prelude::*;
 
 use super::PATH;
-use crate::components::{Progress, StateBadge, When, count, memories, rate, time_left};
+use crate::components::{
+    Facts, Progress, StateBadge, When, count, memories, rate, space_facts, time_left,
+};
 use crate::view::{EmbeddingsPage, FailedItem, Rebuild};
 
 /// How often the island looks again: while things move, and while an endpoint is out.
@@ -23,6 +25,10 @@ pub fn Status(page: EmbeddingsPage) -> impl IntoView {
         ("Endpoint", effective.endpoint),
         ("Dimensions", effective.dimensions.map(|n| n.to_string())),
     ];
+    let facts = facts
+        .into_iter()
+        .filter_map(|(term, fact)| Some((term, view! { <bdi>{fact?}</bdi> }.into_any())))
+        .collect();
     let problem = page.problem.clone().map(|problem| {
         view! {
             <p class="problem">
@@ -46,22 +52,7 @@ pub fn Status(page: EmbeddingsPage) -> impl IntoView {
             </h2>
             <p class="lead">{effective.reason}</p>
             {without_weights(&page)}
-            <dl class="facts inline">
-                {facts
-                    .into_iter()
-                    .filter_map(|(term, fact)| Some((term, fact?)))
-                    .map(|(term, fact)| {
-                        view! {
-                            <div>
-                                <dt>{term}</dt>
-                                <dd>
-                                    <bdi>{fact}</bdi>
-                                </dd>
-                            </div>
-                        }
-                    })
-                    .collect_view()}
-            </dl>
+            <Facts facts inline=true />
             {problem}
             <HowFar page=page.clone() />
         </section>
@@ -240,34 +231,7 @@ fn failed_list(failures: Vec<FailedItem>, failed: i64) -> AnyView {
 pub fn Serving(page: EmbeddingsPage) -> impl IntoView {
     let body = match page.serving {
         Some(space) => view! {
-            <dl class="facts">
-                <div>
-                    <dt>"Provider"</dt>
-                    <dd>{space.provider}</dd>
-                </div>
-                <div>
-                    <dt>"Model"</dt>
-                    <dd>
-                        <bdi>{space.model}</bdi>
-                    </dd>
-                </div>
-                {space
-                    .dimensions
-                    .map(|dimensions| {
-                        view! {
-                            <div>
-                                <dt>"Dimensions"</dt>
-                                <dd>{dimensions}</dd>
-                            </div>
-                        }
-                    })}
-                <div>
-                    <dt>"Since"</dt>
-                    <dd>
-                        <When moment=space.since />
-                    </dd>
-                </div>
-            </dl>
+            <Facts facts=space_facts("Provider", space) />
         }
         .into_any(),
         None if page.rebuild.is_some() => view! {

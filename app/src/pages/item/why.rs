@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::{EmbeddingMark, ScoreTable, When};
+use crate::components::{EmbeddingMark, Fact, Facts, ScoreTable, When};
 use crate::view::{EmbeddingBadge, EmbeddingState, ItemEmbedding, Why, WhySurface};
 
 #[component]
@@ -122,7 +122,7 @@ fn known(state: EmbeddingState, embedding: ItemEmbedding) -> AnyView {
         error: None,
         is_truncated: false,
     };
-    let mut facts: Vec<(&str, AnyView)> = vec![(
+    let mut facts: Vec<Fact> = vec![(
         "State",
         view! { <EmbeddingMark embedding=badge /> }.into_any(),
     )];
@@ -159,19 +159,7 @@ fn known(state: EmbeddingState, embedding: ItemEmbedding) -> AnyView {
         }
     });
     view! {
-        <dl class="facts">
-            {facts
-                .into_iter()
-                .map(|(term, fact)| {
-                    view! {
-                        <div>
-                            <dt>{term}</dt>
-                            <dd>{fact}</dd>
-                        </div>
-                    }
-                })
-                .collect_view()}
-        </dl>
+        <Facts facts />
         {error}
         {truncated}
     }

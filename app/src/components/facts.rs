@@ -1,0 +1,41 @@
+//! Terms and what they are: as a column, or in one line that wraps.
+
+use leptos::prelude::*;
+
+use super::When;
+use crate::view::SpaceView;
+
+pub type Fact = (&'static str, AnyView);
+
+#[component]
+pub fn Facts(facts: Vec<Fact>, #[prop(optional)] inline: bool) -> impl IntoView {
+    view! {
+        <dl class="facts" class:inline=inline>
+            {facts
+                .into_iter()
+                .map(|(term, fact)| {
+                    view! {
+                        <div>
+                            <dt>{term}</dt>
+                            <dd>{fact}</dd>
+                        </div>
+                    }
+                })
+                .collect_view()}
+        </dl>
+    }
+    .into_any()
+}
+
+/// Whose vectors these are; `provider` is what its first fact is called.
+pub fn space_facts(provider: &'static str, space: SpaceView) -> Vec<Fact> {
+    let mut facts: Vec<Fact> = vec![
+        (provider, view! { <bdi>{space.provider}</bdi> }.into_any()),
+        ("Model", view! { <bdi>{space.model}</bdi> }.into_any()),
+    ];
+    if let Some(dimensions) = space.dimensions {
+        facts.push(("Dimensions", dimensions.into_any()));
+    }
+    facts.push(("Since", view! { <When moment=space.since /> }.into_any()));
+    facts
+}
