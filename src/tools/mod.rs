@@ -5,6 +5,7 @@
 //!
 //! How to add one: copy the file that is nearest, and name it in [`Registry::new`].
 
+pub mod guidance;
 mod memory_add;
 mod memory_archive;
 mod memory_get;
