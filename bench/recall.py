@@ -7,13 +7,14 @@ Users of 100, 1,000, 10,000 and 100,000 items among 100 others of 300. Vectors a
 of LoCoMo's turns, observations and summaries (10,332 distinct texts); past those, mixtures
 of two with a little noise. Asks through search::search (bench/ask.rs) as keepsake_app under
 row security, and compares with fp32 cosine in numpy. --hnsw makes the indexes that an admin
-could, and asks again. See bench/quality.py for what it needs.
+could, and asks again. Needs `cargo build --example ask`, numpy, psycopg, tokenizers and safetensors.
 """
 import json
 import os
 import random
 import statistics
 import struct
+import subprocess
 import sys
 import time
 
@@ -21,12 +22,27 @@ import numpy as np
 import psycopg
 
 from minilm import MiniLM
-from quality import REPO, Ask, cached, read
+from quality import cached, read
+from run import REPO
+from statement import execute, prepare
 
 SIZES = {1: 100, 2: 1_000, 3: 10_000, 4: 100_000, **{user: 300 for user in range(5, 105)}}
 WORDS = [f"{a}{b}" for a in ("ba", "co", "di", "fu", "ge", "lo", "mi", "pa") for b in
          ("ker", "lan", "mor", "nit", "pol", "ras", "ston", "tev", "vin", "zel", "dak", "rum")]
 dice = np.random.default_rng(7)
+
+
+class Ask:
+    """The product's own search, in a process beside us."""
+
+    def __init__(self, url):
+        binary = os.environ.get("KEEPSAKE_ASK", str(REPO / "target/debug/examples/ask"))
+        self.process = subprocess.Popen([binary], env={**os.environ, "KEEPSAKE_DATABASE_URL": url}, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def __call__(self, **asked):
+        print(json.dumps(asked), file=self.process.stdin, flush=True)
+        return json.loads(self.process.stdout.readline())
 
 
 def main(locomo, model_folder, with_hnsw):
@@ -152,20 +168,16 @@ def measure(ask, db, url, vectors, ids, asked):
 def timed(app, user, name, words, asked):
     """The product's statement, prepared, as the role and under the policies of a request."""
     app.execute(f"DEALLOCATE ALL; SET ROLE keepsake_app; SET jit = off; SET keepsake.user_id = {user}")
-    statement = (REPO / "src/search/store.rs").read_text().split('r#"')[2].split('"#')[0].replace('AS "', 'AS "x_').replace("!", "")
-    app.execute("PREPARE search (bigint, text[], text[], text, text[], text, timestamptz, bigint, bigint, bit, halfvec, "
-                f"bigint, float8, bigint, bigint, text) AS {statement}")
+    app.execute(prepare())
     cpu = lambda: int(open(f"/proc/{app.info.backend_pid}/schedstat").read().split()[0]) / 1e6
     wall, own = [], []
     for vector in asked[:30]:
-        queries = ",".join(f"$q$'{word}'$q$" for word in dict.fromkeys(words()))
-        fragments = "'%xyzzyq%'" if "xyzzyq" in queries else ""
+        query = words()
         sign = "".join(f"{byte:08b}" for byte in bits(vector[None])[0])
         half = "[" + ",".join(f"{x:.6g}" for x in vector) + ",0" * (1024 - len(vector)) + "]"
-        execute = (f"EXECUTE search ({user}, ARRAY[{queries}]::text[], ARRAY[{fragments}]::text[], NULL, NULL, 'active', NULL, 50, "
-                   f"1, B'{sign}', '{half}', 1000, 600, 200, 250, NULL)")
+        statement = execute(user, query, query if "xyzzyq" in query else [], 1, sign, half)
         started, before = time.perf_counter(), cpu()
-        app.execute(execute).fetchall()
+        app.execute(statement).fetchall()
         wall.append((time.perf_counter() - started) * 1e3)
         own.append(cpu() - before)
     return f"  {name} {statistics.median(wall):.1f}/{statistics.median(own):.1f}"

@@ -50,13 +50,14 @@ def keepsake(**variables):
     def run(*arguments, **more):
         return subprocess.run([KEEPSAKE, *arguments], env=env, check=True, text=True, stdout=subprocess.PIPE, **more).stdout.strip()
 
-    run("user", "create", "--email", EMAIL, "--password-stdin", input="a long password\n")
+    if EMAIL not in run("user", "list"):
+        run("user", "create", "--email", EMAIL, "--password-stdin", input="a long password\n")
     token = run("token", "create", "--email", EMAIL, "--agent", "bench")
     process = subprocess.Popen([KEEPSAKE, "serve"], env=env)
     try:
         wait_until_ready(port)
         connection = http.client.HTTPConnection("127.0.0.1", port)
-        yield types.SimpleNamespace(call=functools.partial(call, connection, token), run=run)
+        yield types.SimpleNamespace(call=functools.partial(call, connection, token=token), run=run, port=port, token=token)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()
@@ -83,12 +84,13 @@ def item(n):
             "content": rare_word(n) + " " + " ".join(common_words(random.randrange(10, 40)))}
 
 
-def call(connection, token, tool, body):
+def call(connection, tool, body, token):
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     connection.request("POST", f"/api/v1/tools/{tool}", json.dumps(body), headers)
     response = connection.getresponse()
     answer = response.read()
     assert response.status == 200, answer
+    return json.loads(answer)
 
 
 def measure(name, count, ask):

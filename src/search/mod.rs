@@ -94,7 +94,8 @@ pub async fn find(
     };
     let vector = asked.vector.as_ref();
     let mut page = search(&mut tx, viewer, query, vector, embeddings.now()).await?;
-    tx.commit().await?;
+    // Nothing was written: its end is sent when the connection goes back, and waited for by nobody.
+    drop(tx);
     let none_is_ready = vector.is_some() && page.mode == Mode::Fts && !page.hits.is_empty();
     page.degraded = asked
         .degraded
