@@ -13,7 +13,7 @@ import random
 import threading
 import time
 
-from run import EMAIL, common_words, free_port, item, keepsake, measure
+from run import common_words, free_port, item, keepsake, measure
 
 ITEMS = 6_000
 SEARCHES = 250
@@ -55,7 +55,7 @@ def main():
     with keepsake(KEEPSAKE_LLAMACPP_URL=f"http://127.0.0.1:{provider_port}") as server:
         measure("add, provider dead", ITEMS, lambda n: server.call("memory_add", item(n)))
         start_provider(provider_port)
-        rebuild = lambda: server.run("rebuild", "--email", EMAIL)
+        rebuild = lambda: server.run("rebuild", "--email", server.email)
         search = lambda n: server.call("memory_search", {"query": " ".join(common_words(3)) + f" {n}"})
         rebuild()
         for _ in range(ROUNDS):

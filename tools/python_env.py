@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A Python environment of its own for a test that needs packages, made once.
 
-    tools/venv.py NAME REQUIREMENTS      prints the environment's python
+    tools/python_env.py NAME REQUIREMENTS      prints the environment's python
 
 REQUIREMENTS pins every package (`pip freeze`); the environment lives in
 data/runtime/venv-NAME and is made anew when that file has changed.
