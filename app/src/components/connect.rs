@@ -4,7 +4,8 @@
 
 use leptos::prelude::*;
 
-use super::Paste;
+use super::{Paste, When};
+use crate::view::{AgentRow, TokenState};
 
 /// One client's tab: what to paste, and where.
 struct Recipe {
@@ -14,6 +15,8 @@ struct Recipe {
     note: &'static str,
 }
 
+const LOOK_AGAIN_SECONDS: u32 = 2;
+
 /// Where the token goes when it is not known any more.
 pub const TOKEN_PLACE: &str = "YOUR_TOKEN";
 
@@ -21,7 +24,7 @@ pub const TOKEN_PLACE: &str = "YOUR_TOKEN";
 #[component]
 pub fn Connect(public_url: String, token: String, prefix: String) -> impl IntoView {
     let name = format!("{prefix}-client");
-    let recipes = recipes(public_url.trim_end_matches('/'), &token);
+    let recipes = recipes(&public_url, &token);
     let tabs = recipes.into_iter().enumerate().map(|(n, recipe)| {
         let id = format!("{prefix}-{}", recipe.id);
         let pastes = recipe
@@ -46,14 +49,46 @@ pub fn Connect(public_url: String, token: String, prefix: String) -> impl IntoVi
     .into_any()
 }
 
-fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
-    let mcp = format!("{public_url}/mcp");
-    let fill = |template: &str| {
-        template
-            .replace("{mcp}", &mcp)
-            .replace("{url}", public_url)
-            .replace("{token}", token)
+/// Whether an agent has called yet, with its newest token: it turns by itself
+/// where it is watched (the island `LiveProgress`).
+#[component]
+pub fn FirstCall(agent: AgentRow, #[prop(optional)] is_watched: bool) -> impl IntoView {
+    let newest = agent.tokens.iter().find(|t| t.state == TokenState::Valid);
+    let is_waiting = newest.is_some_and(|token| token.last_used.is_none());
+    let uses = agent.tokens.iter().filter_map(|t| t.last_used.clone());
+    let last_use = uses.max_by(|a, b| a.iso.cmp(&b.iso));
+    let words = match (is_waiting, last_use) {
+        (true, _) => "Waiting for its first call…".into_any(),
+        (false, Some(moment)) => view! { "Connected, last call " <When moment /> }.into_any(),
+        (false, None) => "No token of its is valid".into_any(),
     };
+    let look_again = (is_watched && is_waiting).then_some(LOOK_AGAIN_SECONDS);
+    view! {
+        <p
+            class="first-call"
+            data-live=format!("first-call-{}", agent.id)
+            data-look-again=look_again
+            data-waiting=is_waiting.then_some("")
+        >
+            <span data-progress-line="">{words}</span>
+        </p>
+    }
+    .into_any()
+}
+
+/// The line that adds a memory, ready for a shell.
+pub fn add_line(public_url: &str, token: &str) -> String {
+    fill(CURL_ADD, public_url, token)
+}
+
+fn fill(template: &str, public_url: &str, token: &str) -> String {
+    template
+        .replace("{url}", public_url.trim_end_matches('/'))
+        .replace("{token}", token)
+}
+
+fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
+    let fill = |template| fill(template, public_url, token);
     let one = |caption, template| vec![(caption, fill(template))];
     vec![
         Recipe {
@@ -140,20 +175,20 @@ fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
     ]
 }
 
-const CLAUDE_CODE: &str = r#"claude mcp add --transport http --scope user keepsake {mcp} --header "Authorization: Bearer {token}""#;
+const CLAUDE_CODE: &str = r#"claude mcp add --transport http --scope user keepsake {url}/mcp --header "Authorization: Bearer {token}""#;
 
 const CODEX_TOKEN: &str = "export KEEPSAKE_TOKEN={token}";
 
 const CODEX: &str = r#"[mcp_servers.keepsake]
-url = "{mcp}"
+url = "{url}/mcp"
 bearer_token_env_var = "KEEPSAKE_TOKEN""#;
 
-const GEMINI: &str = r#"gemini mcp add --transport http --scope user --header "Authorization: Bearer {token}" keepsake {mcp}"#;
+const GEMINI: &str = r#"gemini mcp add --transport http --scope user --header "Authorization: Bearer {token}" keepsake {url}/mcp"#;
 
 const CURSOR: &str = r#"{
   "mcpServers": {
     "keepsake": {
-      "url": "{mcp}",
+      "url": "{url}/mcp",
       "headers": { "Authorization": "Bearer {token}" }
     }
   }
@@ -163,7 +198,7 @@ const VSCODE: &str = r#"{
   "servers": {
     "keepsake": {
       "type": "http",
-      "url": "{mcp}",
+      "url": "{url}/mcp",
       "headers": { "Authorization": "Bearer {token}" }
     }
   }
@@ -212,7 +247,7 @@ const LANGCHAIN: &str = r#"import asyncio
 from langchain.agents import create_agent
 from langchain.mcp import MCPAdapter
 
-keepsake = {"mcpServers": {"keepsake": {"url": "{mcp}", "headers": {"Authorization": "Bearer {token}"}}}}
+keepsake = {"mcpServers": {"keepsake": {"url": "{url}/mcp", "headers": {"Authorization": "Bearer {token}"}}}}
 
 async def main():
     async with MCPAdapter(keepsake) as adapter:
@@ -232,6 +267,29 @@ const CURL_SEARCH: &str = r#"curl -sS {url}/api/v1/tools/memory_search \
   -H 'Content-Type: application/json' \
   -d '{"query":"how long should answers be?"}'"#;
 
-const OTHER_HTTP: &str = "{mcp}\nAuthorization: Bearer {token}";
+const OTHER_HTTP: &str = "{url}/mcp\nAuthorization: Bearer {token}";
 
 const OTHER_STDIO: &str = "KEEPSAKE_URL={url} KEEPSAKE_TOKEN={token} keepsake mcp";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_names_this_server_and_the_token_and_leaves_no_gap() {
+        for recipe in recipes("https://memory.example/", "ks_1") {
+            let text: String = recipe.pastes.into_iter().map(|(_, text)| text).collect();
+            assert!(text.contains("https://memory.example/"), "{}", recipe.client);
+            assert!(text.contains("ks_1"), "{}", recipe.client);
+            assert!(!text.contains("example//"), "{text}");
+            for gap in ["{url}", "{token}"] {
+                assert!(!text.contains(gap), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_shell_gets_stays_inside_its_quotes() {
+        assert_eq!(add_line("http://x", "ks_1").matches('\'').count(), 6);
+    }
+}

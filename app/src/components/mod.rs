@@ -2,6 +2,7 @@
 //! backend (but for [`Frame`], which shows who is signed in) and nothing reaches wasm.
 
 mod badge;
+mod connect;
 mod content;
 mod facts;
 mod field;
@@ -18,6 +19,7 @@ mod shortcuts;
 mod time;
 mod token;
 
+pub use connect::{Connect, FirstCall, TOKEN_PLACE, add_line};
 pub use badge::{EmbeddingMark, ITEM_TYPES, StateBadge, TypeBadge};
 pub use content::Content;
 pub use facts::{Fact, Facts, space_facts};

@@ -1,10 +1,12 @@
-//! Keeps the progress on Settings › Embeddings true while something is under
-//! way: looks again as often as the page says (`data-look-again`, in seconds)
-//! and takes over its live parts. It stops when the page says no more, rests
-//! while nobody sees it, and says how far things are at most every 5 seconds.
+//! Keeps a page true while something is under way: the progress on Settings ›
+//! Embeddings, an agent's first call on Agents & tokens. It looks again as often
+//! as the page says (`data-look-again`, in seconds) and takes over its live parts.
+//! It stops when the page says no more, rests while nobody sees it, and says how
+//! far things are at most every 5 seconds.
 
 use leptos::prelude::*;
 
+/// Within the element that names the page to look at, in `data-renewed-from`.
 #[island]
 pub fn LiveProgress() -> impl IntoView {
     Effect::new(move |_| {
@@ -24,17 +26,27 @@ mod browser_side {
 
     use crate::islands::{browser, swap};
 
-    const PATH: &str = "/settings/embeddings";
     const ANNOUNCED_EVERY_SECONDS: u32 = 5;
     /// After a look that failed: the server may be restarting. Who was signed out
     /// meanwhile is not looked for for ever.
     const TRIED_AGAIN_AFTER_SECONDS: u32 = 5;
     const FAILED_LOOKS_MAX: u32 = 60;
 
-    pub fn start() {
-        if look_again(0).is_some() {
-            keep_the_height();
-        }
+    /// What is looked at again.
+    #[derive(Clone)]
+    struct Watch {
+        root: Element,
+        path: String,
+    }
+
+    pub fn start() -> Option<()> {
+        let root = browser::document()?
+            .query_selector("[data-renewed-from]")
+            .ok()??;
+        let path = root.get_attribute("data-renewed-from")?;
+        let watch = Watch { root, path };
+        watch.again_later(0)?;
+        keep_the_height()
     }
 
     /// What is below does not jump when the work is done and its buttons go.
@@ -44,46 +56,44 @@ mod browser_side {
         place.style().set_property("min-height", &height).ok()
     }
 
-    /// `silent_seconds`: since something was last said.
-    fn look_again(silent_seconds: u32) -> Option<()> {
-        let root: Element = browser::by_id("embeddings")?;
-        let wait_seconds: u32 = root
-            .query_selector("[data-look-again]")
-            .ok()??
-            .get_attribute("data-look-again")?
-            .parse()
-            .ok()?;
-        let look = move || spawn_local(look(root, silent_seconds + wait_seconds, 0));
-        set_timeout(look, Duration::from_secs(wait_seconds.into()));
-        Some(())
+    impl Watch {
+        /// `silent_seconds`: since something was last said.
+        fn again_later(self, silent_seconds: u32) -> Option<()> {
+            let due = self.root.query_selector("[data-look-again]").ok()??;
+            let wait_seconds: u32 = due.get_attribute("data-look-again")?.parse().ok()?;
+            let look = move || spawn_local(self.look(silent_seconds + wait_seconds, 0));
+            set_timeout(look, Duration::from_secs(wait_seconds.into()));
+            Some(())
+        }
+
+        async fn look(self, silent_seconds: u32, failed_looks: u32) {
+            if browser::document().is_some_and(|document| document.hidden()) {
+                self.again_later(silent_seconds);
+                return;
+            }
+            let shown = match swap::fetch(&self.path, None).await {
+                Some(answer) => swap::adopt(&self.root, &answer),
+                None => None,
+            };
+            if shown.is_none() {
+                if failed_looks < FAILED_LOOKS_MAX {
+                    let again = move || spawn_local(self.look(silent_seconds, failed_looks + 1));
+                    set_timeout(again, Duration::from_secs(TRIED_AGAIN_AFTER_SECONDS.into()));
+                }
+                return;
+            }
+            let goes_on = self.root.query_selector("[data-look-again]").ok().flatten();
+            let silent_seconds = match goes_on {
+                Some(_) if silent_seconds < ANNOUNCED_EVERY_SECONDS => silent_seconds,
+                _ => {
+                    announce(&self.root);
+                    0
+                }
+            };
+            self.again_later(silent_seconds);
+        }
     }
 
-    async fn look(root: Element, silent_seconds: u32, failed_looks: u32) {
-        if browser::document().is_some_and(|document| document.hidden()) {
-            look_again(silent_seconds);
-            return;
-        }
-        let shown = match swap::fetch(PATH, None).await {
-            Some(answer) => swap::adopt(&root, &answer),
-            None => None,
-        };
-        if shown.is_none() {
-            if failed_looks < FAILED_LOOKS_MAX {
-                let again = move || spawn_local(look(root, silent_seconds, failed_looks + 1));
-                set_timeout(again, Duration::from_secs(TRIED_AGAIN_AFTER_SECONDS.into()));
-            }
-            return;
-        }
-        let goes_on = root.query_selector("[data-look-again]").ok().flatten();
-        let silent_seconds = match goes_on {
-            Some(_) if silent_seconds < ANNOUNCED_EVERY_SECONDS => silent_seconds,
-            _ => {
-                announce(&root);
-                0
-            }
-        };
-        look_again(silent_seconds);
-    }
     fn announce(root: &Element) -> Option<()> {
         let line = root.query_selector("[data-progress-line]").ok()??;
         let announcer: Element = browser::by_id("announcer")?;

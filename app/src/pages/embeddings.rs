@@ -45,7 +45,7 @@ fn Whole(page: EmbeddingsPage, form: FormState, is_held: bool) -> impl IntoView 
     let is_untouched = form.form.is_empty();
     let progress = form.of("progress");
     view! {
-        <div class="page" id="embeddings">
+        <div class="page" data-renewed-from=PATH>
             <h1>"Embeddings"</h1>
             <p class="lead">
                 "A model turns each memory into a vector, so that it is found by what it means and not only by its words."

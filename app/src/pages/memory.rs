@@ -13,7 +13,6 @@ use crate::components::{Frame, ItemRow, Section, Trouble};
 use crate::islands::LiveResults;
 use crate::view::{MemoryFilters, MemoryPage, SearchMode};
 use empty::{Beginning, NothingMatches};
-pub use empty::{add_line, search_line};
 use filters::{SearchForm, Themes};
 
 #[component]

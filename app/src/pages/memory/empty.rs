@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::Paste;
+use crate::components::{Paste, TOKEN_PLACE, add_line};
 use crate::view::MemoryFilters;
 
 #[component]
@@ -27,7 +27,7 @@ pub fn Beginning(public_url: String) -> impl IntoView {
                         <p>"Give the token to your agent, or add a first memory by hand:"</p>
                         <Paste
                             caption="Add a memory"
-                            text=add_line(&public_url, "YOUR_TOKEN")
+                            text=add_line(&public_url, TOKEN_PLACE)
                         />
                     </li>
                     <li>
@@ -38,36 +38,6 @@ pub fn Beginning(public_url: String) -> impl IntoView {
         </div>
     }
     .into_any()
-}
-
-/// The line that adds a memory, ready for a shell.
-pub fn add_line(public_url: &str, token: &str) -> String {
-    tool_line(
-        public_url,
-        token,
-        "memory_add",
-        r#"{"type":"preference","content":"Prefers short answers, with the reasons after them."}"#,
-    )
-}
-
-/// The line that finds it again.
-pub fn search_line(public_url: &str, token: &str) -> String {
-    tool_line(
-        public_url,
-        token,
-        "memory_search",
-        r#"{"query":"how long should answers be?"}"#,
-    )
-}
-
-fn tool_line(public_url: &str, token: &str, tool: &str, input: &str) -> String {
-    let public_url = public_url.trim_end_matches('/');
-    format!(
-        "curl -sS {public_url}/api/v1/tools/{tool} \\\n  \
-         -H 'Authorization: Bearer {token}' \\\n  \
-         -H 'Content-Type: application/json' \\\n  \
-         -d '{input}'"
-    )
 }
 
 #[component]
@@ -116,30 +86,4 @@ pub fn NothingMatches(filters: MemoryFilters) -> impl IntoView {
         </div>
     }
     .into_any()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_line_to_paste_names_the_server_the_tool_and_the_token() {
-        assert_eq!(
-            search_line("https://memory.example/", "ks_1"),
-            "curl -sS https://memory.example/api/v1/tools/memory_search \\\n  \
-             -H 'Authorization: Bearer ks_1' \\\n  \
-             -H 'Content-Type: application/json' \\\n  \
-             -d '{\"query\":\"how long should answers be?\"}'"
-        );
-    }
-
-    #[test]
-    fn what_is_pasted_stays_inside_its_quotes() {
-        for line in [
-            add_line("http://x", "ks_1"),
-            search_line("http://x", "ks_1"),
-        ] {
-            assert_eq!(line.matches('\'').count(), 6, "{line}");
-        }
-    }
 }
