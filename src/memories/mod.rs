@@ -126,14 +126,11 @@ pub async fn list_themes(db: &Db, viewer: &Viewer) -> Result<Vec<Theme>, MemoryE
     Ok(themes)
 }
 
-/// The themes with the most active items, fullest first; those without any are left out.
-pub async fn fullest_themes(
-    db: &Db,
-    viewer: &Viewer,
-    limit: usize,
-) -> Result<Vec<ThemeCount>, MemoryError> {
+/// The eleven themes with the most active items, fullest first (ten are told of, and one
+/// more says that there are more); those without any are left out.
+pub async fn fullest_themes(db: &Db, viewer: &Viewer) -> Result<Vec<ThemeCount>, MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
-    let themes = store::fullest_themes(&mut tx, viewer.user_id, limit).await?;
+    let themes = store::fullest_themes(&mut tx, viewer.user_id).await?;
     tx.commit().await?;
     Ok(themes)
 }

@@ -217,21 +217,20 @@ pub async fn list_themes(conn: &mut PgConnection, user: UserId) -> Result<Vec<Th
 
 /// Counted off the index of active texts, which is in the order of themes; of the
 /// themes only those in the answer are read. Of two as full the older comes first.
+/// The limit stands in the statement, where the plan can reckon with it.
 pub async fn fullest_themes(
     conn: &mut PgConnection,
     user: UserId,
-    limit: usize,
 ) -> Result<Vec<ThemeCount>, sqlx::Error> {
     sqlx::query_as!(
         ThemeCount,
         r#"SELECT t.slug, n.active_count AS "active_count!"
            FROM (SELECT theme_id, count(*) AS active_count FROM memory_items
                  WHERE user_id = $1 AND status = 'active'
-                 GROUP BY theme_id ORDER BY active_count DESC, theme_id LIMIT $2) n
+                 GROUP BY theme_id ORDER BY active_count DESC, theme_id LIMIT 11) n
            JOIN memory_themes t ON t.user_id = $1 AND t.id = n.theme_id
            ORDER BY n.active_count DESC, t.id"#,
         user.0,
-        i64::try_from(limit).unwrap_or(i64::MAX),
     )
     .fetch_all(conn)
     .await

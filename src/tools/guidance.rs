@@ -86,8 +86,7 @@ impl Guidance {
 
 /// Without the hints when they cannot be had.
 async fn write(context: &ToolContext, viewer: &Viewer) -> String {
-    // One more than is shown tells whether there are more.
-    let themes = memories::fullest_themes(&context.db, viewer, THEMES_SHOWN_MAX + 1);
+    let themes = memories::fullest_themes(&context.db, viewer);
     match tokio::time::timeout(HINTS_TIMEOUT, themes).await {
         Ok(Ok(themes)) => with_hints(&themes),
         Ok(Err(_)) | Err(_) => {
