@@ -20,7 +20,7 @@ pub fn MemorySwitch(
     view! {
         <form class="switch" method="post" action=path>
             <StateBadge state />
-            <button class="quiet" type="submit" name="action" value=action>
+            <button type="submit" name="action" value=action>
                 {label}
                 <span class="visually-hidden">" for " {of}</span>
             </button>

@@ -116,13 +116,7 @@ async fn ten_thousand_themes_with_the_longest_names_stay_below_two_kilobytes() {
     for n in 0..3 {
         anna.add_to("first", &format!("{n}")).await;
     }
-    let begin = std::time::Instant::now();
     let text = prompt(&app, &anna.token).await;
-    eprintln!(
-        "10,000 themes, 30,000 items: {:?}, {} bytes",
-        begin.elapsed(),
-        text.len()
-    );
     let hints: Vec<_> = text
         .lines()
         .filter(|l| l.ends_with(')') && l.starts_with("- "))
@@ -144,20 +138,18 @@ async fn the_themes_are_counted_off_an_index_in_the_order_of_themes() {
         .await
         .unwrap();
     let mut tx = app.db.as_user(anna.id).await.unwrap();
-    let plan: Vec<String> = sqlx::query_scalar(
-        "EXPLAIN (ANALYZE, COSTS OFF) SELECT t.slug, n.active_count
-         FROM (SELECT theme_id, count(*) AS active_count FROM memory_items
-               WHERE user_id = $1 AND status = 'active'
-               GROUP BY theme_id ORDER BY active_count DESC, theme_id LIMIT 11) n
-         JOIN memory_themes t ON t.user_id = $1 AND t.id = n.theme_id
-         ORDER BY n.active_count DESC, t.id",
-    )
+    // The statement as it stands in the store.
+    let store = include_str!("../../memories/store.rs");
+    let begin = store.find("SELECT t.slug, n.active_count AS").unwrap();
+    let statement = store[begin..].split("\"#").next().unwrap();
+    let plan: Vec<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(format!(
+        "EXPLAIN (ANALYZE, COSTS OFF) {statement}"
+    )))
     .bind(anna.id.0)
     .fetch_all(&mut *tx)
     .await
     .unwrap();
     let plan = plan.join("\n");
-    eprintln!("{plan}");
     assert!(
         plan.contains("Index Only Scan using memory_items_active_content_key"),
         "{plan}"

@@ -127,7 +127,7 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
             </details>
             <details class="fold" open=is_cap_refused>
                 <summary>
-                    "Users at most" <span class="visually-hidden">" for " {operator.name}</span>
+                    "Change the cap" <span class="visually-hidden">" of " {operator.name}</span>
                 </summary>
                 <form class="stack" method="post" action=format!("{PATH}/operators/{id}")>
                     <FormError form=cap_form.clone() fields=&["users_max"] />
