@@ -266,14 +266,6 @@ async fn commands_say_what_is_wrong_in_one_sentence() {
             "memory:read",
         ),
         (
-            vec!["token", "create", "--email", "a@b.c", "--service", "x"],
-            "cannot be used with '--service",
-        ),
-        (
-            vec!["token", "create", "--email", "a@b.c"],
-            "--agent <NAME>",
-        ),
-        (
             vec![
                 "token",
                 "create",
