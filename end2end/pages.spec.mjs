@@ -58,6 +58,20 @@ test("every page is accessible and fits a phone", async (t) => {
     for (const fold of await page.locator("main summary").all()) await fold.press("Enter");
   });
   await passes("admin", "/admin");
+  await passes("admin, with a new service token", async () => {
+    await page.goto(`${url}/admin`);
+    await page.locator("summary", { hasText: "A new operator" }).press("Enter");
+    await page.getByLabel("Name", { exact: true }).fill("support-bot");
+    await page.getByRole("button", { name: "Make operator and token" }).click();
+    await page.locator(".fresh").waitFor();
+  });
+  await passes("admin, with an operator", "/admin");
+  await passes("account, memory switched off", async () => {
+    await page.goto(`${url}/account`);
+    await page.getByRole("button", { name: "Switch memory off" }).click();
+    await page.getByRole("button", { name: "Switch memory on" }).waitFor();
+  });
+  await passes("agents, memory switched off", "/agents");
   await passes("item that is not there", "/memory/999999999");
   await passes("account", "/account");
   await passes("404", "/nothing-here");

@@ -11,13 +11,13 @@
 //! | `main.rs`, `rebuild.rs`, [`serve`], [`wiring`] | the command line · the server's life · builds every part once |
 //! | [`web`] | routes, who is asking, errors into responses; `ui/` implements the port of `app`, the pages |
 //! | [`jobs`] | workers and the sweep: one file a job, each calling one operation of the domain |
-//! | [`tools`] | what agents can call: one file a tool, one registry for every door |
+//! | [`tools`] | what agents can call: one file a tool, one registry for every door; `guidance.rs` is what goes into a prompt |
 //! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `rank.rs` fuses both signals |
 //! | [`memories`] | items and themes: add, get, archive; `words.rs` cuts text into what full text finds |
 //! | [`providers`] | what turns text into vectors: a client a wire format, the built-in model, the policy of what may be called |
 //! | [`embedding`] | THE life of a vector: spaces follow the settings (`spaces.rs`), pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
 //! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model |
-//! | [`accounts`] | users, passwords, agents, tokens |
+//! | [`accounts`] | users, passwords, agents, tokens; `access.rs`: what a token opens; `operators/`: service tokens and the users they act for |
 //! | [`queue`] | puts a job on the caller's transaction |
 //! | [`db`], [`postgres`] | roles, migrations, a transaction that knows its user · the embedded PostgreSQL |
 //! | [`config`], [`clock`], [`input`], [`seal`] | the only reader of the environment · time as a parameter · the words for bad input · sealed secrets |
@@ -26,8 +26,8 @@
 //!
 //! `POST /api/v1/tools/memory_add` reaches `web/api/tools.rs`, which reads a
 //! bounded body and lets `web/auth.rs` open the token ([`accounts::Accounts::open`],
-//! as the *system* role). [`tools::Registry::call`] checks the scope and parses
-//! the input; `tools/memory_add.rs` makes a [`memories::NewItem`] of it, which is
+//! as the *system* role). [`tools::Registry::call`] checks the switch of memory and the
+//! scope, and parses the input; `tools/memory_add.rs` makes a [`memories::NewItem`] of it, which is
 //! where every limit stands. [`memories::add`] opens a transaction that knows its
 //! user, finds or makes the theme, and inserts the item with its words and its
 //! first event in one statement. [`embedding::Embeddings::note_item`] adds a
@@ -61,7 +61,8 @@
 //!    Forgetting to set the user finds nothing and raises nothing.
 //! 5. No database connection is held while something slow runs outside it, such
 //!    as hashing a password or calling a provider.
-//! 6. Memory content never enters a log line, an error, a metric or a job.
+//! 6. Memory content never enters a log line, an error, a metric, a job or the guidance
+//!    for a prompt, which names themes by their slugs alone.
 //! 7. Everything has a named limit, with its unit, beside the type it limits.
 //! 8. The environment is read in [`config`] alone; time comes from [`clock`].
 //! 9. The domain names no axum and no leptos; `app` names no axum, tokio or sqlx.
@@ -72,6 +73,8 @@
 //!     and content hash. Vectors of two spaces are never compared.
 //! 13. Which provider is in force follows what is configured, never what is
 //!     healthy: an outage rebuilds nothing.
+//! 14. A user either signs in or belongs to an operator. A service token finds its users
+//!     by operator and external id alone, so that it reaches nobody who signs in.
 //!
 //! Where this differs from the first design: words are cut here and not by
 //! PostgreSQL's parser (see [`memories::words`] for why); a vector is found by the

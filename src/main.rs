@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand};
 use keepsake::accounts::model::parse_expires_days;
-use keepsake::accounts::{AgentName, Email, Password, Role, Scope, TokenWish};
+use keepsake::accounts::{AgentName, Email, Password, Role, Scope, TokenWish, UserId};
 use keepsake::config::Config;
 use keepsake::serve::{self, Workers};
 use keepsake::wiring::{self, Database};
@@ -51,7 +51,7 @@ enum Command {
     /// Make and list accounts
     #[command(subcommand)]
     User(UserCommand),
-    /// Make tokens for agents
+    /// Make tokens for agents and for operators
     #[command(subcommand)]
     Token(TokenCommand),
 }
@@ -67,7 +67,7 @@ struct Rebuild {
 enum UserCommand {
     /// Make an account; the password is asked for, or read from standard input
     Create(UserCreate),
-    /// List accounts: id, e-mail address, role, state
+    /// List accounts: id, e-mail address (or operator: its id of the user), role, state
     List,
 }
 
@@ -86,18 +86,22 @@ struct UserCreate {
 
 #[derive(Subcommand)]
 enum TokenCommand {
-    /// Make a token for an agent, which is made when missing; prints the token alone
+    /// Make a token for an agent or an operator, which is made when missing; prints the token alone
     Create(TokenCreate),
 }
 
 #[derive(Args)]
 struct TokenCreate {
     /// E-mail address of the account
-    #[arg(long)]
-    email: String,
+    #[arg(long, required_unless_present = "service")]
+    email: Option<String>,
     /// Name of the agent
-    #[arg(long, value_name = "NAME")]
-    agent: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "service")]
+    agent: Option<String>,
+    /// Name of an operator: makes a service token, which acts for the users that each
+    /// call names in the header Keepsake-User
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["email", "agent"])]
+    service: Option<String>,
     /// memory:read or memory:write; may be given more than once [default: both]
     #[arg(long, value_name = "SCOPE")]
     scope: Vec<String>,
@@ -189,23 +193,32 @@ fn read_password(from_stdin: bool) -> anyhow::Result<String> {
 
 async fn list_users(config: &Config) -> anyhow::Result<()> {
     let database = Database::of_command(config).await?;
-    let users = wiring::accounts(config, &database.db).list_users().await;
+    let accounts = wiring::accounts(config, &database.db);
+    let listed = async {
+        let users = accounts.list_users().await?;
+        anyhow::Ok((users, accounts.list_operated_users().await?))
+    }
+    .await;
     database.close().await?;
-    for user in users? {
-        let state = if user.disabled { "disabled" } else { "active" };
-        println!(
-            "{}\t{}\t{}\t{state}",
-            user.id.0,
-            user.email,
-            user.role.as_str()
-        );
+    let (users, operated) = listed?;
+    let tell = |id: UserId, name: &str, role: Role, disabled| {
+        let state = if disabled { "disabled" } else { "active" };
+        println!("{}\t{name}\t{}\t{state}", id.0, role.as_str());
+    };
+    for user in users {
+        tell(user.id, &user.email, user.role, user.disabled);
+    }
+    for user in operated {
+        let name = format!("{}: {}", user.operator, user.external_id);
+        tell(user.id, &name, Role::Member, user.disabled);
     }
     Ok(())
 }
 
 async fn create_token(config: &Config, create: TokenCreate) -> anyhow::Result<()> {
-    let email = Email::parse(&create.email)?;
-    let agent = AgentName::parse(&create.agent)?;
+    let name = create.service.as_deref().or(create.agent.as_deref());
+    let name = AgentName::parse(name.unwrap_or_default())?;
+    let email = create.email.as_deref().map(Email::parse).transpose()?;
     let scopes = match create.scope.as_slice() {
         [] => Scope::ALL.into_iter().collect(),
         named => named.iter().map(|s| s.parse()).collect::<Result<_, _>>()?,
@@ -217,9 +230,13 @@ async fn create_token(config: &Config, create: TokenCreate) -> anyhow::Result<()
     let database = Database::of_command(config).await?;
     let accounts = wiring::accounts(config, &database.db);
     let made = async {
+        // Without an address it is an operator's: the command line sees to that.
+        let Some(email) = email else {
+            return Ok(accounts.create_service_token_by_name(&name, &wish).await?);
+        };
         let user = accounts.find_user_by_email(&email).await?;
         let user = user.with_context(|| format!("there is no account {}", email.as_str()))?;
-        anyhow::Ok(accounts.create_token_by_name(user, &agent, &wish).await?)
+        anyhow::Ok(accounts.create_token_by_name(user, &name, &wish).await?)
     }
     .await;
     database.close().await?;

@@ -17,6 +17,8 @@ pub use embeddings::{
 pub struct Account {
     pub email: String,
     pub is_admin: bool,
+    /// Whether their agents may read and write memory.
+    pub memory_enabled: bool,
 }
 
 /// A point in time, three ways: for machines, for the tooltip, for the eye.
@@ -167,7 +169,19 @@ pub struct AgentRow {
     pub id: i64,
     pub name: String,
     pub created: Moment,
+    pub memory_enabled: bool,
     pub item_count: i64,
+    pub tokens: Vec<TokenRow>,
+}
+
+/// A product that remembers for users of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OperatorRow {
+    pub id: i64,
+    pub name: String,
+    pub created: Moment,
+    pub users: i64,
+    pub users_max: i64,
     pub tokens: Vec<TokenRow>,
 }
 
@@ -191,6 +205,7 @@ pub enum SignInOffer {
 /// A token in the only answer that ever shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewToken {
+    /// Or the operator's.
     pub agent_name: String,
     pub token: String,
 }
@@ -200,8 +215,9 @@ pub struct NewToken {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FormState {
     /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`, `revoke`;
-    /// `embeddings` and `progress` (Settings › Embeddings); `system`, `builtin` and
-    /// `endpoint` (Admin). Empty when the page was just opened.
+    /// `memory` (Account, Agents); `embeddings` and `progress` (Settings › Embeddings);
+    /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke` and
+    /// `users_max` (Admin). Empty when the page was just opened.
     pub form: String,
     /// The field to blame, by its `name`.
     pub field: Option<String>,
@@ -210,7 +226,7 @@ pub struct FormState {
     /// One sentence, when it went well.
     pub done: Option<String>,
     /// What was typed (never passwords, never keys), by field name. Checked boxes of one name
-    /// are joined by a space; `agent` is the id of the agent whose token form was posted.
+    /// are joined by a space; `agent` and `operator` are the ids of those whose form was posted.
     pub values: BTreeMap<String, String>,
     pub new_token: Option<NewToken>,
     /// What Test found, of the endpoint that was typed.

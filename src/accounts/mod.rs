@@ -2,13 +2,17 @@
 //! password at a page, by token at the tools. Each operation is a transaction.
 //! It must never tell a stranger whether an address has an account.
 
+mod access;
 pub mod model;
+pub mod operators;
 mod password;
 pub mod store;
 pub mod token;
 
+pub use access::{AgentAccess, MemoryOff, TokenRefusal};
 pub use model::{
-    AgentId, AgentName, Email, Password, Role, Scope, Scopes, TokenId, User, UserId, Viewer,
+    AgentId, AgentName, Email, ExternalId, OperatorId, Password, Role, Scope, Scopes, TokenId,
+    User, UserId, UsersMax, Viewer,
 };
 pub use token::Token;
 
@@ -31,7 +35,7 @@ pub enum AccountError {
     SignUpClosed,
     #[error("the e-mail address or the password is not right")]
     WrongPassword,
-    #[error("there is no such agent or token")]
+    #[error("there is no such agent, operator or token")]
     NotFound,
     #[error(transparent)]
     Hash(#[from] password::HashError),
@@ -39,22 +43,6 @@ pub enum AccountError {
     Randomness(#[from] rand::rand_core::OsError),
     #[error(transparent)]
     Database(#[from] sqlx::Error),
-}
-
-/// What a token may do, and for whom.
-#[derive(Clone, Debug)]
-pub struct AgentAccess {
-    pub viewer: Viewer,
-    pub scopes: Scopes,
-}
-
-/// Why a token opens nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TokenRefusal {
-    Unknown,
-    Expired,
-    Revoked,
-    UserDisabled,
 }
 
 #[derive(Clone)]
@@ -113,7 +101,7 @@ impl Accounts {
         Ok(user)
     }
 
-    /// Makes an account at an operator's word (`keepsake user create`).
+    /// Makes an account at the command line's word (`keepsake user create`).
     pub async fn create_user(
         &self,
         email: &Email,
@@ -129,8 +117,14 @@ impl Accounts {
         Ok(user)
     }
 
+    /// Everybody who signs in.
     pub async fn list_users(&self) -> Result<Vec<User>, AccountError> {
         Ok(store::list_users(&mut *self.db.system_connection().await?).await?)
+    }
+
+    /// Those who sign in and those of operators.
+    pub async fn count_users(&self) -> Result<i64, AccountError> {
+        Ok(store::count_users(&mut *self.db.system_connection().await?).await?)
     }
 
     /// Takes the same time whether the address is known or not.
@@ -192,8 +186,8 @@ impl Accounts {
         let tokens_of = |agent: &Agent| {
             tokens
                 .iter()
-                .filter(|t| t.agent_id == agent.id)
-                .cloned()
+                .filter(|(agent_id, _)| *agent_id == agent.id)
+                .map(|(_, token)| token.clone())
                 .collect::<Vec<_>>()
         };
         Ok(agents
@@ -275,14 +269,7 @@ impl Accounts {
         agent: AgentId,
         wish: &TokenWish,
     ) -> Result<Token, AccountError> {
-        if wish.scopes.is_empty() {
-            return Err(Invalid::new(
-                "scope",
-                "required",
-                "Choose at least one scope: memory:read, memory:write, or both.",
-            )
-            .into());
-        }
+        check_scopes(&wish.scopes)?;
         if store::count_tokens(conn, user, agent).await? >= TOKENS_PER_AGENT_MAX {
             return Err(Invalid::new(
                 "agent",
@@ -319,44 +306,6 @@ impl Accounts {
         Ok(())
     }
 
-    /// What a token opens. Asks the database each time, so that revocation is immediate.
-    pub async fn open(
-        &self,
-        token: &Token,
-    ) -> Result<Result<AgentAccess, TokenRefusal>, AccountError> {
-        let now = self.clock.now();
-        let mut conn = self.db.system_connection().await?;
-        let Some(found) = store::find_token(&mut conn, &token.hash()).await? else {
-            return Ok(Err(TokenRefusal::Unknown));
-        };
-        let refusal = if found.revoked {
-            Some(TokenRefusal::Revoked)
-        } else if found.expires_at.is_some_and(|at| at <= now) {
-            Some(TokenRefusal::Expired)
-        } else if found.user_disabled {
-            Some(TokenRefusal::UserDisabled)
-        } else {
-            None
-        };
-        if let Some(refusal) = refusal {
-            return Ok(Err(refusal));
-        }
-        if found
-            .last_used_at
-            .is_none_or(|at| now - at >= LAST_USE_RESOLUTION)
-        {
-            store::touch_token(&mut conn, found.user_id, found.token_id, now).await?;
-        }
-        let viewer = Viewer {
-            user_id: found.user_id,
-            agent_id: Some(found.agent_id),
-        };
-        Ok(Ok(AgentAccess {
-            viewer,
-            scopes: found.scopes,
-        }))
-    }
-
     /// Removes web sessions that have run out; called now and then.
     pub async fn sweep_web_sessions(&self) -> Result<u64, AccountError> {
         let mut conn = self.db.system_connection().await?;
@@ -366,13 +315,24 @@ impl Accounts {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignUpState {
-    /// There is no admin yet: accounts that an operator made at the command line
+    /// There is no admin yet: accounts that were made at the command line
     /// (or `make demo`) do not take the first person's place.
     pub is_first: bool,
     pub is_open: bool,
 }
 
-/// Only an operator, or whoever may sign up here, ever reads this.
+fn check_scopes(scopes: &Scopes) -> Result<(), Invalid> {
+    if !scopes.is_empty() {
+        return Ok(());
+    }
+    Err(Invalid::new(
+        "scope",
+        "required",
+        "Choose at least one scope: memory:read, memory:write, or both.",
+    ))
+}
+
+/// Only who looks after the server, or whoever may sign up here, ever reads this.
 fn address_taken() -> AccountError {
     Invalid::new(
         "email",

@@ -16,12 +16,23 @@ pub const AGENT_NAME_CHARS_MAX: usize = 64;
 pub const AGENTS_PER_USER_MAX: i64 = 200;
 pub const TOKENS_PER_AGENT_MAX: i64 = 50;
 pub const TOKEN_DAYS_MAX: i64 = 3_650;
+pub const OPERATORS_MAX: i64 = 200;
+pub const TOKENS_PER_OPERATOR_MAX: i64 = 50;
+pub const USERS_PER_OPERATOR_DEFAULT: i32 = 10_000;
+pub const USERS_PER_OPERATOR_MAX: i32 = 10_000_000;
+pub const EXTERNAL_ID_CHARS_MAX: usize = 200;
+
+/// The scope that only service tokens have.
+pub const ACT_AS: &str = "act_as";
 
 pub use crate::db::UserId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AgentId(pub i64);
+/// Of an agent's token or of an operator's: each kind counts for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenId(pub i64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OperatorId(pub i64);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -47,12 +58,15 @@ impl Role {
     }
 }
 
+/// Somebody who signs in.
 #[derive(Clone, Debug)]
 pub struct User {
     pub id: UserId,
     pub email: String,
     pub role: Role,
     pub disabled: bool,
+    /// Whether their agents may read and write memory.
+    pub memory_enabled: bool,
     pub created_at: OffsetDateTime,
 }
 
@@ -120,6 +134,7 @@ impl fmt::Debug for Password {
     }
 }
 
+/// Of an agent; an operator's too, since its agents are called after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentName(String);
 
@@ -138,6 +153,85 @@ impl AgentName {
 
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// How an operator calls one of its users: an opaque name, compared exactly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalId(String);
+
+impl ExternalId {
+    pub const HEADER: &str = "Keepsake-User";
+
+    /// From the bytes of the header.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Invalid> {
+        let refuse = |code, what: &str| {
+            let sentence = format!(
+                "`Keepsake-User` {what}; give your id of the user: 1 to {EXTERNAL_ID_CHARS_MAX} visible characters in UTF-8."
+            );
+            Invalid::new(Self::HEADER, code, sentence)
+        };
+        let text = str::from_utf8(bytes).map_err(|_| refuse("invalid_text", "is not UTF-8"))?;
+        let id = text.trim();
+        match id.chars().count() {
+            0 => return Err(refuse("required", "is empty")),
+            1..=EXTERNAL_ID_CHARS_MAX => {}
+            _ => return Err(refuse("too_long", "is too long")),
+        }
+        if id.chars().any(|c| c.is_control() || is_invisible(c)) {
+            return Err(refuse("invalid_text", "has characters that cannot be seen"));
+        }
+        Ok(Self(id.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Two ids that look the same are better no two users: soft hyphens, zero widths,
+/// directions, line and paragraph separators.
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+    )
+}
+
+/// How many users an operator may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UsersMax(i32);
+
+impl UsersMax {
+    /// Blank means the default.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        match text.trim() {
+            "" => Ok(Self::default()),
+            text => text
+                .parse()
+                .ok()
+                .filter(|n| (1..=USERS_PER_OPERATOR_MAX).contains(n))
+                .map(Self)
+                .ok_or_else(|| {
+                    Invalid::new(
+                        "users_max",
+                        "out_of_range",
+                        format!(
+                            "`users_max` is out of range; give 1 to {USERS_PER_OPERATOR_MAX} users."
+                        ),
+                    )
+                }),
+        }
+    }
+
+    pub fn get(self) -> i32 {
+        self.0
+    }
+}
+
+impl Default for UsersMax {
+    fn default() -> Self {
+        Self(USERS_PER_OPERATOR_DEFAULT)
     }
 }
 
@@ -178,6 +272,11 @@ impl FromStr for Scope {
 
 pub type Scopes = BTreeSet<Scope>;
 
+/// Of a column: a scope that this version does not know allows nothing.
+pub(super) fn parse_scopes(column: &[String]) -> Scopes {
+    column.iter().filter_map(|s| s.parse().ok()).collect()
+}
+
 /// How long a token lives: `None` for ever, otherwise 1 to 3,650 days.
 pub fn parse_expires_days(days: Option<i64>) -> Result<Option<time::Duration>, Invalid> {
     match days {
@@ -196,6 +295,7 @@ pub struct Agent {
     pub id: AgentId,
     pub name: String,
     pub created_at: OffsetDateTime,
+    pub memory_enabled: bool,
     /// Items this agent wrote, active and archived.
     pub item_count: i64,
 }
@@ -204,7 +304,6 @@ pub struct Agent {
 #[derive(Clone, Debug)]
 pub struct TokenRecord {
     pub id: TokenId,
-    pub agent_id: AgentId,
     pub hint: String,
     pub scopes: Vec<String>,
     pub created_at: OffsetDateTime,

@@ -4,8 +4,10 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
+use super::access::TokenState;
 use super::model::{
     Agent, AgentId, AgentName, Email, Role, Scope, Scopes, TokenId, TokenRecord, User, UserId,
+    parse_scopes,
 };
 
 // System role: nobody is known yet.
@@ -52,6 +54,7 @@ struct UserLookup {
     email: String,
     role: String,
     disabled: bool,
+    memory_enabled: bool,
     created_at: OffsetDateTime,
 }
 
@@ -62,28 +65,39 @@ impl From<UserLookup> for User {
             email: row.email,
             role: Role::from_column(&row.role),
             disabled: row.disabled,
+            memory_enabled: row.memory_enabled,
             created_at: row.created_at,
         }
     }
 }
 
-/// Every user, oldest first.
+/// Everybody who signs in, oldest first.
 pub async fn list_users(conn: &mut PgConnection) -> Result<Vec<User>, sqlx::Error> {
     let rows = sqlx::query_as!(
         UserLookup,
-        r#"SELECT id, email, role, disabled_at IS NOT NULL AS "disabled!", created_at
-           FROM users ORDER BY id"#,
+        r#"SELECT id, email AS "email!", role, disabled_at IS NOT NULL AS "disabled!",
+                  memory_enabled, created_at
+           FROM users WHERE operator_id IS NULL ORDER BY id"#,
     )
     .fetch_all(conn)
     .await?;
     Ok(rows.into_iter().map(User::from).collect())
 }
 
+/// Those who sign in and those of operators.
+pub async fn count_users(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(r#"SELECT count(*) AS "n!" FROM users"#)
+        .fetch_one(conn)
+        .await
+}
+
+/// Of somebody who signs in.
 pub async fn find_user(conn: &mut PgConnection, id: UserId) -> Result<Option<User>, sqlx::Error> {
     let row = sqlx::query_as!(
         UserLookup,
-        r#"SELECT id, email, role, disabled_at IS NOT NULL AS "disabled!", created_at
-           FROM users WHERE id = $1"#,
+        r#"SELECT id, email AS "email!", role, disabled_at IS NOT NULL AS "disabled!",
+                  memory_enabled, created_at
+           FROM users WHERE id = $1 AND operator_id IS NULL"#,
         id.0,
     )
     .fetch_optional(conn)
@@ -102,7 +116,8 @@ pub async fn find_credentials(
     email: &Email,
 ) -> Result<Option<Credentials>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT id, password_hash FROM users WHERE email = $1 AND disabled_at IS NULL",
+        r#"SELECT id, password_hash AS "password_hash!" FROM users
+           WHERE email = $1 AND disabled_at IS NULL"#,
         email.as_str(),
     )
     .fetch_optional(conn)
@@ -117,9 +132,10 @@ pub async fn find_password_hash(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<Option<String>, sqlx::Error> {
-    sqlx::query_scalar!("SELECT password_hash FROM users WHERE id = $1", user.0)
+    let hash = sqlx::query_scalar!("SELECT password_hash FROM users WHERE id = $1", user.0)
         .fetch_optional(conn)
-        .await
+        .await?;
+    Ok(hash.flatten())
 }
 
 /// Sets the password and ends every web session of the user.
@@ -149,10 +165,10 @@ pub struct TokenLookup {
     pub agent_id: AgentId,
     pub token_id: TokenId,
     pub scopes: Scopes,
-    pub expires_at: Option<OffsetDateTime>,
-    pub last_used_at: Option<OffsetDateTime>,
-    pub revoked: bool,
+    pub(super) state: TokenState,
     pub user_disabled: bool,
+    pub user_memory_enabled: bool,
+    pub agent_memory_enabled: bool,
 }
 
 pub async fn find_token(
@@ -161,8 +177,11 @@ pub async fn find_token(
 ) -> Result<Option<TokenLookup>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT t.user_id, t.agent_id, t.id, t.scopes, t.expires_at, t.last_used_at,
-                  t.revoked_at IS NOT NULL AS "revoked!", u.disabled_at IS NOT NULL AS "disabled!"
-           FROM agent_tokens t JOIN users u ON u.id = t.user_id
+                  t.revoked_at IS NOT NULL AS "revoked!", u.disabled_at IS NOT NULL AS "disabled!",
+                  u.memory_enabled AS user_memory_enabled, a.memory_enabled AS agent_memory_enabled
+           FROM agent_tokens t
+           JOIN users u ON u.id = t.user_id
+           JOIN agents a ON a.user_id = t.user_id AND a.id = t.agent_id
            WHERE t.token_hash = $1"#,
         token_hash,
     )
@@ -172,11 +191,15 @@ pub async fn find_token(
         user_id: UserId(row.user_id),
         agent_id: AgentId(row.agent_id),
         token_id: TokenId(row.id),
-        scopes: row.scopes.iter().filter_map(|s| s.parse().ok()).collect(),
-        expires_at: row.expires_at,
-        last_used_at: row.last_used_at,
-        revoked: row.revoked,
+        scopes: parse_scopes(&row.scopes),
+        state: TokenState {
+            revoked: row.revoked,
+            expires_at: row.expires_at,
+            last_used_at: row.last_used_at,
+        },
         user_disabled: row.disabled,
+        user_memory_enabled: row.user_memory_enabled,
+        agent_memory_enabled: row.agent_memory_enabled,
     }))
 }
 
@@ -275,6 +298,41 @@ pub async fn delete_expired_web_sessions(
 
 // App role: the transaction knows its user.
 
+pub async fn switch_user_memory(
+    conn: &mut PgConnection,
+    user: UserId,
+    on: bool,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE users SET memory_enabled = $2, updated_at = $3 WHERE id = $1",
+        user.0,
+        on,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// False when the user has no such agent.
+pub async fn switch_agent_memory(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: AgentId,
+    on: bool,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE agents SET memory_enabled = $3 WHERE user_id = $1 AND id = $2",
+        user.0,
+        agent.0,
+        on,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
 pub async fn count_agents(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "n!" FROM agents WHERE user_id = $1"#,
@@ -336,7 +394,7 @@ pub async fn find_agent_name(
 /// Newest first.
 pub async fn list_agents(conn: &mut PgConnection, user: UserId) -> Result<Vec<Agent>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT a.id, a.name, a.created_at,
+        r#"SELECT a.id, a.name, a.created_at, a.memory_enabled,
                   (SELECT count(*) FROM memory_items i
                    WHERE i.user_id = a.user_id AND i.agent_id = a.id) AS "item_count!"
            FROM agents a WHERE a.user_id = $1 ORDER BY a.id DESC"#,
@@ -350,6 +408,7 @@ pub async fn list_agents(conn: &mut PgConnection, user: UserId) -> Result<Vec<Ag
             id: AgentId(row.id),
             name: row.name,
             created_at: row.created_at,
+            memory_enabled: row.memory_enabled,
             item_count: row.item_count,
         })
         .collect())
@@ -410,7 +469,7 @@ pub async fn insert_token(
 pub async fn list_tokens(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Vec<TokenRecord>, sqlx::Error> {
+) -> Result<Vec<(AgentId, TokenRecord)>, sqlx::Error> {
     let rows = sqlx::query!(
         "SELECT id, agent_id, hint, scopes, created_at, expires_at, last_used_at, revoked_at
          FROM agent_tokens WHERE user_id = $1 ORDER BY id DESC",
@@ -420,15 +479,17 @@ pub async fn list_tokens(
     .await?;
     Ok(rows
         .into_iter()
-        .map(|row| TokenRecord {
-            id: TokenId(row.id),
-            agent_id: AgentId(row.agent_id),
-            hint: row.hint,
-            scopes: row.scopes,
-            created_at: row.created_at,
-            expires_at: row.expires_at,
-            last_used_at: row.last_used_at,
-            revoked_at: row.revoked_at,
+        .map(|row| {
+            let token = TokenRecord {
+                id: TokenId(row.id),
+                hint: row.hint,
+                scopes: row.scopes,
+                created_at: row.created_at,
+                expires_at: row.expires_at,
+                last_used_at: row.last_used_at,
+                revoked_at: row.revoked_at,
+            };
+            (AgentId(row.agent_id), token)
         })
         .collect())
 }

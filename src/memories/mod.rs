@@ -5,7 +5,7 @@ pub mod model;
 pub mod store;
 pub mod words;
 
-pub use model::{Item, ItemEvent, ItemId, ItemType, NewItem, Status, Theme, ThemeSlug};
+pub use model::{Item, ItemEvent, ItemId, ItemType, NewItem, Status, Theme, ThemeCount, ThemeSlug};
 
 use crate::accounts::Viewer;
 use crate::clock::SharedClock;
@@ -122,6 +122,15 @@ pub async fn archive(
 pub async fn list_themes(db: &Db, viewer: &Viewer) -> Result<Vec<Theme>, MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
     let themes = store::list_themes(&mut tx, viewer.user_id).await?;
+    tx.commit().await?;
+    Ok(themes)
+}
+
+/// The eleven themes with the most active items, fullest first (ten are told of, and one
+/// more says that there are more); those without any are left out.
+pub async fn fullest_themes(db: &Db, viewer: &Viewer) -> Result<Vec<ThemeCount>, MemoryError> {
+    let mut tx = db.as_user(viewer.user_id).await?;
+    let themes = store::fullest_themes(&mut tx, viewer.user_id).await?;
     tx.commit().await?;
     Ok(themes)
 }

@@ -252,6 +252,13 @@ pub struct Theme {
     pub active_count: i64,
 }
 
+/// A theme by its slug, with its active items.
+#[derive(Clone, Debug)]
+pub struct ThemeCount {
+    pub slug: String,
+    pub active_count: i64,
+}
+
 /// One thing that happened to an item.
 #[derive(Clone, Debug)]
 pub struct ItemEvent {

@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{Item, ItemEvent, ItemId, ItemType, NewItem, Status, Theme};
+use super::model::{Item, ItemEvent, ItemId, ItemType, NewItem, Status, Theme, ThemeCount};
 use super::words;
 use crate::accounts::{UserId, Viewer};
 
@@ -209,6 +209,27 @@ pub async fn list_themes(conn: &mut PgConnection, user: UserId) -> Result<Vec<Th
                   ON n.theme_id = t.id
            WHERE t.user_id = $1
            ORDER BY "active_count!" DESC, t.slug"#,
+        user.0,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Counted off the index of active texts, which is in the order of themes; of the
+/// themes only those in the answer are read. Of two as full the older comes first.
+/// The limit stands in the statement, where the plan can reckon with it.
+pub async fn fullest_themes(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Vec<ThemeCount>, sqlx::Error> {
+    sqlx::query_as!(
+        ThemeCount,
+        r#"SELECT t.slug, n.active_count AS "active_count!"
+           FROM (SELECT theme_id, count(*) AS active_count FROM memory_items
+                 WHERE user_id = $1 AND status = 'active'
+                 GROUP BY theme_id ORDER BY active_count DESC, theme_id LIMIT 11) n
+           JOIN memory_themes t ON t.user_id = $1 AND t.id = n.theme_id
+           ORDER BY n.active_count DESC, t.id"#,
         user.0,
     )
     .fetch_all(conn)

@@ -108,6 +108,10 @@ async fn requests_run_as_app_and_cannot_become_more_even_with_a_superusers_url()
         "DELETE FROM memory_item_events",
         "UPDATE memory_item_events SET event = 'added'",
         "SELECT data FROM web_sessions",
+        "SELECT name FROM operators",
+        "SELECT hint FROM service_tokens",
+        "UPDATE users SET operator_id = 1",
+        "UPDATE agents SET name = 'other'",
         "ALTER TABLE memory_items DISABLE ROW LEVEL SECURITY",
         "UPDATE users SET role = 'admin'",
     ] {

@@ -19,7 +19,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::accounts::{AgentAccess, Scope, Viewer};
+use crate::accounts::{AgentAccess, MemoryOff, Scope, Viewer};
 use crate::clock::SharedClock;
 use crate::db::Db;
 use crate::embedding::{EmbeddingError, EmbeddingState, Embeddings};
@@ -41,6 +41,8 @@ pub enum ToolError {
     UnknownTool,
     #[error("this token lacks the scope {}", .0.as_str())]
     MissingScope(Scope),
+    #[error("{}", memory_off(*.0))]
+    MemoryOff(MemoryOff),
     /// The input is no JSON at all.
     #[error("{0}")]
     NotJson(String),
@@ -54,6 +56,17 @@ pub enum ToolError {
     Embedding(EmbeddingError),
     #[error("the answer could not be written as JSON")]
     Output(#[from] serde_json::Error),
+}
+
+fn memory_off(of: MemoryOff) -> &'static str {
+    match of {
+        MemoryOff::User => {
+            "memory is switched off for this account: nothing is read or written until the person it belongs to switches it on, on the page Account"
+        }
+        MemoryOff::Agent => {
+            "memory is switched off for this agent: nothing is read or written until the person it belongs to switches it on, on the page Agents & tokens"
+        }
+    }
 }
 
 impl From<MemoryError> for ToolError {
@@ -135,6 +148,7 @@ impl<T: Tool> AnyTool for Registered<T> {
 pub struct Registry {
     tools: Vec<Box<dyn AnyTool>>,
     context: ToolContext,
+    guidance: guidance::Guidance,
 }
 
 impl Registry {
@@ -146,12 +160,22 @@ impl Registry {
             register::<memory_archive::MemoryArchive>(),
             register::<memory_list_themes::MemoryListThemes>(),
         ];
-        Self { tools, context }
+        Self {
+            tools,
+            context,
+            guidance: guidance::Guidance::new(),
+        }
     }
 
     /// In the order an agent should read them.
     pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
         self.tools.iter().map(|tool| tool.definition())
+    }
+
+    /// What an agent's prompt is to say (DESIGN §7): instructions and the fullest
+    /// themes, which may be a minute old; less where there is less to say.
+    pub async fn guidance(&self, access: &AgentAccess) -> String {
+        self.guidance.of(&self.context, access).await
     }
 
     /// Runs a tool for an agent. `input` is the JSON text as it came in.
@@ -166,6 +190,9 @@ impl Registry {
             .iter()
             .find(|tool| tool.definition().name == name);
         let tool = named.ok_or(ToolError::UnknownTool)?;
+        if let Some(of) = access.memory_off {
+            return Err(ToolError::MemoryOff(of));
+        }
         let scope = tool.definition().scope;
         if !access.scopes.contains(&scope) {
             return Err(ToolError::MissingScope(scope));

@@ -10,7 +10,7 @@ use tower_sessions::Session;
 
 use super::AppState;
 use super::error::{DATABASE_SENTENCE, Problem};
-use crate::accounts::{AgentAccess, Token, User, UserId, Viewer};
+use crate::accounts::{AgentAccess, ExternalId, Token, User, UserId, Viewer};
 
 /// Where a web session keeps its user.
 pub const SESSION_USER: &str = "user_id";
@@ -22,25 +22,55 @@ impl FromRequestParts<AppState> for AgentAccess {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let refuse = |code, detail: &str| {
-            Problem::new(
-                StatusCode::UNAUTHORIZED,
-                code,
-                format!("{detail} {HOW_TO_GET_A_TOKEN}"),
-            )
-        };
-        let Some(header) = parts.headers.get(header::AUTHORIZATION) else {
-            return Err(refuse("missing_token", "No token was sent."));
-        };
-        let token = header
-            .to_str()
-            .ok()
-            .and_then(|text| text.split_once(' '))
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .and_then(|(_, token)| Token::parse(token.trim()))
-            .ok_or_else(|| refuse("malformed_token", "This is not a whole token."))?;
-        state.accounts.open(&token).await?.map_err(Problem::from)
+        authenticate(&parts.headers, state).await
     }
+}
+
+/// What the token opens, for whom `Keepsake-User` names where it is an operator's.
+pub async fn authenticate(headers: &HeaderMap, state: &AppState) -> Result<AgentAccess, Problem> {
+    let token = bearer_token(headers)?;
+    let act_as = named_user(headers)?;
+    let opened = state.accounts.open(&token, act_as.as_ref()).await?;
+    opened.map_err(Problem::from)
+}
+
+fn bearer_token(headers: &HeaderMap) -> Result<Token, Problem> {
+    let refuse = |code, detail: &str| {
+        Problem::new(
+            StatusCode::UNAUTHORIZED,
+            code,
+            format!("{detail} {HOW_TO_GET_A_TOKEN}"),
+        )
+    };
+    let Some(header) = headers.get(header::AUTHORIZATION) else {
+        return Err(refuse("missing_token", "No token was sent."));
+    };
+    header
+        .to_str()
+        .ok()
+        .and_then(|text| text.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .and_then(|(_, token)| Token::parse(token.trim()))
+        .ok_or_else(|| refuse("malformed_token", "This is not a whole token."))
+}
+
+/// Whom a service token is to act for.
+fn named_user(headers: &HeaderMap) -> Result<Option<ExternalId>, Problem> {
+    let mut named = headers.get_all(ExternalId::HEADER).iter();
+    let Some(header) = named.next() else {
+        return Ok(None);
+    };
+    if named.next().is_some() {
+        return Err(Problem::new(
+            StatusCode::BAD_REQUEST,
+            "invalid_user",
+            "`Keepsake-User` is sent twice; send it once.",
+        ));
+    }
+    let external = ExternalId::parse(header.as_bytes()).map_err(|invalid| {
+        Problem::new(StatusCode::BAD_REQUEST, "invalid_user", invalid.sentence)
+    })?;
+    Ok(Some(external))
 }
 
 /// The person who is signed in, for pages behind the sign-in.

@@ -97,6 +97,7 @@ impl From<ToolError> for Problem {
             ToolError::Database(error) => return error.into(),
             ToolError::UnknownTool => (StatusCode::NOT_FOUND, "unknown_tool"),
             ToolError::MissingScope(_) => (StatusCode::FORBIDDEN, "missing_scope"),
+            ToolError::MemoryOff(_) => (StatusCode::FORBIDDEN, "memory_off"),
             ToolError::NotJson(_) => (StatusCode::BAD_REQUEST, "invalid_json"),
             ToolError::NoSuchItem { .. } => (StatusCode::NOT_FOUND, "not_found"),
             ToolError::Embedding(error) => return error.into(),
@@ -133,14 +134,37 @@ impl From<EmbeddingError> for Problem {
 
 impl From<TokenRefusal> for Problem {
     fn from(refusal: TokenRefusal) -> Self {
-        let (code, detail) = match refusal {
-            TokenRefusal::Unknown => ("unknown_token", "This token is not known here."),
-            TokenRefusal::Expired => ("expired_token", "This token has expired."),
-            TokenRefusal::Revoked => ("revoked_token", "This token was revoked."),
-            TokenRefusal::UserDisabled => ("disabled_user", "This token's account is disabled."),
+        let unauthorized = |code, detail: &str| {
+            let how = "Make a new one on the page Agents & tokens (for an operator, an admin makes it on the page Admin).";
+            Self::new(StatusCode::UNAUTHORIZED, code, format!("{detail} {how}"))
         };
-        let detail = format!("{detail} Make a new one on the page Agents & tokens.");
-        Self::new(StatusCode::UNAUTHORIZED, code, detail)
+        match refusal {
+            TokenRefusal::Unknown => unauthorized("unknown_token", "This token is not known here."),
+            TokenRefusal::Expired => unauthorized("expired_token", "This token has expired."),
+            TokenRefusal::Revoked => unauthorized("revoked_token", "This token was revoked."),
+            TokenRefusal::UserDisabled => Self::new(
+                StatusCode::UNAUTHORIZED,
+                "disabled_user",
+                "The account that this token acts for is disabled; an admin of this server can say why.",
+            ),
+            TokenRefusal::UserNeeded => Self::new(
+                StatusCode::BAD_REQUEST,
+                "user_needed",
+                "This is a service token: say for which of your users with the header `Keepsake-User`.",
+            ),
+            TokenRefusal::UserNotAllowed => Self::new(
+                StatusCode::BAD_REQUEST,
+                "user_not_allowed",
+                "This token is an agent's and acts for its one user; leave out the header `Keepsake-User`, or use a service token.",
+            ),
+            TokenRefusal::TooManyUsers { users_max } => Self::new(
+                StatusCode::FORBIDDEN,
+                "too_many_users",
+                format!(
+                    "This operator has {users_max} users, which is the most it may; this user is not among them. An admin can raise that on the page Admin."
+                ),
+            ),
+        }
     }
 }
 

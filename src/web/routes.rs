@@ -59,6 +59,7 @@ fn programs() -> Router<AppState> {
     Router::new()
         .route("/api/v1/tools", get(api::tools::list))
         .route("/api/v1/tools/{name}", post(api::tools::call))
+        .route("/api/v1/prompt", get(api::prompt::show))
         .route("/api/{*rest}", axum::routing::any(no_such_endpoint))
         .method_not_allowed_fallback(wrong_method)
 }
@@ -81,6 +82,7 @@ fn people(state: &AppState) -> Router<AppState> {
             "/agents/{agent_id}/tokens/{token_id}/revoke",
             post(forms::revoke_token),
         )
+        .route("/agents/{agent_id}/memory", post(forms::memory::of_agent))
         .route(
             "/settings/embeddings",
             get(pages::behind_sign_in).post(forms::embeddings::settings),
@@ -88,8 +90,22 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/admin", get(pages::behind_sign_in))
         .route("/admin/embeddings", post(forms::embeddings::system))
         .route("/admin/endpoints", post(forms::embeddings::allowed))
+        .route("/admin/operators", post(forms::operators::create))
+        .route(
+            "/admin/operators/{operator_id}",
+            post(forms::operators::change),
+        )
+        .route(
+            "/admin/operators/{operator_id}/tokens",
+            post(forms::operators::create_token),
+        )
+        .route(
+            "/admin/operators/{operator_id}/tokens/{token_id}/revoke",
+            post(forms::operators::revoke_token),
+        )
         .route("/account", get(pages::behind_sign_in))
         .route("/account/password", post(forms::change_password))
+        .route("/account/memory", post(forms::memory::of_user))
         .fallback(pages::not_found)
         .layer(
             ServiceBuilder::new()

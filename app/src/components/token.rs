@@ -20,7 +20,11 @@ const LIFETIMES: [(&str, &str); 4] = [
 ];
 
 #[component]
-pub fn TokenEntry(agent_id: i64, token: TokenRow) -> impl IntoView {
+pub fn TokenEntry(
+    /// Where its owner's tokens are: "/agents/7/tokens".
+    path: String,
+    token: TokenRow,
+) -> impl IntoView {
     let state = match token.state {
         TokenState::Valid => "valid",
         TokenState::Expired => "expired",
@@ -28,8 +32,8 @@ pub fn TokenEntry(agent_id: i64, token: TokenRow) -> impl IntoView {
     };
     let is_over = token.state != TokenState::Valid;
     let hint = token.hint.clone();
-    let revoke = (token.state == TokenState::Valid)
-        .then(|| revocation(agent_id, token.id, token.hint.clone()));
+    let revoke =
+        (token.state == TokenState::Valid).then(|| revocation(path, token.id, token.hint.clone()));
     view! {
         <li class="token" data-over=is_over.then_some("")>
             <div class="token-name">
@@ -59,7 +63,7 @@ pub fn TokenEntry(agent_id: i64, token: TokenRow) -> impl IntoView {
 }
 
 /// Without JavaScript too, a step that says what it will do stands before it.
-fn revocation(agent_id: i64, token_id: i64, hint: String) -> impl IntoView {
+fn revocation(path: String, token_id: i64, hint: String) -> impl IntoView {
     view! {
         <details class="confirm">
             <summary>
@@ -72,7 +76,7 @@ fn revocation(agent_id: i64, token_id: i64, hint: String) -> impl IntoView {
                 </p>
                 <form
                     method="post"
-                    action=format!("/agents/{agent_id}/tokens/{token_id}/revoke")
+                    action=format!("{path}/{token_id}/revoke")
                 >
                     <button class="danger" type="submit">
                         "Revoke this token"

@@ -1,14 +1,16 @@
-//! The account of the person who is signed in: who they are here, and a new
-//! password. Changing it ends every other session, and the page says so.
+//! The account of the person who is signed in: who they are here, whether their
+//! agents may use memory, and a new password. Changing it ends every other session, and the page says so.
 
 use leptos::prelude::*;
 
 use crate::backend::backend;
-use crate::components::{Done, FormError, Frame, Password, Section};
+use crate::components::{Done, FormError, Frame, MemorySwitch, Password, Section};
 
 #[component]
 pub fn Account() -> impl IntoView {
-    let form = backend().form().of("password");
+    let posted = backend().form();
+    let (form, switch_form) = (posted.of("password"), posted.of("memory"));
+    let is_on = backend().viewer().is_some_and(|v| v.memory_enabled);
     view! {
         <Frame section=Section::Account title="Account".to_owned()>
             <div class="column page">
@@ -31,6 +33,18 @@ pub fn Account() -> impl IntoView {
                             </dl>
                         }
                     })}
+                <section class="part" aria-labelledby="memory-title">
+                    <h2 id="memory-title">"Memory"</h2>
+                    <p class="lead">
+                        "Switched off, your agents can neither read nor add, from their next call on. What is remembered stays, and you still see it here."
+                    </p>
+                    <FormError form=switch_form fields=&[] />
+                    <MemorySwitch
+                        path="/account/memory".to_owned()
+                        is_on
+                        of="all of your agents".to_owned()
+                    />
+                </section>
                 <section class="part" aria-labelledby="password-title">
                     <h2 id="password-title">"Change your password"</h2>
                     <p class="lead">

@@ -1,7 +1,8 @@
 //! What an admin sets for everybody: the system's llama.cpp, the builtin model,
-//! and the hosts that members' endpoints may name; and how much work is open.
+//! the hosts that members' endpoints may name, and operators; and how much work is open.
 //! Whoever is no admin is told that there is no such page.
 
+mod operators;
 mod system;
 
 use leptos::prelude::*;
@@ -11,6 +12,7 @@ use crate::components::{
     Confirm, Done, Field, FormError, Frame, Section, StateBadge, Trouble, count,
 };
 use crate::view::{AdminPage, FormState};
+use operators::Operators;
 use system::System;
 
 const PATH: &str = "/admin";
@@ -59,6 +61,11 @@ fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
             <div class="with-side parts">
                 <div class="parts">
                     <System page=page.clone() form=form.of("system") />
+                    <Operators
+                        operators=page.operators.clone()
+                        form=form.clone()
+                        public_url=page.public_url.clone()
+                    />
                 </div>
                 <div class="parts">
                     <Builtin page=page.clone() form=form.of("builtin") />

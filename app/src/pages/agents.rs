@@ -7,8 +7,8 @@ use leptos::prelude::*;
 use super::memory::{add_line, search_line};
 use crate::backend::backend;
 use crate::components::{
-    Done, Field, FormError, Frame, Paste, Section, TOKEN_FIELDS, TokenChoices, TokenEntry, Trouble,
-    When,
+    Done, Field, FormError, Frame, MemorySwitch, Paste, Section, TOKEN_FIELDS, TokenChoices,
+    TokenEntry, Trouble, When,
 };
 use crate::view::{AgentRow, AgentsPage, FormState, NewToken};
 
@@ -40,6 +40,15 @@ fn Everyone(page: AgentsPage, form: FormState) -> impl IntoView {
         .clone()
         .map(|new| view! { <Fresh new public_url /> });
     let is_first = page.agents.is_empty();
+    let is_all_off = backend().viewer().is_some_and(|v| !v.memory_enabled);
+    let all_off = is_all_off.then(|| {
+        view! {
+            <p class="aside">
+                "Memory is switched off for all of your agents. " <a href="/account">"Your account"</a>
+                " has the switch."
+            </p>
+        }
+    });
     let unplaced = is_unplaced(&form, &page.agents)
         .then(|| view! { <FormError form=form.clone() fields=&[] /> });
     let agents = page
@@ -53,6 +62,7 @@ fn Everyone(page: AgentsPage, form: FormState) -> impl IntoView {
             "An agent is a program that remembers for you. Each has tokens of its own, so that you can shut one out without the others."
         </p>
         <Done form=form.clone() />
+        {all_off}
         {unplaced}
         {fresh}
         <div class="with-side parts">
@@ -67,7 +77,7 @@ fn Everyone(page: AgentsPage, form: FormState) -> impl IntoView {
 fn is_unplaced(form: &FormState, agents: &[AgentRow]) -> bool {
     let is_of = |agent: &AgentRow| form.value("agent") == agent.id.to_string();
     match form.form.as_str() {
-        "revoke" => true,
+        "revoke" | "memory" => true,
         "token" => !agents.iter().any(is_of),
         _ => false,
     }
@@ -113,7 +123,7 @@ fn Agent(agent: AgentRow, form: FormState) -> impl IntoView {
     let tokens = agent
         .tokens
         .into_iter()
-        .map(|token| view! { <TokenEntry agent_id=id token /> })
+        .map(|token| view! { <TokenEntry path=format!("/agents/{id}/tokens") token /> })
         .collect_view();
     view! {
         <li class="agent">
@@ -124,6 +134,11 @@ fn Agent(agent: AgentRow, form: FormState) -> impl IntoView {
                 <span>{items}</span>
                 <span>"here since " <When moment=agent.created /></span>
             </p>
+            <MemorySwitch
+                path=format!("/agents/{id}/memory")
+                is_on=agent.memory_enabled
+                of=agent.name.clone()
+            />
             <ul class="tokens">{tokens}</ul>
             <details class="fold" open=has_failed>
                 <summary>

@@ -1,7 +1,7 @@
 //! The types of Settings › Embeddings, of the admin page, and of what other
 //! pages say about vectors. A key is never among them: only that there is one.
 
-use super::Moment;
+use super::{Moment, OperatorRow};
 
 /// Where an item's vector stands in the space that search uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,6 +181,8 @@ pub struct AdminPage {
     pub allowed_endpoints: Vec<String>,
     pub queue: QueueCounts,
     pub users: i64,
+    pub operators: Vec<OperatorRow>,
+    pub public_url: String,
 }
 
 /// Of all users together.

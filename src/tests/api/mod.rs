@@ -7,4 +7,7 @@ mod memory_archive;
 mod memory_get;
 mod memory_list_themes;
 mod memory_search;
+mod memory_switch;
+mod prompt;
+mod service_tokens;
 mod tokens;

@@ -137,7 +137,13 @@ async fn the_database_holds_no_token_and_no_password() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let mut conn = app.superuser().await;
-    for table in ["users", "agents", "agent_tokens", "web_sessions"] {
+    for table in [
+        "users",
+        "agents",
+        "agent_tokens",
+        "service_tokens",
+        "web_sessions",
+    ] {
         let rows = sqlx::AssertSqlSafe(format!(
             "SELECT coalesce(string_agg(t::text, ' '), '') FROM {table} t"
         ));

@@ -1,15 +1,4 @@
-use keepsake::accounts::Role;
-
-use crate::support::{Provider, TestApp, TestUser};
-
-async fn make_admin(app: &TestApp, user: &TestUser) {
-    sqlx::query("UPDATE users SET role = $2 WHERE id = $1")
-        .bind(user.id.0)
-        .bind(Role::Admin.as_str())
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
-}
+use crate::support::{Provider, TestApp};
 
 #[tokio::test]
 async fn the_memory_page_shows_each_items_state_and_filters_by_it() {
@@ -63,7 +52,7 @@ async fn a_list_found_by_words_alone_says_why() {
 async fn the_admin_page_and_its_forms_are_not_there_for_members() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    make_admin(&app, &anna).await;
+    app.make_admin(&anna).await;
     let browser = app.browser();
     browser.sign_in(&ben).await;
     assert_eq!(browser.get("/admin").await.0, 404);

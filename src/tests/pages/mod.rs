@@ -4,3 +4,5 @@ mod accounts;
 mod agents;
 mod embeddings;
 mod memory;
+mod memory_switch;
+mod operators;

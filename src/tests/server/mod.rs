@@ -225,6 +225,17 @@ async fn commands_work_with_and_beside_a_running_server() {
         home.say(&["user", "list"])
             .contains("anna@example.com\tmember\tactive")
     );
+    let service = home.say(&["token", "create", "--service", "support-bot"]);
+    let served = reqwest::Client::new()
+        .post(home.url("/api/v1/tools/memory_list_themes"))
+        .bearer_auth(service)
+        .header("keepsake-user", "customer-42")
+        .send();
+    assert_eq!(served.await.unwrap().status(), 200);
+    assert!(
+        home.say(&["user", "list"])
+            .contains("support-bot: customer-42\tmember\tactive")
+    );
     let twice = home.command(&["serve"]).output().unwrap();
     assert!(!twice.status.success());
     let said = String::from_utf8_lossy(&twice.stderr).into_owned();

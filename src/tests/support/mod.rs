@@ -169,6 +169,25 @@ impl TestApp {
             .reveal()
     }
 
+    /// A service token of an operator of this name, which is made when missing.
+    pub async fn service_token(&self, operator: &str, scopes: &[Scope]) -> String {
+        let wish = TokenWish {
+            scopes: scopes.iter().copied().collect(),
+            lifetime: None,
+        };
+        let name = AgentName::parse(operator).unwrap();
+        let token = self.accounts.create_service_token_by_name(&name, &wish);
+        token.await.unwrap().reveal()
+    }
+
+    pub async fn make_admin(&self, user: &TestUser) {
+        sqlx::query("UPDATE users SET role = 'admin' WHERE id = $1")
+            .bind(user.id.0)
+            .execute(&mut self.superuser().await)
+            .await
+            .unwrap();
+    }
+
     /// A browser with a cookie jar, that does not follow redirects.
     pub fn browser(&self) -> Browser {
         let redirect = reqwest::redirect::Policy::none();

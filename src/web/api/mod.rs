@@ -1,3 +1,4 @@
 //! The doors for programs.
 
+pub mod prompt;
 pub mod tools;

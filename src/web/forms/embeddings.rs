@@ -7,7 +7,7 @@ use axum::extract::{RawForm, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 
-use super::{Form, failed};
+use super::{Form, failed, unknown_action};
 use crate::accounts::Role;
 use crate::embedding::{EmbeddingError, EndpointChange, Saved, SystemSaved};
 use crate::input::sentence;
@@ -404,14 +404,6 @@ pub async fn allowed(
     };
     let outcome = changed.map(|()| Outcome::Redirect).map_err(Problem::from);
     respond(&state, signed_in, ADMIN, "endpoint", &form, outcome).await
-}
-
-fn unknown_action() -> Problem {
-    Problem::new(
-        StatusCode::UNPROCESSABLE_ENTITY,
-        "invalid_action",
-        "`action` is not known; use the buttons of the page.",
-    )
 }
 
 async fn respond(

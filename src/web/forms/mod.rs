@@ -2,6 +2,8 @@
 //! again with what was typed and one sentence beside the field.
 
 pub mod embeddings;
+pub mod memory;
+pub mod operators;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -226,7 +228,16 @@ async fn show_token(
     form: Form,
     attempt: Result<(String, Token), Problem>,
 ) -> Response {
-    let (status, outcome) = match attempt {
+    let (status, outcome) = with_token(name, &form, attempt);
+    agents_page(&state, signed_in, status, outcome).await
+}
+
+fn with_token(
+    name: &str,
+    form: &Form,
+    attempt: Result<(String, Token), Problem>,
+) -> (StatusCode, FormState) {
+    match attempt {
         Ok((agent_name, token)) => {
             let new_token = Some(NewToken {
                 agent_name,
@@ -241,9 +252,8 @@ async fn show_token(
                 },
             )
         }
-        Err(problem) => failed(name, &form, problem),
-    };
-    agents_page(&state, signed_in, status, outcome).await
+        Err(problem) => failed(name, form, problem),
+    }
 }
 
 pub async fn revoke_token(
@@ -277,6 +287,14 @@ async fn agents_page(
 ) -> Response {
     let visitor = Visitor::SignedIn(signed_in);
     after_form(state, visitor, "/agents", outcome, status).await
+}
+
+fn unknown_action() -> Problem {
+    Problem::new(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "invalid_action",
+        "`action` is not known; use the buttons of the page.",
+    )
 }
 
 fn parse_id(text: &str) -> Result<i64, Problem> {

@@ -4,8 +4,8 @@
 use app::view::EmbeddingState as StateView;
 use app::view::{
     AdminPage, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingsPage,
-    EndpointSettings, FailedItem, ItemEmbedding as ItemEmbeddingView, OwnEndpoint, QueueCounts,
-    Rebuild as RebuildView, ScoreParts, SpaceView,
+    EndpointSettings, FailedItem, ItemEmbedding as ItemEmbeddingView, OperatorRow, OwnEndpoint,
+    QueueCounts, Rebuild as RebuildView, ScoreParts, SpaceView,
 };
 
 use super::Ui;
@@ -105,7 +105,12 @@ impl Ui {
         }
     }
 
-    pub(super) fn admin_view(&self, system: SystemOverview, users: i64) -> AdminPage {
+    pub(super) fn admin_view(
+        &self,
+        system: SystemOverview,
+        users: i64,
+        operators: Vec<OperatorRow>,
+    ) -> AdminPage {
         let settings = system.settings;
         let shown = match (&settings.provider, &system.offered) {
             (Some(provider), _) => provider.clone(),
@@ -137,6 +142,8 @@ impl Ui {
                 users_waiting: system.users_waiting,
             },
             users,
+            operators,
+            public_url: self.state.public_url.origin().to_owned(),
         }
     }
 

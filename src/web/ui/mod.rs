@@ -9,8 +9,8 @@ pub(super) use embeddings::host_port;
 use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
     Account, AdminPage, AgentRow, AgentsPage, EmbeddingsPage, FormState, HistoryEntry, ItemPage,
-    ItemRow, MemoryFilters, MemoryPage, Moment, SearchMode, SignInOffer, Span, ThemeCount,
-    TokenRow, TokenState, Why, WhySurface,
+    ItemRow, MemoryFilters, MemoryPage, Moment, OperatorRow, SearchMode, SignInOffer, Span,
+    ThemeCount, TokenRow, TokenState, Why, WhySurface,
 };
 use async_trait::async_trait;
 use axum::http::StatusCode;
@@ -22,6 +22,7 @@ use super::AppState;
 use super::auth::Visitor;
 use super::error::{DATABASE_SENTENCE, Problem};
 use crate::accounts::model::TokenRecord;
+use crate::accounts::operators::Operator;
 use crate::accounts::{AccountError, Role, Viewer};
 use crate::embedding::{EmbeddingError, ItemEmbedding};
 use crate::input::{Invalid, sentence};
@@ -124,6 +125,18 @@ impl Ui {
         }
     }
 
+    fn operator_row(&self, operator: Operator) -> OperatorRow {
+        let tokens = operator.tokens.into_iter();
+        OperatorRow {
+            id: operator.id.0,
+            name: operator.name,
+            created: self.moment(operator.created_at),
+            users: operator.users,
+            users_max: operator.users_max.into(),
+            tokens: tokens.map(|token| self.token_row(token)).collect(),
+        }
+    }
+
     fn token_row(&self, token: TokenRecord) -> TokenRow {
         let expired = token
             .expires_at
@@ -151,6 +164,7 @@ impl Backend for Ui {
             Visitor::SignedIn(signed_in) => Some(Account {
                 email: signed_in.0.email.clone(),
                 is_admin: signed_in.0.role == Role::Admin,
+                memory_enabled: signed_in.0.memory_enabled,
             }),
             Visitor::Stranger => None,
         }
@@ -284,11 +298,14 @@ impl Backend for Ui {
             return Ok(None);
         }
         let system = self.state.embeddings.system_overview().await;
-        let users = self.state.accounts.list_users().await;
-        let users = users.map_err(account_error)?.len() as i64;
-        Ok(Some(
-            self.admin_view(system.map_err(embedding_error)?, users),
-        ))
+        let users = self.state.accounts.count_users().await;
+        let operators = self.state.accounts.list_operators().await;
+        let operators = operators.map_err(account_error)?.into_iter();
+        Ok(Some(self.admin_view(
+            system.map_err(embedding_error)?,
+            users.map_err(account_error)?,
+            operators.map(|o| self.operator_row(o)).collect(),
+        )))
     }
 
     async fn agents_page(&self) -> Result<AgentsPage, PageError> {
@@ -303,6 +320,7 @@ impl Backend for Ui {
             id: agent.id.0,
             name: agent.name,
             created: self.moment(agent.created_at),
+            memory_enabled: agent.memory_enabled,
             item_count: agent.item_count,
             tokens: tokens
                 .into_iter()

@@ -1,0 +1,187 @@
+//! Operators, whose service tokens act for users of their own: who they are, how
+//! many users of how many, their tokens, and the forms that make and revoke them.
+
+use leptos::prelude::*;
+
+use super::PATH;
+use crate::components::{
+    Field, FormError, Paste, TOKEN_FIELDS, TokenChoices, TokenEntry, When, count,
+};
+use crate::view::{FormState, NewToken, OperatorRow};
+
+#[component]
+pub fn Operators(
+    operators: Vec<OperatorRow>,
+    form: FormState,
+    public_url: String,
+) -> impl IntoView {
+    let fresh = form
+        .new_token
+        .clone()
+        .map(|new| view! { <Fresh new public_url /> });
+    let unplaced = is_unplaced(&form, &operators)
+        .then(|| view! { <FormError form=form.clone() fields=&[] /> });
+    let rows = operators
+        .into_iter()
+        .map(|operator| view! { <Operator operator form=form.clone() /> })
+        .collect_view();
+    view! {
+        <section class="part" aria-labelledby="operators">
+            <h2 id="operators">"Operators"</h2>
+            <p>
+                "An operator is a product that remembers for users of its own. Its service token, with the header "
+                <code>"Keepsake-User"</code>
+                ", acts for whichever of them it names, and for nobody who signs in here."
+            </p>
+            {unplaced}
+            {fresh}
+            <ul class="agents">{rows}</ul>
+            <NewOperator form=form.of("operator") />
+        </section>
+    }
+    .into_any()
+}
+
+/// Whether the form was about an operator or a token that is not on the page (any more).
+fn is_unplaced(form: &FormState, operators: &[OperatorRow]) -> bool {
+    let is_of = |operator: &OperatorRow| form.value("operator") == operator.id.to_string();
+    match form.form.as_str() {
+        "service_revoke" => true,
+        "service_token" | "users_max" => !operators.iter().any(is_of),
+        _ => false,
+    }
+}
+
+/// The token in clear, this once, with a line that uses it.
+#[component]
+fn Fresh(new: NewToken, public_url: String) -> impl IntoView {
+    let line = format!(
+        "curl -sS {}/api/v1/tools/memory_add \\\n  \
+         -H 'Authorization: Bearer {}' \\\n  \
+         -H 'Keepsake-User: customer-42' \\\n  \
+         -H 'Content-Type: application/json' \\\n  \
+         -d '{{\"type\":\"preference\",\"content\":\"Prefers short answers.\"}}'",
+        public_url.trim_end_matches('/'),
+        new.token
+    );
+    view! {
+        <section class="fresh" aria-labelledby="fresh-title" tabindex="-1" autofocus>
+            <h3 id="fresh-title">"The service token of " <bdi>{new.agent_name}</bdi></h3>
+            <p>
+                <strong>"Copy it now."</strong>
+                " It is shown this once; only a fingerprint of it is kept."
+            </p>
+            <Paste caption="Service token" text=new.token />
+            <Paste caption="Add a memory for one user" text=line />
+            <p>
+                "In the place of " <code>"customer-42"</code>
+                " goes your own id of a user, who is made on first use."
+            </p>
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
+    let id = operator.id;
+    let form_of = |name: &str| match form.value("operator") == id.to_string() {
+        true => form.of(name),
+        false => FormState::default().of(name),
+    };
+    let token_form = form_of("service_token");
+    let has_failed = token_form.error.is_some();
+    let mut cap_form = form_of("users_max");
+    // Ids of fields are made of the form's name: one for each operator.
+    cap_form.form = format!("users-max-{id}");
+    let is_cap_refused = cap_form.error.is_some();
+    let cap_form = cap_form.or_saved(vec![("users_max", operator.users_max.to_string())]);
+    let tokens = operator
+        .tokens
+        .into_iter()
+        .map(|token| view! { <TokenEntry path=format!("{PATH}/operators/{id}/tokens") token /> })
+        .collect_view();
+    view! {
+        <li class="agent">
+            <h3>
+                <bdi>{operator.name.clone()}</bdi>
+            </h3>
+            <p class="agent-facts">
+                <span>
+                    {count(operator.users)} " of " {count(operator.users_max)} " users"
+                </span>
+                <span>"here since " <When moment=operator.created /></span>
+            </p>
+            <ul class="tokens">{tokens}</ul>
+            <details class="fold" open=has_failed>
+                <summary>
+                    "Another token" <span class="visually-hidden">" for " {operator.name.clone()}</span>
+                </summary>
+                <form class="stack" method="post" action=format!("{PATH}/operators/{id}/tokens")>
+                    <FormError form=token_form.clone() fields=TOKEN_FIELDS />
+                    <TokenChoices form=token_form prefix=format!("service-{id}") />
+                    <div>
+                        <button type="submit">"Make a token"</button>
+                    </div>
+                </form>
+            </details>
+            <details class="fold" open=is_cap_refused>
+                <summary>
+                    "Change the cap" <span class="visually-hidden">" of " {operator.name}</span>
+                </summary>
+                <form class="stack" method="post" action=format!("{PATH}/operators/{id}")>
+                    <FormError form=cap_form.clone() fields=&["users_max"] />
+                    <Field
+                        form=cap_form
+                        name="users_max"
+                        label="Users at most"
+                        hint="Users it has already stay, however many."
+                        inputmode="numeric"
+                        autocomplete="off"
+                        maxlength="8"
+                    />
+                    <div>
+                        <button type="submit">"Save"</button>
+                    </div>
+                </form>
+            </details>
+        </li>
+    }
+    .into_any()
+}
+
+#[component]
+fn NewOperator(form: FormState) -> impl IntoView {
+    let has_failed = form.error.is_some();
+    view! {
+        <details class="fold" open=has_failed>
+            <summary>"A new operator"</summary>
+            <form class="stack" method="post" action=format!("{PATH}/operators")>
+                <FormError form=form.clone() fields=&["name", "users_max", "scope", "expires_days"] />
+                <Field
+                    form=form.clone()
+                    name="name"
+                    label="Name"
+                    hint="The product: support-bot."
+                    autocomplete="off"
+                    maxlength="64"
+                />
+                <Field
+                    form=form.clone()
+                    name="users_max"
+                    label="Users at most"
+                    placeholder="10000"
+                    inputmode="numeric"
+                    autocomplete="off"
+                    maxlength="8"
+                    optional=true
+                />
+                <TokenChoices form prefix="operator".to_owned() />
+                <div>
+                    <button type="submit">"Make operator and token"</button>
+                </div>
+            </form>
+        </details>
+    }
+    .into_any()
+}

@@ -1,0 +1,188 @@
+//! What a token opens, and for whom: an agent's own token for its one user, a
+//! service token for the user of its operator that the call names. It asks the
+//! database each time, once, so that revoking and switching off are immediate.
+
+use sqlx::Connection;
+use time::OffsetDateTime;
+
+use super::model::{ExternalId, Scopes, UserId, Viewer};
+use super::operators::{self, store as operator_store};
+use super::{AccountError, Accounts, LAST_USE_RESOLUTION, Token, store};
+
+/// What a token may do, and for whom.
+#[derive(Clone, Debug)]
+pub struct AgentAccess {
+    pub viewer: Viewer,
+    pub scopes: Scopes,
+    /// Whether, and for whom, memory is switched off: then nothing is read or written.
+    pub memory_off: Option<MemoryOff>,
+}
+
+/// For whom memory is switched off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryOff {
+    User,
+    Agent,
+}
+
+impl MemoryOff {
+    fn of(user_enabled: bool, agent_enabled: bool) -> Option<Self> {
+        match (user_enabled, agent_enabled) {
+            (false, _) => Some(Self::User),
+            (true, false) => Some(Self::Agent),
+            (true, true) => None,
+        }
+    }
+}
+
+/// Why a token opens nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenRefusal {
+    Unknown,
+    Expired,
+    Revoked,
+    UserDisabled,
+    /// A service token that does not say whom it acts for.
+    UserNeeded,
+    /// An agent's own token that names a user.
+    UserNotAllowed,
+    /// The operator has as many users as it may.
+    TooManyUsers {
+        users_max: i32,
+    },
+}
+
+/// Where a token stands, of whichever kind.
+pub(super) struct TokenState {
+    pub revoked: bool,
+    pub expires_at: Option<OffsetDateTime>,
+    pub last_used_at: Option<OffsetDateTime>,
+}
+
+impl TokenState {
+    fn refusal(&self, now: OffsetDateTime) -> Option<TokenRefusal> {
+        if self.revoked {
+            Some(TokenRefusal::Revoked)
+        } else if self.expires_at.is_some_and(|at| at <= now) {
+            Some(TokenRefusal::Expired)
+        } else {
+            None
+        }
+    }
+
+    fn is_use_worth_noting(&self, now: OffsetDateTime) -> bool {
+        self.last_used_at
+            .is_none_or(|at| now - at >= LAST_USE_RESOLUTION)
+    }
+}
+
+type Opened = Result<Result<AgentAccess, TokenRefusal>, AccountError>;
+
+impl Accounts {
+    /// What a token opens; `act_as` is whom a service token is to act for.
+    pub async fn open(&self, token: &Token, act_as: Option<&ExternalId>) -> Opened {
+        match act_as {
+            None => self.open_own(token).await,
+            Some(user) => self.open_for(token, user).await,
+        }
+    }
+
+    async fn open_own(&self, token: &Token) -> Opened {
+        let now = self.clock.now();
+        let mut conn = self.db.system_connection().await?;
+        let Some(found) = store::find_token(&mut conn, &token.hash()).await? else {
+            let service = operator_store::find_token(&mut conn, &token.hash(), None).await?;
+            return Ok(Err(service.map_or(TokenRefusal::Unknown, |found| {
+                let refusal = found.state.refusal(now);
+                refusal.unwrap_or(TokenRefusal::UserNeeded)
+            })));
+        };
+        if let Some(refusal) = found.state.refusal(now) {
+            return Ok(Err(refusal));
+        }
+        if found.user_disabled {
+            return Ok(Err(TokenRefusal::UserDisabled));
+        }
+        if found.state.is_use_worth_noting(now) {
+            store::touch_token(&mut conn, found.user_id, found.token_id, now).await?;
+        }
+        Ok(Ok(AgentAccess {
+            viewer: Viewer {
+                user_id: found.user_id,
+                agent_id: Some(found.agent_id),
+            },
+            scopes: found.scopes,
+            memory_off: MemoryOff::of(found.user_memory_enabled, found.agent_memory_enabled),
+        }))
+    }
+
+    /// Looks among the operator's own users alone, so that no token of its can
+    /// lead to an account that signs in, or to another operator's user.
+    async fn open_for(&self, token: &Token, external: &ExternalId) -> Opened {
+        let now = self.clock.now();
+        let mut conn = self.db.system_connection().await?;
+        let mut found =
+            operator_store::find_token(&mut conn, &token.hash(), Some(external)).await?;
+        let Some(service) = &found else {
+            let own = store::find_token(&mut conn, &token.hash()).await?;
+            return Ok(Err(own.map_or(TokenRefusal::Unknown, |found| {
+                let refusal = found.state.refusal(now);
+                refusal.unwrap_or(TokenRefusal::UserNotAllowed)
+            })));
+        };
+        if let Some(refusal) = service.state.refusal(now) {
+            return Ok(Err(refusal));
+        }
+        if service.state.is_use_worth_noting(now) {
+            operator_store::touch_token(&mut conn, service.token_id, now).await?;
+        }
+        if service.user.is_none() {
+            // On the connection that is held already: there are few of them.
+            let mut tx = conn.begin().await?;
+            let made = operators::make_user(&mut tx, service, external, now).await?;
+            if let Err(refusal) = made {
+                return Ok(Err(refusal));
+            }
+            tx.commit().await?;
+            found = operator_store::find_token(&mut conn, &token.hash(), Some(external)).await?;
+        }
+        let Some((service, user)) = found.and_then(|mut s| s.user.take().map(|user| (s, user)))
+        else {
+            return Ok(Err(TokenRefusal::Unknown));
+        };
+        if user.disabled {
+            return Ok(Err(TokenRefusal::UserDisabled));
+        }
+        Ok(Ok(AgentAccess {
+            viewer: Viewer {
+                user_id: user.user_id,
+                agent_id: Some(user.agent_id),
+            },
+            scopes: service.scopes,
+            memory_off: MemoryOff::of(user.user_memory_enabled, user.agent_memory_enabled),
+        }))
+    }
+
+    /// In force at the next call of whichever agent of the user.
+    pub async fn switch_user_memory(&self, user: UserId, on: bool) -> Result<(), AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        store::switch_user_memory(&mut tx, user, on, self.clock.now()).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// In force at the agent's next call.
+    pub async fn switch_agent_memory(
+        &self,
+        user: UserId,
+        agent: super::AgentId,
+        on: bool,
+    ) -> Result<(), AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        if !store::switch_agent_memory(&mut tx, user, agent, on).await? {
+            return Err(AccountError::NotFound);
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,209 @@
+//! Operators: products that remember for users of their own, whom they name by
+//! ids of their own. An operator never leads to an account that signs in, and
+//! its users, made on first use, never to another operator's.
+
+pub mod store;
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::access::TokenRefusal;
+use super::model::{
+    AgentName, ExternalId, OPERATORS_MAX, OperatorId, TOKENS_PER_OPERATOR_MAX, TokenId,
+    TokenRecord, UsersMax,
+};
+use super::{AccountError, Accounts, TokenWish, check_scopes, token::Token};
+use crate::input::Invalid;
+use store::ServiceTokenLookup;
+
+/// An operator as the admin page shows it.
+#[derive(Clone, Debug)]
+pub struct Operator {
+    pub id: OperatorId,
+    pub name: String,
+    pub users: i64,
+    pub users_max: i32,
+    pub created_at: OffsetDateTime,
+    /// Newest first.
+    pub tokens: Vec<TokenRecord>,
+}
+
+/// A user of an operator, as the command line lists them.
+#[derive(Clone, Debug)]
+pub struct OperatedUser {
+    pub id: super::UserId,
+    pub operator: String,
+    pub external_id: String,
+    pub disabled: bool,
+}
+
+impl Accounts {
+    /// Newest first.
+    pub async fn list_operators(&self) -> Result<Vec<Operator>, AccountError> {
+        let mut tx = self.db.as_system().await?;
+        let mut operators = store::list_operators(&mut tx).await?;
+        for (operator, token) in store::list_tokens(&mut tx).await? {
+            if let Some(owner) = operators.iter_mut().find(|o| o.id == operator) {
+                owner.tokens.push(token);
+            }
+        }
+        tx.commit().await?;
+        Ok(operators)
+    }
+
+    /// Oldest first.
+    pub async fn list_operated_users(&self) -> Result<Vec<OperatedUser>, AccountError> {
+        Ok(store::list_users(&mut *self.db.system_connection().await?).await?)
+    }
+
+    /// Makes an operator and its first token, which is shown this once.
+    pub async fn create_operator(
+        &self,
+        name: &AgentName,
+        users_max: UsersMax,
+        wish: &TokenWish,
+    ) -> Result<Token, AccountError> {
+        let mut tx = self.db.as_system().await?;
+        let operator = self.insert_operator(&mut tx, name, users_max).await?;
+        let operator = operator.ok_or_else(|| {
+            Invalid::new(
+                "name",
+                "taken",
+                "There is an operator of this name already; choose another name, or give that one a further token.",
+            )
+        })?;
+        let token = self.insert_service_token(&mut tx, operator, wish).await?;
+        tx.commit().await?;
+        Ok(token)
+    }
+
+    /// A token for the operator of this name, which is made when missing
+    /// (`keepsake token create --service`).
+    pub async fn create_service_token_by_name(
+        &self,
+        name: &AgentName,
+        wish: &TokenWish,
+    ) -> Result<Token, AccountError> {
+        let mut tx = self.db.as_system().await?;
+        let operator = match self
+            .insert_operator(&mut tx, name, UsersMax::default())
+            .await?
+        {
+            Some(made) => made,
+            None => store::find_operator_by_name(&mut tx, name)
+                .await?
+                .ok_or(AccountError::NotFound)?,
+        };
+        let token = self.insert_service_token(&mut tx, operator, wish).await?;
+        tx.commit().await?;
+        Ok(token)
+    }
+
+    /// A further token for an operator; also says the operator's name.
+    pub async fn create_service_token(
+        &self,
+        operator: OperatorId,
+        wish: &TokenWish,
+    ) -> Result<(String, Token), AccountError> {
+        let mut tx = self.db.as_system().await?;
+        let name = store::find_operator_name(&mut tx, operator)
+            .await?
+            .ok_or(AccountError::NotFound)?;
+        let token = self.insert_service_token(&mut tx, operator, wish).await?;
+        tx.commit().await?;
+        Ok((name, token))
+    }
+
+    /// In force at the next request.
+    pub async fn revoke_service_token(
+        &self,
+        operator: OperatorId,
+        token: TokenId,
+    ) -> Result<(), AccountError> {
+        let mut tx = self.db.as_system().await?;
+        if !store::revoke_token(&mut tx, operator, token, self.clock.now()).await? {
+            return Err(AccountError::NotFound);
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// Users that are there already stay, however many.
+    pub async fn change_users_max(
+        &self,
+        operator: OperatorId,
+        users_max: UsersMax,
+    ) -> Result<(), AccountError> {
+        let mut tx = self.db.as_system().await?;
+        if !store::update_users_max(&mut tx, operator, users_max).await? {
+            return Err(AccountError::NotFound);
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// `None` when there is one of this name.
+    async fn insert_operator(
+        &self,
+        conn: &mut PgConnection,
+        name: &AgentName,
+        users_max: UsersMax,
+    ) -> Result<Option<OperatorId>, AccountError> {
+        if store::count_operators(conn).await? >= OPERATORS_MAX {
+            return Err(Invalid::new(
+                "name",
+                "too_many",
+                format!("There are {OPERATORS_MAX} operators, which is the most; use one of them."),
+            )
+            .into());
+        }
+        Ok(store::insert_operator(conn, name, users_max, self.clock.now()).await?)
+    }
+
+    async fn insert_service_token(
+        &self,
+        conn: &mut PgConnection,
+        operator: OperatorId,
+        wish: &TokenWish,
+    ) -> Result<Token, AccountError> {
+        check_scopes(&wish.scopes)?;
+        if store::count_tokens(conn, operator).await? >= TOKENS_PER_OPERATOR_MAX {
+            return Err(Invalid::new(
+                "operator",
+                "too_many",
+                format!("This operator has {TOKENS_PER_OPERATOR_MAX} tokens, which is the most; revoke one first."),
+            )
+            .into());
+        }
+        let token = Token::generate()?;
+        let now = self.clock.now();
+        let expires_at = wish.lifetime.map(|lifetime| now + lifetime);
+        store::insert_token(conn, operator, &token, &wish.scopes, expires_at, now).await?;
+        Ok(token)
+    }
+}
+
+/// Makes the user of this id with an agent named after the operator, unless a
+/// call beside this one just did. One at a time for an operator, so that the cap holds.
+pub(super) async fn make_user(
+    conn: &mut PgConnection,
+    service: &ServiceTokenLookup,
+    external: &ExternalId,
+    now: OffsetDateTime,
+) -> Result<Result<(), TokenRefusal>, AccountError> {
+    let operator = store::lock_operator(conn, service.operator_id).await?;
+    let known = store::find_user(conn, service.operator_id, external).await?;
+    let user = match known {
+        Some(user) => user,
+        None if operator.users >= i64::from(operator.users_max) => {
+            return Ok(Err(TokenRefusal::TooManyUsers {
+                users_max: operator.users_max,
+            }));
+        }
+        None => store::insert_user(conn, service.operator_id, external, now).await?,
+    };
+    // The name was an agent's before it was an operator's.
+    let name = AgentName::parse(&operator.name)?;
+    super::store::insert_agent(conn, user, &name, now).await?;
+    Ok(Ok(()))
+}

@@ -1,0 +1,365 @@
+use keepsake::accounts::{AgentName, Scope, TokenWish, UsersMax};
+use reqwest::{Client, Response};
+use serde_json::{Value, json};
+use sqlx::Row;
+use time::Duration;
+
+use crate::support::{TestApp, ids, problem};
+
+/// A program of an operator, that names a user with each call.
+struct Operator<'a> {
+    app: &'a TestApp,
+    token: String,
+}
+
+impl<'a> Operator<'a> {
+    async fn new(app: &'a TestApp, name: &str) -> Self {
+        let token = app.service_token(name, &Scope::ALL).await;
+        Self { app, token }
+    }
+
+    async fn send(&self, user: &[u8], tool: &str, input: Value) -> Response {
+        let user = reqwest::header::HeaderValue::from_bytes(user).unwrap();
+        send(self.app, &self.token, &[user], tool, input).await
+    }
+
+    async fn call(&self, user: &str, tool: &str, input: Value) -> Value {
+        let response = self.send(user.as_bytes(), tool, input).await;
+        let status = response.status();
+        let body: Value = response.json().await.unwrap();
+        assert_eq!(status, 200, "{user}: {body}");
+        body
+    }
+
+    async fn add(&self, user: &str, content: &str) -> i64 {
+        let input = json!({ "type": "fact", "content": content });
+        self.call(user, "memory_add", input).await["id"]
+            .as_i64()
+            .unwrap()
+    }
+
+    async fn find(&self, user: &str) -> Vec<i64> {
+        ids(&self
+            .call(user, "memory_search", json!({ "query": "*" }))
+            .await)
+    }
+
+    async fn refused(&self, user: &[u8]) -> (u16, String) {
+        code(self.send(user, "memory_list_themes", json!({})).await).await
+    }
+}
+
+async fn send(
+    app: &TestApp,
+    token: &str,
+    users: &[reqwest::header::HeaderValue],
+    tool: &str,
+    input: Value,
+) -> Response {
+    let mut request = Client::new()
+        .post(format!("{}/api/v1/tools/{tool}", app.base))
+        .bearer_auth(token)
+        .json(&input);
+    for user in users {
+        request = request.header("keepsake-user", user);
+    }
+    request.send().await.unwrap()
+}
+
+async fn code(response: Response) -> (u16, String) {
+    if response.status() == 200 {
+        return (200, String::new());
+    }
+    let (status, problem) = problem(response).await;
+    (status, problem["code"].as_str().unwrap().to_owned())
+}
+
+async fn count(app: &TestApp, what: &'static str) -> i64 {
+    let row = sqlx::query(what)
+        .fetch_one(&mut app.superuser().await)
+        .await;
+    row.unwrap().get(0)
+}
+
+const OPERATED: &str = "SELECT count(*) FROM users WHERE operator_id IS NOT NULL";
+
+#[tokio::test]
+async fn a_service_token_acts_for_the_user_it_names_who_is_made_on_first_use() {
+    let app = TestApp::start().await;
+    let bot = Operator::new(&app, "support-bot").await;
+    let one = bot.add("customer-1", "Likes tea.").await;
+    let two = bot.add("customer-2", "Likes tea.").await;
+    assert_ne!(one, two);
+    assert_eq!(bot.find("customer-1").await, [one]);
+    assert_eq!(bot.find("  customer-2 ").await, [two], "trimmed");
+    let not_mine = bot
+        .send(b"customer-1", "memory_get", json!({ "item_id": two }))
+        .await;
+    assert_eq!(not_mine.status(), 404);
+    let item = bot
+        .call("customer-1", "memory_get", json!({ "item_id": one }))
+        .await;
+    assert_eq!(item["source"], "support-bot", "{item}");
+    assert_eq!(count(&app, OPERATED).await, 2);
+    let users = app.accounts.list_operated_users().await.unwrap();
+    let named: Vec<_> = users
+        .iter()
+        .map(|u| (u.operator.as_str(), u.external_id.as_str()))
+        .collect();
+    assert_eq!(
+        named,
+        [("support-bot", "customer-1"), ("support-bot", "customer-2")]
+    );
+    assert!(
+        app.accounts.list_users().await.unwrap().is_empty(),
+        "nobody of them signs in"
+    );
+}
+
+#[tokio::test]
+async fn twenty_first_calls_at_once_make_one_user_and_one_agent() {
+    let app = TestApp::start().await;
+    let bot = Operator::new(&app, "bot").await;
+    let calls = (0..20).map(|n| bot.add("customer", ["even", "odd"][n % 2]));
+    let added = futures_util::future::join_all(calls).await;
+    let mut found = bot.find("customer").await;
+    found.sort_unstable();
+    let mut distinct = added;
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(found, distinct);
+    assert_eq!(found.len(), 2);
+    assert_eq!(count(&app, OPERATED).await, 1);
+    assert_eq!(count(&app, "SELECT count(*) FROM agents").await, 1);
+}
+
+#[tokio::test]
+async fn two_operators_ids_never_meet() {
+    let app = TestApp::start().await;
+    let (one, other) = (
+        Operator::new(&app, "one").await,
+        Operator::new(&app, "other").await,
+    );
+    let ones = one.add("42", "The first one's.").await;
+    assert!(other.find("42").await.is_empty());
+    let others = other.add("42", "The other's.").await;
+    assert_eq!(
+        (one.find("42").await, other.find("42").await),
+        (vec![ones], vec![others])
+    );
+    // A further token of the operator leads to the same users.
+    assert_eq!(Operator::new(&app, "one").await.find("42").await, [ones]);
+}
+
+#[tokio::test]
+async fn a_service_token_never_leads_to_an_account_that_signs_in() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mine = anna.add("Anna's own.").await;
+    let bot = Operator::new(&app, "agent").await;
+    for guess in [anna.email.as_str(), &anna.id.0.to_string(), "anna", "agent"] {
+        assert!(bot.find(guess).await.is_empty(), "{guess}");
+        let get = bot
+            .send(guess.as_bytes(), "memory_get", json!({ "item_id": mine }))
+            .await;
+        assert_eq!(get.status(), 404, "{guess}");
+        bot.add(guess, "Not Anna's.").await;
+    }
+    assert_eq!(anna.find("*").await, [mine]);
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    assert!(!browser.get("/memory").await.1.contains("Not Anna"));
+    let both = "UPDATE users SET operator_id = (SELECT id FROM operators), external_id = 'x' WHERE email IS NOT NULL";
+    let refused = sqlx::query(both)
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("users_kind_check"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn each_kind_of_token_says_what_it_needs() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let bot = Operator::new(&app, "bot").await;
+    let list = async |token: &str, users: &[&'static str]| {
+        let users: Vec<_> = users.iter().map(|u| u.parse().unwrap()).collect();
+        code(send(&app, token, &users, "memory_list_themes", json!({})).await).await
+    };
+    assert_eq!(list(&bot.token, &[]).await, (400, "user_needed".to_owned()));
+    assert_eq!(
+        list(&anna.token, &["x"]).await,
+        (400, "user_not_allowed".to_owned())
+    );
+    assert_eq!(
+        list(&bot.token, &["x", "y"]).await,
+        (400, "invalid_user".to_owned())
+    );
+    assert_eq!(count(&app, OPERATED).await, 0);
+    let read = Operator {
+        app: &app,
+        token: app.service_token("bot", &[Scope::MemoryRead]).await,
+    };
+    let input = json!({ "type": "fact", "content": "x" });
+    let add = read.send(b"x", "memory_add", input).await;
+    assert_eq!(code(add).await, (403, "missing_scope".to_owned()));
+    assert!(read.find("x").await.is_empty());
+}
+
+#[tokio::test]
+async fn an_id_is_visible_text_of_at_most_200_characters_in_utf_8() {
+    let app = TestApp::start().await;
+    let bot = Operator::new(&app, "bot").await;
+    for bad in [
+        &b""[..],
+        b"   ",
+        "\u{a0}".as_bytes(),
+        b"a\xff",
+        b"\xc3",
+        b"a\tb",
+        "a\u{85}b".as_bytes(),
+        "a\u{200b}b".as_bytes(),
+        "a\u{202e}b".as_bytes(),
+        "é".repeat(201).as_bytes(),
+    ] {
+        assert_eq!(
+            bot.refused(bad).await,
+            (400, "invalid_user".to_owned()),
+            "{bad:?}"
+        );
+    }
+    assert_eq!(count(&app, OPERATED).await, 0);
+    for good in [
+        "a",
+        "Ünal & 用户/7 <x>",
+        "A",
+        &"é".repeat(200),
+        "'; DROP TABLE users; --",
+    ] {
+        let id = bot.add(good, "mine").await;
+        assert_eq!(bot.find(good).await, [id], "{good}");
+    }
+    assert_eq!(count(&app, OPERATED).await, 5);
+}
+
+#[tokio::test]
+async fn an_operator_has_no_more_users_than_its_cap() {
+    let app = TestApp::start().await;
+    let wish = TokenWish {
+        scopes: Scope::ALL.into(),
+        lifetime: None,
+    };
+    let name = AgentName::parse("bot").unwrap();
+    let token = app
+        .accounts
+        .create_operator(&name, UsersMax::parse("2").unwrap(), &wish)
+        .await;
+    let bot = Operator {
+        app: &app,
+        token: token.unwrap().reveal(),
+    };
+    let names: Vec<String> = (0..10).map(|n| format!("user-{n}")).collect();
+    let calls = names.iter().map(|name| bot.refused(name.as_bytes()));
+    let mut answers = futures_util::future::join_all(calls).await;
+    answers.sort();
+    assert_eq!(answers[1].0, 200);
+    assert!(
+        answers[2..]
+            .iter()
+            .all(|a| *a == (403, "too_many_users".to_owned())),
+        "{answers:?}"
+    );
+    assert_eq!(count(&app, OPERATED).await, 2);
+    let there = app.accounts.list_operated_users().await.unwrap();
+    bot.add(&there[0].external_id, "Those who are there go on.")
+        .await;
+    let third = problem(bot.send(b"third", "memory_list_themes", json!({})).await)
+        .await
+        .1;
+    assert!(
+        third["detail"].as_str().unwrap().contains("has 2 users"),
+        "{third}"
+    );
+    let operator = app.accounts.list_operators().await.unwrap()[0].id;
+    app.accounts
+        .change_users_max(operator, UsersMax::parse("3").unwrap())
+        .await
+        .unwrap();
+    bot.add("third", "Now there is room.").await;
+}
+
+#[tokio::test]
+async fn a_revoked_or_expired_service_token_and_a_disabled_user_open_nothing() {
+    let app = TestApp::start().await;
+    let (bot, spare) = (
+        Operator::new(&app, "bot").await,
+        Operator::new(&app, "bot").await,
+    );
+    bot.add("x", "mine").await;
+    let mut conn = app.superuser().await;
+    let disable = "UPDATE users SET disabled_at = now() WHERE external_id = 'x'";
+    sqlx::query(disable).execute(&mut conn).await.unwrap();
+    assert_eq!(bot.refused(b"x").await, (401, "disabled_user".to_owned()));
+    assert_eq!(bot.refused(b"y").await.0, 200);
+    let operator = &app.accounts.list_operators().await.unwrap()[0];
+    assert_eq!((operator.users, operator.tokens.len()), (2, 2));
+    // Newest first: the spare one.
+    app.accounts
+        .revoke_service_token(operator.id, operator.tokens[0].id)
+        .await
+        .unwrap();
+    assert_eq!(
+        spare.refused(b"new").await,
+        (401, "revoked_token".to_owned())
+    );
+    assert_eq!(
+        code(send(&app, &spare.token, &[], "memory_list_themes", json!({})).await)
+            .await
+            .1,
+        "revoked_token"
+    );
+    let wish = TokenWish {
+        scopes: Scope::ALL.into(),
+        lifetime: Some(Duration::days(1)),
+    };
+    let (_, brief) = app
+        .accounts
+        .create_service_token(operator.id, &wish)
+        .await
+        .unwrap();
+    let brief = Operator {
+        app: &app,
+        token: brief.reveal(),
+    };
+    assert_eq!(brief.refused(b"y").await.0, 200);
+    app.clock.advance(Duration::days(1));
+    assert_eq!(
+        brief.refused(b"new").await,
+        (401, "expired_token".to_owned())
+    );
+    assert_eq!(
+        count(&app, OPERATED).await,
+        2,
+        "nobody was made by a token that opens nothing"
+    );
+}
+
+#[tokio::test]
+async fn a_service_tokens_last_use_is_written_at_most_once_a_minute() {
+    let app = TestApp::start().await;
+    let bot = Operator::new(&app, "bot").await;
+    let last_use = async || {
+        bot.find("x").await;
+        app.accounts.list_operators().await.unwrap()[0].tokens[0]
+            .last_used_at
+            .unwrap()
+    };
+    let first = last_use().await;
+    app.clock.advance(Duration::seconds(59));
+    assert_eq!(last_use().await, first);
+    app.clock.advance(Duration::seconds(1));
+    assert_eq!(last_use().await, first + Duration::minutes(1));
+}

@@ -1,0 +1,120 @@
+//! The admin page's forms about operators: a new one, its cap, further service
+//! tokens, revoking one. For whoever is no admin there are no such forms.
+
+use app::view::FormState;
+use axum::extract::{Path, RawForm, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+
+use super::{Form, failed, parse_id, with_token};
+use crate::accounts::{AgentName, OperatorId, Role, TokenId, UsersMax};
+use crate::web::AppState;
+use crate::web::auth::{SignedIn, Visitor};
+use crate::web::error::Problem;
+use crate::web::pages::{after_form, not_found_for};
+
+const PATH: &str = "/admin";
+
+pub async fn create(State(state): State<AppState>, signed_in: SignedIn, body: RawForm) -> Response {
+    if signed_in.0.role != Role::Admin {
+        return not_found_for(&state, signed_in).await;
+    }
+    let form = Form::parse(&body);
+    let attempt = async {
+        let name = AgentName::parse(form.get("name"))?;
+        let users_max = UsersMax::parse(form.get("users_max"))?;
+        let wish = form.token_wish()?;
+        let token = state.accounts.create_operator(&name, users_max, &wish);
+        Ok((name.as_str().to_owned(), token.await?))
+    };
+    let (status, outcome) = with_token("operator", &form, attempt.await);
+    page(&state, signed_in, status, outcome).await
+}
+
+pub async fn create_token(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    Path(operator): Path<String>,
+    body: RawForm,
+) -> Response {
+    if signed_in.0.role != Role::Admin {
+        return not_found_for(&state, signed_in).await;
+    }
+    let form = form_of(&body, &operator);
+    let attempt = async {
+        let operator = OperatorId(parse_id(&operator)?);
+        let wish = form.token_wish()?;
+        Ok(state.accounts.create_service_token(operator, &wish).await?)
+    };
+    let (status, outcome) = with_token("service_token", &form, attempt.await);
+    page(&state, signed_in, status, outcome).await
+}
+
+/// Another cap.
+pub async fn change(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    Path(operator): Path<String>,
+    body: RawForm,
+) -> Response {
+    if signed_in.0.role != Role::Admin {
+        return not_found_for(&state, signed_in).await;
+    }
+    let form = form_of(&body, &operator);
+    let attempt: Result<(), Problem> = async {
+        let operator = OperatorId(parse_id(&operator)?);
+        let users_max = UsersMax::parse(form.get("users_max"))?;
+        Ok(state.accounts.change_users_max(operator, users_max).await?)
+    }
+    .await;
+    respond(&state, signed_in, "users_max", &form, attempt).await
+}
+
+pub async fn revoke_token(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    Path((operator, token)): Path<(String, String)>,
+) -> Response {
+    if signed_in.0.role != Role::Admin {
+        return not_found_for(&state, signed_in).await;
+    }
+    let attempt: Result<(), Problem> = async {
+        let (operator, token) = (OperatorId(parse_id(&operator)?), TokenId(parse_id(&token)?));
+        Ok(state.accounts.revoke_service_token(operator, token).await?)
+    }
+    .await;
+    let form = Form(Vec::new());
+    respond(&state, signed_in, "service_revoke", &form, attempt).await
+}
+
+/// The page shows an error beside the operator it belongs to.
+fn form_of(body: &RawForm, operator: &str) -> Form {
+    let mut form = Form::parse(body);
+    form.0.push(("operator".to_owned(), operator.to_owned()));
+    form
+}
+
+async fn respond(
+    state: &AppState,
+    signed_in: SignedIn,
+    name: &str,
+    form: &Form,
+    attempt: Result<(), Problem>,
+) -> Response {
+    match attempt {
+        Ok(()) => Redirect::to(PATH).into_response(),
+        Err(problem) => {
+            let (status, outcome) = failed(name, form, problem);
+            page(state, signed_in, status, outcome).await
+        }
+    }
+}
+
+async fn page(
+    state: &AppState,
+    signed_in: SignedIn,
+    status: StatusCode,
+    outcome: FormState,
+) -> Response {
+    after_form(state, Visitor::SignedIn(signed_in), PATH, outcome, status).await
+}
