@@ -133,6 +133,25 @@ impl PublicUrl {
         &self.origin
     }
 
+    /// The same with its port, be it the usual one or not: `https://memory.example.com:443`.
+    pub fn origin_with_port(&self) -> String {
+        let port_is_named = self
+            .origin
+            .rsplit(':')
+            .next()
+            .is_some_and(|end| end.parse::<u16>().is_ok());
+        match (port_is_named, self.is_https) {
+            (true, _) => self.origin.clone(),
+            (false, true) => format!("{}:443", self.origin),
+            (false, false) => format!("{}:80", self.origin),
+        }
+    }
+
+    /// `memory.example.com`, or `memory.example.com:8443`.
+    pub fn host(&self) -> &str {
+        self.origin.split_once("://").map_or("", |(_, host)| host)
+    }
+
     pub fn is_https(&self) -> bool {
         self.is_https
     }

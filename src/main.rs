@@ -141,7 +141,10 @@ async fn run(command: Command) -> anyhow::Result<()> {
 
 /// To standard error: standard output is for answers.
 fn start_logging(config: &Config) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(&config.log).context("KEEPSAKE_LOG cannot be read")?;
+    // rmcp would write down what it is sent and what it answers.
+    let filter = EnvFilter::try_new(&config.log)
+        .context("KEEPSAKE_LOG cannot be read")?
+        .add_directive("rmcp=warn".parse()?);
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -15,19 +15,16 @@ use crate::accounts::{AgentAccess, Token, User, UserId, Viewer};
 /// Where a web session keeps its user.
 pub const SESSION_USER: &str = "user_id";
 
-const HOW_TO_GET_A_TOKEN: &str =
-    "Send `Authorization: Bearer ks_…` with a token from the page Agents & tokens.";
-
 impl FromRequestParts<AppState> for AgentAccess {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        let origin = state.public_url.origin();
         let refuse = |code, detail: &str| {
-            Problem::new(
-                StatusCode::UNAUTHORIZED,
-                code,
-                format!("{detail} {HOW_TO_GET_A_TOKEN}"),
-            )
+            let detail = format!(
+                "{detail} Send `Authorization: Bearer ks_…` with a token from {origin}/agents."
+            );
+            Problem::new(StatusCode::UNAUTHORIZED, code, detail)
         };
         let Some(header) = parts.headers.get(header::AUTHORIZATION) else {
             return Err(refuse("missing_token", "No token was sent."));
@@ -39,7 +36,11 @@ impl FromRequestParts<AppState> for AgentAccess {
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
             .and_then(|(_, token)| Token::parse(token.trim()))
             .ok_or_else(|| refuse("malformed_token", "This is not a whole token."))?;
-        state.accounts.open(&token).await?.map_err(Problem::from)
+        state.accounts.open(&token).await?.map_err(|refusal| {
+            let problem = Problem::from(refusal);
+            let detail = format!("{} Make a new one at {origin}/agents.", problem.detail);
+            Problem { detail, ..problem }
+        })
     }
 }
 
