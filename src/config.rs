@@ -75,6 +75,47 @@ impl Config {
     }
 }
 
+/// What `keepsake mcp` is told. It holds a token, so it has no `Debug`.
+pub struct BridgeConfig {
+    /// Of its /mcp: from `KEEPSAKE_URL`, else as this machine's own server is reached.
+    pub server: Url,
+    /// `KEEPSAKE_TOKEN`
+    pub token: Option<String>,
+}
+
+impl BridgeConfig {
+    pub fn from_env() -> Result<Self, ConfigError> {
+        Self::from_lookup(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+    }
+
+    fn from_lookup(get: impl Fn(&'static str) -> Option<String>) -> Result<Self, ConfigError> {
+        let text = match get("KEEPSAKE_URL") {
+            Some(url) => url,
+            None => {
+                let listen = parse_listen(get("KEEPSAKE_LISTEN"))?;
+                PublicUrl::parse(get("KEEPSAKE_PUBLIC_URL"), listen)?.origin
+            }
+        };
+        let url = Url::parse(&text).ok().filter(|url| {
+            matches!(url.scheme(), "http" | "https")
+                && url.has_host()
+                && matches!(url.path(), "/" | "/mcp")
+                && url.query().is_none()
+                && url.username().is_empty()
+        });
+        let mut server = url.ok_or_else(|| ConfigError {
+            name: "KEEPSAKE_URL",
+            problem: "not the address of a server".into(),
+            accepted: "give https://name, or http://host:port",
+        })?;
+        server.set_path("/mcp");
+        Ok(Self {
+            server,
+            token: get("KEEPSAKE_TOKEN").map(|token| token.trim().to_owned()),
+        })
+    }
+}
+
 /// The address that browsers and agents use. Sign-in needs https, or a
 /// loopback address where nobody listens in.
 #[derive(Clone, Debug, PartialEq, Eq)]

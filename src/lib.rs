@@ -8,8 +8,8 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `main.rs`, `rebuild.rs`, [`serve`], [`wiring`] | the command line · the server's life · builds every part once |
-//! | [`web`] | routes, who is asking, errors into responses; `ui/` implements the port of `app`, the pages |
+//! | `main.rs`, `rebuild.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, MCP over stdio · the server's life · builds every part once |
+//! | [`web`] | routes, who is asking, errors into responses; `api/` is REST, `mcp/` is MCP, `ui/` implements the port of `app`, the pages |
 //! | [`jobs`] | workers and the sweep: one file a job, each calling one operation of the domain |
 //! | [`tools`] | what agents can call: one file a tool, one registry for every door |
 //! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `rank.rs` fuses both signals |
@@ -84,6 +84,7 @@
 //! person's place.
 
 pub mod accounts;
+pub mod bridge;
 pub mod clock;
 pub mod config;
 pub mod db;

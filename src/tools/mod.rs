@@ -13,8 +13,9 @@ mod memory_list_themes;
 mod memory_search;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -199,11 +200,16 @@ fn register<T: Tool>() -> Box<dyn AnyTool> {
     })
 }
 
-/// Without `$schema` and without references: what every client understands.
+/// Without `$schema`, without references, and without formats (`int16`), which
+/// some clients complain of: what every client understands.
 fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|s| {
         s.inline_subschemas = true;
         s.meta_schema = None;
+        s.transforms
+            .push(Box::new(RecursiveTransform(|schema: &mut Schema| {
+                schema.remove("format");
+            })));
     });
     let mut schema = settings
         .into_generator()
