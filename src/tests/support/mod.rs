@@ -287,6 +287,17 @@ pub struct TestUser {
 }
 
 impl TestUser {
+    /// The same user by another token, on connections of its own.
+    pub fn with_token(&self, token: &str) -> Self {
+        Self {
+            base: self.base.clone(),
+            id: self.id,
+            email: self.email.clone(),
+            token: token.to_owned(),
+            client: Client::new(),
+        }
+    }
+
     /// Calls a tool and gives the whole response.
     pub async fn send(&self, tool: &str, input: &Value) -> Response {
         let url = format!("{}/api/v1/tools/{tool}", self.base);

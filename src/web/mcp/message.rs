@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
+use rmcp::model::InitializeRequestParams;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -54,6 +55,13 @@ impl Message {
                 ));
             }
         };
+        if method == "initialize" && !names_version(&message) {
+            return Err(refuse(
+                INVALID_PARAMS,
+                "invalid_params",
+                "`params.protocolVersion` must be a version such as \"2025-11-25\", beside `capabilities` and `clientInfo`.",
+            ));
+        }
         let mut arguments = None;
         if let Some(params) = message.get_mut("params") {
             let mut object: Object = serde_json::from_str(params.get()).map_err(|_| {
@@ -140,6 +148,12 @@ fn id_of(message: &Object) -> Result<Id, Refusal> {
             "`id` must be a string or a whole number.",
         ),
     })
+}
+
+/// rmcp takes an `initialize` that it cannot read for a method it does not know.
+fn names_version(message: &Object) -> bool {
+    let params = message.get("params").map(|params| params.get());
+    params.is_some_and(|params| serde_json::from_str::<InitializeRequestParams>(params).is_ok())
 }
 
 fn text(value: Option<&Box<RawValue>>) -> Option<String> {
