@@ -82,4 +82,5 @@ def sql(statement):
     return subprocess.run([PG_BIN / "psql", "-XAtq", "-c", statement, URL], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -125,7 +125,8 @@ pub struct PublicUrl {
 }
 
 impl PublicUrl {
-    fn parse(text: Option<String>, listen: SocketAddr) -> Result<Self, ConfigError> {
+    /// `listen` is what it falls back to.
+    pub fn parse(text: Option<String>, listen: SocketAddr) -> Result<Self, ConfigError> {
         let Some(text) = text else {
             let host = match listen.ip() {
                 ip if ip.is_loopback() => listen.to_string(),
@@ -270,6 +271,58 @@ mod tests {
         assert_eq!(config.public_url.origin(), "http://127.0.0.1:3000");
         assert_eq!(config.sign_up, SignUp::First);
         assert!(config.database_url.is_none());
+    }
+
+    #[test]
+    fn a_public_url_knows_its_host_and_its_port() {
+        for (url, host, origin) in [
+            (
+                "https://m.example.com",
+                "m.example.com",
+                "https://m.example.com:443",
+            ),
+            (
+                "https://m.example.com:8443",
+                "m.example.com:8443",
+                "https://m.example.com:8443",
+            ),
+            ("http://localhost", "localhost", "http://localhost:80"),
+            ("http://[::1]", "[::1]", "http://[::1]:80"),
+        ] {
+            let public = with("KEEPSAKE_PUBLIC_URL", url).expect("valid").public_url;
+            assert_eq!(
+                (public.host(), public.origin_with_port().as_str()),
+                (host, origin)
+            );
+        }
+    }
+
+    #[test]
+    fn the_bridge_finds_its_server() {
+        const ALL: &[(&str, &str)] = &[
+            ("KEEPSAKE_URL", "https://m.example.com/mcp"),
+            ("KEEPSAKE_PUBLIC_URL", "https://p.example.com"),
+            ("KEEPSAKE_LISTEN", "0.0.0.0:4000"),
+        ];
+        let server = |set: &'static [(&str, &str)]| {
+            let get = |name| {
+                set.iter()
+                    .find(|(n, _)| *n == name)
+                    .map(|(_, v)| (*v).to_owned())
+            };
+            BridgeConfig::from_lookup(get).map(|bridge| bridge.server.to_string())
+        };
+        assert_eq!(server(ALL).as_deref(), Ok("https://m.example.com/mcp"));
+        assert_eq!(
+            server(&ALL[1..]).as_deref(),
+            Ok("https://p.example.com/mcp")
+        );
+        assert_eq!(
+            server(&ALL[2..]).as_deref(),
+            Ok("http://localhost:4000/mcp")
+        );
+        assert_eq!(server(&[]).as_deref(), Ok("http://127.0.0.1:3000/mcp"));
+        assert!(server(&[("KEEPSAKE_URL", "https://user@m.example.com")]).is_err());
     }
 
     #[test]

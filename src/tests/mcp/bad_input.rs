@@ -4,7 +4,7 @@ use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 
 use super::{CURRENT, Mcp, message};
-use crate::support::TestApp;
+use crate::support::{TestApp, Wish};
 
 /// Status, id, code of the problem and what it says.
 async fn refusal(request: RequestBuilder) -> (u16, Value, String, String) {
@@ -160,6 +160,8 @@ async fn unknown_methods_and_tools_are_errors_of_the_protocol() {
     assert_eq!(answer["error"]["data"]["code"], "unknown_tool");
     let (status, answer) = mcp.ask("memories/delete", json!({})).await;
     assert_eq!((status, &answer["error"]["code"]), (404, &json!(-32_601)));
+    let said = answer["error"]["message"].as_str().unwrap();
+    assert!(said.starts_with("There is no such method here"), "{said}");
 }
 
 #[tokio::test]
@@ -272,6 +274,33 @@ async fn pages_and_names_of_elsewhere_are_refused() {
             200,
             "{value}"
         );
+    }
+}
+
+#[tokio::test]
+async fn the_public_url_names_the_host_and_the_origin_that_are_allowed() {
+    let app = TestApp::start_as(Wish {
+        public_url: Some("https://memory.example.com"),
+        ..Wish::default()
+    })
+    .await;
+    let mcp = Mcp::of(&app, &app.user("anna").await);
+    let list = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" });
+    for (host, origin, status) in [
+        ("memory.example.com", "https://memory.example.com", 200),
+        (
+            "memory.example.com:443",
+            "https://memory.example.com:443",
+            200,
+        ),
+        ("localhost:3000", "http://localhost:3000", 200),
+        ("memory.example.com", "http://memory.example.com", 403),
+        ("memory.example.com", "https://memory.example.com:8443", 403),
+        ("other.example.com", "https://memory.example.com", 403),
+    ] {
+        let request = mcp.post().header("host", host).header("origin", origin);
+        let got = request.json(&list).send().await.unwrap().status();
+        assert_eq!(got, status, "{host} {origin}");
     }
 }
 
