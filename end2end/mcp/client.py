@@ -5,6 +5,7 @@
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -12,8 +13,10 @@ import traceback
 
 import httpx2
 from mcp.client import Client
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import OAuthClientMetadata
 from mcp.shared.exceptions import MCPError
 
 URL = os.environ["KEEPSAKE_URL"]
@@ -23,9 +26,9 @@ MODERN, LEGACY = "2026-07-28", "2025-11-25"
 
 
 @contextlib.asynccontextmanager
-async def over_http(token, mode):
+async def over_http(token, mode, auth=None):
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with httpx2.AsyncClient(headers=headers) as http:
+    async with httpx2.AsyncClient(headers=headers, auth=auth) as http:
         async with Client(streamable_http_client(f"{URL}/mcp", http_client=http), mode=mode) as client:
             yield client
 
@@ -113,12 +116,38 @@ async def list_tools(connect, token, mode):
     try:
         async with connect(token, mode) as client:
             return await client.list_tools()
-    except* MCPError as group:
+    except ExceptionGroup as group:
         error = group
-        while isinstance(error, BaseExceptionGroup):
+        while isinstance(error, ExceptionGroup):
             error = error.exceptions[0]
-        raised = error
-    raise raised
+        raise error from None
+
+
+class NoStorage:
+    """Of an OAuth client that comes for the first time."""
+
+    async def get_tokens(self):
+        return None
+
+    async def get_client_info(self):
+        return None
+
+    async def set_tokens(self, tokens):
+        pass
+
+    async def set_client_info(self, info):
+        pass
+
+
+async def oauth_ends_in_words():
+    metadata = OAuthClientMetadata(redirect_uris=["http://127.0.0.1:1/callback"], client_name="end2end")
+    provider = OAuthClientProvider(f"{URL}/mcp", metadata, NoStorage())
+    try:
+        await list_tools(lambda token, mode: over_http(token, mode, provider), None, "legacy")
+    except OAuthFlowError as error:
+        assert f"There is no OAuth here: make a token at {URL}/agents" in str(error), error
+    else:
+        raise AssertionError("that should have been refused")
 
 
 async def server_is_down():
@@ -142,11 +171,13 @@ ROUNDS = {
     "wrong tokens, auto": lambda: wrong_tokens(over_http, "auto", "No token was sent."),
     "wrong tokens, legacy": lambda: wrong_tokens(over_http, "legacy", "No token was sent."),
     "wrong tokens over stdio": lambda: wrong_tokens(over_stdio, "legacy", "KEEPSAKE_TOKEN"),
+    "a client that tries OAuth": oauth_ends_in_words,
     "a bridge whose server is down": server_is_down,
 }
 
 
 async def main():
+    logging.disable()  # the SDK's own account of the mistakes that are made here
     failed = False
     for name, round_ in ROUNDS.items():
         try:

@@ -36,7 +36,7 @@ impl Message {
             code,
             problem: Problem::new(StatusCode::BAD_REQUEST, problem_code, sentence),
         };
-        if text(message.get("jsonrpc")).as_deref() != Some("2.0") {
+        if text(&message, "jsonrpc").as_deref() != Some("2.0") {
             return Err(refuse(
                 INVALID_REQUEST,
                 "invalid_message",
@@ -44,7 +44,7 @@ impl Message {
             ));
         }
         let is_answer = message.contains_key("result") || message.contains_key("error");
-        let method = match text(message.get("method")) {
+        let method = match text(&message, "method") {
             Some(method) => method,
             None if is_answer => String::new(),
             None => {
@@ -75,7 +75,7 @@ impl Message {
                 arguments = object
                     .remove("arguments")
                     .filter(|given| given.get() != "null");
-                if text(object.get("name")).is_none() {
+                if text(&object, "name").is_none() {
                     return Err(refuse(
                         INVALID_PARAMS,
                         "invalid_params",
@@ -135,7 +135,7 @@ fn id_of(message: &Object) -> Result<Id, Refusal> {
     let Some(id) = message.get("id") else {
         return Ok(Id::default());
     };
-    let is_good = text(Some(id)).is_some() || serde_json::from_str::<i64>(id.get()).is_ok();
+    let is_good = text(message, "id").is_some() || serde_json::from_str::<i64>(id.get()).is_ok();
     if is_good {
         return Ok(Id(Some(id.clone())));
     }
@@ -156,8 +156,8 @@ fn names_version(message: &Object) -> bool {
     params.is_some_and(|params| serde_json::from_str::<InitializeRequestParams>(params).is_ok())
 }
 
-fn text(value: Option<&Box<RawValue>>) -> Option<String> {
-    serde_json::from_str(value?.get()).ok()
+fn text(object: &Object, key: &str) -> Option<String> {
+    serde_json::from_str(object.get(key)?.get()).ok()
 }
 
 fn raw(object: &Object) -> Result<Box<RawValue>, Refusal> {
