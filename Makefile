@@ -31,6 +31,7 @@ bench: build ## Benchmarks against the floor and against peers
 	python3 tools/with_postgres.py python3 bench/run.py
 	python3 tools/with_postgres.py python3 bench/vectors.py
 	python3 tools/with_postgres.py python3 bench/floor.py
+	python3 tools/with_postgres.py python3 bench/doors.py
 
 demo: build ## Fill a server with memories to look at
 	python3 tools/demo.py

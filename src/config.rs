@@ -75,6 +75,47 @@ impl Config {
     }
 }
 
+/// What `keepsake mcp` is told. It holds a token, so it has no `Debug`.
+pub struct BridgeConfig {
+    /// Of its /mcp: from `KEEPSAKE_URL`, else as this machine's own server is reached.
+    pub server: Url,
+    /// `KEEPSAKE_TOKEN`
+    pub token: Option<String>,
+}
+
+impl BridgeConfig {
+    pub fn from_env() -> Result<Self, ConfigError> {
+        Self::from_lookup(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+    }
+
+    fn from_lookup(get: impl Fn(&'static str) -> Option<String>) -> Result<Self, ConfigError> {
+        let text = match get("KEEPSAKE_URL") {
+            Some(url) => url,
+            None => {
+                let listen = parse_listen(get("KEEPSAKE_LISTEN"))?;
+                PublicUrl::parse(get("KEEPSAKE_PUBLIC_URL"), listen)?.origin
+            }
+        };
+        let url = Url::parse(&text).ok().filter(|url| {
+            matches!(url.scheme(), "http" | "https")
+                && url.has_host()
+                && matches!(url.path(), "/" | "/mcp")
+                && url.query().is_none()
+                && url.username().is_empty()
+        });
+        let mut server = url.ok_or_else(|| ConfigError {
+            name: "KEEPSAKE_URL",
+            problem: "not the address of a server".into(),
+            accepted: "give https://name, or http://host:port",
+        })?;
+        server.set_path("/mcp");
+        Ok(Self {
+            server,
+            token: get("KEEPSAKE_TOKEN").map(|token| token.trim().to_owned()),
+        })
+    }
+}
+
 /// The address that browsers and agents use. Sign-in needs https, or a
 /// loopback address where nobody listens in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +125,8 @@ pub struct PublicUrl {
 }
 
 impl PublicUrl {
-    fn parse(text: Option<String>, listen: SocketAddr) -> Result<Self, ConfigError> {
+    /// `listen` is what it falls back to.
+    pub fn parse(text: Option<String>, listen: SocketAddr) -> Result<Self, ConfigError> {
         let Some(text) = text else {
             let host = match listen.ip() {
                 ip if ip.is_loopback() => listen.to_string(),
@@ -131,6 +173,25 @@ impl PublicUrl {
     /// `https://memory.example.com`, without a slash at its end.
     pub fn origin(&self) -> &str {
         &self.origin
+    }
+
+    /// The same with its port, be it the usual one or not: `https://memory.example.com:443`.
+    pub fn origin_with_port(&self) -> String {
+        let port_is_named = self
+            .origin
+            .rsplit(':')
+            .next()
+            .is_some_and(|end| end.parse::<u16>().is_ok());
+        match (port_is_named, self.is_https) {
+            (true, _) => self.origin.clone(),
+            (false, true) => format!("{}:443", self.origin),
+            (false, false) => format!("{}:80", self.origin),
+        }
+    }
+
+    /// `memory.example.com`, or `memory.example.com:8443`.
+    pub fn host(&self) -> &str {
+        self.origin.split_once("://").map_or("", |(_, host)| host)
     }
 
     pub fn is_https(&self) -> bool {
@@ -210,6 +271,58 @@ mod tests {
         assert_eq!(config.public_url.origin(), "http://127.0.0.1:3000");
         assert_eq!(config.sign_up, SignUp::First);
         assert!(config.database_url.is_none());
+    }
+
+    #[test]
+    fn a_public_url_knows_its_host_and_its_port() {
+        for (url, host, origin) in [
+            (
+                "https://m.example.com",
+                "m.example.com",
+                "https://m.example.com:443",
+            ),
+            (
+                "https://m.example.com:8443",
+                "m.example.com:8443",
+                "https://m.example.com:8443",
+            ),
+            ("http://localhost", "localhost", "http://localhost:80"),
+            ("http://[::1]", "[::1]", "http://[::1]:80"),
+        ] {
+            let public = with("KEEPSAKE_PUBLIC_URL", url).expect("valid").public_url;
+            assert_eq!(
+                (public.host(), public.origin_with_port().as_str()),
+                (host, origin)
+            );
+        }
+    }
+
+    #[test]
+    fn the_bridge_finds_its_server() {
+        const ALL: &[(&str, &str)] = &[
+            ("KEEPSAKE_URL", "https://m.example.com/mcp"),
+            ("KEEPSAKE_PUBLIC_URL", "https://p.example.com"),
+            ("KEEPSAKE_LISTEN", "0.0.0.0:4000"),
+        ];
+        let server = |set: &'static [(&str, &str)]| {
+            let get = |name| {
+                set.iter()
+                    .find(|(n, _)| *n == name)
+                    .map(|(_, v)| (*v).to_owned())
+            };
+            BridgeConfig::from_lookup(get).map(|bridge| bridge.server.to_string())
+        };
+        assert_eq!(server(ALL).as_deref(), Ok("https://m.example.com/mcp"));
+        assert_eq!(
+            server(&ALL[1..]).as_deref(),
+            Ok("https://p.example.com/mcp")
+        );
+        assert_eq!(
+            server(&ALL[2..]).as_deref(),
+            Ok("http://localhost:4000/mcp")
+        );
+        assert_eq!(server(&[]).as_deref(), Ok("http://127.0.0.1:3000/mcp"));
+        assert!(server(&[("KEEPSAKE_URL", "https://user@m.example.com")]).is_err());
     }
 
     #[test]

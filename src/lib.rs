@@ -8,8 +8,8 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `main.rs`, `rebuild.rs`, [`serve`], [`wiring`] | the command line · the server's life · builds every part once |
-//! | [`web`] | routes, who is asking, errors into responses; `ui/` implements the port of `app`, the pages |
+//! | `main.rs`, `rebuild.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, MCP over stdio · the server's life · builds every part once |
+//! | [`web`] | routes, who is asking, errors into responses; `api/` is REST, `mcp/` is MCP, `ui/` implements the port of `app`, the pages |
 //! | [`jobs`] | workers and the sweep: one file a job, each calling one operation of the domain |
 //! | [`tools`] | what agents can call: one file a tool, one registry for every door; `guidance.rs` is what goes into a prompt |
 //! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `rank.rs` fuses both signals |
@@ -36,6 +36,12 @@
 //! sends what is pending to the provider, in batches and with no connection held,
 //! and writes each answer under the guard of its space and its text's hash.
 //!
+//! Over MCP the same call is a POST to `/mcp`: `web/mcp/` lets the same code open
+//! the token and read the body, checks the message's shape, and takes the tool's
+//! arguments out as they were written. rmcp speaks the protocol, in whichever
+//! version the client asks for, and hands them to the registry. What goes wrong
+//! in the tool is its answer, in the words that REST would have used.
+//!
 //! # Walkthrough: one search
 //!
 //! The same door leads to `tools/memory_search.rs`; the Memory page comes in by
@@ -51,7 +57,7 @@
 //!
 //! 1. SQL stands only in files named `store.rs`; each function takes
 //!    `&mut PgConnection` first. There are no repository traits.
-//! 2. One search path, one life of vectors and one tool registry: pages, REST and whatever comes later
+//! 2. One search path, one life of vectors and one tool registry: pages, REST and MCP
 //!    call the same functions.
 //! 3. Every tenant table carries `user_id`, first in its primary key, its unique
 //!    constraints and its foreign keys.
@@ -87,6 +93,7 @@
 //! person's place.
 
 pub mod accounts;
+pub mod bridge;
 pub mod clock;
 pub mod config;
 pub mod db;

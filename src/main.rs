@@ -10,7 +10,8 @@ use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand};
 use keepsake::accounts::model::parse_expires_days;
 use keepsake::accounts::{AgentName, Email, Password, Role, Scope, TokenWish, UserId};
-use keepsake::config::Config;
+use keepsake::bridge;
+use keepsake::config::{BridgeConfig, Config};
 use keepsake::serve::{self, Workers};
 use keepsake::wiring::{self, Database};
 use tracing_subscriber::EnvFilter;
@@ -32,7 +33,17 @@ const ENVIRONMENT: &str = "Environment:
   KEEPSAKE_LLAMACPP_URL  a llama.cpp server that computes vectors for everybody
   KEEPSAKE_SIGNUP        who may make an account: first (then closed), open, closed
   KEEPSAKE_SITE_DIR      folder of stylesheet and islands (found beside the program)
-  KEEPSAKE_LOG           what to log, such as info or keepsake=debug";
+  KEEPSAKE_LOG           what to log, such as info or keepsake=debug
+  KEEPSAKE_TOKEN         for `keepsake mcp`: the token it speaks for
+  KEEPSAKE_URL           for `keepsake mcp`: the server (KEEPSAKE_PUBLIC_URL, or KEEPSAKE_LISTEN)";
+
+const BRIDGE: &str = "Environment:
+  KEEPSAKE_TOKEN  a token from the page Agents & tokens; never an argument, which others could read
+  KEEPSAKE_URL    address of the server, such as https://memory.example.com
+                  (when not set: KEEPSAKE_PUBLIC_URL, or the address of KEEPSAKE_LISTEN)
+
+A client that can speak HTTP needs no bridge: give it the server's address with /mcp at its end, and the
+header `Authorization: Bearer ks_…`.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -48,6 +59,9 @@ enum Command {
     Migrate,
     /// Compute a user's vectors anew with the settings in force; waits, with a progress bar
     Rebuild(Rebuild),
+    /// Pass MCP on from standard input and output to a server, for clients that speak nothing else
+    #[command(after_help = BRIDGE)]
+    Mcp,
     /// Make and list accounts
     #[command(subcommand)]
     User(UserCommand),
@@ -136,6 +150,7 @@ async fn run(command: Command) -> anyhow::Result<()> {
         }
         Command::Work => serve::work(&config).await,
         Command::Rebuild(Rebuild { email }) => rebuild::rebuild(&config, &email).await,
+        Command::Mcp => bridge::run(BridgeConfig::from_env()?).await,
         Command::Migrate => Database::of_command(&config).await?.close().await,
         Command::User(UserCommand::Create(create)) => create_user(&config, create).await,
         Command::User(UserCommand::List) => list_users(&config).await,
@@ -145,7 +160,10 @@ async fn run(command: Command) -> anyhow::Result<()> {
 
 /// To standard error: standard output is for answers.
 fn start_logging(config: &Config) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(&config.log).context("KEEPSAKE_LOG cannot be read")?;
+    // rmcp would write down what it is sent and what it answers.
+    let filter = EnvFilter::try_new(&config.log)
+        .context("KEEPSAKE_LOG cannot be read")?
+        .add_directive("rmcp=error".parse()?);
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -21,10 +21,13 @@ install() {
     fi
 }
 
-# Node and a Chromium for the browser tests, installed where they are missing.
-browser_is_here() {
+# Node for clients of MCP, and a Chromium besides for the browser tests, installed where they are missing.
+node_is_here() {
     command -v node >/dev/null || install nodejs || return 1
     command -v npm >/dev/null || install npm || return 1
+}
+browser_is_here() {
+    node_is_here || return 1
     command -v chromium >/dev/null || install chromium || return 1
 }
 
@@ -51,6 +54,10 @@ python3 tools/fetch_llamacpp.py
 
 step "tests, on a real PostgreSQL"
 python3 tools/with_postgres.py cargo test --workspace
+
+step "MCP, through clients that others wrote"
+node_is_here || true # without it the driver says what it leaves out
+python3 tools/with_postgres.py python3 end2end/mcp/run.py
 
 step "the pages' files"
 python3 tools/wasm.py

@@ -52,6 +52,13 @@ pub enum TokenRefusal {
     },
 }
 
+impl TokenRefusal {
+    /// Whether another token is what it takes.
+    pub fn asks_for_a_new_token(self) -> bool {
+        matches!(self, Self::Unknown | Self::Expired | Self::Revoked)
+    }
+}
+
 /// Where a token stands, of whichever kind.
 pub(super) struct TokenState {
     pub revoked: bool,

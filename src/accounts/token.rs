@@ -38,6 +38,11 @@ impl Token {
         (is_hex && sum == checksum(body)).then(|| Self(text.to_owned()))
     }
 
+    /// Whether a text was meant as a token, whole or not.
+    pub fn is_like(text: &str) -> bool {
+        text.starts_with(PREFIX)
+    }
+
     pub fn hash(&self) -> [u8; 32] {
         Sha256::digest(self.0.as_bytes()).into()
     }

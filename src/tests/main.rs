@@ -7,6 +7,7 @@
 mod api;
 mod embedding;
 mod isolation;
+mod mcp;
 mod pages;
 mod postgres;
 mod providers;

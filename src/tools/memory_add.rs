@@ -38,6 +38,7 @@ pub struct Output {
 #[async_trait]
 impl Tool for MemoryAdd {
     const NAME: &'static str = "memory_add";
+    const TITLE: &'static str = "Remember";
     const DESCRIPTION: &'static str = "Remember one thing about the user that will matter later: a preference, fact, \
         instruction, summary. Use it when the user says something lasting or asks you to remember; not for small talk or \
         secrets. To correct an item, add the new one and archive the old. Example: {\"type\": \"preference\", \

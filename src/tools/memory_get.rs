@@ -62,6 +62,7 @@ struct Embedding {
 #[async_trait]
 impl Tool for MemoryGet {
     const NAME: &'static str = "memory_get";
+    const TITLE: &'static str = "Read a memory";
     const DESCRIPTION: &'static str = "Read one remembered item whole, by the id a search gave. Use it when the snippet \
         was cut or you need its source and dates. Example: {\"item_id\": 42}";
     const SCOPE: Scope = Scope::MemoryRead;

@@ -30,6 +30,7 @@ struct Theme {
 #[async_trait]
 impl Tool for MemoryListThemes {
     const NAME: &'static str = "memory_list_themes";
+    const TITLE: &'static str = "List themes";
     const DESCRIPTION: &'static str = "List the themes that remembered items are grouped in, with counts of active \
         items. Use it to choose a theme for a search or a new item. Example: {}";
     const SCOPE: Scope = Scope::MemoryRead;

@@ -110,6 +110,7 @@ struct Weights {
 #[async_trait]
 impl Tool for MemorySearch {
     const NAME: &'static str = "memory_search";
+    const TITLE: &'static str = "Search memory";
     const DESCRIPTION: &'static str = "Find what is remembered about the user. Use it when something personal comes up \
         (names, preferences, projects, earlier decisions) or before assuming; not by reflex at every turn. Finds by \
         meaning and by any of the words, exact names (ERR_5021, src/db.rs) included. query \"*\" lists the newest. Example: \

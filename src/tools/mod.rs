@@ -1,5 +1,5 @@
 //! The tool registry: each tool is defined once, in a file of its own, and
-//! every door (REST now, MCP later) calls it through [`Registry::call`]. A tool
+//! every door calls it through [`Registry::call`]. A tool
 //! has a name and words written for a model, a typed input and output whose
 //! JSON Schemas are derived, and a run function.
 //!
@@ -13,8 +13,9 @@ mod memory_list_themes;
 mod memory_search;
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -37,8 +38,8 @@ pub struct ToolContext {
 /// Why a call gave nothing. Every door says the same words.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    #[error("there is no tool of this name; GET /api/v1/tools lists them")]
-    UnknownTool,
+    #[error("there is no tool of this name; there are {known}")]
+    UnknownTool { known: String },
     #[error("this token lacks the scope {}", .0.as_str())]
     MissingScope(Scope),
     #[error("{}", memory_off(*.0))]
@@ -85,6 +86,8 @@ impl From<MemoryError> for ToolError {
 #[async_trait]
 trait Tool: Send + Sync + 'static {
     const NAME: &'static str;
+    /// For people.
+    const TITLE: &'static str;
     /// For a model: when to use it, when not, an example.
     const DESCRIPTION: &'static str;
     const SCOPE: Scope;
@@ -114,6 +117,8 @@ trait AnyTool: Send + Sync {
 #[derive(Clone, Debug, Serialize)]
 pub struct Definition {
     pub name: &'static str,
+    #[serde(skip)]
+    pub title: &'static str,
     pub description: &'static str,
     pub read_only: bool,
     #[serde(skip)]
@@ -178,6 +183,10 @@ impl Registry {
         self.guidance.of(&self.context, access).await
     }
 
+    fn names(&self) -> Vec<&'static str> {
+        self.definitions().map(|tool| tool.name).collect()
+    }
+
     /// Runs a tool for an agent. `input` is the JSON text as it came in.
     pub async fn call(
         &self,
@@ -189,7 +198,9 @@ impl Registry {
             .tools
             .iter()
             .find(|tool| tool.definition().name == name);
-        let tool = named.ok_or(ToolError::UnknownTool)?;
+        let tool = named.ok_or_else(|| ToolError::UnknownTool {
+            known: self.names().join(", "),
+        })?;
         if let Some(of) = access.memory_off {
             return Err(ToolError::MemoryOff(of));
         }
@@ -205,6 +216,7 @@ fn register<T: Tool>() -> Box<dyn AnyTool> {
     Box::new(Registered::<T> {
         definition: Definition {
             name: T::NAME,
+            title: T::TITLE,
             description: T::DESCRIPTION,
             read_only: T::SCOPE == Scope::MemoryRead,
             scope: T::SCOPE,
@@ -215,11 +227,16 @@ fn register<T: Tool>() -> Box<dyn AnyTool> {
     })
 }
 
-/// Without `$schema` and without references: what every client understands.
+/// Without `$schema`, without references, and without formats (`int16`), which
+/// some clients complain of: what every client understands.
 fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|s| {
         s.inline_subschemas = true;
         s.meta_schema = None;
+        s.transforms
+            .push(Box::new(RecursiveTransform(|schema: &mut Schema| {
+                schema.remove("format");
+            })));
     });
     let mut schema = settings
         .into_generator()
@@ -237,11 +254,11 @@ fn parse_input<T: DeserializeOwned>(json: &[u8]) -> Result<T, ToolError> {
     // serde would read a struct from an array, too.
     if !json.trim_ascii_start().starts_with(b"{") {
         return Err(ToolError::NotJson(
-            "the body must be a JSON object, such as {}".to_owned(),
+            "the input must be a JSON object, such as {}".to_owned(),
         ));
     }
     let json = str::from_utf8(json)
-        .map_err(|_| ToolError::NotJson("the body is not valid UTF-8".to_owned()))?;
+        .map_err(|_| ToolError::NotJson("the input is not valid UTF-8".to_owned()))?;
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let parsed: T = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
@@ -252,7 +269,7 @@ fn parse_input<T: DeserializeOwned>(json: &[u8]) -> Result<T, ToolError> {
     })?;
     deserializer.end().map_err(|_| {
         ToolError::NotJson(
-            "the body has something after its JSON object; send one object".to_owned(),
+            "the input has something after its JSON object; send one object".to_owned(),
         )
     })?;
     Ok(parsed)
@@ -269,7 +286,7 @@ fn input_error(field: String, error: &serde_json::Error, is_json: bool) -> ToolE
     }
     if !is_json {
         return ToolError::NotJson(format!(
-            "the body is not valid JSON (line {}, column {})",
+            "the input is not valid JSON (line {}, column {})",
             error.line(),
             error.column()
         ));

@@ -15,9 +15,6 @@ use crate::accounts::{AgentAccess, ExternalId, Token, User, UserId, Viewer};
 /// Where a web session keeps its user.
 pub const SESSION_USER: &str = "user_id";
 
-const HOW_TO_GET_A_TOKEN: &str =
-    "Send `Authorization: Bearer ks_…` with a token from the page Agents & tokens.";
-
 impl FromRequestParts<AppState> for AgentAccess {
     type Rejection = Problem;
 
@@ -28,22 +25,32 @@ impl FromRequestParts<AppState> for AgentAccess {
 
 /// What the token opens, for whom `Keepsake-User` names where it is an operator's.
 pub async fn authenticate(headers: &HeaderMap, state: &AppState) -> Result<AgentAccess, Problem> {
-    let token = bearer_token(headers)?;
+    let origin = state.public_url.origin();
+    let token = bearer_token(headers).map_err(|(code, detail)| {
+        let detail = format!(
+            "{detail} Send `Authorization: Bearer ks_…` with a token from {origin}/agents."
+        );
+        Problem::new(StatusCode::UNAUTHORIZED, code, detail)
+    })?;
     let act_as = named_user(headers)?;
     let opened = state.accounts.open(&token, act_as.as_ref()).await?;
-    opened.map_err(Problem::from)
+    opened.map_err(|refusal| {
+        let problem = Problem::from(refusal);
+        if !refusal.asks_for_a_new_token() {
+            return problem;
+        }
+        let detail = format!(
+            "{} Make a new one at {origin}/agents (an operator's: {origin}/admin).",
+            problem.detail
+        );
+        Problem { detail, ..problem }
+    })
 }
 
-fn bearer_token(headers: &HeaderMap) -> Result<Token, Problem> {
-    let refuse = |code, detail: &str| {
-        Problem::new(
-            StatusCode::UNAUTHORIZED,
-            code,
-            format!("{detail} {HOW_TO_GET_A_TOKEN}"),
-        )
-    };
+/// Otherwise a code, and what is wrong.
+fn bearer_token(headers: &HeaderMap) -> Result<Token, (&'static str, &'static str)> {
     let Some(header) = headers.get(header::AUTHORIZATION) else {
-        return Err(refuse("missing_token", "No token was sent."));
+        return Err(("missing_token", "No token was sent."));
     };
     header
         .to_str()
@@ -51,7 +58,7 @@ fn bearer_token(headers: &HeaderMap) -> Result<Token, Problem> {
         .and_then(|text| text.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
         .and_then(|(_, token)| Token::parse(token.trim()))
-        .ok_or_else(|| refuse("malformed_token", "This is not a whole token."))
+        .ok_or(("malformed_token", "This is not a whole token."))
 }
 
 /// Whom a service token is to act for.

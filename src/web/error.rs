@@ -8,7 +8,7 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::accounts::{AccountError, TokenRefusal};
 use crate::embedding::EmbeddingError;
@@ -20,7 +20,7 @@ pub const DATABASE_SENTENCE: &str =
     "The database cannot be reached right now; nothing was changed. Try again in a moment.";
 
 /// One answer that says what was wrong and what would be accepted.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Problem {
     pub status: StatusCode,
     pub code: &'static str,
@@ -37,21 +37,26 @@ impl Problem {
             field: None,
         }
     }
-}
 
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        let mut body = json!({
+    /// As RFC 9457 has it, with `code` and `field` besides.
+    pub fn document(&self) -> Value {
+        let mut document = json!({
             "type": "about:blank",
             "title": self.status.canonical_reason().unwrap_or("Error"),
             "status": self.status.as_u16(),
             "code": self.code,
             "detail": self.detail,
         });
-        if let Some(field) = self.field {
-            body["field"] = field.into();
+        if let Some(field) = &self.field {
+            document["field"] = field.as_str().into();
         }
-        let mut response = (self.status, Json(body)).into_response();
+        document
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(self.document())).into_response();
         let headers = response.headers_mut();
         headers.insert(
             header::CONTENT_TYPE,
@@ -95,7 +100,7 @@ impl From<ToolError> for Problem {
         let (status, code) = match error {
             ToolError::Invalid(invalid) => return invalid.into(),
             ToolError::Database(error) => return error.into(),
-            ToolError::UnknownTool => (StatusCode::NOT_FOUND, "unknown_tool"),
+            ToolError::UnknownTool { .. } => (StatusCode::NOT_FOUND, "unknown_tool"),
             ToolError::MissingScope(_) => (StatusCode::FORBIDDEN, "missing_scope"),
             ToolError::MemoryOff(_) => (StatusCode::FORBIDDEN, "memory_off"),
             ToolError::NotJson(_) => (StatusCode::BAD_REQUEST, "invalid_json"),
@@ -134,16 +139,12 @@ impl From<EmbeddingError> for Problem {
 
 impl From<TokenRefusal> for Problem {
     fn from(refusal: TokenRefusal) -> Self {
-        let unauthorized = |code, detail: &str| {
-            let how = "Make a new one on the page Agents & tokens (for an operator, an admin makes it on the page Admin).";
-            Self::new(StatusCode::UNAUTHORIZED, code, format!("{detail} {how}"))
-        };
+        let unauthorized = |code, detail| Self::new(StatusCode::UNAUTHORIZED, code, detail);
         match refusal {
             TokenRefusal::Unknown => unauthorized("unknown_token", "This token is not known here."),
             TokenRefusal::Expired => unauthorized("expired_token", "This token has expired."),
             TokenRefusal::Revoked => unauthorized("revoked_token", "This token was revoked."),
-            TokenRefusal::UserDisabled => Self::new(
-                StatusCode::UNAUTHORIZED,
+            TokenRefusal::UserDisabled => unauthorized(
                 "disabled_user",
                 "The account that this token acts for is disabled; an admin of this server can say why.",
             ),

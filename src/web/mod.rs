@@ -1,12 +1,14 @@
 //! The edge: routes, who is asking, errors into responses. Logic that would be
 //! needed at a second door does not live here.
 
+mod address;
 mod api;
 mod auth;
 mod error;
 mod forms;
 mod headers;
 mod health;
+mod mcp;
 mod pages;
 mod routes;
 mod session;

@@ -7,7 +7,7 @@ use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::services::{ServeDir, ServeFile};
@@ -16,14 +16,14 @@ use tower_http::trace::TraceLayer;
 use tracing::Span;
 
 use super::error::Problem;
-use super::{AppState, api, auth, forms, headers, health, pages, session};
+use super::{AppState, address, api, auth, forms, headers, health, mcp, pages, session};
 
 pub fn router(state: AppState) -> Router {
     // Leptos spawns its tasks on the runtime it is told of; telling it twice does no harm.
     any_spawner::Executor::init_tokio().ok();
     Router::new()
         .merge(probes())
-        .merge(programs())
+        .merge(programs(&state))
         .merge(people(&state))
         .merge(files(&state))
         .layer(from_fn(headers::secure))
@@ -55,13 +55,18 @@ fn probes() -> Router<AppState> {
 }
 
 /// For agents, by token.
-fn programs() -> Router<AppState> {
+fn programs(state: &AppState) -> Router<AppState> {
+    let door = mcp::Door::new(state);
     Router::new()
+        .route(mcp::PATH, post(move |request| door.answer(request)))
         .route("/api/v1/tools", get(api::tools::list))
         .route("/api/v1/tools/{name}", post(api::tools::call))
         .route("/api/v1/prompt", get(api::prompt::show))
-        .route("/api/{*rest}", axum::routing::any(no_such_endpoint))
+        .route("/api/{*rest}", any(no_such_endpoint))
+        .route("/.well-known/{*rest}", any(mcp::no_oauth))
+        .route("/register", post(mcp::no_oauth))
         .method_not_allowed_fallback(wrong_method)
+        .layer(from_fn_with_state(state.clone(), address::refuse_tokens))
 }
 
 /// For people, by web session.

@@ -3,22 +3,25 @@
 //! never again.
 
 use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
 
-use super::memory::{add_line, search_line};
 use crate::backend::backend;
 use crate::components::{
-    Done, Field, FormError, Frame, MemorySwitch, Paste, Section, TOKEN_FIELDS, TokenChoices,
+    Connect, Done, Field, FirstCall, FormError, Frame, MemorySwitch, Paste, Section, TOKEN_FIELDS, TOKEN_PLACE, TokenChoices,
     TokenEntry, Trouble, When,
 };
+use crate::islands::LiveProgress;
 use crate::view::{AgentRow, AgentsPage, FormState, NewToken};
 
 #[component]
 pub fn Agents() -> impl IntoView {
     let backend = backend();
     let form = backend.form();
+    // The agent whose lines are asked for; its token is not known any more.
+    let asked = use_query_map().with_untracked(|query| query.get("connect")?.parse().ok());
     let page = Suspend::new(async move {
         match backend.agents_page().await {
-            Ok(page) => view! { <Everyone page form /> }.into_any(),
+            Ok(page) => view! { <Everyone page form asked /> }.into_any(),
             Err(error) => {
                 view! { <Trouble heading="Agents & tokens" error href="/agents".to_owned() /> }
                     .into_any()
@@ -33,12 +36,17 @@ pub fn Agents() -> impl IntoView {
 }
 
 #[component]
-fn Everyone(page: AgentsPage, form: FormState) -> impl IntoView {
+fn Everyone(page: AgentsPage, form: FormState, asked: Option<i64>) -> impl IntoView {
     let public_url = page.public_url;
-    let fresh = form
-        .new_token
-        .clone()
-        .map(|new| view! { <Fresh new public_url /> });
+    let new_token = form.new_token.clone();
+    let named = |new: &NewToken| page.agents.iter().find(|a| a.name == new.agent_name).cloned();
+    let fresh_agent = new_token.as_ref().and_then(named);
+    let fresh_id = fresh_agent.as_ref().map(|agent| agent.id);
+    let watched = fresh_id.or(asked);
+    let renewed_from = watched.map(|id| format!("/agents?connect={id}"));
+    let fresh = new_token
+        .zip(fresh_agent)
+        .map(|(new, agent)| view! { <Fresh new agent public_url=public_url.clone() /> });
     let is_first = page.agents.is_empty();
     let is_all_off = backend().viewer().is_some_and(|v| !v.memory_enabled);
     let all_off = is_all_off.then(|| {
@@ -54,7 +62,12 @@ fn Everyone(page: AgentsPage, form: FormState) -> impl IntoView {
     let agents = page
         .agents
         .into_iter()
-        .map(|agent| view! { <Agent agent form=form.of("token") /> })
+        .map(|agent| {
+            let form = form.of("token");
+            let connect_to = (asked == Some(agent.id)).then(|| public_url.clone());
+            let is_fresh = fresh_id == Some(agent.id);
+            view! { <Agent agent form connect_to is_fresh /> }
+        })
         .collect_view();
     view! {
         <h1>"Agents & tokens"</h1>
@@ -64,11 +77,14 @@ fn Everyone(page: AgentsPage, form: FormState) -> impl IntoView {
         <Done form=form.clone() />
         {all_off}
         {unplaced}
-        {fresh}
-        <div class="with-side parts">
-            {(!is_first).then(|| view! { <ul class="agents">{agents}</ul> })}
-            <NewAgent form=form.of("agent") is_first />
+        <div class="parts" data-renewed-from=renewed_from>
+            {fresh}
+            <div class="with-side parts">
+                {(!is_first).then(|| view! { <ul class="agents">{agents}</ul> })}
+                <NewAgent form=form.of("agent") is_first />
+            </div>
         </div>
+        {watched.map(|_| view! { <LiveProgress /> })}
     }
     .into_any()
 }
@@ -85,7 +101,7 @@ fn is_unplaced(form: &FormState, agents: &[AgentRow]) -> bool {
 
 /// The token in clear, this once, with the lines that use it.
 #[component]
-fn Fresh(new: NewToken, public_url: String) -> impl IntoView {
+fn Fresh(new: NewToken, agent: AgentRow, public_url: String) -> impl IntoView {
     view! {
         <section class="fresh" aria-labelledby="fresh-title">
             <h2 id="fresh-title">"The token of " <bdi>{new.agent_name}</bdi></h2>
@@ -94,11 +110,11 @@ fn Fresh(new: NewToken, public_url: String) -> impl IntoView {
                 " It is shown this once; only a fingerprint of it is kept."
             </p>
             <Paste caption="Token" text=new.token.clone() />
-            <h3>"Try it"</h3>
-            <Paste caption="Add a memory" text=add_line(&public_url, &new.token) />
-            <Paste caption="Find it again" text=search_line(&public_url, &new.token) />
+            <h3>"Connect"</h3>
+            <Connect public_url token=new.token prefix="fresh".to_owned() />
+            <FirstCall agent is_watched=true />
             <p>
-                "Then look at " <a href="/memory">"your memory"</a> "."
+                "What it remembers is on the page " <a href="/memory">"Memory"</a> "."
             </p>
         </section>
     }
@@ -106,7 +122,14 @@ fn Fresh(new: NewToken, public_url: String) -> impl IntoView {
 }
 
 #[component]
-fn Agent(agent: AgentRow, form: FormState) -> impl IntoView {
+fn Agent(
+    agent: AgentRow,
+    form: FormState,
+    /// The server's address, where the lines are asked for.
+    connect_to: Option<String>,
+    /// Its new token stands above, and says whether it has called.
+    is_fresh: bool,
+) -> impl IntoView {
     let id = agent.id;
     let is_posted = form.value("agent") == id.to_string();
     let form = if is_posted {
@@ -120,16 +143,40 @@ fn Agent(agent: AgentRow, form: FormState) -> impl IntoView {
         1 => "1 memory".to_owned(),
         count => format!("{count} memories"),
     };
+    let first_call = (!is_fresh).then(|| {
+        view! { <FirstCall agent=agent.clone() is_watched=connect_to.is_some() /> }
+    });
+    let connect = match connect_to {
+        Some(public_url) => view! {
+            <p class="hint">
+                "Put its token in the place of " <code>{TOKEN_PLACE}</code>
+                "; make another token below if you have not kept it."
+            </p>
+            <Connect public_url token=TOKEN_PLACE.to_owned() prefix=format!("agent-{id}") />
+        }
+        .into_any(),
+        None => view! {
+            <p>
+                <a href=format!("/agents?connect={id}#agent-{id}")>
+                    "How to connect it" <span class="visually-hidden">": " {agent.name.clone()}</span>
+                </a>
+            </p>
+        }
+        .into_any(),
+    };
     let tokens = agent
         .tokens
         .into_iter()
         .map(|token| view! { <TokenEntry path=format!("/agents/{id}/tokens") token /> })
         .collect_view();
     view! {
-        <li class="agent">
-            <h2>
-                <bdi>{agent.name.clone()}</bdi>
-            </h2>
+        <li class="agent" id=format!("agent-{id}")>
+            <div class="agent-head">
+                <h2>
+                    <bdi>{agent.name.clone()}</bdi>
+                </h2>
+                {first_call}
+            </div>
             <p class="agent-facts">
                 <span>{items}</span>
                 <span>"here since " <When moment=agent.created /></span>
@@ -139,6 +186,7 @@ fn Agent(agent: AgentRow, form: FormState) -> impl IntoView {
                 is_on=agent.memory_enabled
                 of=agent.name.clone()
             />
+            {(!is_fresh).then_some(connect)}
             <ul class="tokens">{tokens}</ul>
             <details class="fold" open=has_failed>
                 <summary>

@@ -419,7 +419,7 @@ async fn no_content_query_token_or_password_is_logged() {
     home.create_user("anna@example.com");
     let token = home.say(&TOKEN);
     let mut command = home.command(&["serve"]);
-    command.env("KEEPSAKE_LOG", "debug,keepsake=trace,sqlx=debug");
+    command.env("KEEPSAKE_LOG", "debug,rmcp=trace,keepsake=trace,sqlx=debug");
     let server = Server::start_command(&home, &mut command).await;
     let canary = "canary-4711";
     let add = json!({ "type": "fact", "content": canary, "theme": canary, "tags": [canary] });
@@ -437,6 +437,18 @@ async fn no_content_query_token_or_password_is_logged() {
         json!({ "query": canary, "status": canary }),
     )
     .await;
+    let arguments = json!({ "query": canary });
+    for address in ["/mcp".to_owned(), format!("/mcp?token={token}")] {
+        let call = json!({ "jsonrpc": "2.0", "id": canary, "method": "tools/call",
+            "params": { "name": "memory_search", "arguments": arguments } });
+        let request = reqwest::Client::new()
+            .post(home.url(&address))
+            .bearer_auth(&token)
+            .header("accept", "application/json, text/event-stream")
+            .json(&call);
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status().is_success(), address == "/mcp");
+    }
     let browser = reqwest::Client::builder()
         .cookie_store(true)
         .build()

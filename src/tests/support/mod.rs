@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId};
 use keepsake::clock::{MovableClock, SharedClock};
-use keepsake::config::{Config, SignUp};
+use keepsake::config::{PublicUrl, SignUp};
 use keepsake::db::Db;
 use keepsake::embedding::{self, Drained, Embeddings, EndpointChange, QueryEmbedding, Saved};
 use keepsake::providers::settings::EndpointForm;
@@ -36,6 +36,8 @@ pub struct Wish {
     pub builtin: Option<builtin::Model>,
     /// As KEEPSAKE_LLAMACPP_URL.
     pub offered: Option<EndpointUrl>,
+    /// As KEEPSAKE_PUBLIC_URL.
+    pub public_url: Option<&'static str>,
     /// Another app's database: a second server, or a restart.
     pub database: Option<PgConnectOptions>,
 }
@@ -46,6 +48,7 @@ impl Default for Wish {
             sign_up: SignUp::First,
             builtin: None,
             offered: None,
+            public_url: None,
             database: None,
         }
     }
@@ -113,7 +116,11 @@ impl TestApp {
                 embeddings: embeddings.clone(),
             }),
             readiness: Readiness::default(),
-            public_url: Config::from_env().unwrap().public_url,
+            public_url: PublicUrl::parse(
+                wish.public_url.map(str::to_owned),
+                "127.0.0.1:3000".parse().unwrap(),
+            )
+            .unwrap(),
             site: Site::at(PathBuf::from("target/site")),
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -306,6 +313,17 @@ pub struct TestUser {
 }
 
 impl TestUser {
+    /// The same user by another token, on connections of its own.
+    pub fn with_token(&self, token: &str) -> Self {
+        Self {
+            base: self.base.clone(),
+            id: self.id,
+            email: self.email.clone(),
+            token: token.to_owned(),
+            client: Client::new(),
+        }
+    }
+
     /// Calls a tool and gives the whole response.
     pub async fn send(&self, tool: &str, input: &Value) -> Response {
         let url = format!("{}/api/v1/tools/{tool}", self.base);

@@ -15,7 +15,7 @@ use crate::accounts::AgentAccess;
 use crate::tools::Registry;
 use crate::web::error::Problem;
 
-const BODY_BYTES_MAX: usize = 1024 * 1024;
+pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// What is past the limit is read and dropped, so far and so long, since many
 /// clients look for an answer only when they have sent everything.
 const DISCARDED_BYTES_MAX: usize = 32 * 1024 * 1024;
@@ -61,7 +61,7 @@ pub async fn call(
 }
 
 /// A call without a body needs no type: it is the empty object.
-fn check_content_type(headers: &HeaderMap, input: &[u8]) -> Result<(), Problem> {
+pub fn check_content_type(headers: &HeaderMap, input: &[u8]) -> Result<(), Problem> {
     let content_type = headers
         .get(header::CONTENT_TYPE)
         .and_then(|v| v.to_str().ok())
@@ -78,7 +78,7 @@ fn check_content_type(headers: &HeaderMap, input: &[u8]) -> Result<(), Problem> 
     ))
 }
 
-async fn read_body(body: Body) -> Result<Vec<u8>, Problem> {
+pub async fn read_body(body: Body) -> Result<Vec<u8>, Problem> {
     let mut stream = body.into_data_stream();
     let mut read = Vec::new();
     while let Some(chunk) = stream.next().await {

@@ -1,0 +1,150 @@
+use keepsake::accounts::{AgentId, Token, TokenId};
+use reqwest::header::{HeaderMap, HeaderValue};
+use serde_json::{Value, json};
+use sqlx::Row;
+
+use super::Mcp;
+use crate::support::{TestApp, TestUser, problem};
+
+/// The public URL of tests.
+const AGENTS: &str = "http://127.0.0.1:3000/agents";
+
+#[tokio::test]
+async fn a_refused_token_is_told_where_a_new_one_is_made_at_both_doors() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let unknown = Token::generate().unwrap().reveal();
+    for (token, code, words) in [
+        ("", "missing_token", "No token was sent."),
+        (
+            &anna.token[..20],
+            "malformed_token",
+            "This is not a whole token.",
+        ),
+        (&unknown, "unknown_token", "This token is not known here."),
+    ] {
+        let mut headers = HeaderMap::new();
+        if !token.is_empty() {
+            let value = HeaderValue::from_str(&format!("Bearer {token}")).unwrap();
+            headers.insert("authorization", value);
+        }
+        let client = reqwest::Client::builder()
+            .default_headers(headers)
+            .build()
+            .unwrap();
+        let rest = client.get(format!("{}/api/v1/tools", app.base));
+        let (_, rest) = problem(rest.send().await.unwrap()).await;
+        let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+        let mcp = client.post(format!("{}/mcp", app.base)).json(&ping);
+        let response = mcp.send().await.unwrap();
+        assert_eq!(response.status(), 401);
+        // Nothing that would send a client looking for OAuth.
+        assert_eq!(
+            response.headers()["www-authenticate"],
+            "Bearer realm=\"keepsake\""
+        );
+        let answer: Value = response.json().await.unwrap();
+        let error = &answer["error"];
+        assert_eq!((&answer["id"], &error["data"]), (&Value::Null, &rest));
+        assert_eq!(
+            (&error["message"], &rest["code"]),
+            (&rest["detail"], &json!(code))
+        );
+        let said = error["message"].as_str().unwrap();
+        assert!(said.starts_with(words) && said.contains(AGENTS), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_is_revoked_in_a_running_connection_opens_nothing_more() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mcp = Mcp::of(&app, &anna);
+    mcp.call("memory_search", json!({})).await;
+    revoke_all(&app, &anna).await;
+    let (status, answer) = mcp
+        .ask("tools/call", json!({ "name": "memory_search" }))
+        .await;
+    assert_eq!(
+        (status, &answer["error"]["data"]["code"]),
+        (401, &json!("revoked_token"))
+    );
+    let said = answer["error"]["message"].as_str().unwrap();
+    assert_eq!(
+        said,
+        format!("This token was revoked. Make a new one at {AGENTS}.")
+    );
+}
+
+async fn revoke_all(app: &TestApp, user: &TestUser) {
+    let rows = sqlx::query("SELECT agent_id, id FROM agent_tokens WHERE user_id = $1")
+        .bind(user.id.0)
+        .fetch_all(&mut app.superuser().await)
+        .await
+        .unwrap();
+    for row in rows {
+        let (agent, token) = (AgentId(row.get(0)), TokenId(row.get(1)));
+        app.accounts
+            .revoke_token(user.id, agent, token)
+            .await
+            .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn whoever_looks_for_oauth_is_told_that_there_is_none() {
+    let app = TestApp::start().await;
+    let client = reqwest::Client::new();
+    let get = |path: &str| client.get(format!("{}{path}", app.base));
+    for request in [
+        get("/.well-known/oauth-protected-resource"),
+        get("/.well-known/oauth-protected-resource/mcp"),
+        get("/.well-known/oauth-authorization-server"),
+        get("/.well-known/openid-configuration"),
+        client
+            .post(format!("{}/register", app.base))
+            .json(&json!({})),
+    ] {
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 404);
+        assert_eq!(response.headers()["content-type"], "application/json");
+        let said: Value = response.json().await.unwrap();
+        assert_eq!(said["code"], "no_oauth");
+        assert_eq!(said["error_description"], said["detail"]);
+        assert!(said["detail"].as_str().unwrap().contains(AGENTS));
+    }
+}
+
+#[tokio::test]
+async fn a_token_in_an_address_is_refused_with_the_reason() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mcp = Mcp::of(&app, &anna);
+    for query in [
+        format!("token={}", anna.token),
+        "access_token=x".to_owned(),
+        "Token=x".to_owned(),
+        format!("key={}", &anna.token[..12]),
+        format!("format=json&{}", anna.token),
+        "x=k%73_abc".to_owned(),
+    ] {
+        let url = format!("{}?{query}", mcp.url);
+        let at_mcp = mcp.client.post(url).bearer_auth(&anna.token).body("{}");
+        let response = at_mcp.send().await.unwrap();
+        assert_eq!(response.status(), 400, "{query}");
+        let answer: Value = response.json().await.unwrap();
+        let said = answer["error"]["message"].as_str().unwrap();
+        assert!(
+            said.contains("Authorization: Bearer") && said.contains(AGENTS),
+            "{said}"
+        );
+        assert!(!answer.to_string().contains(&anna.token[3..12]));
+        let url = format!("{}/api/v1/tools?{query}", app.base);
+        let at_rest = mcp.client.get(url).bearer_auth(&anna.token);
+        let (status, refused) = problem(at_rest.send().await.unwrap()).await;
+        assert_eq!(
+            (status, &refused["code"]),
+            (400, &json!("token_in_address"))
+        );
+    }
+}

@@ -1,0 +1,273 @@
+use keepsake::accounts::Scope;
+use keepsake::tools::guidance;
+use serde_json::{Value, json};
+
+use super::Mcp;
+use crate::support::{TestApp, problem};
+
+const FACT: &str = "The staging database listens on 5433.";
+
+#[tokio::test]
+async fn discover_says_who_this_is_and_when_to_use_the_tools() {
+    let app = TestApp::start().await;
+    let mcp = Mcp::of(&app, &app.user("anna").await);
+    let (status, answer) = mcp.ask("server/discover", json!({})).await;
+    let result = &answer["result"];
+    assert_eq!((status, &answer["id"]), (200, &json!(7)));
+    assert_eq!(result["instructions"], guidance::INSTRUCTIONS);
+    let server = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
+    assert_eq!(server["name"], "keepsake");
+    assert_eq!(server["title"], "Keepsake");
+    assert_eq!(server["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(server["websiteUrl"], "http://127.0.0.1:3000");
+    let versions = result["supportedVersions"].as_array().unwrap();
+    assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2025-06-18")));
+}
+
+#[tokio::test]
+async fn an_older_client_says_initialize_and_goes_on_without_a_session() {
+    let app = TestApp::start().await;
+    let mcp = Mcp::of(&app, &app.user("anna").await);
+    for (asked, agreed) in [
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("2031-01-01", "2025-11-25"),
+    ] {
+        let info = json!({ "name": "old", "version": "1" });
+        let params = json!({ "protocolVersion": asked, "capabilities": {}, "clientInfo": info });
+        let hello =
+            json!({ "jsonrpc": "2.0", "id": "a", "method": "initialize", "params": params });
+        let response = mcp.post().json(&hello).send().await.unwrap();
+        assert!(!response.headers().contains_key("mcp-session-id"));
+        let answer: Value = response.json().await.unwrap();
+        assert_eq!(answer["result"]["protocolVersion"], agreed);
+        assert_eq!(answer["result"]["instructions"], guidance::INSTRUCTIONS);
+        assert_eq!(answer["result"]["serverInfo"]["name"], "keepsake");
+
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let later = |message: Value| {
+            mcp.post()
+                .header("mcp-protocol-version", agreed)
+                .json(&message)
+        };
+        assert_eq!(later(ready).send().await.unwrap().status(), 202);
+        let call = json!({ "jsonrpc": "2.0", "id": "b", "method": "tools/call",
+            "params": { "name": "memory_search", "arguments": { "query": "*" } } });
+        let answer: Value = later(call).send().await.unwrap().json().await.unwrap();
+        assert_eq!(answer["id"], "b");
+        assert_eq!(answer["result"]["structuredContent"]["mode"], "recent");
+    }
+}
+
+#[tokio::test]
+async fn tools_are_those_of_rest_with_what_a_client_may_count_on() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let (_, listed) = Mcp::of(&app, &anna).ask("tools/list", json!({})).await;
+    let rest = reqwest::Client::new()
+        .get(format!("{}/api/v1/tools", app.base))
+        .bearer_auth(&anna.token);
+    let rest: Value = rest.send().await.unwrap().json().await.unwrap();
+    let (tools, rest) = (&listed["result"]["tools"], &rest["tools"]);
+    assert_eq!(
+        tools.as_array().unwrap().len(),
+        rest.as_array().unwrap().len()
+    );
+    for (tool, rest) in tools
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(rest.as_array().unwrap())
+    {
+        assert_eq!(tool["name"], rest["name"]);
+        assert_eq!(tool["description"], rest["description"]);
+        assert_eq!(tool["inputSchema"], rest["input_schema"]);
+        assert_eq!(tool["outputSchema"], rest["output_schema"]);
+        assert!(
+            tool["title"]
+                .as_str()
+                .is_some_and(|title| !title.contains('_')),
+            "{tool}"
+        );
+        assert!(
+            !tool.to_string().contains("\"format\""),
+            "some clients complain: {tool}"
+        );
+        let annotations = json!({
+            "title": tool["title"],
+            "readOnlyHint": rest["read_only"],
+            "destructiveHint": false,
+            "idempotentHint": true,
+            "openWorldHint": false,
+        });
+        assert_eq!(tool["annotations"], annotations);
+    }
+}
+
+#[tokio::test]
+async fn every_tool_answers_as_at_the_rest_door() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mcp = Mcp::of(&app, &anna);
+    let fact = json!({ "type": "fact", "content": FACT, "theme": "work" });
+    let added = mcp.call("memory_add", fact.clone()).await;
+    let id = added["id"].as_i64().unwrap();
+    assert_eq!(added["duplicate"], false);
+    assert_eq!(mcp.call("memory_add", fact).await["duplicate"], true);
+    for (tool, input) in [
+        (
+            "memory_search",
+            json!({ "query": "staging", "explain": true }),
+        ),
+        ("memory_get", json!({ "item_id": id })),
+        ("memory_list_themes", json!({})),
+        ("memory_archive", json!({ "item_id": id })),
+    ] {
+        assert_eq!(
+            mcp.call(tool, input.clone()).await,
+            anna.call(tool, input).await,
+            "{tool}"
+        );
+    }
+    // Without arguments, a tool is called with none.
+    let (_, themes) = mcp
+        .ask("tools/call", json!({ "name": "memory_list_themes" }))
+        .await;
+    assert_eq!(
+        themes["result"]["structuredContent"]["themes"][0]["slug"],
+        "work"
+    );
+}
+
+#[tokio::test]
+async fn what_goes_wrong_in_a_tool_is_an_answer_in_the_words_of_rest() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mcp = Mcp::of(&app, &anna);
+    for (tool, input) in [
+        ("memory_get", json!({ "item_id": 4711 })),
+        ("memory_get", json!({})),
+        ("memory_get", json!({ "item": 1 })),
+        ("memory_get", json!([1])),
+        ("memory_get", json!("one")),
+        ("memory_archive", json!({ "item_id": "1" })),
+        ("memory_search", json!({ "limit": 51 })),
+        ("memory_search", json!({ "types": ["fact", "opinion"] })),
+        (
+            "memory_add",
+            json!({ "type": "fact", "content": "x".repeat(20_001) }),
+        ),
+        (
+            "memory_add",
+            json!({ "type": "fact", "content": "a\u{0}b" }),
+        ),
+        ("memory_list_themes", json!({ "limit": 1 })),
+    ] {
+        let (_, rest) = anna.refused(tool, input.clone()).await;
+        let result = mcp.result(tool, input).await;
+        let mut about = json!({ "code": rest["code"] });
+        if rest["field"].is_string() {
+            about["field"] = rest["field"].clone();
+        }
+        assert_eq!(result["isError"], true);
+        assert_eq!(
+            result["content"],
+            json!([{ "type": "text", "text": rest["detail"] }])
+        );
+        assert_eq!(result["_meta"]["keepsake/problem"], about);
+        // Some clients hold even a mistake's against the output schema.
+        assert!(result.get("structuredContent").is_none(), "{result}");
+    }
+}
+
+/// The text of the arguments reaches the registry as it was written.
+#[tokio::test]
+async fn what_only_the_text_shows_is_seen_too() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mcp = Mcp::of(&app, &anna);
+    for arguments in [
+        r#"{"type":"fact","content":"\ud800"}"#,
+        r#"{"type":"fact","content":"one","content":"two"}"#,
+    ] {
+        let rest = reqwest::Client::new()
+            .post(format!("{}/api/v1/tools/memory_add", app.base))
+            .bearer_auth(&anna.token)
+            .header("content-type", "application/json")
+            .body(arguments);
+        let (_, rest) = problem(rest.send().await.unwrap()).await;
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"memory_add","arguments":{arguments}}}}}"#
+        );
+        let answer = mcp.post().body(body).send().await.unwrap();
+        let answer: Value = answer.json().await.unwrap();
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        assert_eq!(answer["result"]["content"][0]["text"], rest["detail"]);
+    }
+    assert!(anna.find("*").await.is_empty());
+}
+
+#[tokio::test]
+async fn without_the_database_agents_connect_and_each_call_says_what_is_wrong() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mcp = Mcp::of(&app, &anna);
+    app.db.close().await;
+    let (status, rest) = anna.refused("memory_search", json!({})).await;
+    assert_eq!(
+        (status, rest["code"].as_str()),
+        (503, Some("database_unavailable"))
+    );
+    let (status, listed) = mcp.ask("tools/list", json!({})).await;
+    assert_eq!(
+        (status, listed["result"]["tools"].as_array().unwrap().len()),
+        (200, 5)
+    );
+    assert_eq!(mcp.ask("server/discover", json!({})).await.0, 200);
+    let result = mcp.result("memory_search", json!({})).await;
+    assert_eq!(
+        (&result["isError"], &result["content"][0]["text"]),
+        (&json!(true), &rest["detail"])
+    );
+    // What cannot be a token is told without asking.
+    let nobody = Mcp::with_token(&app, "ks_mistyped");
+    assert_eq!(nobody.ask("tools/list", json!({})).await.0, 401);
+}
+
+#[tokio::test]
+async fn any_server_answers_any_request() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let twin = app.twin().await;
+    let (here, there) = (Mcp::of(&app, &anna), Mcp::of(&twin, &anna));
+    here.ask("server/discover", json!({})).await;
+    let id = there
+        .call("memory_add", json!({ "type": "fact", "content": FACT }))
+        .await["id"]
+        .clone();
+    assert_eq!(
+        here.call("memory_get", json!({ "item_id": id })).await["content"],
+        FACT
+    );
+}
+
+#[tokio::test]
+async fn every_token_sees_all_tools_and_calls_those_of_its_scopes() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let reader = app
+        .token(anna.id, "reader", &[Scope::MemoryRead], None)
+        .await;
+    let reader = Mcp::with_token(&app, &reader);
+    let (_, listed) = reader.ask("tools/list", json!({})).await;
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 5);
+    let fact = json!({ "type": "fact", "content": FACT });
+    let result = reader.result("memory_add", fact).await;
+    assert_eq!(
+        result["content"][0]["text"],
+        "This token lacks the scope memory:write."
+    );
+    assert_eq!(result["_meta"]["keepsake/problem"]["code"], "missing_scope");
+    reader.call("memory_search", json!({})).await;
+}

@@ -1,0 +1,41 @@
+//! What must not stand in the address of a program's request: a token, since
+//! addresses are kept in logs and histories. It is refused even where it would
+//! open something, so that nobody comes to rely on it.
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::error::Problem;
+use super::{AppState, mcp};
+use crate::accounts::Token;
+
+const TOKEN_KEYS: [&str; 2] = ["token", "access_token"];
+
+pub async fn refuse_tokens(
+    State(state): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if !has_token(request.uri().query().unwrap_or_default()) {
+        return next.run(request).await;
+    }
+    let detail = format!(
+        "A token must not stand in an address, where logs and histories keep it: send it as `Authorization: Bearer ks_…`, \
+         and revoke this one at {}/agents.",
+        state.public_url.origin()
+    );
+    let problem = Problem::new(StatusCode::BAD_REQUEST, "token_in_address", detail);
+    if request.uri().path() == mcp::PATH {
+        return mcp::Refusal::from(problem).into_response();
+    }
+    problem.into_response()
+}
+
+fn has_token(query: &str) -> bool {
+    url::form_urlencoded::parse(query.as_bytes()).any(|(key, value)| {
+        let is_key = TOKEN_KEYS.iter().any(|name| key.eq_ignore_ascii_case(name));
+        is_key || [key, value].iter().any(|text| Token::is_like(text))
+    })
+}

@@ -1,0 +1,174 @@
+//! What rmcp asks of a server: who it is, which tools there are, and to run
+//! one. Tools come from the registry; what goes wrong in a tool is an answer in
+//! the words of the REST door, which a model reads, not an error of the protocol.
+
+use std::sync::Arc;
+
+use axum::http::request::Parts;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+    CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams,
+    InitializeResult, JsonObject, ListToolsResult, MetaObject, PaginatedRequestParams,
+    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::accounts::AgentAccess;
+use crate::tools::{Definition, Registry, ToolError, guidance};
+use crate::web::error::Problem;
+
+/// Where a tool's error carries `{code, field}`. Its structured content would
+/// be checked against the tool's output schema by some clients.
+const PROBLEM_META: &str = "keepsake/problem";
+
+/// Who calls, or why that cannot be told just now.
+#[derive(Clone)]
+pub struct Caller(pub Result<AgentAccess, Problem>);
+
+/// What a tool is called with, as it was written.
+#[derive(Clone)]
+pub struct Arguments(pub Option<Box<RawValue>>);
+
+#[derive(Clone)]
+pub struct Handler {
+    registry: Arc<Registry>,
+    tools: Arc<Vec<Tool>>,
+    server: Arc<Implementation>,
+}
+
+impl Handler {
+    pub fn new(registry: Arc<Registry>, website: &str) -> Self {
+        let tools = registry.definitions().map(tool).collect();
+        let server = Implementation::new("keepsake", env!("CARGO_PKG_VERSION"))
+            .with_title("Keepsake")
+            .with_description("Long-term memory of a user")
+            .with_website_url(website);
+        Self {
+            registry,
+            tools: Arc::new(tools),
+            server: Arc::new(server),
+        }
+    }
+
+    /// The guidance of REST's `/api/v1/prompt`; the least of it where nobody can be told from anybody.
+    async fn instructions(&self, context: &RequestContext<RoleServer>) -> String {
+        let parts = context.extensions.get::<Parts>();
+        match parts.and_then(|parts| parts.extensions.get::<Caller>()) {
+            Some(Caller(Ok(access))) => self.registry.guidance(access).await,
+            _ => guidance::UNAVAILABLE.to_owned(),
+        }
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info((*self.server).clone())
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let instructions = self.instructions(&context).await;
+        let result = self.negotiate_initialize(&request)?;
+        context.peer.set_peer_info(request);
+        Ok(result.with_instructions(instructions))
+    }
+
+    async fn discover(
+        &self,
+        context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        let info = self
+            .get_info()
+            .with_instructions(self.instructions(&context).await);
+        Ok(DiscoverResult::from_server_info(versions, info))
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
+    }
+
+    async fn on_custom_request(
+        &self,
+        _request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let sentence =
+            "There is no such method here; tools/list lists the tools, and tools/call calls one.";
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, sentence, None))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let parts = context.extensions.get::<Parts>();
+        let extensions = parts.map(|parts| &parts.extensions);
+        let caller = extensions.and_then(|e| e.get::<Caller>());
+        let arguments = extensions.and_then(|e| e.get::<Arguments>());
+        let (Some(Caller(caller)), Some(Arguments(arguments))) = (caller, arguments) else {
+            return Err(ErrorData::internal_error("Try again in a moment.", None));
+        };
+        let access = match caller {
+            Ok(access) => access,
+            Err(problem) => return Ok(tool_error(problem).into()),
+        };
+        let input = arguments.as_ref().map_or("{}", |given| given.get());
+        let called = self.registry.call(access, &request.name, input.as_bytes());
+        match called.await {
+            Ok(output) => Ok(CallToolResult::structured(output).into()),
+            Err(error @ ToolError::UnknownTool { .. }) => {
+                let problem = Problem::from(error);
+                let document = problem.document();
+                Err(ErrorData::invalid_params(problem.detail, Some(document)))
+            }
+            Err(error) => Ok(tool_error(&Problem::from(error)).into()),
+        }
+    }
+}
+
+fn tool_error(problem: &Problem) -> CallToolResult {
+    let mut about = json!({ "code": problem.code });
+    if let Some(field) = &problem.field {
+        about["field"] = field.as_str().into();
+    }
+    let mut meta = MetaObject::default();
+    meta.insert(PROBLEM_META.to_owned(), about);
+    let words = ContentBlock::text(problem.detail.as_str());
+    CallToolResult::error(vec![words]).with_meta(Some(meta))
+}
+
+fn tool(definition: &Definition) -> Tool {
+    // Asked twice for the same, each does nothing the second time: what is
+    // known already is not stored again, what is archived stays so.
+    let annotations = ToolAnnotations::with_title(definition.title)
+        .read_only(definition.read_only)
+        .destructive(false)
+        .idempotent(true)
+        .open_world(false);
+    Tool::new(
+        definition.name,
+        definition.description,
+        object(&definition.input_schema),
+    )
+    .with_title(definition.title)
+    .with_raw_output_schema(object(&definition.output_schema))
+    .with_annotations(annotations)
+}
+
+/// A tool's schema is an object's.
+fn object(schema: &Value) -> Arc<JsonObject> {
+    Arc::new(schema.as_object().cloned().unwrap_or_default())
+}

@@ -1,0 +1,230 @@
+//! The MCP door: `/mcp`, streamable HTTP with rmcp, one request and one answer.
+//! It knows no sessions, so that any server answers any request. Who calls is
+//! settled here, by the code that REST uses, before rmcp sees the request; rmcp
+//! never sees the token nor what a tool is called with.
+
+mod handler;
+mod message;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::{Body, to_bytes};
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use rmcp::model::ProtocolVersion;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::{Value, json};
+
+use self::handler::{Arguments, Caller, Handler};
+use self::message::{Id, Message};
+use super::AppState;
+use super::api::tools::{BODY_BYTES_MAX, check_content_type, read_body};
+use super::error::Problem;
+use crate::accounts::AgentAccess;
+use crate::config::PublicUrl;
+
+/// JSON-RPC's own codes, and one of the range it leaves to servers.
+const PARSE_ERROR: i32 = -32_700;
+const INVALID_REQUEST: i32 = -32_600;
+const INVALID_PARAMS: i32 = -32_602;
+const REFUSED: i32 = -32_010;
+
+pub const PATH: &str = "/mcp";
+
+const LOOPBACK_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+const LOOPBACK_ORIGINS: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
+/// rmcp's own words for a refusal are one line.
+const WORDS_BYTES_MAX: usize = 4 * 1024;
+
+#[derive(Clone)]
+pub struct Door {
+    state: AppState,
+    rmcp: StreamableHttpService<Handler, NeverSessionManager>,
+}
+
+impl Door {
+    pub fn new(state: &AppState) -> Self {
+        let handler = Handler::new(state.registry.clone(), state.public_url.origin());
+        let config = StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_json_response(true)
+            .with_max_request_body_bytes(BODY_BYTES_MAX)
+            .with_allowed_hosts(LOOPBACK_HOSTS.into_iter().chain([state.public_url.host()]))
+            .with_allowed_origins(allowed_origins(&state.public_url))
+            .enforce_origin_validation();
+        let sessions = Arc::new(NeverSessionManager::default());
+        Self {
+            state: state.clone(),
+            rmcp: StreamableHttpService::new(move || Ok(handler.clone()), sessions, config),
+        }
+    }
+
+    pub async fn answer(self, request: Request) -> Response {
+        let (mut parts, body) = request.into_parts();
+        match self.admit(&mut parts, body).await {
+            Ok(message) => self.hand_over(parts, message).await,
+            Err(refusal) => refusal.into_response(),
+        }
+    }
+
+    /// Who is calling, and with what message.
+    async fn admit(&self, parts: &mut Parts, body: Body) -> Result<Message, Refusal> {
+        let caller = self.caller(parts).await?;
+        parts.extensions.insert(caller);
+        let body = read_body(body).await?;
+        check_content_type(&parts.headers, &body)?;
+        Message::parse(&body)
+    }
+
+    /// While the database is away nobody can be told from anybody: agents may
+    /// connect and see what tools there are, and each call says what is wrong.
+    async fn caller(&self, parts: &mut Parts) -> Result<Caller, Problem> {
+        match AgentAccess::from_request_parts(parts, &self.state).await {
+            Ok(access) => Ok(Caller(Ok(access))),
+            Err(problem) if problem.status == StatusCode::SERVICE_UNAVAILABLE => {
+                Ok(Caller(Err(problem)))
+            }
+            Err(problem) => Err(problem),
+        }
+    }
+
+    async fn hand_over(&self, mut parts: Parts, message: Message) -> Response {
+        parts.headers.remove(header::AUTHORIZATION);
+        parts.extensions.insert(Arguments(message.arguments));
+        let request = Request::from_parts(parts, Body::from(message.envelope));
+        let response = self.rmcp.handle(request).await.map(Body::new);
+        let is_json = response
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
+        if response.status().is_success() || is_json {
+            return response;
+        }
+        let status = response.status();
+        let said = to_bytes(response.into_body(), WORDS_BYTES_MAX).await;
+        let said = String::from_utf8_lossy(&said.unwrap_or_default()).into_owned();
+        let refusal = refusal_of(status, &said, &self.state.public_url);
+        Refusal {
+            id: message.id,
+            ..refusal
+        }
+        .into_response()
+    }
+}
+
+/// With ports: rmcp takes an origin without one for any port.
+fn allowed_origins(public_url: &PublicUrl) -> impl Iterator<Item = String> {
+    let public = public_url.origin_with_port();
+    LOOPBACK_ORIGINS
+        .into_iter()
+        .map(str::to_owned)
+        .chain([public])
+}
+
+/// What rmcp refuses in a line of text, in our words.
+fn refusal_of(status: StatusCode, said: &str, public_url: &PublicUrl) -> Refusal {
+    let origin = public_url.origin();
+    let problem = match status {
+        StatusCode::FORBIDDEN if said.contains("Origin") => Problem::new(
+            status,
+            "wrong_origin",
+            format!(
+                "Pages of this `Origin` may not call this server; those of {origin} and of loopback addresses may."
+            ),
+        ),
+        _ if said.contains("Host") => Problem::new(
+            StatusCode::FORBIDDEN,
+            "wrong_host",
+            format!(
+                "This server does not answer to the name in `Host`; call {origin}/mcp, or let its operator set KEEPSAKE_PUBLIC_URL to the address you use."
+            ),
+        ),
+        StatusCode::NOT_ACCEPTABLE => Problem::new(
+            status,
+            "not_acceptable",
+            "Send `Accept: application/json, text/event-stream`, as MCP asks.",
+        ),
+        StatusCode::BAD_REQUEST if said.contains("Version") => {
+            let known: Vec<_> = ProtocolVersion::KNOWN_VERSIONS
+                .iter()
+                .map(ProtocolVersion::as_str)
+                .collect();
+            let detail = format!(
+                "`MCP-Protocol-Version` names a version that is not spoken here; give {}.",
+                known.join(", ")
+            );
+            Problem::new(status, "unsupported_protocol_version", detail)
+        }
+        status if status.is_client_error() => Problem::new(
+            StatusCode::BAD_REQUEST,
+            "invalid_message",
+            "This is not a message that MCP knows; send one JSON-RPC request or notification, with `method` and `params` as the specification has them.",
+        ),
+        _ => Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "unavailable",
+            "Try again in a moment.",
+        ),
+    };
+    Refusal {
+        code: INVALID_REQUEST,
+        ..problem.into()
+    }
+}
+
+/// What keeps a message from rmcp: a problem as REST would answer it, within a
+/// JSON-RPC error, since that is where clients of MCP look for words.
+pub struct Refusal {
+    id: Id,
+    code: i32,
+    problem: Problem,
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self {
+            id: Id::default(),
+            code: REFUSED,
+            problem,
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let body = json!({
+            "jsonrpc": "2.0",
+            "id": self.id,
+            "error": { "code": self.code, "message": self.problem.detail, "data": self.problem.document() },
+        });
+        let (parts, _) = self.problem.into_response().into_parts();
+        let (_, body) = Json(body).into_response().into_parts();
+        let mut response = Response::from_parts(parts, body);
+        let headers = response.headers_mut();
+        headers.remove(header::CONTENT_LENGTH);
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        );
+        response
+    }
+}
+
+/// Clients that were refused look for OAuth, and in the end tell their users
+/// what they were told here.
+pub async fn no_oauth(State(state): State<AppState>) -> Response {
+    let detail = format!(
+        "There is no OAuth here: make a token at {}/agents, and send it as `Authorization: Bearer ks_…`.",
+        state.public_url.origin()
+    );
+    let problem = Problem::new(StatusCode::NOT_FOUND, "no_oauth", detail);
+    let mut document = problem.document();
+    // As OAuth's clients read errors.
+    document["error"] = Value::from("access_denied");
+    document["error_description"] = Value::from(problem.detail);
+    (problem.status, Json(document)).into_response()
+}
