@@ -8,7 +8,7 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::accounts::{AccountError, TokenRefusal};
 use crate::embedding::EmbeddingError;
@@ -39,8 +39,9 @@ impl Problem {
     }
 }
 
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
+impl Problem {
+    /// The document itself (RFC 9457).
+    pub fn body(&self) -> Value {
         let mut body = json!({
             "type": "about:blank",
             "title": self.status.canonical_reason().unwrap_or("Error"),
@@ -48,10 +49,16 @@ impl IntoResponse for Problem {
             "code": self.code,
             "detail": self.detail,
         });
-        if let Some(field) = self.field {
-            body["field"] = field.into();
+        if let Some(field) = &self.field {
+            body["field"] = field.as_str().into();
         }
-        let mut response = (self.status, Json(body)).into_response();
+        body
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(self.body())).into_response();
         let headers = response.headers_mut();
         headers.insert(
             header::CONTENT_TYPE,

@@ -7,4 +7,5 @@ mod memory_archive;
 mod memory_get;
 mod memory_list_themes;
 mod memory_search;
+mod openapi;
 mod tokens;

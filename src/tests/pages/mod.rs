@@ -2,5 +2,6 @@
 
 mod accounts;
 mod agents;
+mod docs;
 mod embeddings;
 mod memory;

@@ -1,3 +1,4 @@
 //! The doors for programs.
 
+pub mod openapi;
 pub mod tools;
