@@ -9,7 +9,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `main.rs`, `rebuild.rs`, [`serve`], [`wiring`] | the command line · the server's life · builds every part once |
-//! | [`web`] | routes, who is asking, errors into responses; `ui/` implements the port of `app`, the pages |
+//! | [`web`] | routes, who is asking, errors into responses; `api/` the doors for programs and their OpenAPI document; `ui/` implements the port of `app`, the pages |
 //! | [`jobs`] | workers and the sweep: one file a job, each calling one operation of the domain |
 //! | [`tools`] | what agents can call: one file a tool, one registry for every door |
 //! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `rank.rs` fuses both signals |

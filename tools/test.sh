@@ -52,6 +52,9 @@ python3 tools/fetch_llamacpp.py
 step "tests, on a real PostgreSQL"
 python3 tools/with_postgres.py cargo test --workspace
 
+step "the OpenAPI document, held against the server"
+python3 tools/with_postgres.py python3 end2end/openapi/run.py
+
 step "the pages' files"
 python3 tools/wasm.py
 

@@ -14,6 +14,7 @@ pub struct MemoryAdd;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
+    /// What kind of memory it is.
     #[serde(rename = "type")]
     item_type: ToolItemType,
     /// One self-contained statement.
@@ -22,6 +23,7 @@ pub struct Input {
     /// A group such as "work" or "health"; "general" when left out.
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
+    /// Words to group it by.
     #[schemars(length(max = TAGS_MAX), inner(length(min = 1, max = TAG_CHARS_MAX)))]
     tags: Option<Vec<String>>,
 }

@@ -46,7 +46,9 @@ fn Contents(groups: Vec<DocsGroup>) -> impl IntoView {
         })
         .collect_view();
     view! {
-        <nav class="contents" aria-label="On this page">
+        <details class="contents">
+            <summary>"On this page"</summary>
+            <nav aria-label="On this page">
             <ul>
                 <li>
                     <span class="hint">"Start"</span>
@@ -70,6 +72,7 @@ fn Contents(groups: Vec<DocsGroup>) -> impl IntoView {
                 </li>
             </ul>
         </nav>
+        </details>
     }
     .into_any()
 }
@@ -83,7 +86,7 @@ fn Opening(page: DocsPage) -> impl IntoView {
         )
     };
     view! {
-        <header class="parts">
+        <header class="column">
             <h1>"API documentation"</h1>
             <p class="lead">
                 "What programs can call on this server, version " {page.version.clone()} ". For programs the same is in "

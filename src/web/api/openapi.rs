@@ -6,6 +6,7 @@
 
 mod errors;
 mod examples;
+mod functions;
 mod operations;
 
 use axum::body::Bytes;
@@ -37,7 +38,8 @@ pub struct Published {
 
 impl Published {
     pub fn new(registry: &Registry, public_url: &PublicUrl) -> Self {
-        let operations = operations::all(registry.definitions());
+        let tools: Vec<_> = registry.definitions().collect();
+        let operations = operations::all(&tools);
         let errors = errors::all();
         let document = document_of(&operations, &errors, public_url.origin());
         Self {
@@ -58,6 +60,7 @@ pub async fn document(State(published): State<Arc<Published>>) -> impl IntoRespo
 fn document_of(operations: &[Operation], errors: &[ErrorAnswer], server: &str) -> Value {
     let mut paths = Map::new();
     let mut schemas = Map::from_iter([("Problem".to_owned(), errors::schema())]);
+    schemas.extend(functions::schemas());
     for operation in operations {
         schemas.extend(operation.schemas());
         let path = paths.entry(&operation.path).or_insert_with(|| json!({}));

@@ -46,7 +46,7 @@ pub async fn list(
 }
 
 /// An entry of `tools` in OpenAI's chat completions.
-fn as_openai_takes_it(tool: &Definition) -> Value {
+pub(super) fn as_openai_takes_it(tool: &Definition) -> Value {
     let function = json!({
         "name": tool.name,
         "description": tool.description,

@@ -60,7 +60,8 @@ fn operation(operation: &Operation, public_url: &str) -> DocsOperation {
         method: operation.method.to_owned(),
         path: operation.path.clone(),
         summary: operation.summary.clone(),
-        description: operation.description.clone(),
+        // The example stands below, whole.
+        description: operation.description.split(" Example: ").take(1).collect(),
         access: match operation.access {
             Access::Open => "nothing: it is open to all".to_owned(),
             Access::Token => "a token".to_owned(),
@@ -112,13 +113,18 @@ fn curl(operation: &Operation, public_url: &str) -> String {
 /// A row for each property, and below it those of what it holds.
 fn fields_of(schema: &Value, way: &str, is_input: bool, rows: &mut Vec<DocsField>) {
     let required: Vec<&str> = texts(&schema["required"]).collect();
-    let properties = schema["properties"].as_object();
-    for (name, property) in properties.into_iter().flatten() {
-        let is_required = is_input && required.contains(&name.as_str());
+    let mut properties: Vec<_> = schema["properties"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .collect();
+    let is_required = |name: &str| is_input && required.contains(&name);
+    properties.sort_by_key(|(name, _)| !is_required(name));
+    for (name, property) in properties {
         rows.push(DocsField {
             name: format!("{way}{name}"),
             kind: kind_of(property),
-            limits: limits_of(property, is_required),
+            limits: limits_of(property, is_required(name)),
             meaning: property["description"]
                 .as_str()
                 .unwrap_or_default()
@@ -146,14 +152,14 @@ fn texts(value: &Value) -> impl Iterator<Item = &str> {
 
 /// "string", "integer or null", "array of string"
 fn kind_of(schema: &Value) -> String {
-    let mut kinds: Vec<&str> = match &schema["type"] {
+    if let Some(either) = schema["anyOf"].as_array() {
+        return either.iter().map(kind_of).collect::<Vec<_>>().join(" or ");
+    }
+    let kinds: Vec<&str> = match &schema["type"] {
         Value::String(one) => vec![one],
         many => texts(many).collect(),
     };
-    if kinds.is_empty() {
-        kinds.push("string");
-    }
-    let named = kinds.iter().map(|kind| match *kind {
+    let named = kinds.into_iter().map(|kind| match kind {
         "array" => format!("array of {}", kind_of(&schema["items"])),
         "string" if schema["format"] == "date-time" => "date and time".to_owned(),
         kind => kind.to_owned(),
@@ -173,6 +179,13 @@ fn limits_of(schema: &Value, is_required: bool) -> String {
     limits.extend(range(schema, "minItems", "maxItems", " entries"));
     let items = &schema["items"];
     limits.extend(choices(items));
+    limits.extend(
+        schema["anyOf"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(choices),
+    );
     limits.extend(range(items, "minLength", "maxLength", " characters each"));
     if let Some(default) = schema.get("default") {
         limits.push(format!("by default {}", shown(default)));

@@ -3,15 +3,17 @@
 
 use serde_json::{Map, Value, json};
 
-use super::examples;
+use super::{examples, functions};
 use crate::accounts::Scope;
 use crate::tools::Definition;
 
 const USER_CHARS_MAX: usize = 200;
 const PROMPT_BYTES_MAX: usize = 2_048;
 /// Of whatever asks for a token.
-const TOKEN_ERRORS: [u16; 7] = [400, 401, 403, 405, 422, 429, 503];
+pub(super) const TOKEN_ERRORS: [u16; 7] = [400, 401, 403, 405, 422, 429, 503];
 const TOOL_ERRORS: [u16; 9] = [400, 401, 403, 405, 413, 415, 422, 429, 503];
+/// Of the prompt, which is told while the database is away, too.
+const PROMPT_ERRORS: [u16; 6] = [400, 401, 403, 405, 422, 429];
 /// Of a tool that is told which item.
 const ITEM_ERRORS: [u16; 10] = [400, 401, 403, 404, 405, 413, 415, 422, 429, 503];
 
@@ -129,9 +131,10 @@ impl Operation {
 }
 
 /// In the order a person should read them.
-pub fn all<'a>(tools: impl Iterator<Item = &'a Definition>) -> Vec<Operation> {
-    let mut operations: Vec<Operation> = tools.map(tool).collect();
-    operations.extend([list_tools(), prompt(), openapi(), livez(), readyz()]);
+pub fn all(tools: &[&Definition]) -> Vec<Operation> {
+    let mut operations: Vec<Operation> = tools.iter().copied().map(tool).collect();
+    let functions = functions::list_tools(tools);
+    operations.extend([functions, prompt(), openapi(), livez(), readyz()]);
     operations
 }
 
@@ -164,7 +167,7 @@ fn tool(tool: &Definition) -> Operation {
             name: format!("{name}Request"),
             // Without a body a tool gets the empty object.
             is_required: tool.input_schema.get("required").is_some(),
-            schema: tool.input_schema.clone(),
+            schema: with_choices_apart(&tool.input_schema),
             example: example.input,
         }),
         answers: vec![Answer {
@@ -182,6 +185,26 @@ fn tool(tool: &Definition) -> Operation {
         },
         links: links(tool.name),
     }
+}
+
+/// A choice that may be null, as a choice or null: the makers of clients make
+/// one type of it, and several of a `null` among the choices.
+fn with_choices_apart(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    let properties = schema["properties"].as_object_mut();
+    for property in properties.into_iter().flat_map(|p| p.values_mut()) {
+        let Some(choices) = property["enum"].as_array().cloned() else {
+            continue;
+        };
+        if choices.contains(&Value::Null) {
+            let texts: Vec<Value> = choices.into_iter().filter(|c| !c.is_null()).collect();
+            let choice = json!({ "type": "string", "enum": texts });
+            let description = property["description"].take();
+            *property =
+                json!({ "description": description, "anyOf": [choice, { "type": "null" }] });
+        }
+    }
+    schema
 }
 
 /// What can be done next with what a tool answered.
@@ -230,85 +253,6 @@ fn links(tool: &str) -> Map<String, Value> {
         .collect()
 }
 
-fn list_tools() -> Operation {
-    let property = |schema: &str| json!({ "type": schema });
-    let function = json!({
-        "type": "object",
-        "required": ["name", "description", "parameters"],
-        "properties": { "name": property("string"), "description": property("string"), "parameters": property("object") },
-    });
-    let openai = json!({
-        "type": "object",
-        "description": "An entry of `tools` in OpenAI's chat completions.",
-        "required": ["type", "function"],
-        "properties": { "type": { "const": "function" }, "function": function },
-    });
-    let anthropic = json!({
-        "type": "object",
-        "description": "An entry of `tools` in Anthropic's messages.",
-        "required": ["name", "description", "input_schema"],
-        "properties": { "name": property("string"), "description": property("string"), "input_schema": property("object") },
-    });
-    let ours = json!({
-        "type": "object",
-        "required": ["name", "description", "read_only", "input_schema", "output_schema"],
-        "properties": {
-            "name": property("string"),
-            "description": property("string"),
-            "read_only": property("boolean"),
-            "input_schema": property("object"),
-            "output_schema": property("object"),
-        },
-    });
-    let example = json!([{
-        "type": "function",
-        "function": {
-            "name": "memory_get",
-            "description": "Read one remembered item whole, …",
-            "parameters": {
-                "type": "object",
-                "properties": { "item_id": { "type": "integer", "minimum": 1, "description": "The `id` of a search result." } },
-                "required": ["item_id"],
-                "additionalProperties": false,
-            },
-        },
-    }]);
-    Operation {
-        id: "list_tools",
-        method: "GET",
-        path: "/api/v1/tools".to_owned(),
-        group: Group::Agents,
-        summary: "The tools as functions for a model.".to_owned(),
-        description: "Every tool with its name, its description and its JSON Schema. With format openai or anthropic the \
-            answer is the very list that those APIs take as `tools`; with json each tool comes with the schema of its \
-            answer, too.".to_owned(),
-        access: Access::Token,
-        parameters: vec![Parameter {
-            name: "format",
-            place: "query",
-            description: "For whom the list is.",
-            schema: json!({ "type": "string", "enum": ["openai", "anthropic", "json"], "default": "json" }),
-            example: "openai",
-        }],
-        body: None,
-        answers: vec![Answer {
-            status: 200,
-            description: "The tools, in the form asked for.",
-            media_type: "application/json",
-            name: Some("ToolList".to_owned()),
-            schema: json!({
-                "anyOf": [
-                    { "type": "object", "required": ["tools"], "properties": { "tools": { "type": "array", "items": ours } } },
-                    { "type": "array", "items": { "anyOf": [openai, anthropic] } },
-                ],
-            }),
-            example,
-        }],
-        errors: &TOKEN_ERRORS,
-        links: Map::new(),
-    }
-}
-
 fn prompt() -> Operation {
     Operation {
         id: "prompt",
@@ -327,7 +271,7 @@ fn prompt() -> Operation {
             json!({ "type": "string", "maxLength": PROMPT_BYTES_MAX }),
             "You have a long-term memory of this user, through tools.\n- memory_search: when something personal comes up …\n",
         )],
-        errors: &TOKEN_ERRORS,
+        errors: &PROMPT_ERRORS,
         links: Map::new(),
     }
 }
@@ -352,7 +296,7 @@ fn openapi() -> Operation {
             schema: json!({
                 "type": "object",
                 "required": ["openapi", "info", "paths", "components"],
-                "properties": { "openapi": { "const": "3.1.0" } },
+                "properties": { "openapi": { "type": "string", "const": "3.1.0" } },
             }),
             example: json!({ "openapi": "3.1.0", "info": { "title": super::TITLE, "version": env!("CARGO_PKG_VERSION") }, "paths": {}, "components": {} }),
         }],
@@ -372,7 +316,11 @@ fn livez() -> Operation {
         access: Access::Open,
         parameters: vec![],
         body: None,
-        answers: vec![text_answer("It does.", json!({ "const": "ok\n" }), "ok\n")],
+        answers: vec![text_answer(
+            "It does.",
+            json!({ "type": "string", "const": "ok\n" }),
+            "ok\n",
+        )],
         errors: &[405],
         links: Map::new(),
     }
@@ -384,8 +332,8 @@ fn readyz() -> Operation {
         "required": ["ready", "server", "database", "warnings"],
         "properties": {
             "ready": { "type": "boolean", "description": "Both of the following are ready." },
-            "server": { "enum": ["ready", "draining"], "description": "draining: it is about to stop." },
-            "database": { "enum": ["ready", "unavailable"] },
+            "server": { "type": "string", "enum": ["ready", "draining"], "description": "draining: it is about to stop." },
+            "database": { "type": "string", "enum": ["ready", "unavailable"] },
             "warnings": { "type": "array", "items": { "type": "string" }, "description": "What works, but not as well as it could." },
         },
     });
