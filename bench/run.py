@@ -56,7 +56,7 @@ def keepsake(**variables):
     try:
         wait_until_ready(port)
         connection = http.client.HTTPConnection("127.0.0.1", port)
-        yield types.SimpleNamespace(call=functools.partial(call, connection, token), run=run, url=f"http://127.0.0.1:{port}", token=token)
+        yield types.SimpleNamespace(call=functools.partial(call, connection, token), run=run, port=port, token=token)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()

@@ -38,15 +38,16 @@ def main():
     arguments, more = parser.parse_known_args()
     python = environment("openapi", HERE / "requirements.txt")
     with keepsake() as server, tempfile.TemporaryDirectory() as folder:
-        schemathesis(python.parent, server, arguments.requests, more, folder)
-        generated_client(python.parent, server, folder)
+        url = f"http://127.0.0.1:{server.port}"
+        schemathesis(python.parent, url, server.token, arguments.requests, more, folder)
+        generated_client(python.parent, url, server.token, folder)
 
 
-def schemathesis(bin_dir, server, requests, more, folder):
+def schemathesis(bin_dir, url, token, requests, more, folder):
     start = time.monotonic()
     examples = max(1, -(-(requests - REQUESTS_FIXED) // REQUESTS_PER_EXAMPLE))
     command = [bin_dir / "schemathesis", "--config-file", HERE / "schemathesis.toml", "run"]
-    command += [f"{server.url}/api/v1/openapi.json", "--header", f"Authorization: Bearer {server.token}"]
+    command += [f"{url}/api/v1/openapi.json", "--header", f"Authorization: Bearer {token}"]
     command += ["--checks", "all", "--max-examples", str(examples), "--seed", "1"]
     command += ["--generation-database", "none", "--no-color", *more]
     env = {**os.environ, "SCHEMATHESIS_HOOKS": str(HERE / "hooks.py")}
@@ -62,17 +63,17 @@ def schemathesis(bin_dir, server, requests, more, folder):
     say(f"schemathesis: {generated[1]} requests in {time.monotonic() - start:.0f} s, each answered as the document says")
 
 
-def generated_client(bin_dir, server, folder):
+def generated_client(bin_dir, url, token, folder):
     client = Path(folder) / "keepsake_client"
     path = {**os.environ, "PATH": f"{bin_dir}:{os.environ['PATH']}"}
-    generate = [bin_dir / "openapi-python-client", "generate", "--url", f"{server.url}/api/v1/openapi.json"]
+    generate = [bin_dir / "openapi-python-client", "generate", "--url", f"{url}/api/v1/openapi.json"]
     generate += ["--meta", "none", "--output-path", client, "--fail-on-warning"]
     for command in (generate, [bin_dir / "python", "-m", "compileall", "-q", client]):
         done = subprocess.run(command, env=path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
             fail(f"the client of openapi-python-client: {done.stdout}")
     use = [bin_dir / "python", HERE / "use_client.py"]
-    env = {**os.environ, "PYTHONPATH": folder, "KEEPSAKE_URL": server.url, "KEEPSAKE_TOKEN": server.token}
+    env = {**os.environ, "PYTHONPATH": folder, "KEEPSAKE_URL": url, "KEEPSAKE_TOKEN": token}
     if subprocess.run(use, env=env).returncode:
         fail("the generated client did not work")
     say("openapi-python-client: a client was made, and it added, found, read and was refused")

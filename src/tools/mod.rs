@@ -34,6 +34,8 @@ pub struct ToolContext {
     pub embeddings: Embeddings,
 }
 
+pub const NOT_AN_OBJECT: &str = "the body must be a JSON object, such as {}";
+
 /// Why a call gave nothing. Every door says the same words.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
@@ -251,9 +253,7 @@ fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Value {
 fn parse_input<T: DeserializeOwned>(json: &[u8]) -> Result<T, ToolError> {
     // serde would read a struct from an array, too.
     if !json.trim_ascii_start().starts_with(b"{") {
-        return Err(ToolError::NotJson(
-            "the body must be a JSON object, such as {}".to_owned(),
-        ));
+        return Err(ToolError::NotJson(NOT_AN_OBJECT.to_owned()));
     }
     let json = str::from_utf8(json)
         .map_err(|_| ToolError::NotJson("the body is not valid UTF-8".to_owned()))?;

@@ -20,7 +20,7 @@ pub const DATABASE_SENTENCE: &str =
     "The database cannot be reached right now; nothing was changed. Try again in a moment.";
 
 /// One answer that says what was wrong and what would be accepted.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Problem {
     pub status: StatusCode,
     pub code: &'static str,
@@ -37,12 +37,10 @@ impl Problem {
             field: None,
         }
     }
-}
 
-impl Problem {
-    /// The document itself (RFC 9457).
-    pub fn body(&self) -> Value {
-        let mut body = json!({
+    /// As RFC 9457 has it, with `code` and `field` besides.
+    pub fn document(&self) -> Value {
+        let mut document = json!({
             "type": "about:blank",
             "title": self.status.canonical_reason().unwrap_or("Error"),
             "status": self.status.as_u16(),
@@ -50,15 +48,15 @@ impl Problem {
             "detail": self.detail,
         });
         if let Some(field) = &self.field {
-            body["field"] = field.as_str().into();
+            document["field"] = field.as_str().into();
         }
-        body
+        document
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut response = (self.status, Json(self.body())).into_response();
+        let mut response = (self.status, Json(self.document())).into_response();
         let headers = response.headers_mut();
         headers.insert(
             header::CONTENT_TYPE,

@@ -198,7 +198,20 @@ async fn the_documented_errors_are_those_that_come() {
         let (status, body) = problem(response).await;
         let documented = component(&document, status);
         let said = &documented["examples"][body["code"].as_str().unwrap()]["value"];
-        assert_eq!(said, &body, "{status}");
+        let sentence = |body: &Value| {
+            body["detail"]
+                .as_str()
+                .unwrap()
+                .split_inclusive('.')
+                .next()
+                .unwrap()
+                .to_owned()
+        };
+        assert_eq!(sentence(said), sentence(&body), "{status}");
+        let rest = |body: &Value| {
+            ["type", "title", "status", "code", "field"].map(|name| body[name].clone())
+        };
+        assert_eq!(rest(said), rest(&body), "{status}");
         seen.insert(status);
     }
     assert!(

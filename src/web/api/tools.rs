@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::accounts::AgentAccess;
-use crate::tools::{Definition, Registry, ToolError};
+use crate::tools::{Definition, Registry};
 use crate::web::error::Problem;
 
 const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -81,7 +81,8 @@ pub async fn call(
     name: Result<Path<String>, PathRejection>,
     request: Request,
 ) -> Result<Json<Value>, Problem> {
-    let Path(name) = name.map_err(|_| ToolError::UnknownTool)?;
+    // What is no Unicode is no tool's name, as the empty name is none.
+    let name = name.map_or_else(|_| String::new(), |Path(name)| name);
     let (parts, body) = request.into_parts();
     let input = read_body(body).await?;
     check_content_type(&parts.headers, &input)?;

@@ -72,7 +72,7 @@ fn operation(operation: &Operation, public_url: &str) -> DocsOperation {
         answer_kind: answer.map_or(String::new(), |a| format!("{}, {}", a.status, a.media_type)),
         answer: answer.map_or(String::new(), |a| shown(&a.example)),
         outputs,
-        errors: operation.errors.to_vec(),
+        errors: operation.errors.clone(),
     }
 }
 

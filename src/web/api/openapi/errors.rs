@@ -8,7 +8,7 @@ use super::super::tools::{body_too_large, not_json_type};
 use crate::accounts::{Scope, TokenRefusal};
 use crate::embedding::EmbeddingError;
 use crate::search::{RawQuery, SearchQuery};
-use crate::tools::ToolError;
+use crate::tools::{NOT_AN_OBJECT, ToolError};
 use crate::web::error::{DATABASE_SENTENCE, Problem};
 use crate::web::routes::wrong_method;
 
@@ -32,10 +32,12 @@ impl ErrorAnswer {
     }
 
     pub(super) fn response(&self) -> Value {
-        let examples = self
-            .examples
-            .iter()
-            .map(|problem| (problem.code.to_owned(), json!({ "value": problem.body() })));
+        let examples = self.examples.iter().map(|problem| {
+            (
+                problem.code.to_owned(),
+                json!({ "value": problem.document() }),
+            )
+        });
         let mut response = json!({
             "description": self.when,
             "content": {
@@ -71,12 +73,11 @@ pub fn all() -> Vec<ErrorAnswer> {
         "database_unavailable",
         DATABASE_SENTENCE,
     );
-    let not_json = "the body must be a JSON object, such as {}".to_owned();
     vec![
         error(
             "BadRequest",
-            "The body is no JSON object, or a service token does not say for whom it acts.",
-            vec![ToolError::NotJson(not_json).into()],
+            "The body is no JSON object, a service token does not say for whom it acts, or a token stands in the address.",
+            vec![ToolError::NotJson(NOT_AN_OBJECT.to_owned()).into()],
         ),
         with(
             ("WWW-Authenticate", "Which scheme is taken: Bearer."),
@@ -121,7 +122,7 @@ pub fn all() -> Vec<ErrorAnswer> {
         ),
         error(
             "TooManyRequests",
-            "There is more waiting than this server takes on.",
+            "More is waiting for its vectors than this server takes on.",
             vec![EmbeddingError::TooManyPending.into()],
         ),
         with(

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::operations::{Access, Answer, Group, Operation, Parameter, TOKEN_ERRORS};
+use super::operations::{Access, Answer, Group, Operation, Parameter};
 use super::reference;
 use crate::tools::Definition;
 use crate::web::api::tools::as_openai_takes_it;
@@ -41,7 +41,7 @@ pub fn list_tools(tools: &[&Definition]) -> Operation {
             }),
             example: shown.map(|tool| as_openai_takes_it(tool)).collect(),
         }],
-        errors: &TOKEN_ERRORS,
+        errors: vec![400, 401, 403, 405, 422, 503],
         links: Map::new(),
     }
 }

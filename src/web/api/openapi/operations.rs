@@ -9,13 +9,8 @@ use crate::tools::Definition;
 
 const USER_CHARS_MAX: usize = 200;
 const PROMPT_BYTES_MAX: usize = 2_048;
-/// Of whatever asks for a token.
-pub(super) const TOKEN_ERRORS: [u16; 7] = [400, 401, 403, 405, 422, 429, 503];
-const TOOL_ERRORS: [u16; 9] = [400, 401, 403, 405, 413, 415, 422, 429, 503];
-/// Of the prompt, which is told while the database is away, too.
-const PROMPT_ERRORS: [u16; 6] = [400, 401, 403, 405, 422, 429];
-/// Of a tool that is told which item.
-const ITEM_ERRORS: [u16; 10] = [400, 401, 403, 404, 405, 413, 415, 422, 429, 503];
+/// The tool that may find too much waiting (429).
+const ADDS: &str = "memory_add";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
@@ -114,7 +109,8 @@ pub struct Operation {
     pub parameters: Vec<Parameter>,
     pub body: Option<Body>,
     pub answers: Vec<Answer>,
-    pub errors: &'static [u16],
+    /// Statuses, in order.
+    pub errors: Vec<u16>,
     pub(super) links: Map<String, Value>,
 }
 
@@ -153,7 +149,14 @@ fn tool(tool: &Definition) -> Operation {
     let example = examples::of(tool.name);
     let name = pascal_case(tool.name);
     let first_sentence = tool.description.split_inclusive(". ").next();
-    let names_item = tool.input_schema["properties"].get("item_id").is_some();
+    let mut errors = vec![400, 401, 403, 405, 413, 415, 422, 503];
+    if tool.input_schema["properties"].get("item_id").is_some() {
+        errors.push(404);
+    }
+    if tool.name == ADDS {
+        errors.push(429);
+    }
+    errors.sort_unstable();
     Operation {
         id: tool.name,
         method: "POST",
@@ -178,11 +181,7 @@ fn tool(tool: &Definition) -> Operation {
             schema: tool.output_schema.clone(),
             example: example.output,
         }],
-        errors: if names_item {
-            &ITEM_ERRORS
-        } else {
-            &TOOL_ERRORS
-        },
+        errors,
         links: links(tool.name),
     }
 }
@@ -271,7 +270,8 @@ fn prompt() -> Operation {
             json!({ "type": "string", "maxLength": PROMPT_BYTES_MAX }),
             "You have a long-term memory of this user, through tools.\n- memory_search: when something personal comes up …\n",
         )],
-        errors: &PROMPT_ERRORS,
+        // No 503: it answers while the database is away, too.
+        errors: vec![400, 401, 403, 405],
         links: Map::new(),
     }
 }
@@ -300,7 +300,7 @@ fn openapi() -> Operation {
             }),
             example: json!({ "openapi": "3.1.0", "info": { "title": super::TITLE, "version": env!("CARGO_PKG_VERSION") }, "paths": {}, "components": {} }),
         }],
-        errors: &[405],
+        errors: vec![400, 405],
         links: Map::new(),
     }
 }
@@ -321,7 +321,7 @@ fn livez() -> Operation {
             json!({ "type": "string", "const": "ok\n" }),
             "ok\n",
         )],
-        errors: &[405],
+        errors: vec![405],
         links: Map::new(),
     }
 }
@@ -362,7 +362,7 @@ fn readyz() -> Operation {
         parameters: vec![],
         body: None,
         answers: vec![answer(200, "It can.", true), answer(503, "It cannot now.", false)],
-        errors: &[405],
+        errors: vec![405],
         links: Map::new(),
     }
 }
