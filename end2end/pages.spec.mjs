@@ -80,7 +80,9 @@ test("every page is accessible and fits a phone", async (t) => {
     await page.goto(`${url}/login?next=%2Fagents`);
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
   });
+  await passes("documentation, for a stranger", "/docs");
   await passes("login, refused", async () => {
+    await page.goto(`${url}/login`);
     await page.getByLabel("E-mail address").fill("nobody@example.com");
     await page.getByLabel("Password", { exact: true }).fill("not the password");
     await page.getByRole("button", { name: "Sign in" }).click();

@@ -20,6 +20,8 @@ try {
   await signUp(adminPage, server.url);
   const context = (await signInToDemo()) ?? (await fillByHand(admin, adminPage));
   await shoot("login", "/login", await browser.newContext());
+  await shoot("docs", "/docs", await browser.newContext());
+  await shoot("docs-add", "/docs#memory_add", await browser.newContext());
   await shoot("memory", "/memory", context);
   await shoot("search", "/memory?q=coffee%20or%20tea", context);
   const page = await context.newPage();

@@ -9,7 +9,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `main.rs`, `rebuild.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, MCP over stdio · the server's life · builds every part once |
-//! | [`web`] | routes, who is asking, errors into responses; `api/` is REST, `mcp/` is MCP, `ui/` implements the port of `app`, the pages |
+//! | [`web`] | routes, who is asking, errors into responses; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `ui/` implements the port of `app`, the pages |
 //! | [`jobs`] | workers and the sweep: one file a job, each calling one operation of the domain |
 //! | [`tools`] | what agents can call: one file a tool, one registry for every door; `guidance.rs` is what goes into a prompt |
 //! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `rank.rs` fuses both signals |

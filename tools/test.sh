@@ -58,6 +58,8 @@ python3 tools/with_postgres.py cargo test --workspace
 step "MCP, through clients that others wrote"
 node_is_here || true # without it the driver says what it leaves out
 python3 tools/with_postgres.py python3 end2end/mcp/run.py
+step "the OpenAPI document, held against the server"
+python3 tools/with_postgres.py python3 end2end/openapi/run.py
 
 step "the pages' files"
 python3 tools/wasm.py

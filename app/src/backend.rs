@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use leptos::prelude::expect_context;
 
 use crate::view::{
-    Account, AdminPage, AgentsPage, EmbeddingsPage, FormState, ItemPage, MemoryFilters, MemoryPage,
-    SignInOffer,
+    Account, AdminPage, AgentsPage, DocsPage, EmbeddingsPage, FormState, ItemPage, MemoryFilters,
+    MemoryPage, SignInOffer,
 };
 
 /// Rows a step of "load more", and at first.
@@ -39,6 +39,8 @@ pub trait Backend: Send + Sync {
     /// Answers 422 or 503 with the page that is being rendered.
     fn failed(&self, error: &PageError);
 
+    /// For everybody, and without the database.
+    fn docs_page(&self) -> DocsPage;
     async fn sign_in_offer(&self) -> Result<SignInOffer, PageError>;
     async fn memory_page(&self, filters: &MemoryFilters) -> Result<MemoryPage, PageError>;
     /// `None` when there is no such item, or it is another's.

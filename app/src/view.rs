@@ -2,10 +2,12 @@
 //! Nothing secret has a type here (but for a token in the one answer that
 //! shows it), so nothing secret can reach a page by accident.
 
+mod docs;
 mod embeddings;
 
 use std::collections::BTreeMap;
 
+pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use embeddings::{
     AdminPage, Confirmation, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingState,
     EmbeddingsPage, EndpointSettings, FailedItem, ItemEmbedding, OwnEndpoint, QueueCounts, Rebuild,

@@ -157,8 +157,9 @@ impl NewItem {
         tags: &[String],
     ) -> Result<Self, Invalid> {
         let content = required_text("content", content, CONTENT_CHARS_MAX)?.to_owned();
-        let theme_text = theme.unwrap_or_default().trim();
+        let theme_text = theme.unwrap_or_default();
         let theme = ThemeSlug::parse(theme_text)?;
+        let theme_text = theme_text.trim();
         let theme_display_name = if theme_text.is_empty() {
             theme.0.clone()
         } else {

@@ -115,10 +115,11 @@ fn parse_limit(limit: Option<i64>) -> Result<usize, Invalid> {
 
 /// A blank theme means no filter: an agent that fills every field is not punished.
 fn parse_theme(theme: Option<&str>) -> Result<Option<ThemeSlug>, Invalid> {
-    theme
-        .filter(|t| !t.trim().is_empty())
-        .map(ThemeSlug::parse)
-        .transpose()
+    let Some(theme) = theme else {
+        return Ok(None);
+    };
+    let slug = ThemeSlug::parse(theme)?;
+    Ok((!theme.trim().is_empty()).then_some(slug))
 }
 
 fn parse_status(status: Option<&str>) -> Result<Option<Status>, Invalid> {

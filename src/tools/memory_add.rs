@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Tool, ToolContext, ToolEmbeddingState, ToolError, ToolItemType};
 use crate::accounts::{Scope, Viewer};
+use crate::memories::model::{CONTENT_CHARS_MAX, TAG_CHARS_MAX, TAGS_MAX, THEME_CHARS_MAX};
 use crate::memories::{self, NewItem, Status};
 
 pub struct MemoryAdd;
@@ -13,22 +14,24 @@ pub struct MemoryAdd;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
+    /// What kind of memory it is.
     #[serde(rename = "type")]
     item_type: ToolItemType,
-    /// One self-contained statement, at most 20,000 characters.
-    #[schemars(length(min = 1, max = 20000))]
+    /// One self-contained statement.
+    #[schemars(length(min = 1, max = CONTENT_CHARS_MAX))]
     content: String,
     /// A group such as "work" or "health"; "general" when left out.
-    #[serde(default)]
+    #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
-    /// At most 32, of 64 characters each.
-    #[serde(default)]
+    /// Words to group it by.
+    #[schemars(length(max = TAGS_MAX), inner(length(min = 1, max = TAG_CHARS_MAX)))]
     tags: Option<Vec<String>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     id: i64,
+    #[schemars(extend("const" = "active"))]
     status: &'static str,
     embedding: ToolEmbeddingState,
     /// The same text was active in its theme already; `id` is that item.
@@ -39,8 +42,7 @@ pub struct Output {
 impl Tool for MemoryAdd {
     const NAME: &'static str = "memory_add";
     const TITLE: &'static str = "Remember";
-    const DESCRIPTION: &'static str = "Remember one thing about the user that will matter later: a preference, fact, \
-        instruction, summary. Use it when the user says something lasting or asks you to remember; not for small talk or \
+    const DESCRIPTION: &'static str = "Remember one thing about the user that will matter later. Use it when the user says something lasting or asks you to remember; not for small talk or \
         secrets. To correct an item, add the new one and archive the old. Example: {\"type\": \"preference\", \
         \"content\": \"Prefers tea over coffee.\", \"theme\": \"food\"}";
     const SCOPE: Scope = Scope::MemoryWrite;

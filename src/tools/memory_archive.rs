@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Tool, ToolContext, ToolError};
+use super::{Tool, ToolContext, ToolError, Whole};
 use crate::accounts::{Scope, Viewer};
 use crate::memories::{self, ItemId, Status};
 
@@ -14,12 +14,14 @@ pub struct MemoryArchive;
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The `id` of a search result.
-    item_id: i64,
+    #[schemars(range(min = 1))]
+    item_id: Whole,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     id: i64,
+    #[schemars(extend("const" = "archived"))]
     status: &'static str,
 }
 
@@ -38,9 +40,10 @@ impl Tool for MemoryArchive {
         viewer: &Viewer,
         input: Input,
     ) -> Result<Output, ToolError> {
-        memories::archive(&context.db, &context.clock, viewer, ItemId(input.item_id)).await?;
+        let id = ItemId(input.item_id.0);
+        memories::archive(&context.db, &context.clock, viewer, id).await?;
         Ok(Output {
-            id: input.item_id,
+            id: id.0,
             status: Status::Archived.as_str(),
         })
     }

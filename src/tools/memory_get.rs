@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::{Tool, ToolContext, ToolEmbeddingState, ToolError, ToolItemType};
+use super::{Tool, ToolContext, ToolEmbeddingState, ToolError, ToolItemType, Whole};
 use crate::accounts::{Scope, Viewer};
 use crate::embedding::ItemEmbedding;
 use crate::memories::{self, Item, ItemId};
@@ -16,34 +16,42 @@ pub struct MemoryGet;
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// The `id` of a search result.
-    item_id: i64,
+    #[schemars(range(min = 1))]
+    item_id: Whole,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     id: i64,
+    /// The theme's slug.
     theme: String,
     #[serde(rename = "type")]
     item_type: ToolItemType,
+    /// The name of a fact within its theme.
     key: Option<String>,
     content: String,
     tags: Vec<String>,
+    #[schemars(extend("enum" = ["active", "archived"]))]
     status: &'static str,
     /// The agent that added it, or how else it came.
     source: String,
+    /// Where it was said.
     source_context: Option<String>,
-    /// 0 to 100
+    /// How sure its source was, in percent.
+    #[schemars(with = "i64", range(min = 0, max = 100))]
     confidence: i16,
+    /// Not to be replaced by what is learnt later.
     protected: bool,
     #[serde(with = "time::serde::rfc3339::option")]
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     expires_at: Option<OffsetDateTime>,
+    /// The item that was added under the same key later.
     superseded_by: Option<i64>,
     #[serde(with = "time::serde::rfc3339")]
-    #[schemars(with = "String")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
     created_at: OffsetDateTime,
     #[serde(with = "time::serde::rfc3339")]
-    #[schemars(with = "String")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: OffsetDateTime,
     embedding: Embedding,
 }
@@ -51,6 +59,7 @@ pub struct Output {
 #[derive(Serialize, JsonSchema)]
 struct Embedding {
     state: ToolEmbeddingState,
+    /// Why there is no vector, in a sentence.
     error: Option<String>,
     provider_type: Option<String>,
     model: Option<String>,
@@ -74,7 +83,7 @@ impl Tool for MemoryGet {
         viewer: &Viewer,
         input: Input,
     ) -> Result<Output, ToolError> {
-        let id = ItemId(input.item_id);
+        let id = ItemId(input.item_id.0);
         let (item, embedding) = memories::get(&context.db, &context.embeddings, viewer, id).await?;
         Ok(Output::new(item, embedding))
     }

@@ -21,9 +21,12 @@ pub struct Output {
 
 #[derive(Serialize, JsonSchema)]
 struct Theme {
+    /// What `theme` of the other tools takes.
     slug: String,
+    /// As it was first written.
     display_name: String,
     /// Active items in it.
+    #[schemars(range(min = 0))]
     active_count: i64,
 }
 

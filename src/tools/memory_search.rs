@@ -5,9 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::{Tool, ToolContext, ToolError, ToolItemType};
+use super::{Tool, ToolContext, ToolError, ToolItemType, Whole};
 use crate::accounts::{Scope, Viewer};
 use crate::memories::ItemType;
+use crate::memories::model::THEME_CHARS_MAX;
+use crate::search::query::{QUERY_CHARS_MAX, RECENCY_DAYS_MAX, RESULTS_MAX};
 use crate::search::{self, Hit, RawQuery, SearchQuery};
 
 pub struct MemorySearch;
@@ -15,35 +17,29 @@ pub struct MemorySearch;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// What to look for, by meaning and by word; any of the words may match. "*" or empty lists the newest items.
-    #[serde(default)]
+    /// Words or a sentence; "*" or empty lists the newest.
+    #[schemars(length(max = QUERY_CHARS_MAX))]
     query: Option<String>,
-    /// How many results, 1 to 50. Default 10.
-    #[serde(default)]
-    #[schemars(range(min = 1, max = 50))]
-    limit: Option<i64>,
+    /// Default 10.
+    #[schemars(range(min = 1, max = RESULTS_MAX))]
+    limit: Option<Whole>,
     /// Only this theme (slug).
-    #[serde(default)]
+    #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
     /// Only these types.
-    #[serde(default)]
     types: Option<Vec<ToolItemType>>,
-    /// Only items of the last so many days.
-    #[serde(default)]
-    #[schemars(range(min = 1, max = 36500))]
-    recency_days: Option<i64>,
-    /// Only results at least this close in meaning, 0 to 1. Off by default: what is close differs by model.
-    #[serde(default)]
+    /// Only items this recent.
+    #[schemars(range(min = 1, max = RECENCY_DAYS_MAX))]
+    recency_days: Option<Whole>,
+    /// Only results at least this close in meaning; best left out.
     #[schemars(range(min = 0, max = 1))]
     min_similarity: Option<f64>,
-    /// "active" (default), "archived" or "any".
-    #[serde(default)]
+    /// Default active.
+    #[schemars(extend("enum" = ["active", "archived", "any", null]))]
     status: Option<String>,
     /// Also say how each score came about.
-    #[serde(default)]
     explain: Option<bool>,
-    /// With "*": the `cursor` of the answer before, to read on.
-    #[serde(default)]
+    /// With "*": the last answer's `cursor`, to read on.
     cursor: Option<String>,
 }
 
@@ -51,6 +47,7 @@ pub struct Input {
 pub struct Output {
     results: Vec<ResultItem>,
     /// "hybrid" (by meaning and words), "fts" (by words alone) or "recent" (newest first).
+    #[schemars(extend("enum" = ["hybrid", "fts", "recent"]))]
     mode: &'static str,
     /// Why the search was less than it could be; null when it was not.
     degraded: Option<String>,
@@ -61,18 +58,22 @@ pub struct Output {
 #[derive(Serialize, JsonSchema)]
 struct ResultItem {
     id: i64,
+    /// The theme's slug.
     theme: String,
     #[serde(rename = "type")]
     item_type: ToolItemType,
     /// Cut; `memory_get` gives the whole text.
     content_snippet: String,
     #[serde(with = "time::serde::rfc3339")]
-    #[schemars(with = "String")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
     created_at: OffsetDateTime,
-    /// 0 to 1 within this answer.
+    /// Within this answer; 0 in a listing by date.
+    #[schemars(range(min = 0, max = 1))]
     score: f64,
     signals: Signals,
+    /// The agent that added it, or how else it came.
     source: String,
+    #[schemars(extend("enum" = ["active", "archived"]))]
     status: &'static str,
     tags: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,7 +114,7 @@ impl Tool for MemorySearch {
     const TITLE: &'static str = "Search memory";
     const DESCRIPTION: &'static str = "Find what is remembered about the user. Use it when something personal comes up \
         (names, preferences, projects, earlier decisions) or before assuming; not by reflex at every turn. Finds by \
-        meaning and by any of the words, exact names (ERR_5021, src/db.rs) included. query \"*\" lists the newest. Example: \
+        meaning and by any of the words, exact names (ERR_5021, src/db.rs) included. Example: \
         {\"query\": \"staging database port\", \"limit\": 5}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = Input;
@@ -132,10 +133,10 @@ impl Tool for MemorySearch {
             .collect();
         let query = SearchQuery::parse(RawQuery {
             query: input.query.as_deref().unwrap_or_default(),
-            limit: input.limit,
+            limit: input.limit.map(|n| n.0),
             theme: input.theme.as_deref(),
             types: &types,
-            recency_days: input.recency_days,
+            recency_days: input.recency_days.map(|n| n.0),
             status: input.status.as_deref(),
             cursor: input.cursor.as_deref(),
             min_similarity: input.min_similarity,

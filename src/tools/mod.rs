@@ -14,11 +14,10 @@ mod memory_search;
 
 use async_trait::async_trait;
 use schemars::generate::SchemaSettings;
-use schemars::transform::RecursiveTransform;
-use schemars::{JsonSchema, Schema};
-use serde::de::{DeserializeOwned, IgnoredAny};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{DeserializeOwned, IgnoredAny, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, json};
 
 use crate::accounts::{AgentAccess, MemoryOff, Scope, Viewer};
 use crate::clock::SharedClock;
@@ -34,6 +33,8 @@ pub struct ToolContext {
     pub clock: SharedClock,
     pub embeddings: Embeddings,
 }
+
+pub const NOT_AN_OBJECT: &str = "the input must be a JSON object, such as {}";
 
 /// Why a call gave nothing. Every door says the same words.
 #[derive(Debug, thiserror::Error)]
@@ -122,9 +123,49 @@ pub struct Definition {
     pub description: &'static str,
     pub read_only: bool,
     #[serde(skip)]
-    scope: Scope,
+    pub scope: Scope,
     pub input_schema: Value,
     pub output_schema: Value,
+}
+
+/// What a schema says for validators and a model can do without: it counts no
+/// characters, and the server names a limit that was passed.
+const NOT_FOR_MODELS: [&str; 5] = ["format", "minLength", "maxLength", "minItems", "maxItems"];
+
+impl Definition {
+    /// The input's schema for a model that calls functions: as short as it can be,
+    /// since every conversation pays for it. A field that may be null is one that
+    /// may be left out.
+    pub fn parameters(&self) -> Value {
+        let mut schema = self.input_schema.clone();
+        let properties = schema["properties"].as_object_mut();
+        for property in properties.into_iter().flat_map(|p| p.values_mut()) {
+            shorten(property);
+        }
+        schema
+    }
+}
+
+fn shorten(schema: &mut Value) {
+    let Some(schema) = schema.as_object_mut() else {
+        return;
+    };
+    schema.retain(|name, _| !NOT_FOR_MODELS.contains(&name.as_str()));
+    let is_null = |value: &Value| value.is_null() || value == "null";
+    for name in ["type", "enum"] {
+        if let Some(Value::Array(values)) = schema.get_mut(name) {
+            values.retain(|value| !is_null(value));
+        }
+    }
+    if let Some(Value::Array(types)) = schema.get("type")
+        && let [only] = types.as_slice()
+    {
+        let only = only.clone();
+        schema.insert("type".to_owned(), only);
+    }
+    if let Some(items) = schema.get_mut("items") {
+        shorten(items);
+    }
 }
 
 struct Registered<T> {
@@ -220,23 +261,18 @@ fn register<T: Tool>() -> Box<dyn AnyTool> {
             description: T::DESCRIPTION,
             read_only: T::SCOPE == Scope::MemoryRead,
             scope: T::SCOPE,
-            input_schema: schema_of::<T::Input>(),
-            output_schema: schema_of::<T::Output>(),
+            input_schema: schema_of::<T::Input>(SchemaSettings::draft2020_12()),
+            output_schema: schema_of::<T::Output>(SchemaSettings::draft2020_12().for_serialize()),
         },
         tool: std::marker::PhantomData,
     })
 }
 
-/// Without `$schema`, without references, and without formats (`int16`), which
-/// some clients complain of: what every client understands.
-fn schema_of<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|s| {
+/// Without `$schema` and without references: what every client understands.
+fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    let settings = settings.with(|s| {
         s.inline_subschemas = true;
         s.meta_schema = None;
-        s.transforms
-            .push(Box::new(RecursiveTransform(|schema: &mut Schema| {
-                schema.remove("format");
-            })));
     });
     let mut schema = settings
         .into_generator()
@@ -244,6 +280,8 @@ fn schema_of<T: JsonSchema>() -> Value {
         .to_value();
     if let Some(object) = schema.as_object_mut() {
         object.remove("title");
+        // OpenAI refuses an object that does not say which properties it has, if only none.
+        object.entry("properties").or_insert(json!({}));
     }
     schema
 }
@@ -253,9 +291,7 @@ fn schema_of<T: JsonSchema>() -> Value {
 fn parse_input<T: DeserializeOwned>(json: &[u8]) -> Result<T, ToolError> {
     // serde would read a struct from an array, too.
     if !json.trim_ascii_start().starts_with(b"{") {
-        return Err(ToolError::NotJson(
-            "the input must be a JSON object, such as {}".to_owned(),
-        ));
+        return Err(ToolError::NotJson(NOT_AN_OBJECT.to_owned()));
     }
     let json = str::from_utf8(json)
         .map_err(|_| ToolError::NotJson("the input is not valid UTF-8".to_owned()))?;
@@ -328,7 +364,7 @@ fn list_of(expected: &str) -> String {
     }
 }
 
-/// An item type as tools take and give it.
+// An item type as tools take and give it. Its schema has no description: every call of a model would pay for it.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -367,15 +403,14 @@ impl From<ItemType> for ToolItemType {
 /// Where an item's vector stands, as tools give it.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
+#[schemars(
+    inline,
+    description = "Where its vector stands. pending: on its way; ready: found by meaning too; error: none could be made; off: no embedding provider. All but ready are found by words."
+)]
 enum ToolEmbeddingState {
-    /// On its way; found by its words until then.
     Pending,
-    /// Found by meaning too.
     Ready,
-    /// No vector could be made; found by its words.
     Error,
-    /// No embedding provider: items are found by their words.
     Off,
 }
 
@@ -387,5 +422,59 @@ impl From<EmbeddingState> for ToolEmbeddingState {
             EmbeddingState::Error => Self::Error,
             EmbeddingState::Off => Self::Off,
         }
+    }
+}
+
+/// A whole number. JSON Schema calls 5.0 an integer too, and programs that know
+/// only floating point send it so.
+#[derive(Clone, Copy, Debug)]
+struct Whole(i64);
+
+/// Past it, a float no longer says which whole number is meant.
+const WHOLE_FLOAT_MAX: f64 = (1_i64 << f64::MANTISSA_DIGITS) as f64;
+
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct WholeVisitor;
+
+        impl Visitor<'_> for WholeVisitor {
+            type Value = Whole;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a whole number")
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<Whole, E> {
+                Ok(Whole(n))
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, n: u64) -> Result<Whole, E> {
+                let fits = i64::try_from(n).map(Whole);
+                fits.map_err(|_| E::invalid_type(Unexpected::Unsigned(n), &self))
+            }
+
+            fn visit_f64<E: serde::de::Error>(self, n: f64) -> Result<Whole, E> {
+                if n.fract() == 0.0 && n.abs() <= WHOLE_FLOAT_MAX {
+                    return Ok(Whole(n as i64));
+                }
+                Err(E::invalid_type(Unexpected::Float(n), &self))
+            }
+        }
+
+        deserializer.deserialize_i64(WholeVisitor)
+    }
+}
+
+impl JsonSchema for Whole {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Whole".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "type": "integer" })
     }
 }

@@ -10,7 +10,7 @@ use tower_sessions::Session;
 
 use super::AppState;
 use super::error::{DATABASE_SENTENCE, Problem};
-use crate::accounts::{AgentAccess, ExternalId, Token, User, UserId, Viewer};
+use crate::accounts::{AgentAccess, ExternalId, Token, TokenRefusal, User, UserId, Viewer};
 
 /// Where a web session keeps its user.
 pub const SESSION_USER: &str = "user_id";
@@ -34,17 +34,20 @@ pub async fn authenticate(headers: &HeaderMap, state: &AppState) -> Result<Agent
     })?;
     let act_as = named_user(headers)?;
     let opened = state.accounts.open(&token, act_as.as_ref()).await?;
-    opened.map_err(|refusal| {
-        let problem = Problem::from(refusal);
-        if !refusal.asks_for_a_new_token() {
-            return problem;
-        }
-        let detail = format!(
-            "{} Make a new one at {origin}/agents (an operator's: {origin}/admin).",
-            problem.detail
-        );
-        Problem { detail, ..problem }
-    })
+    opened.map_err(|refusal| refused(refusal, origin))
+}
+
+/// Why a token opens nothing, and where another is made.
+pub fn refused(refusal: TokenRefusal, origin: &str) -> Problem {
+    let problem = Problem::from(refusal);
+    if !refusal.asks_for_a_new_token() {
+        return problem;
+    }
+    let detail = format!(
+        "{} Make a new one at {origin}/agents (an operator's: {origin}/admin).",
+        problem.detail
+    );
+    Problem { detail, ..problem }
 }
 
 /// Otherwise a code, and what is wrong.

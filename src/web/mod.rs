@@ -42,11 +42,13 @@ pub struct AppState {
     pub readiness: Readiness,
     pub public_url: PublicUrl,
     pub site: Site,
+    pub published: Arc<api::openapi::Published>,
     pub throttle: Arc<throttle::SignInThrottle>,
 }
 
 impl AppState {
     pub fn new(parts: Parts) -> Self {
+        let published = api::openapi::Published::new(&parts.registry, &parts.public_url);
         Self {
             accounts: parts.accounts,
             db: parts.db,
@@ -56,6 +58,7 @@ impl AppState {
             readiness: parts.readiness,
             public_url: parts.public_url,
             site: parts.site,
+            published: Arc::new(published),
             throttle: Arc::new(throttle::SignInThrottle::new()),
         }
     }

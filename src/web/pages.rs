@@ -28,6 +28,14 @@ pub async fn behind_sign_in(
     render(&state, visitor, FormState::default(), request).await
 }
 
+pub async fn open_to_all(
+    State(state): State<AppState>,
+    Extension(visitor): Extension<Visitor>,
+    request: Request,
+) -> Response {
+    render(&state, visitor, FormState::default(), request).await
+}
+
 /// Whoever is signed in already goes on to the memory.
 pub async fn sign_in(
     State(state): State<AppState>,

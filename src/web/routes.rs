@@ -52,6 +52,7 @@ fn probes() -> Router<AppState> {
     Router::new()
         .route("/livez", get(health::livez))
         .route("/readyz", get(health::readyz))
+        .method_not_allowed_fallback(|| async { wrong_method() })
 }
 
 /// For agents, by token.
@@ -62,10 +63,11 @@ fn programs(state: &AppState) -> Router<AppState> {
         .route("/api/v1/tools", get(api::tools::list))
         .route("/api/v1/tools/{name}", post(api::tools::call))
         .route("/api/v1/prompt", get(api::prompt::show))
+        .route("/api/v1/openapi.json", get(api::openapi::document))
         .route("/api/{*rest}", any(no_such_endpoint))
         .route("/.well-known/{*rest}", any(mcp::no_oauth))
         .route("/register", post(mcp::no_oauth))
-        .method_not_allowed_fallback(wrong_method)
+        .method_not_allowed_fallback(|| async { wrong_method() })
         .layer(from_fn_with_state(state.clone(), address::refuse_tokens))
 }
 
@@ -76,6 +78,7 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/login", get(pages::sign_in).post(forms::sign_in))
         .route("/signup", post(forms::sign_up))
         .route("/logout", post(forms::sign_out))
+        .route("/docs", get(pages::open_to_all))
         .route("/memory", get(pages::behind_sign_in))
         .route("/memory/{id}", get(pages::behind_sign_in))
         .route(
@@ -143,7 +146,7 @@ async fn no_such_endpoint() -> Problem {
     )
 }
 
-async fn wrong_method() -> Problem {
+pub(super) fn wrong_method() -> Problem {
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",

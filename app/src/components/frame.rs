@@ -6,6 +6,7 @@ use leptos_meta::Title;
 
 use super::Shortcuts;
 use crate::backend::backend;
+use crate::islands::Keyboard;
 use crate::view::Account;
 
 /// Where in the navigation a page stands.
@@ -16,6 +17,7 @@ pub enum Section {
     Embeddings,
     Account,
     Admin,
+    Docs,
     Elsewhere,
 }
 
@@ -58,6 +60,12 @@ pub fn Frame(section: Section, title: String, children: Children) -> impl IntoVi
             {is_settings(section).then(|| settings(section))}
             {children()}
         </main>
+        <footer class="foot">
+            <a href="/docs" aria-current=(section == Section::Docs).then_some("page")>
+                "API documentation"
+            </a>
+            {signed_in.then(|| view! { <Keyboard /> })}
+        </footer>
         {signed_in.then(|| view! { <Shortcuts /> })}
     }
     .into_any()

@@ -1,9 +1,7 @@
-//! The list of keyboard shortcuts and the island that makes them work. The
-//! dialog is plain HTML: the island only opens it.
+//! The list of keyboard shortcuts. The dialog is plain HTML: the island
+//! [`Keyboard`](crate::islands::Keyboard), in the frame's foot, only opens it.
 
 use leptos::prelude::*;
-
-use crate::islands::Keyboard;
 
 const SHORTCUTS: [(&str, &str); 6] = [
     ("/", "Search"),
@@ -27,9 +25,6 @@ pub fn Shortcuts() -> impl IntoView {
         }
     });
     view! {
-        <footer class="foot">
-            <Keyboard />
-        </footer>
         <dialog id="shortcuts" class="shortcuts" aria-labelledby="shortcuts-title">
             <h2 id="shortcuts-title">"Keyboard shortcuts"</h2>
             <dl>{rows.into_iter().collect_view()}</dl>

@@ -4,6 +4,7 @@
 mod account;
 mod admin;
 mod agents;
+mod docs;
 mod embeddings;
 mod item;
 mod login;
@@ -13,6 +14,7 @@ mod not_found;
 pub use account::Account;
 pub use admin::Admin;
 pub use agents::Agents;
+pub use docs::Docs;
 pub use embeddings::Embeddings;
 pub use item::Item;
 pub use login::Login;

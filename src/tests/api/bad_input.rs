@@ -86,6 +86,19 @@ async fn each_limit_is_named_with_its_field() {
             "too_long",
             "theme",
         ),
+        // Blanks count, as in the schema.
+        (
+            "memory_add",
+            fact(json!({ "theme": format!(" {}", "x".repeat(64)) })),
+            "too_long",
+            "theme",
+        ),
+        (
+            "memory_search",
+            json!({ "theme": " ".repeat(65) }),
+            "too_long",
+            "theme",
+        ),
         (
             "memory_add",
             fact(json!({ "theme": "!!!" })),

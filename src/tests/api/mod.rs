@@ -8,6 +8,7 @@ mod memory_get;
 mod memory_list_themes;
 mod memory_search;
 mod memory_switch;
+mod openapi;
 mod prompt;
 mod service_tokens;
 mod tokens;

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod agents;
+mod docs;
 mod embeddings;
 mod memory;
 mod memory_switch;

@@ -1,4 +1,5 @@
 //! The doors for programs.
 
+pub mod openapi;
 pub mod prompt;
 pub mod tools;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::body::Body;
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use futures_util::StreamExt;
@@ -12,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::accounts::AgentAccess;
-use crate::tools::Registry;
+use crate::tools::{Definition, Registry};
 use crate::web::error::Problem;
 
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -29,30 +30,59 @@ pub struct ListParams {
 pub async fn list(
     _access: AgentAccess,
     State(registry): State<Arc<Registry>>,
-    Query(params): Query<ListParams>,
+    params: Result<Query<ListParams>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
+    let Query(params) = params.map_err(|_| invalid_format())?;
+    let tools = registry.definitions();
     match params.format.as_deref() {
         None | Some("json") => {
-            let tools: Vec<_> = registry.definitions().collect();
+            let tools: Vec<_> = tools.collect();
             Ok(Json(json!({ "tools": tools })))
         }
-        Some(_) => Err(Problem {
-            field: Some("format".to_owned()),
-            ..Problem::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "invalid_format",
-                "`format` is not known; give json, or leave it out.",
-            )
-        }),
+        Some("openai") => Ok(Json(tools.map(as_openai_takes_it).collect())),
+        Some("anthropic") => Ok(Json(tools.map(as_anthropic_takes_it).collect())),
+        Some(_) => Err(invalid_format()),
+    }
+}
+
+/// An entry of `tools` in OpenAI's chat completions.
+pub(super) fn as_openai_takes_it(tool: &Definition) -> Value {
+    let function = json!({
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters(),
+    });
+    json!({ "type": "function", "function": function })
+}
+
+/// An entry of `tools` in Anthropic's messages.
+fn as_anthropic_takes_it(tool: &Definition) -> Value {
+    json!({
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": tool.parameters(),
+    })
+}
+
+fn invalid_format() -> Problem {
+    Problem {
+        field: Some("format".to_owned()),
+        ..Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "invalid_format",
+            "`format` is not known; give openai, anthropic or json once, or leave it out.",
+        )
     }
 }
 
 pub async fn call(
     access: AgentAccess,
     State(registry): State<Arc<Registry>>,
-    Path(name): Path<String>,
+    name: Result<Path<String>, PathRejection>,
     request: Request,
 ) -> Result<Json<Value>, Problem> {
+    // What is no Unicode is no tool's name, as the empty name is none.
+    let name = name.map_or_else(|_| String::new(), |Path(name)| name);
     let (parts, body) = request.into_parts();
     let input = read_body(body).await?;
     check_content_type(&parts.headers, &input)?;
@@ -71,11 +101,23 @@ pub fn check_content_type(headers: &HeaderMap, input: &[u8]) -> Result<(), Probl
     if is_json || input.is_empty() {
         return Ok(());
     }
-    Err(Problem::new(
+    Err(not_json_type())
+}
+
+pub(super) fn not_json_type() -> Problem {
+    Problem::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "unsupported_media_type",
         "The body must be JSON; send `Content-Type: application/json`.",
-    ))
+    )
+}
+
+pub(super) fn body_too_large() -> Problem {
+    Problem::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "body_too_large",
+        "The body is over 1 MiB, which is the most; send less.",
+    )
 }
 
 pub async fn read_body(body: Body) -> Result<Vec<u8>, Problem> {
@@ -91,11 +133,7 @@ pub async fn read_body(body: Body) -> Result<Vec<u8>, Problem> {
         })?;
         if read.len() + chunk.len() > BODY_BYTES_MAX {
             discard(stream).await;
-            return Err(Problem::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "body_too_large",
-                "The body is over 1 MiB, which is the most; send less.",
-            ));
+            return Err(body_too_large());
         }
         read.extend_from_slice(&chunk);
     }

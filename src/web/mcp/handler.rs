@@ -161,14 +161,36 @@ fn tool(definition: &Definition) -> Tool {
     Tool::new(
         definition.name,
         definition.description,
-        object(&definition.input_schema),
+        object(definition.parameters()),
     )
     .with_title(definition.title)
-    .with_raw_output_schema(object(&definition.output_schema))
+    .with_raw_output_schema(object(without_formats(definition.output_schema.clone())))
     .with_annotations(annotations)
 }
 
 /// A tool's schema is an object's.
-fn object(schema: &Value) -> Arc<JsonObject> {
-    Arc::new(schema.as_object().cloned().unwrap_or_default())
+fn object(schema: Value) -> Arc<JsonObject> {
+    match schema {
+        Value::Object(object) => Arc::new(object),
+        _ => Arc::default(),
+    }
+}
+
+/// Some clients complain of each format that they do not know (`int64`).
+fn without_formats(mut schema: Value) -> Value {
+    match &mut schema {
+        Value::Object(object) => {
+            object.retain(|name, value| name != "format" || !value.is_string());
+            for value in object.values_mut() {
+                *value = without_formats(value.take());
+            }
+        }
+        Value::Array(values) => {
+            for value in values {
+                *value = without_formats(value.take());
+            }
+        }
+        _ => {}
+    }
+    schema
 }

@@ -1,6 +1,7 @@
 //! Implements the port of the pages ([`app::backend::Backend`]) for the one
 //! visitor whose request is being answered, and turns domain types into view types.
 
+mod docs;
 mod embeddings;
 mod moment;
 
@@ -8,8 +9,8 @@ pub(super) use embeddings::host_port;
 
 use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
-    Account, AdminPage, AgentRow, AgentsPage, EmbeddingsPage, FormState, HistoryEntry, ItemPage,
-    ItemRow, MemoryFilters, MemoryPage, Moment, OperatorRow, SearchMode, SignInOffer, Span,
+    Account, AdminPage, AgentRow, AgentsPage, DocsPage, EmbeddingsPage, FormState, HistoryEntry,
+    ItemPage, ItemRow, MemoryFilters, MemoryPage, Moment, OperatorRow, SearchMode, SignInOffer, Span,
     ThemeCount, TokenRow, TokenState, Why, WhySurface,
 };
 use async_trait::async_trait;
@@ -183,6 +184,10 @@ impl Backend for Ui {
             true => StatusCode::UNPROCESSABLE_ENTITY,
             false => StatusCode::SERVICE_UNAVAILABLE,
         });
+    }
+
+    fn docs_page(&self) -> DocsPage {
+        docs::page(&self.state.published, self.state.public_url.origin())
     }
 
     async fn sign_in_offer(&self) -> Result<SignInOffer, PageError> {

@@ -1,0 +1,261 @@
+//! The doors for programs, to read: what can be called, with what, and what
+//! comes back. Open to everybody; it shows nothing of anybody.
+
+use leptos::prelude::*;
+
+use crate::backend::backend;
+use crate::components::{Fact, Facts, Frame, Paste, Section};
+use crate::view::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
+
+#[component]
+pub fn Docs() -> impl IntoView {
+    let page = backend().docs_page();
+    view! {
+        <Frame section=Section::Docs title="API documentation".to_owned()>
+            <div class="docs">
+                <Contents groups=page.groups.clone() />
+                <div class="docs-text">
+                    <Opening page=page.clone() />
+                    {page.groups.into_iter().map(|group| view! { <Group group /> }).collect_view()}
+                    <Errors errors=page.errors />
+                </div>
+            </div>
+        </Frame>
+    }
+}
+
+#[component]
+fn Contents(groups: Vec<DocsGroup>) -> impl IntoView {
+    let groups = groups
+        .into_iter()
+        .map(|group| {
+            let operations = group.operations.into_iter().map(|operation| {
+                let href = format!("#{}", operation.id);
+                view! {
+                    <li>
+                        <a href=href>{operation.id}</a>
+                    </li>
+                }
+            });
+            view! {
+                <li>
+                    <span class="hint">{group.title}</span>
+                    <ul>{operations.collect_view()}</ul>
+                </li>
+            }
+        })
+        .collect_view();
+    view! {
+        <details class="contents">
+            <summary>"On this page"</summary>
+            <nav aria-label="On this page">
+            <ul>
+                <li>
+                    <span class="hint">"Start"</span>
+                    <ul>
+                        <li>
+                            <a href="#authenticate">"Authenticate"</a>
+                        </li>
+                        <li>
+                            <a href="#functions">"Functions for a model"</a>
+                        </li>
+                    </ul>
+                </li>
+                {groups}
+                <li>
+                    <span class="hint">"When it fails"</span>
+                    <ul>
+                        <li>
+                            <a href="#errors">"Errors"</a>
+                        </li>
+                    </ul>
+                </li>
+            </ul>
+        </nav>
+        </details>
+    }
+    .into_any()
+}
+
+#[component]
+fn Opening(page: DocsPage) -> impl IntoView {
+    let url = page.public_url;
+    let functions = |format: &str| {
+        format!(
+            "curl -s \"{url}/api/v1/tools?format={format}\" \\\n  -H \"Authorization: Bearer $KEEPSAKE_TOKEN\""
+        )
+    };
+    view! {
+        <header class="column">
+            <h1>"API documentation"</h1>
+            <p class="lead">
+                "What programs can call on this server, version " {page.version.clone()} ". For programs the same is in "
+                <a href="/api/v1/openapi.json">"openapi.json"</a> " (OpenAPI 3.1)."
+            </p>
+        </header>
+        <section class="part" id="authenticate" aria-labelledby="authenticate-title">
+            <h2 id="authenticate-title">"Authenticate"</h2>
+            <p>
+                "Every call carries the token of an agent. Make one on the page "
+                <a href="/agents">"Agents & tokens"</a>
+                ", put it into the environment, and send it as a header: never in an address, which is written down in too many places."
+            </p>
+            <Paste caption="In your shell" text="export KEEPSAKE_TOKEN=ks_…".to_owned() />
+            <Paste
+                caption="Try it"
+                text=format!(
+                    "curl -s -X POST {url}/api/v1/tools/memory_list_themes \\\n  -H \"Authorization: Bearer $KEEPSAKE_TOKEN\"",
+                )
+            />
+            <p>
+                "A token has scopes: " <code>"memory:read"</code> " to look up, " <code>"memory:write"</code>
+                " to add and archive. An operator's service token also names the user it acts for, in the header "
+                <code>"Keepsake-User"</code> "."
+            </p>
+        </section>
+        <section class="part" id="functions" aria-labelledby="functions-title">
+            <h2 id="functions-title">"Functions for a model"</h2>
+            <p>
+                "Whoever calls a model's API directly passes this list as " <code>"tools"</code>
+                ", and sends the arguments of each call it makes to the path of that tool, as they are."
+            </p>
+            <Paste caption="For OpenAI's chat completions" text=functions("openai") />
+            <Paste caption="For Anthropic's messages" text=functions("anthropic") />
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Group(group: DocsGroup) -> impl IntoView {
+    let operations = group.operations.into_iter();
+    view! {
+        <section class="parts docs-group">
+            <div>
+                <h2 class="docs-title">{group.title}</h2>
+                <p class="hint">{group.about}</p>
+            </div>
+            {operations.map(|operation| view! { <Operation operation /> }).collect_view()}
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Operation(operation: DocsOperation) -> impl IntoView {
+    let id = operation.id;
+    let title_id = format!("{id}-title");
+    let labelled_by = title_id.clone();
+    let statuses: Vec<String> = operation.errors.iter().map(u16::to_string).collect();
+    let errors: Fact = (
+        "Errors",
+        view! { <a href="#errors">{statuses.join(", ")}</a> }.into_any(),
+    );
+    let facts: Vec<Fact> = vec![("Needs", operation.access.into_any()), errors];
+    let inputs = (!operation.inputs.is_empty())
+        .then(|| view! { <Fields caption="What to send" fields=operation.inputs /> });
+    let outputs = (!operation.outputs.is_empty()).then(|| {
+        view! {
+            <details class="fold">
+                <summary>
+                    "Fields of the answer" <span class="visually-hidden">" of " {id.clone()}</span>
+                </summary>
+                <Fields caption="What comes back" fields=operation.outputs />
+            </details>
+        }
+    });
+    view! {
+        <section class="part" id=id.clone() aria-labelledby=labelled_by>
+            <h3 class="docs-path" id=title_id>
+                <span class="method">{operation.method}</span>
+                " "
+                <code>{operation.path}</code>
+            </h3>
+            <p>{operation.description}</p>
+            <Facts facts inline=true />
+            {inputs}
+            <Paste caption="Example" text=operation.curl />
+            <Paste caption=format!("Answer: {}", operation.answer_kind) text=operation.answer />
+            {outputs}
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Fields(caption: &'static str, fields: Vec<DocsField>) -> impl IntoView {
+    let rows = fields
+        .into_iter()
+        .map(|field| {
+            view! {
+                <tr>
+                    <th scope="row">
+                        <code>{field.name}</code>
+                    </th>
+                    <td>{field.kind}</td>
+                    <td>{field.limits}</td>
+                    <td>{field.meaning}</td>
+                </tr>
+            }
+        })
+        .collect_view();
+    view! {
+        <table class="fields">
+            <caption>{caption}</caption>
+            <thead>
+                <tr>
+                    <th scope="col">"Name"</th>
+                    <th scope="col">"Type"</th>
+                    <th scope="col">"Limits"</th>
+                    <th scope="col">"Meaning"</th>
+                </tr>
+            </thead>
+            <tbody>{rows}</tbody>
+        </table>
+    }
+    .into_any()
+}
+
+#[component]
+fn Errors(errors: Vec<DocsError>) -> impl IntoView {
+    let entries = errors
+        .into_iter()
+        .map(|error| {
+            let examples = error.examples.into_iter().map(|(code, sentence)| {
+                view! {
+                    <p>
+                        <code>{code}</code>
+                        " "
+                        <span class="hint">{sentence}</span>
+                    </p>
+                }
+            });
+            view! {
+                <div>
+                    <dt>
+                        <span class="number">{error.status}</span>
+                        " "
+                        {error.title}
+                    </dt>
+                    <dd>
+                        <p>{error.when}</p>
+                        {examples.collect_view()}
+                    </dd>
+                </div>
+            }
+        })
+        .collect_view();
+    view! {
+        <section class="part" id="errors" aria-labelledby="errors-title">
+            <h2 id="errors-title">"Errors"</h2>
+            <p>
+                "A refusal is a document of type " <code>"application/problem+json"</code>
+                " with " <code>"status"</code> ", a stable " <code>"code"</code>
+                " for programs, a sentence in " <code>"detail"</code> " for people and models, and, where there is one, the "
+                <code>"field"</code> " it is about."
+            </p>
+            <dl class="facts docs-errors">{entries}</dl>
+        </section>
+    }
+    .into_any()
+}

@@ -1,0 +1,408 @@
+//! `GET /api/v1/openapi.json` and the functions for models: what is said is what
+//! is done. schemathesis (end2end/openapi) holds the server to the rest.
+
+use std::collections::BTreeSet;
+
+use keepsake::accounts::Scope;
+use reqwest::{Client, Method, Response};
+use serde_json::{Value, json};
+
+use crate::support::{TestApp, problem};
+
+/// Of the five tools together, as a model is given them.
+const TOKENS_MAX: usize = 900;
+/// o200k_base takes 4.3 bytes of these schemas for a token, cl100k_base 4.4
+/// (measured with npm's gpt-tokenizer); a little less, to be on the safe side.
+const BYTES_PER_TOKEN: usize = 4;
+
+const OPENAI_KEYWORDS: [&str; 9] = [
+    "type",
+    "properties",
+    "required",
+    "additionalProperties",
+    "description",
+    "enum",
+    "items",
+    "minimum",
+    "maximum",
+];
+
+async fn document(app: &TestApp) -> Value {
+    let response = reqwest::get(format!("{}/api/v1/openapi.json", app.base))
+        .await
+        .unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "application/json");
+    response.json().await.unwrap()
+}
+
+#[tokio::test]
+async fn the_document_is_what_it_was() {
+    let app = TestApp::start().await;
+    let document = document(&app).await;
+    assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
+    insta::assert_snapshot!(format!("{document:#}"));
+}
+
+/// Every `$ref` and every link leads somewhere.
+#[tokio::test]
+async fn nothing_in_the_document_points_nowhere() {
+    let app = TestApp::start().await;
+    let document = document(&app).await;
+    let mut ids = BTreeSet::new();
+    for operation in operations(&document) {
+        assert!(
+            ids.insert(operation.1["operationId"].clone().to_string()),
+            "{operation:?}"
+        );
+    }
+    let mut seen = 0;
+    walk(&document, &mut |name, value| {
+        if name == "$ref" {
+            let pointer = value.as_str().unwrap().trim_start_matches('#');
+            assert!(document.pointer(pointer).is_some(), "{pointer}");
+            seen += 1;
+        }
+        if name == "operationId" {
+            assert!(ids.contains(&value.to_string()), "{value}");
+        }
+    });
+    assert!(seen > 50, "{seen}");
+}
+
+fn walk(value: &Value, visit: &mut impl FnMut(&str, &Value)) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                visit(name, field);
+                walk(field, visit);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| walk(item, visit)),
+        _ => {}
+    }
+}
+
+/// Method and path of each, with its object.
+fn operations(document: &Value) -> Vec<((String, String), Value)> {
+    let paths = document["paths"].as_object().unwrap();
+    let of_path = |(path, methods): (&String, &Value)| {
+        let methods = methods.as_object().unwrap().clone();
+        let path = path.clone();
+        methods
+            .into_iter()
+            .map(move |(method, object)| ((method.to_uppercase(), path.clone()), object))
+    };
+    paths.iter().flat_map(of_path).collect()
+}
+
+#[tokio::test]
+async fn the_examples_are_calls_that_work_and_the_answers_they_give() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let document = document(&app).await;
+    let example = |object: &Value| {
+        object["content"]["application/json"]["examples"]["example"]["value"].clone()
+    };
+    // In the order of a life: added, found, read, archived.
+    for tool in [
+        "memory_add",
+        "memory_search",
+        "memory_get",
+        "memory_list_themes",
+        "memory_archive",
+    ] {
+        let operation = &document["paths"][format!("/api/v1/tools/{tool}")]["post"];
+        let mut input = example(&operation["requestBody"]);
+        assert!(input.is_object(), "{tool} has no example");
+        if input.get("item_id").is_some() {
+            input["item_id"] = json!(anna.find("tea").await[0]);
+        }
+        if tool == "memory_search" {
+            // The example finds by meaning, and there is no model here.
+            input["query"] = json!("tea");
+        }
+        let answer = anna.call(tool, input).await;
+        assert_eq!(
+            shape(&answer),
+            shape(&example(&operation["responses"]["200"])),
+            "{tool}: {answer}"
+        );
+    }
+}
+
+/// The names of all fields, however deep.
+fn shape(value: &Value) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    walk(value, &mut |name, _| {
+        names.insert(name.to_owned());
+    });
+    names
+}
+
+#[tokio::test]
+async fn the_documented_errors_are_those_that_come() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let reader = app
+        .token(anna.id, "reader", &[Scope::MemoryRead], None)
+        .await;
+    let document = document(&app).await;
+    let elsewhere = TestApp::start().await;
+    let unknown = elsewhere.user("anna").await.token;
+    let send = |path: &str, token: &str, content_type: &str, body: Vec<u8>| {
+        Client::new()
+            .post(format!("{}/api/v1/tools/{path}", app.base))
+            .bearer_auth(token)
+            .header("content-type", content_type)
+            .body(body)
+            .send()
+    };
+    let json = "application/json";
+    let item_42 = br#"{"item_id":42}"#.to_vec();
+    let came: Vec<Response> = vec![
+        send("memory_get", &unknown, json, item_42.clone())
+            .await
+            .unwrap(),
+        send("memory_get", &anna.token, json, b"[]".to_vec())
+            .await
+            .unwrap(),
+        send("memory_archive", &reader, json, item_42.clone())
+            .await
+            .unwrap(),
+        send("memory_get", &anna.token, json, item_42)
+            .await
+            .unwrap(),
+        send("memory_get", &anna.token, json, vec![b' '; 1024 * 1024 + 1])
+            .await
+            .unwrap(),
+        send("memory_get", &anna.token, "text/plain", b"{}".to_vec())
+            .await
+            .unwrap(),
+        send(
+            "memory_search",
+            &anna.token,
+            json,
+            br#"{"limit":500}"#.to_vec(),
+        )
+        .await
+        .unwrap(),
+        Client::new()
+            .get(format!("{}/api/v1/tools/memory_get", app.base))
+            .send()
+            .await
+            .unwrap(),
+    ];
+    let mut seen = BTreeSet::new();
+    for response in came {
+        let (status, body) = problem(response).await;
+        let documented = component(&document, status);
+        let said = &documented["examples"][body["code"].as_str().unwrap()]["value"];
+        let sentence = |body: &Value| {
+            body["detail"]
+                .as_str()
+                .unwrap()
+                .split_inclusive('.')
+                .next()
+                .unwrap()
+                .to_owned()
+        };
+        assert_eq!(sentence(said), sentence(&body), "{status}");
+        let rest = |body: &Value| {
+            ["type", "title", "status", "code", "field"].map(|name| body[name].clone())
+        };
+        assert_eq!(rest(said), rest(&body), "{status}");
+        seen.insert(status);
+    }
+    assert!(
+        seen.is_superset(&BTreeSet::from([400, 401, 403, 404, 405, 413, 415, 422])),
+        "{seen:?}"
+    );
+}
+
+fn component(document: &Value, status: u16) -> Value {
+    let responses = document["components"]["responses"].as_object().unwrap();
+    let contents = responses
+        .values()
+        .map(|r| r["content"]["application/problem+json"].clone());
+    let mut of_status = contents.filter(|content| {
+        let mut examples = content["examples"].as_object().unwrap().values();
+        examples.any(|example| example["value"]["status"] == status)
+    });
+    of_status
+        .next()
+        .unwrap_or_else(|| panic!("{status} is not documented"))
+}
+
+#[tokio::test]
+async fn every_path_says_405_with_its_methods_and_a_problem() {
+    let app = TestApp::start().await;
+    for ((method, path), object) in operations(&document(&app).await) {
+        let other = if method == "GET" {
+            Method::DELETE
+        } else {
+            Method::PUT
+        };
+        let url = format!("{}{path}", app.base);
+        let response = Client::new().request(other, url).send().await.unwrap();
+        let allow = response.headers()["allow"].to_str().unwrap().to_owned();
+        assert!(allow.contains(&method), "{path}: {allow}");
+        assert_eq!(problem(response).await.0, 405, "{path}");
+        assert!(object["responses"].get("405").is_some(), "{path}");
+    }
+}
+
+async fn functions(app: &TestApp, token: &str, format: &str) -> Value {
+    let url = format!("{}/api/v1/tools?format={format}", app.base);
+    let response = Client::new()
+        .get(url)
+        .bearer_auth(token)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(response.status(), 200);
+    response.json().await.unwrap()
+}
+
+#[tokio::test]
+async fn functions_come_as_openai_and_anthropic_take_them() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let openai = functions(&app, &anna.token, "openai").await;
+    let anthropic = functions(&app, &anna.token, "anthropic").await;
+    let (openai, anthropic) = (openai.as_array().unwrap(), anthropic.as_array().unwrap());
+    assert_eq!((openai.len(), anthropic.len()), (5, 5));
+    for (openai, anthropic) in openai.iter().zip(anthropic) {
+        let keys = |value: &Value| {
+            value
+                .as_object()
+                .unwrap()
+                .keys()
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(keys(openai), ["function", "type"]);
+        assert_eq!(openai["type"], "function");
+        let function = &openai["function"];
+        assert_eq!(keys(function), ["description", "name", "parameters"]);
+        assert_eq!(keys(anthropic), ["description", "input_schema", "name"]);
+        assert_eq!(function["name"], anthropic["name"]);
+        let schema = &function["parameters"];
+        assert_eq!(schema, &anthropic["input_schema"]);
+        // OpenAI refuses an object without `properties`, and knows no `$ref` from elsewhere.
+        assert!(
+            schema["type"] == "object" && schema["properties"].is_object(),
+            "{schema}"
+        );
+        let fields = schema["properties"].as_object().unwrap();
+        for field in fields.values() {
+            assert!(field["type"].is_string(), "{field}");
+            let unknown = field
+                .as_object()
+                .unwrap()
+                .keys()
+                .find(|k| !OPENAI_KEYWORDS.contains(&k.as_str()));
+            assert_eq!(unknown, None, "{field}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_five_functions_cost_under_900_tokens() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for format in ["openai", "anthropic"] {
+        let bytes = functions(&app, &anna.token, format).await.to_string().len();
+        let tokens = bytes / BYTES_PER_TOKEN;
+        assert!(
+            tokens < TOKENS_MAX,
+            "{format}: {bytes} bytes, about {tokens} tokens"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_format_that_is_not_known_is_told_those_that_are() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for query in [
+        "format=yaml",
+        "format=",
+        "format=%FF",
+        "format=json&format=json",
+        "format=OpenAI",
+    ] {
+        let url = format!("{}/api/v1/tools?{query}", app.base);
+        let response = Client::new()
+            .get(url)
+            .bearer_auth(&anna.token)
+            .send()
+            .await
+            .unwrap();
+        let (status, body) = problem(response).await;
+        assert_eq!(
+            (status, body["field"].as_str()),
+            (422, Some("format")),
+            "{query}"
+        );
+        for known in ["openai", "anthropic", "json"] {
+            assert!(
+                body["detail"].as_str().unwrap().contains(known),
+                "{query}: {body}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_is_no_unicode_is_no_tool() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for name in ["%FF", "memory%00add", "%F0%9F%8D%B5", "memory_add%2F"] {
+        let url = format!("{}/api/v1/tools/{name}", app.base);
+        let response = Client::new()
+            .post(url)
+            .bearer_auth(&anna.token)
+            .send()
+            .await
+            .unwrap();
+        let (status, body) = problem(response).await;
+        assert_eq!(
+            (status, body["code"].as_str()),
+            (404, Some("unknown_tool")),
+            "{name}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_whole_number_may_be_written_with_a_point() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let id = anna.add("Prefers tea over coffee.").await;
+    let found = anna
+        .call(
+            "memory_search",
+            json!({ "query": "tea", "limit": 5.0, "recency_days": 7.0 }),
+        )
+        .await;
+    assert_eq!(found["results"][0]["id"], id);
+    let got = anna
+        .call("memory_get", json!({ "item_id": id as f64 }))
+        .await;
+    assert_eq!(got["id"], id);
+    for item_id in [json!(1.5), json!(1e17), json!(u64::MAX), json!(true)] {
+        let (status, body) = anna
+            .refused("memory_get", json!({ "item_id": item_id }))
+            .await;
+        assert_eq!(
+            (status, body["code"].as_str()),
+            (422, Some("invalid_type")),
+            "{body}"
+        );
+        assert!(
+            body["detail"].as_str().unwrap().contains("a whole number"),
+            "{body}"
+        );
+    }
+}

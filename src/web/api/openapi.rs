@@ -1,0 +1,158 @@
+//! `GET /api/v1/openapi.json`: every path a program can call, written down in
+//! OpenAPI 3.1, and built once. The tools come from the registry, since utoipa
+//! would have each of them defined a second time. The page `/docs` shows the
+//! same [`Operation`]s. Nothing may be said here that the server does not do:
+//! a test holds the document fast, and schemathesis holds the server to it.
+
+mod errors;
+mod examples;
+mod functions;
+mod operations;
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+use crate::config::PublicUrl;
+use crate::tools::Registry;
+
+pub use errors::ErrorAnswer;
+pub use operations::{Access, Group, Operation};
+
+const TITLE: &str = "Keepsake";
+const ABOUT: &str = "A long-term memory server for AI agents. Agents keep what they learn about a user and find it \
+    again, by meaning and by exact word. Errors are problem documents (RFC 9457) with a stable `code` and one sentence \
+    that says what would be accepted.";
+const TOKEN_ABOUT: &str = "An agent's token, `ks_…`, from the page Agents & tokens or from `keepsake token create`. \
+    Each has scopes, such as memory:read and memory:write.";
+
+/// What is said about the doors for programs: once for other programs, and for people.
+pub struct Published {
+    pub operations: Vec<Operation>,
+    pub errors: Vec<ErrorAnswer>,
+    document: Bytes,
+}
+
+impl Published {
+    pub fn new(registry: &Registry, public_url: &PublicUrl) -> Self {
+        let tools: Vec<_> = registry.definitions().collect();
+        let operations = operations::all(&tools);
+        let errors = errors::all(public_url.origin());
+        let document = document_of(&operations, &errors, public_url.origin());
+        Self {
+            document: Bytes::from(format!("{document:#}\n")),
+            operations,
+            errors,
+        }
+    }
+}
+
+pub async fn document(State(published): State<Arc<Published>>) -> impl IntoResponse {
+    (
+        [(header::CONTENT_TYPE, "application/json")],
+        published.document.clone(),
+    )
+}
+
+fn document_of(operations: &[Operation], errors: &[ErrorAnswer], server: &str) -> Value {
+    let mut paths = Map::new();
+    let mut schemas = Map::from_iter([("Problem".to_owned(), errors::schema())]);
+    schemas.extend(functions::schemas());
+    for operation in operations {
+        schemas.extend(operation.schemas());
+        let path = paths.entry(&operation.path).or_insert_with(|| json!({}));
+        path[operation.method.to_lowercase()] = operation_object(operation, errors);
+    }
+    let responses = errors
+        .iter()
+        .map(|error| (error.name.to_owned(), error.response()));
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": TITLE,
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": ABOUT,
+            "license": { "name": "MIT or Apache 2.0", "identifier": env!("CARGO_PKG_LICENSE") },
+        },
+        "servers": [{ "url": server }],
+        "externalDocs": { "url": format!("{server}/docs"), "description": "The same, to read" },
+        "tags": Group::ALL.map(|group| json!({ "name": group.name(), "description": group.about() })),
+        "security": [{ "token": [] }],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "token": { "type": "http", "scheme": "bearer", "bearerFormat": "ks_…", "description": TOKEN_ABOUT },
+            },
+            "parameters": { "KeepsakeUser": operations::acting_for().object() },
+            "responses": Map::from_iter(responses),
+            "schemas": schemas,
+        },
+    })
+}
+
+fn operation_object(operation: &Operation, errors: &[ErrorAnswer]) -> Value {
+    let mut object = json!({
+        "operationId": operation.id,
+        "tags": [operation.group.name()],
+        "summary": operation.summary,
+        "description": operation.description,
+        "responses": responses(operation, errors),
+    });
+    let mut parameters: Vec<Value> = operation
+        .parameters
+        .iter()
+        .map(operations::Parameter::object)
+        .collect();
+    match operation.access {
+        Access::Open => object["security"] = json!([]),
+        Access::Token => {}
+        Access::Scope(scope) => object["security"] = json!([{ "token": [scope.as_str()] }]),
+    }
+    if operation.access != Access::Open {
+        parameters.push(json!({ "$ref": "#/components/parameters/KeepsakeUser" }));
+    }
+    if !parameters.is_empty() {
+        object["parameters"] = parameters.into();
+    }
+    if let Some(body) = &operation.body {
+        let example = json!({ "summary": operation.summary, "value": body.example });
+        object["requestBody"] = json!({
+            "required": body.is_required,
+            "content": {
+                "application/json": {
+                    "schema": reference("schemas", &body.name),
+                    "examples": { "example": example },
+                },
+            },
+        });
+    }
+    object
+}
+
+fn responses(operation: &Operation, errors: &[ErrorAnswer]) -> Value {
+    let mut responses = Map::new();
+    for answer in &operation.answers {
+        let mut object = json!({
+            "description": answer.description,
+            "content": { answer.media_type: answer.content() },
+        });
+        if !operation.links.is_empty() {
+            object["links"] = operation.links.clone().into();
+        }
+        responses.insert(answer.status.to_string(), object);
+    }
+    for error in errors {
+        if operation.errors.contains(&error.status) {
+            let response = reference("responses", error.name);
+            responses.insert(error.status.to_string(), response);
+        }
+    }
+    responses.into()
+}
+
+fn reference(kind: &str, name: &str) -> Value {
+    json!({ "$ref": format!("#/components/{kind}/{name}") })
+}

@@ -1,0 +1,178 @@
+//! The refusals a program can meet: status, when, and the sentences themselves,
+//! taken from where they are made, so that none is told differently here.
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use super::super::tools::{body_too_large, not_json_type};
+use crate::accounts::{MemoryOff, Scope, TokenRefusal};
+use crate::embedding::EmbeddingError;
+use crate::search::{RawQuery, SearchQuery};
+use crate::tools::{NOT_AN_OBJECT, ToolError};
+use crate::web::auth::refused;
+use crate::web::error::{DATABASE_SENTENCE, Problem};
+use crate::web::routes::wrong_method;
+
+const ERROR_MEDIA_TYPE: &str = "application/problem+json";
+
+pub struct ErrorAnswer {
+    pub status: u16,
+    /// Among the document's components.
+    pub name: &'static str,
+    pub when: &'static str,
+    pub examples: Vec<Problem>,
+    header: Option<(&'static str, &'static str)>,
+}
+
+impl ErrorAnswer {
+    pub fn title(&self) -> &'static str {
+        let problem = self.examples.first();
+        problem
+            .and_then(|p| p.status.canonical_reason())
+            .unwrap_or("Error")
+    }
+
+    pub(super) fn response(&self) -> Value {
+        let examples = self.examples.iter().map(|problem| {
+            (
+                problem.code.to_owned(),
+                json!({ "value": problem.document() }),
+            )
+        });
+        let mut response = json!({
+            "description": self.when,
+            "content": {
+                ERROR_MEDIA_TYPE: {
+                    "schema": super::reference("schemas", "Problem"),
+                    "examples": Map::from_iter(examples),
+                },
+            },
+        });
+        if let Some((name, about)) = self.header {
+            response["headers"] = json!({ name: { "description": about, "required": true, "schema": { "type": "string" } } });
+        }
+        response
+    }
+}
+
+/// `origin` is where tokens are made.
+pub fn all(origin: &str) -> Vec<ErrorAnswer> {
+    let error = |name, when, examples: Vec<Problem>| ErrorAnswer {
+        status: examples
+            .first()
+            .map_or(0, |problem| problem.status.as_u16()),
+        name,
+        when,
+        examples,
+        header: None,
+    };
+    let with = |header, error: ErrorAnswer| ErrorAnswer {
+        header: Some(header),
+        ..error
+    };
+    let unavailable = Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "database_unavailable",
+        DATABASE_SENTENCE,
+    );
+    vec![
+        error(
+            "BadRequest",
+            "The body is no JSON object, a service token does not say for whom it acts, or a token stands in the address.",
+            vec![
+                ToolError::NotJson(NOT_AN_OBJECT.to_owned()).into(),
+                TokenRefusal::UserNeeded.into(),
+                TokenRefusal::UserNotAllowed.into(),
+            ],
+        ),
+        with(
+            ("WWW-Authenticate", "Which scheme is taken: Bearer."),
+            error(
+                "Unauthorized",
+                "The token is missing, mistyped, unknown, expired or revoked.",
+                vec![
+                    refused(TokenRefusal::Unknown, origin),
+                    refused(TokenRefusal::Revoked, origin),
+                ],
+            ),
+        ),
+        error(
+            "Forbidden",
+            "The token is not for this, memory is switched off, or the operator has as many users as it may.",
+            vec![
+                ToolError::MissingScope(Scope::MemoryWrite).into(),
+                ToolError::MemoryOff(MemoryOff::Agent).into(),
+                TokenRefusal::TooManyUsers { users_max: 10_000 }.into(),
+            ],
+        ),
+        error(
+            "NotFound",
+            "There is no such item in this user's memory.",
+            vec![ToolError::NoSuchItem { item_id: 42 }.into()],
+        ),
+        with(
+            ("Allow", "The methods that this path takes."),
+            error(
+                "MethodNotAllowed",
+                "The path does not take this method.",
+                vec![wrong_method()],
+            ),
+        ),
+        error(
+            "PayloadTooLarge",
+            "The body is over 1 MiB.",
+            vec![body_too_large()],
+        ),
+        error(
+            "UnsupportedMediaType",
+            "The body is not sent as JSON.",
+            vec![not_json_type()],
+        ),
+        error(
+            "UnprocessableContent",
+            "A field or a parameter is not what is accepted; `field` names it.",
+            vec![past_the_limit()],
+        ),
+        error(
+            "TooManyRequests",
+            "More is waiting for its vectors than this server takes on.",
+            vec![EmbeddingError::TooManyPending.into()],
+        ),
+        with(
+            ("Retry-After", "Seconds after which to try again."),
+            error(
+                "ServiceUnavailable",
+                "The database cannot be reached; nothing was changed.",
+                vec![unavailable],
+            ),
+        ),
+    ]
+}
+
+/// What the server says of a field past its limit.
+fn past_the_limit() -> Problem {
+    let query = RawQuery {
+        limit: Some(500),
+        ..RawQuery::default()
+    };
+    match SearchQuery::parse(query) {
+        Err(invalid) => invalid.into(),
+        Ok(_) => unreachable!("no search gives 500 results"),
+    }
+}
+
+pub(super) fn schema() -> Value {
+    json!({
+        "type": "object",
+        "description": "What was wrong, and what would be accepted (RFC 9457).",
+        "required": ["type", "title", "status", "code", "detail"],
+        "properties": {
+            "type": { "type": "string", "format": "uri-reference", "description": "Always about:blank: `code` says more." },
+            "title": { "type": "string", "description": "The status in words." },
+            "status": { "type": "integer", "minimum": 400, "maximum": 599 },
+            "code": { "type": "string", "pattern": "^[a-z_]+$", "description": "Stable; programs may rely on it." },
+            "detail": { "type": "string", "description": "One sentence for whoever reads it." },
+            "field": { "type": "string", "description": "The field or parameter that was not accepted, where there is one." },
+        },
+    })
+}

@@ -1,0 +1,388 @@
+//! Every operation of the doors for programs, as plain data: the document and
+//! the page are made of these, so they cannot differ.
+
+use serde_json::{Map, Value, json};
+
+use super::{examples, functions};
+use crate::accounts::model::EXTERNAL_ID_CHARS_MAX;
+use crate::accounts::{ExternalId, Scope};
+use crate::tools::Definition;
+use crate::tools::guidance::GUIDANCE_BYTES_MAX;
+
+/// The tool that may find too much waiting (429).
+const ADDS: &str = "memory_add";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    Tools,
+    Agents,
+    Probes,
+}
+
+impl Group {
+    pub const ALL: [Self; 3] = [Self::Tools, Self::Agents, Self::Probes];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tools => "Tools",
+            Self::Agents => "For building agents",
+            Self::Probes => "For looking after the server",
+        }
+    }
+
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Tools => "What an agent calls to remember and to look up.",
+            Self::Agents => {
+                "What an agent needs before it calls a tool: the functions to offer its model, and what to tell it."
+            }
+            Self::Probes => "Is it there, and can it serve? Nobody has to sign in for these.",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Open,
+    /// Any token.
+    Token,
+    Scope(Scope),
+}
+
+pub struct Parameter {
+    pub name: &'static str,
+    pub place: &'static str,
+    pub description: &'static str,
+    pub schema: Value,
+    pub example: &'static str,
+}
+
+impl Parameter {
+    pub(super) fn object(&self) -> Value {
+        json!({
+            "name": self.name,
+            "in": self.place,
+            "required": false,
+            "description": self.description,
+            "schema": self.schema,
+            "example": self.example,
+        })
+    }
+}
+
+pub struct Body {
+    /// Of its schema, among the document's components.
+    pub name: String,
+    pub schema: Value,
+    pub is_required: bool,
+    pub example: Value,
+}
+
+pub struct Answer {
+    pub status: u16,
+    pub description: &'static str,
+    pub media_type: &'static str,
+    /// Of its schema, among the document's components; plain text has none.
+    pub name: Option<String>,
+    pub schema: Value,
+    pub example: Value,
+}
+
+impl Answer {
+    pub(super) fn content(&self) -> Value {
+        let schema = match &self.name {
+            Some(name) => super::reference("schemas", name),
+            None => self.schema.clone(),
+        };
+        json!({ "schema": schema, "examples": { "example": { "value": self.example } } })
+    }
+}
+
+pub struct Operation {
+    pub id: &'static str,
+    pub method: &'static str,
+    pub path: String,
+    pub group: Group,
+    pub summary: String,
+    pub description: String,
+    pub access: Access,
+    pub parameters: Vec<Parameter>,
+    pub body: Option<Body>,
+    pub answers: Vec<Answer>,
+    /// Statuses, in order.
+    pub errors: Vec<u16>,
+    pub(super) links: Map<String, Value>,
+}
+
+impl Operation {
+    /// The schemas this operation brings with it, by name.
+    pub(super) fn schemas(&self) -> Vec<(String, Value)> {
+        let answers = self.answers.iter();
+        let mut named: Vec<_> = answers
+            .filter_map(|a| Some((a.name.clone()?, a.schema.clone())))
+            .collect();
+        named.extend(self.body.iter().map(|b| (b.name.clone(), b.schema.clone())));
+        named
+    }
+}
+
+/// In the order a person should read them.
+pub fn all(tools: &[&Definition]) -> Vec<Operation> {
+    let mut operations: Vec<Operation> = tools.iter().copied().map(tool).collect();
+    let functions = functions::list_tools(tools);
+    operations.extend([functions, prompt(), openapi(), livez(), readyz()]);
+    operations
+}
+
+/// Which of an operator's users a call is for.
+pub fn acting_for() -> Parameter {
+    Parameter {
+        name: ExternalId::HEADER,
+        place: "header",
+        description: "For service tokens alone: the operator's own name for the user that the call acts for, who is made on first use.",
+        schema: json!({ "type": "string", "minLength": 1, "maxLength": EXTERNAL_ID_CHARS_MAX }),
+        example: "customer-7",
+    }
+}
+
+fn tool(tool: &Definition) -> Operation {
+    let example = examples::of(tool.name);
+    let name = pascal_case(tool.name);
+    let first_sentence = tool.description.split_inclusive(". ").next();
+    let mut errors = vec![400, 401, 403, 405, 413, 415, 422, 503];
+    if tool.input_schema["properties"].get("item_id").is_some() {
+        errors.push(404);
+    }
+    if tool.name == ADDS {
+        errors.push(429);
+    }
+    errors.sort_unstable();
+    Operation {
+        id: tool.name,
+        method: "POST",
+        path: format!("/api/v1/tools/{}", tool.name),
+        group: Group::Tools,
+        summary: first_sentence.unwrap_or_default().trim().to_owned(),
+        description: tool.description.to_owned(),
+        access: Access::Scope(tool.scope),
+        parameters: vec![],
+        body: Some(Body {
+            name: format!("{name}Request"),
+            // Without a body a tool gets the empty object.
+            is_required: tool.input_schema.get("required").is_some(),
+            schema: with_choices_apart(&tool.input_schema),
+            example: example.input,
+        }),
+        answers: vec![Answer {
+            status: 200,
+            description: "Done. More fields may be added in later versions.",
+            media_type: "application/json",
+            name: Some(format!("{name}Response")),
+            schema: tool.output_schema.clone(),
+            example: example.output,
+        }],
+        errors,
+        links: links(tool.name),
+    }
+}
+
+/// A choice that may be null, as a choice or null: the makers of clients make
+/// one type of it, and several of a `null` among the choices.
+fn with_choices_apart(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    let properties = schema["properties"].as_object_mut();
+    for property in properties.into_iter().flat_map(|p| p.values_mut()) {
+        let Some(choices) = property["enum"].as_array().cloned() else {
+            continue;
+        };
+        if choices.contains(&Value::Null) {
+            let texts: Vec<Value> = choices.into_iter().filter(|c| !c.is_null()).collect();
+            let choice = json!({ "type": "string", "enum": texts });
+            let description = property["description"].take();
+            *property =
+                json!({ "description": description, "anyOf": [choice, { "type": "null" }] });
+        }
+    }
+    schema
+}
+
+/// What can be done next with what a tool answered.
+fn links(tool: &str) -> Map<String, Value> {
+    let link = |operation: &str, about: &str, body: Value| json!({ "operationId": operation, "description": about, "requestBody": body });
+    let links = match tool {
+        "memory_add" => vec![
+            (
+                "GetAddedItem",
+                link(
+                    "memory_get",
+                    "Read what was added.",
+                    json!({ "item_id": "$response.body#/id" }),
+                ),
+            ),
+            (
+                "ArchiveAddedItem",
+                link(
+                    "memory_archive",
+                    "Archive what was added.",
+                    json!({ "item_id": "$response.body#/id" }),
+                ),
+            ),
+        ],
+        "memory_search" => vec![(
+            "GetBestResult",
+            link(
+                "memory_get",
+                "Read the best result whole.",
+                json!({ "item_id": "$response.body#/results/0/id" }),
+            ),
+        )],
+        "memory_list_themes" => vec![(
+            "SearchInTheme",
+            link(
+                "memory_search",
+                "Search in the fullest theme.",
+                json!({ "theme": "$response.body#/themes/0/slug" }),
+            ),
+        )],
+        _ => vec![],
+    };
+    links
+        .into_iter()
+        .map(|(name, link)| (name.to_owned(), link))
+        .collect()
+}
+
+fn prompt() -> Operation {
+    Operation {
+        id: "prompt",
+        method: "GET",
+        path: "/api/v1/prompt".to_owned(),
+        group: Group::Agents,
+        summary: "What to tell a model about its memory.".to_owned(),
+        description: "A few lines for an agent's system prompt: when to search, read, add and archive, and the ten fullest \
+            themes with their counts. Never what is remembered. At most 2 KB, and there is always an answer: while memory \
+            is switched off or cannot be reached, it says so.".to_owned(),
+        access: Access::Scope(Scope::MemoryRead),
+        parameters: vec![],
+        body: None,
+        answers: vec![text_answer(
+            "The lines, to be put into the prompt as they are.",
+            json!({ "type": "string", "maxLength": GUIDANCE_BYTES_MAX }),
+            "You have a long-term memory of this user, through tools.\n- memory_search: when something personal comes up …\n",
+        )],
+        // No 503: it answers while the database is away, too.
+        errors: vec![400, 401, 403, 405],
+        links: Map::new(),
+    }
+}
+
+fn openapi() -> Operation {
+    Operation {
+        id: "openapi",
+        method: "GET",
+        path: "/api/v1/openapi.json".to_owned(),
+        group: Group::Agents,
+        summary: "This description, for programs.".to_owned(),
+        description: "Every operation, schema and error in OpenAPI 3.1, to make clients of."
+            .to_owned(),
+        access: Access::Open,
+        parameters: vec![],
+        body: None,
+        answers: vec![Answer {
+            status: 200,
+            description: "The document.",
+            media_type: "application/json",
+            name: None,
+            schema: json!({
+                "type": "object",
+                "required": ["openapi", "info", "paths", "components"],
+                "properties": { "openapi": { "type": "string", "const": "3.1.0" } },
+            }),
+            example: json!({ "openapi": "3.1.0", "info": { "title": super::TITLE, "version": env!("CARGO_PKG_VERSION") }, "paths": {}, "components": {} }),
+        }],
+        errors: vec![400, 405],
+        links: Map::new(),
+    }
+}
+
+fn livez() -> Operation {
+    Operation {
+        id: "livez",
+        method: "GET",
+        path: "/livez".to_owned(),
+        group: Group::Probes,
+        summary: "Does the process answer?".to_owned(),
+        description: "Says ok without asking the database.".to_owned(),
+        access: Access::Open,
+        parameters: vec![],
+        body: None,
+        answers: vec![text_answer(
+            "It does.",
+            json!({ "type": "string", "const": "ok\n" }),
+            "ok\n",
+        )],
+        errors: vec![405],
+        links: Map::new(),
+    }
+}
+
+fn readyz() -> Operation {
+    let schema = json!({
+        "type": "object",
+        "required": ["ready", "server", "database", "warnings"],
+        "properties": {
+            "ready": { "type": "boolean", "description": "Both of the following are ready." },
+            "server": { "type": "string", "enum": ["ready", "draining"], "description": "draining: it is about to stop." },
+            "database": { "type": "string", "enum": ["ready", "unavailable"] },
+            "warnings": { "type": "array", "items": { "type": "string" }, "description": "What works, but not as well as it could." },
+        },
+    });
+    let answer = |status, description, is_ready: bool| Answer {
+        status,
+        description,
+        media_type: "application/json",
+        name: Some("Readiness".to_owned()),
+        schema: schema.clone(),
+        example: json!({
+            "ready": is_ready,
+            "server": "ready",
+            "database": if is_ready { "ready" } else { "unavailable" },
+            "warnings": [],
+        }),
+    };
+    Operation {
+        id: "readyz",
+        method: "GET",
+        path: "/readyz".to_owned(),
+        group: Group::Probes,
+        summary: "Can it serve?".to_owned(),
+        description: "200 while requests should be sent here, 503 while the database is away or the server is stopping."
+            .to_owned(),
+        access: Access::Open,
+        parameters: vec![],
+        body: None,
+        answers: vec![answer(200, "It can.", true), answer(503, "It cannot now.", false)],
+        errors: vec![405],
+        links: Map::new(),
+    }
+}
+
+fn text_answer(description: &'static str, schema: Value, example: &str) -> Answer {
+    Answer {
+        status: 200,
+        description,
+        media_type: "text/plain",
+        name: None,
+        schema,
+        example: example.into(),
+    }
+}
+
+/// `memory_add` → `MemoryAdd`
+fn pascal_case(name: &str) -> String {
+    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+    name.split('_')
+        .filter(|word| !word.is_empty())
+        .map(capital)
+        .collect()
+}
