@@ -84,6 +84,7 @@
 //! person's place.
 
 pub mod accounts;
+pub mod activity;
 pub mod clock;
 pub mod config;
 pub mod db;

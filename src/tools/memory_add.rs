@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Tool, ToolContext, ToolEmbeddingState, ToolError, ToolItemType};
-use crate::accounts::{Scope, Viewer};
+use crate::accounts::Scope;
+use crate::activity::Call;
 use crate::memories::{self, NewItem, Status};
 
 pub struct MemoryAdd;
@@ -48,7 +49,7 @@ impl Tool for MemoryAdd {
 
     async fn run(
         context: &ToolContext,
-        viewer: &Viewer,
+        call: &Call,
         input: Input,
     ) -> Result<Output, ToolError> {
         let tags = input.tags.unwrap_or_default();
@@ -62,7 +63,7 @@ impl Tool for MemoryAdd {
             &context.db,
             &context.clock,
             &context.embeddings,
-            viewer,
+            call,
             &item,
         )
         .await?;
@@ -72,5 +73,9 @@ impl Tool for MemoryAdd {
             embedding: added.embedding.into(),
             duplicate: added.duplicate,
         })
+    }
+
+    fn touched(output: &Output) -> Vec<i64> {
+        vec![output.id]
     }
 }

@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Tool, ToolContext, ToolError};
-use crate::accounts::{Scope, Viewer};
+use crate::accounts::Scope;
+use crate::activity::Call;
 use crate::memories::{self, ItemId, Status};
 
 pub struct MemoryArchive;
@@ -34,13 +35,17 @@ impl Tool for MemoryArchive {
 
     async fn run(
         context: &ToolContext,
-        viewer: &Viewer,
+        call: &Call,
         input: Input,
     ) -> Result<Output, ToolError> {
-        memories::archive(&context.db, &context.clock, viewer, ItemId(input.item_id)).await?;
+        memories::archive(&context.db, &context.clock, call, ItemId(input.item_id)).await?;
         Ok(Output {
             id: input.item_id,
             status: Status::Archived.as_str(),
         })
+    }
+
+    fn touched(output: &Output) -> Vec<i64> {
+        vec![output.id]
     }
 }

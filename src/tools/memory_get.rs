@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::{Tool, ToolContext, ToolEmbeddingState, ToolError, ToolItemType};
-use crate::accounts::{Scope, Viewer};
+use crate::accounts::Scope;
+use crate::activity::Call;
 use crate::embedding::ItemEmbedding;
 use crate::memories::{self, Item, ItemId};
 
@@ -70,12 +71,16 @@ impl Tool for MemoryGet {
 
     async fn run(
         context: &ToolContext,
-        viewer: &Viewer,
+        call: &Call,
         input: Input,
     ) -> Result<Output, ToolError> {
         let id = ItemId(input.item_id);
-        let (item, embedding) = memories::get(&context.db, &context.embeddings, viewer, id).await?;
+        let (item, embedding) = memories::get(&context.db, &context.embeddings, &call.viewer, id).await?;
         Ok(Output::new(item, embedding))
+    }
+
+    fn touched(output: &Output) -> Vec<i64> {
+        vec![output.id]
     }
 }
 

@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Tool, ToolContext, ToolError};
-use crate::accounts::{Scope, Viewer};
+use crate::accounts::Scope;
+use crate::activity::Call;
 use crate::memories;
 
 pub struct MemoryListThemes;
@@ -38,10 +39,10 @@ impl Tool for MemoryListThemes {
 
     async fn run(
         context: &ToolContext,
-        viewer: &Viewer,
+        call: &Call,
         _input: Input,
     ) -> Result<Output, ToolError> {
-        let themes = memories::list_themes(&context.db, viewer).await?;
+        let themes = memories::list_themes(&context.db, &call.viewer).await?;
         let themes = themes.into_iter().map(|theme| Theme {
             slug: theme.slug,
             display_name: theme.display_name,
@@ -50,5 +51,9 @@ impl Tool for MemoryListThemes {
         Ok(Output {
             themes: themes.collect(),
         })
+    }
+
+    fn touched(_output: &Output) -> Vec<i64> {
+        Vec::new()
     }
 }

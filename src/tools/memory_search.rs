@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::{Tool, ToolContext, ToolError, ToolItemType};
-use crate::accounts::{Scope, Viewer};
+use crate::accounts::Scope;
+use crate::activity::Call;
 use crate::memories::ItemType;
 use crate::search::{self, Hit, RawQuery, SearchQuery};
 
@@ -120,7 +121,7 @@ impl Tool for MemorySearch {
 
     async fn run(
         context: &ToolContext,
-        viewer: &Viewer,
+        call: &Call,
         input: Input,
     ) -> Result<Output, ToolError> {
         let types: Vec<ItemType> = input
@@ -141,7 +142,7 @@ impl Tool for MemorySearch {
             explain: input.explain.unwrap_or(false),
             ..RawQuery::default()
         })?;
-        let page = search::find(&context.db, &context.embeddings, viewer, &query).await?;
+        let page = search::find(&context.db, &context.embeddings, &call.viewer, &query).await?;
         let results = page
             .hits
             .into_iter()
@@ -153,6 +154,14 @@ impl Tool for MemorySearch {
             degraded: page.degraded,
             cursor: page.cursor,
         })
+    }
+
+    fn touched(output: &Output) -> Vec<i64> {
+        output.results.iter().map(|item| item.id).collect()
+    }
+
+    fn query(input: &Input) -> Option<&str> {
+        input.query.as_deref()
     }
 }
 

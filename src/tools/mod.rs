@@ -19,7 +19,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::accounts::{AgentAccess, Scope, Viewer};
+use crate::accounts::{AgentAccess, Scope};
+use crate::activity::{Activity, Call};
 use crate::clock::SharedClock;
 use crate::db::Db;
 use crate::embedding::{EmbeddingError, EmbeddingState, Embeddings};
@@ -32,7 +33,12 @@ pub struct ToolContext {
     pub db: Db,
     pub clock: SharedClock,
     pub embeddings: Embeddings,
+    pub activity: Activity,
 }
+
+/// Stands for a name that is no tool's: what was sent is not recorded.
+const UNKNOWN_TOOL: &str = "unknown";
+const DATABASE_UNAVAILABLE: &str = "database_unavailable";
 
 /// Why a call gave nothing. Every door says the same words.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +60,22 @@ pub enum ToolError {
     Embedding(EmbeddingError),
     #[error("the answer could not be written as JSON")]
     Output(#[from] serde_json::Error),
+}
+
+impl ToolError {
+    /// Stable; programs rely on it, and the activity names outcomes by it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownTool => "unknown_tool",
+            Self::MissingScope(_) => "missing_scope",
+            Self::NotJson(_) => "invalid_json",
+            Self::Invalid(invalid) => invalid.code,
+            Self::NoSuchItem { .. } => "not_found",
+            Self::Database(_) => DATABASE_UNAVAILABLE,
+            Self::Embedding(error) => error.code(),
+            Self::Output(_) => "unavailable",
+        }
+    }
 }
 
 impl From<MemoryError> for ToolError {
@@ -78,11 +100,27 @@ trait Tool: Send + Sync + 'static {
     type Input: DeserializeOwned + JsonSchema + Send;
     type Output: Serialize + JsonSchema;
 
+    /// A tool that writes hands the call down to where it is recorded with the change.
     async fn run(
         context: &ToolContext,
-        viewer: &Viewer,
+        call: &Call,
         input: Self::Input,
     ) -> Result<Self::Output, ToolError>;
+
+    /// Items that were returned, added or archived.
+    fn touched(output: &Self::Output) -> Vec<i64>;
+
+    /// The words that a user may want to see in the activity.
+    fn query(_input: &Self::Input) -> Option<&str> {
+        None
+    }
+}
+
+/// What a call that went well gives.
+struct Answer {
+    output: Value,
+    touched: Vec<i64>,
+    query: Option<String>,
 }
 
 /// A tool, as the registry keeps it: its types are gone, its schemas stay.
@@ -92,9 +130,9 @@ trait AnyTool: Send + Sync {
     async fn call(
         &self,
         context: &ToolContext,
-        viewer: &Viewer,
+        call: &Call,
         input: &[u8],
-    ) -> Result<Value, ToolError>;
+    ) -> Result<Answer, ToolError>;
 }
 
 /// What is told about a tool.
@@ -123,11 +161,17 @@ impl<T: Tool> AnyTool for Registered<T> {
     async fn call(
         &self,
         context: &ToolContext,
-        viewer: &Viewer,
+        call: &Call,
         input: &[u8],
-    ) -> Result<Value, ToolError> {
-        let output = T::run(context, viewer, parse_input(input)?).await?;
-        Ok(serde_json::to_value(output)?)
+    ) -> Result<Answer, ToolError> {
+        let input = parse_input(input)?;
+        let query = T::query(&input).map(str::to_owned);
+        let output = T::run(context, call, input).await?;
+        Ok(Answer {
+            touched: T::touched(&output),
+            output: serde_json::to_value(output)?,
+            query,
+        })
     }
 }
 
@@ -154,7 +198,7 @@ impl Registry {
         self.tools.iter().map(|tool| tool.definition())
     }
 
-    /// Runs a tool for an agent. `input` is the JSON text as it came in.
+    /// Runs a tool for an agent, and records that. `input` is the JSON text as it came in.
     pub async fn call(
         &self,
         access: &AgentAccess,
@@ -165,12 +209,38 @@ impl Registry {
             .tools
             .iter()
             .find(|tool| tool.definition().name == name);
+        let known_name = named.map_or(UNKNOWN_TOOL, |tool| tool.definition().name);
+        let call = Call::begin(&access.viewer, known_name, &self.context.clock);
+        let activity = &self.context.activity;
+        match self.answer(access, named, &call, input).await {
+            Ok(answer) => {
+                activity.succeeded(&call, answer.touched, answer.query.as_deref());
+                Ok(answer.output)
+            }
+            Err(error) => {
+                let code = error.code();
+                // Whether such a call changed anything, nobody knows.
+                if code != DATABASE_UNAVAILABLE {
+                    activity.failed(&call, code);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn answer(
+        &self,
+        access: &AgentAccess,
+        named: Option<&Box<dyn AnyTool>>,
+        call: &Call,
+        input: &[u8],
+    ) -> Result<Answer, ToolError> {
         let tool = named.ok_or(ToolError::UnknownTool)?;
         let scope = tool.definition().scope;
         if !access.scopes.contains(&scope) {
             return Err(ToolError::MissingScope(scope));
         }
-        tool.call(&self.context, &access.viewer, input).await
+        tool.call(&self.context, call, input).await
     }
 }
 

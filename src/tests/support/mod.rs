@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId};
+use keepsake::activity::Activity;
 use keepsake::clock::{MovableClock, SharedClock};
 use keepsake::config::{Config, SignUp};
 use keepsake::db::Db;
@@ -57,6 +58,8 @@ pub struct TestApp {
     pub clock: Arc<MovableClock>,
     pub accounts: Accounts,
     pub embeddings: Embeddings,
+    /// Written when a test says so: [`Activity::flush`].
+    pub activity: Activity,
     /// As superuser, for looking behind the scenes.
     pub options: PgConnectOptions,
     server: tokio::task::JoinHandle<()>,
@@ -102,15 +105,18 @@ impl TestApp {
             sealer: Sealer::new(&[7; 32]),
             offered: wish.offered,
         });
+        let activity = Activity::new(db.clone(), shared.clone());
         let state = AppState::new(Parts {
             accounts: accounts.clone(),
             db: db.clone(),
             clock: shared.clone(),
             embeddings: embeddings.clone(),
+            activity: activity.clone(),
             registry: Registry::new(ToolContext {
                 db: db.clone(),
                 clock: shared,
                 embeddings: embeddings.clone(),
+                activity: activity.clone(),
             }),
             readiness: Readiness::default(),
             public_url: Config::from_env().unwrap().public_url,
@@ -126,6 +132,7 @@ impl TestApp {
             clock,
             accounts,
             embeddings,
+            activity,
             options,
             server,
         }
