@@ -2,10 +2,12 @@
 //! Nothing secret has a type here (but for a token in the one answer that
 //! shows it), so nothing secret can reach a page by accident.
 
+mod activity;
 mod embeddings;
 
 use std::collections::BTreeMap;
 
+pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
 pub use embeddings::{
     AdminPage, Confirmation, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingState,
     EmbeddingsPage, EndpointSettings, FailedItem, ItemEmbedding, OwnEndpoint, QueueCounts, Rebuild,
@@ -139,6 +141,8 @@ pub struct ItemPage {
     pub expires: Option<Moment>,
     pub superseded_by: Option<i64>,
     pub history: Vec<HistoryEntry>,
+    /// The last times that an agent got it, newest first.
+    pub readings: Vec<Reading>,
     pub embedding: ItemEmbedding,
     pub why: Why,
 }
@@ -201,7 +205,7 @@ pub struct NewToken {
 pub struct FormState {
     /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`, `revoke`;
     /// `embeddings` and `progress` (Settings › Embeddings); `system`, `builtin` and
-    /// `endpoint` (Admin). Empty when the page was just opened.
+    /// `endpoint` (Admin); `queries` (Activity). Empty when the page was just opened.
     pub form: String,
     /// The field to blame, by its `name`.
     pub field: Option<String>,

@@ -7,7 +7,7 @@ mod model;
 mod store;
 mod writer;
 
-pub use model::{Filter, KEPT_DAYS, KEPT_QUERY_CHARS_MAX, KEPT_ROWS_MAX, OK, Page, Row};
+pub use model::{DAYS_COUNTED, DayCount, Filter, KEPT_DAYS, KEPT_ROWS_MAX, OK, Page, Row};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use crate::accounts::{UserId, Viewer};
 use crate::clock::SharedClock;
 use crate::db::Db;
 use crate::memories::ItemId;
-use model::{Entry, ITEMS_MAX};
+use model::{Entry, ITEMS_MAX, KEPT_QUERY_CHARS_MAX};
 use writer::Queue;
 
 /// A tool call under way, and on whose behalf.
@@ -104,7 +104,7 @@ impl Activity {
         let rows = store::list(&mut tx, user, filter).await?;
         let days = store::count_by_day(&mut tx, user, filter, self.first_day()).await?;
         let page = Page {
-            items: store::snippets(&mut tx, user, &rows).await?,
+            beginnings: store::beginnings(&mut tx, user, &rows).await?,
             rows,
             days,
             agents: store::list_agents(&mut tx, user).await?,
@@ -125,7 +125,7 @@ impl Activity {
     }
 
     fn first_day(&self) -> OffsetDateTime {
-        let days = Duration::days(model::DAYS_COUNTED - 1);
+        let days = Duration::days(DAYS_COUNTED - 1);
         (self.0.clock.now() - days).replace_time(time::Time::MIDNIGHT)
     }
 

@@ -10,7 +10,7 @@ use super::model::{DayCount, Entry, Filter, OK, Row};
 use crate::accounts::{AgentId, UserId};
 use crate::memories::ItemId;
 
-const SNIPPET_CHARS: i32 = 90;
+const BEGINNING_CHARS: i32 = 90;
 
 /// Calls of one user. Words are kept if the user wants that now; of a user that is
 /// gone nothing is written.
@@ -141,7 +141,7 @@ pub async fn count_by_day(
 }
 
 /// How the items of these calls begin.
-pub async fn snippets(
+pub async fn beginnings(
     conn: &mut PgConnection,
     user: UserId,
     rows: &[Row],
@@ -157,7 +157,7 @@ pub async fn snippets(
            WHERE user_id = $1 AND id = ANY ($2)"#,
         user.0,
         &ids,
-        SNIPPET_CHARS,
+        BEGINNING_CHARS,
     )
     .fetch_all(conn)
     .await?;

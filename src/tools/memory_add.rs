@@ -47,11 +47,7 @@ impl Tool for MemoryAdd {
     type Input = Input;
     type Output = Output;
 
-    async fn run(
-        context: &ToolContext,
-        call: &Call,
-        input: Input,
-    ) -> Result<Output, ToolError> {
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         let tags = input.tags.unwrap_or_default();
         let item = NewItem::parse(
             input.item_type.into(),

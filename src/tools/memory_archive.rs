@@ -33,11 +33,7 @@ impl Tool for MemoryArchive {
     type Input = Input;
     type Output = Output;
 
-    async fn run(
-        context: &ToolContext,
-        call: &Call,
-        input: Input,
-    ) -> Result<Output, ToolError> {
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         memories::archive(&context.db, &context.clock, call, ItemId(input.item_id)).await?;
         Ok(Output {
             id: input.item_id,

@@ -69,13 +69,10 @@ impl Tool for MemoryGet {
     type Input = Input;
     type Output = Output;
 
-    async fn run(
-        context: &ToolContext,
-        call: &Call,
-        input: Input,
-    ) -> Result<Output, ToolError> {
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         let id = ItemId(input.item_id);
-        let (item, embedding) = memories::get(&context.db, &context.embeddings, &call.viewer, id).await?;
+        let (item, embedding) =
+            memories::get(&context.db, &context.embeddings, &call.viewer, id).await?;
         Ok(Output::new(item, embedding))
     }
 

@@ -37,11 +37,7 @@ impl Tool for MemoryListThemes {
     type Input = Input;
     type Output = Output;
 
-    async fn run(
-        context: &ToolContext,
-        call: &Call,
-        _input: Input,
-    ) -> Result<Output, ToolError> {
+    async fn run(context: &ToolContext, call: &Call, _input: Input) -> Result<Output, ToolError> {
         let themes = memories::list_themes(&context.db, &call.viewer).await?;
         let themes = themes.into_iter().map(|theme| Theme {
             slug: theme.slug,

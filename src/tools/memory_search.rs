@@ -119,11 +119,7 @@ impl Tool for MemorySearch {
     type Input = Input;
     type Output = Output;
 
-    async fn run(
-        context: &ToolContext,
-        call: &Call,
-        input: Input,
-    ) -> Result<Output, ToolError> {
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         let types: Vec<ItemType> = input
             .types
             .unwrap_or_default()

@@ -81,6 +81,8 @@ fn people(state: &AppState) -> Router<AppState> {
             "/agents/{agent_id}/tokens/{token_id}/revoke",
             post(forms::revoke_token),
         )
+        .route("/activity", get(pages::behind_sign_in))
+        .route("/activity/queries", post(forms::activity::queries))
         .route(
             "/settings/embeddings",
             get(pages::behind_sign_in).post(forms::embeddings::settings),

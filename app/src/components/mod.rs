@@ -2,7 +2,9 @@
 //! backend (but for [`Frame`], which shows who is signed in) and nothing reaches wasm.
 
 mod badge;
+mod call;
 mod content;
+mod days;
 mod facts;
 mod field;
 mod figures;
@@ -18,8 +20,10 @@ mod shortcuts;
 mod time;
 mod token;
 
-pub use badge::{EmbeddingMark, ITEM_TYPES, StateBadge, TypeBadge};
+pub use badge::{EmbeddingMark, ITEM_TYPES, Shape, StateBadge, TypeBadge};
+pub use call::{Call, TOOLS, did};
 pub use content::Content;
+pub use days::{Days, calls};
 pub use facts::{Fact, Facts, space_facts};
 pub use field::{Done, Field, FieldError, FormError, Password};
 pub use figures::{count, memories, rate, time_left};
