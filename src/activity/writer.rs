@@ -144,9 +144,9 @@ impl Activity {
 /// Whether the same might succeed when the database is back.
 fn is_away(error: &sqlx::Error) -> bool {
     match error.as_database_error() {
-        // Connections, resources, an operator's doing, the system's.
+        // Connections, access, resources, an operator's doing, the system's.
         Some(error) => error.code().is_some_and(|code| {
-            ["08", "53", "57", "58"]
+            ["08", "28", "3D", "53", "57", "58"]
                 .iter()
                 .any(|class| code.starts_with(class))
         }),
