@@ -208,6 +208,7 @@ impl Registry {
         let named = self
             .tools
             .iter()
+            .map(|tool| &**tool)
             .find(|tool| tool.definition().name == name);
         let known_name = named.map_or(UNKNOWN_TOOL, |tool| tool.definition().name);
         let call = Call::begin(&access.viewer, known_name, &self.context.clock);
@@ -231,7 +232,7 @@ impl Registry {
     async fn answer(
         &self,
         access: &AgentAccess,
-        named: Option<&Box<dyn AnyTool>>,
+        named: Option<&dyn AnyTool>,
         call: &Call,
         input: &[u8],
     ) -> Result<Answer, ToolError> {

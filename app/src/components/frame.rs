@@ -24,7 +24,7 @@ type Link = (Section, &'static str, &'static str);
 
 const LINKS: [Link; 4] = [
     (Section::Memory, "/memory", "Memory"),
-    (Section::Agents, "/agents", "Agents & tokens"),
+    (Section::Agents, "/agents", "Agents"),
     (Section::Activity, "/activity", "Activity"),
     (Section::Embeddings, "/settings/embeddings", "Settings"),
 ];

@@ -65,7 +65,7 @@ pub fn Narrow(agents: Vec<(i64, String)>, filters: ActivityFilters) -> impl Into
                 <Pick name="outcome" label="Outcome" any="Any outcome" choices=outcomes />
                 <Pick name="days" label="Period" any="Any time" choices=periods />
                 {item}
-                <button class="small" type="submit">
+                <button type="submit">
                     "Filter"
                 </button>
                 {reset}
