@@ -153,3 +153,44 @@ fn is_away(error: &sqlx::Error) -> bool {
         None => true,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use time::OffsetDateTime;
+
+    use super::*;
+    use crate::accounts::UserId;
+
+    fn entry(n: i64) -> Entry {
+        Entry {
+            user: UserId(n),
+            agent: None,
+            at: OffsetDateTime::UNIX_EPOCH,
+            tool: "memory_search",
+            outcome: "ok",
+            duration_us: 1,
+            items: Vec::new(),
+            query: None,
+        }
+    }
+
+    #[test]
+    fn no_more_wait_than_the_bound_whoever_comes_or_comes_back() {
+        let queue = Queue::default();
+        let bound = WAITING_ROWS_MAX as i64;
+        for n in 0..bound + 5 {
+            queue.push(entry(n));
+        }
+        let taken = queue.take();
+        assert_eq!(taken.len(), WAITING_ROWS_MAX);
+        assert_eq!(taken.last().map(|e| e.user), Some(UserId(bound - 1)));
+        for n in 0..3 {
+            queue.push(entry(bound + n));
+        }
+        queue.put_back(taken);
+        let all = queue.take();
+        assert_eq!(all.len(), WAITING_ROWS_MAX);
+        let ends = all.first().zip(all.last()).map(|(a, b)| (a.user, b.user));
+        assert_eq!(ends, Some((UserId(3), UserId(bound + 2))), "the oldest go");
+    }
+}

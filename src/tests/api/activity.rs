@@ -7,7 +7,8 @@ use keepsake::accounts::Scope;
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
-use crate::support::{TestApp, TestUser, server_options};
+use crate::server::{Home, Server, call as call_server, is_ready};
+use crate::support::{TestApp, TestUser, database_url, server_options};
 
 /// Tool, outcome, items and the words kept, in the order of their coming.
 type Recorded = (String, String, Vec<i64>, Option<String>);
@@ -392,4 +393,32 @@ async fn a_call_of_a_user_who_is_gone_keeps_nobody_elses_from_being_recorded() {
         recorded(&app, &ben).await,
         [call("memory_search", "ok", &[])]
     );
+}
+
+#[tokio::test]
+async fn what_waits_is_recorded_before_a_server_that_is_told_to_stop_ends() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let home = Home::new();
+    let mut serve = home.command(&["serve"]);
+    let server = Server::spawn(serve.env("KEEPSAKE_DATABASE_URL", database_url(&app.options)));
+    let start = Instant::now();
+    while is_ready(&home).await != Some(true) {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "it never became ready"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    for _ in 0..3 {
+        let input = json!({ "query": "tea" });
+        assert_eq!(
+            call_server(&home, &anna.token, "memory_search", input)
+                .await
+                .0,
+            200
+        );
+    }
+    assert_eq!(server.stop().0, Some(0));
+    assert_eq!(written(&app, &anna).await.len(), 3);
 }
