@@ -144,6 +144,7 @@ fn why(problem: &str) -> &'static str {
     match problem {
         "not_found" => "There is no such memory.",
         "missing_scope" => "The token does not allow it.",
+        "memory_off" => "Memory was switched off.",
         "unknown_tool" => "There is no tool of that name.",
         "invalid_json" => "The input was no JSON object.",
         "required" | "too_long" | "too_many" | "out_of_range" | "unknown_field"
