@@ -27,6 +27,7 @@ test("every page is accessible and fits a phone", async (t) => {
 
   await passes("login, before the first account", "/login");
   await passes("memory, empty", () => signUp(page, url));
+  await passes("activity, none", "/activity");
   await passes("agents, none", "/agents");
   let token;
   await passes("agents, with a new token", async () => {
@@ -52,6 +53,17 @@ test("every page is accessible and fits a phone", async (t) => {
   });
   await passes("item", `/memory/${id}`);
   await passes("item, asked why", `/memory/${id}?q=tea`);
+  await passes("activity", "/activity");
+  await passes("activity, filtered", `/activity?item=${id}&tool=memory_search&days=7`);
+  await passes("activity, no such call", "/activity?tool=memory_archive&outcome=failed");
+  await passes("activity, with the words of searches", async () => {
+    await page.goto(`${url}/activity`);
+    await page.getByRole("button", { name: "Keep the words of searches" }).click();
+    await tool(token, "memory_search", { query: `tea ${"unbreakable".repeat(20)}` });
+    await page.waitForTimeout(1000); // calls are recorded at most a second late
+    await page.goto(`${url}/activity`);
+    await page.locator("q").first().waitFor();
+  });
   await passes("embeddings", "/settings/embeddings");
   await passes("embeddings, all unfolded", async () => {
     await page.goto(`${url}/settings/embeddings`);
@@ -100,6 +112,10 @@ async function fill(tool, token) {
   await tool(token, "memory_archive", { item_id: archived });
   const long = `Prefers tea. ${"unbreakable".repeat(40)} https://example.com/${"path/".repeat(40)}`;
   const { id } = await add("preference", long, "food", ["a-long-tag-".repeat(5), "short"]);
+  await tool(token, "memory_search", { query: "tea", limit: 50 });
+  await tool(token, "memory_get", { item_id: id });
+  await tool(token, "memory_list_themes", {});
+  await tool(token, "memory_get", { item_id: 999999999 }).catch(() => {});
   return id;
 }
 

@@ -31,10 +31,11 @@ try {
   await shoot("item", item, context);
   await shoot(`why`, `${item}?q=coffee`, context);
   await shoot("agents", "/agents", context);
+  await shoot("activity", "/activity", context);
   await shoot("embeddings", "/settings/embeddings", context);
   await shoot("admin", "/admin", admin);
   const plain = await browser.newContext({ javaScriptEnabled: false, storageState: await context.storageState() });
-  for (const [name, address] of [["memory", "/memory"], ["search", "/memory?q=coffee%20or%20tea"], ["item", item], ["agents", "/agents"], ["embeddings", "/settings/embeddings"]]) {
+  for (const [name, address] of [["memory", "/memory"], ["search", "/memory?q=coffee%20or%20tea"], ["item", item], ["agents", "/agents"], ["activity", "/activity"], ["embeddings", "/settings/embeddings"]]) {
     await shoot(`${name}-plain`, address, plain);
   }
   console.log(`✓ ${RESULTS}`);

@@ -14,6 +14,7 @@
 //! | [`tools`] | what agents can call: one file a tool, one registry for every door; `guidance.rs` is what goes into a prompt |
 //! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `rank.rs` fuses both signals |
 //! | [`memories`] | items and themes: add, get, archive; `words.rs` cuts text into what full text finds |
+//! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches |
 //! | [`providers`] | what turns text into vectors: a client a wire format, the built-in model, the policy of what may be called |
 //! | [`embedding`] | THE life of a vector: spaces follow the settings (`spaces.rs`), pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
 //! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model |
@@ -31,8 +32,8 @@
 //! where every limit stands. [`memories::add`] opens a transaction that knows its
 //! user, finds or makes the theme, and inserts the item with its words and its
 //! first event in one statement. [`embedding::Embeddings::note_item`] adds a
-//! pending vector for each space in use and a job, in the same transaction.
-//! Commit; answer. A worker fetches the job, and [`embedding::Embeddings::drain`]
+//! pending vector for each space in use and a job, and [`activity::Call::write`] the
+//! record of the call, in the same transaction. Commit; answer. A worker fetches the job, and [`embedding::Embeddings::drain`]
 //! sends what is pending to the provider, in batches and with no connection held,
 //! and writes each answer under the guard of its space and its text's hash.
 //!
@@ -51,7 +52,8 @@
 //! ([`memories::words`]) and runs one statement: the nearest by cosine among the
 //! space's ready vectors, the best by words weighed by their rarity, and both
 //! signals of each. `rank.rs` brings them to one scale and weighs them 70 to 30;
-//! the text is cut around the first match.
+//! the text is cut around the first match. The record of the call waits in memory
+//! for the next batch, so that a search pays no commit.
 //!
 //! # Invariants
 //!
@@ -93,6 +95,7 @@
 //! person's place.
 
 pub mod accounts;
+pub mod activity;
 pub mod bridge;
 pub mod clock;
 pub mod config;

@@ -97,6 +97,8 @@ async fn serve_until(
     let state = wiring::app_state(config, &database.db, &embeddings, readiness.clone());
     let crew = (workers == Workers::Here).then(|| Crew::start(&database.db, &embeddings));
     let sweeper = tokio::spawn(sweep(state.clone()));
+    let activity = state.activity.clone();
+    let recorder = tokio::spawn(activity.clone().keep_writing());
     let warming = embeddings.clone();
     tokio::spawn(async move { warming.warm_up().await });
     announce(config, &state);
@@ -118,6 +120,10 @@ async fn serve_until(
         }
     }
     sweeper.abort();
+    if activity.flush().await.is_err() {
+        tracing::warn!("the last calls could not be recorded: the database cannot be reached");
+    }
+    recorder.abort();
     if let Some(crew) = crew {
         crew.stop().await;
     }
@@ -139,6 +145,9 @@ async fn sweep(state: AppState) {
         tick.tick().await;
         if let Err(error) = state.accounts.sweep_web_sessions().await {
             tracing::warn!(%error, "web sessions that ran out could not be removed; trying again in an hour");
+        }
+        if let Err(error) = state.activity.prune().await {
+            tracing::warn!(%error, "old activity could not be removed; trying again in an hour");
         }
     }
 }

@@ -8,6 +8,7 @@ use anyhow::Context;
 use sqlx::postgres::PgConnectOptions;
 
 use crate::accounts::Accounts;
+use crate::activity::Activity;
 use crate::clock::{SharedClock, WallClock};
 use crate::config::Config;
 use crate::db::{self, DatabaseError, Db};
@@ -147,15 +148,18 @@ pub fn app_state(
     readiness: Readiness,
 ) -> AppState {
     let clock = wall_clock();
+    let activity = Activity::new(db.clone(), clock.clone());
     AppState::new(Parts {
         accounts: accounts(config, db),
         db: db.clone(),
         clock: clock.clone(),
         embeddings: embeddings.clone(),
+        activity: activity.clone(),
         registry: Registry::new(ToolContext {
             db: db.clone(),
             clock,
             embeddings: embeddings.clone(),
+            activity,
         }),
         readiness,
         public_url: config.public_url.clone(),

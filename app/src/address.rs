@@ -2,6 +2,10 @@
 //! writes them back. Every link that changes a filter is made here, so that
 //! none forgets the others.
 
+mod activity;
+
+pub use activity::PERIODS;
+
 use crate::backend::{PAGE_SIZE, ROWS_MAX};
 use crate::view::{EmbeddingState, MemoryFilters};
 

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use leptos::prelude::expect_context;
 
 use crate::view::{
-    Account, AdminPage, AgentsPage, DocsPage, EmbeddingsPage, FormState, ItemPage, MemoryFilters,
-    MemoryPage, SignInOffer,
+    Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, DocsPage, EmbeddingsPage,
+    FormState, ItemPage, MemoryFilters, MemoryPage, SignInOffer,
 };
 
 /// Rows a step of "load more", and at first.
@@ -50,6 +50,7 @@ pub trait Backend: Send + Sync {
         item_id: i64,
         query: Option<&str>,
     ) -> Result<Option<ItemPage>, PageError>;
+    async fn activity_page(&self, filters: &ActivityFilters) -> Result<ActivityPage, PageError>;
     async fn agents_page(&self) -> Result<AgentsPage, PageError>;
     async fn embeddings_page(&self) -> Result<EmbeddingsPage, PageError>;
     /// `None` when the person is no admin.

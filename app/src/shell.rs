@@ -8,7 +8,9 @@ use leptos_meta::{MetaTags, provide_meta_context};
 use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
-use crate::pages::{Account, Admin, Agents, Docs, Embeddings, Item, Login, Memory, NotFound};
+use crate::pages::{
+    Account, Activity, Admin, Agents, Docs, Embeddings, Item, Login, Memory, NotFound,
+};
 
 /// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.
 /// Without them the pages are plain HTML, and complete.
@@ -49,6 +51,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/memory") view=Memory ssr=SsrMode::Async />
                 <Route path=path!("/memory/:id") view=Item ssr=SsrMode::Async />
                 <Route path=path!("/agents") view=Agents ssr=SsrMode::Async />
+                <Route path=path!("/activity") view=Activity ssr=SsrMode::Async />
                 <Route path=path!("/settings/embeddings") view=Embeddings ssr=SsrMode::Async />
                 <Route path=path!("/admin") view=Admin ssr=SsrMode::Async />
                 <Route path=path!("/docs") view=Docs ssr=SsrMode::Async />

@@ -2,11 +2,13 @@
 //! Nothing secret has a type here (but for a token in the one answer that
 //! shows it), so nothing secret can reach a page by accident.
 
+mod activity;
 mod docs;
 mod embeddings;
 
 use std::collections::BTreeMap;
 
+pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use embeddings::{
     AdminPage, Confirmation, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingState,
@@ -143,6 +145,8 @@ pub struct ItemPage {
     pub expires: Option<Moment>,
     pub superseded_by: Option<i64>,
     pub history: Vec<HistoryEntry>,
+    /// The last times that an agent got it, newest first.
+    pub readings: Vec<Reading>,
     pub embedding: ItemEmbedding,
     pub why: Why,
 }
@@ -219,7 +223,7 @@ pub struct FormState {
     /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`, `revoke`;
     /// `memory` (Account, Agents); `embeddings` and `progress` (Settings › Embeddings);
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke` and
-    /// `users_max` (Admin). Empty when the page was just opened.
+    /// `users_max` (Admin); `queries` (Activity). Empty when the page was just opened.
     pub form: String,
     /// The field to blame, by its `name`.
     pub field: Option<String>,

@@ -68,6 +68,20 @@ pub enum EmbeddingError {
     Database(#[from] sqlx::Error),
 }
 
+impl EmbeddingError {
+    /// Stable; programs rely on it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid(invalid) => invalid.code,
+            Self::TooManyPending => "too_many_pending",
+            Self::Seal(_) => "unreadable_key",
+            Self::Provider(_) => "provider_failed",
+            Self::Database(_) | Self::Queue(QueueError::Database(_)) => "database_unavailable",
+            Self::Queue(_) => "unavailable",
+        }
+    }
+}
+
 /// Cheap to clone; one is made at the start.
 #[derive(Clone)]
 pub struct Embeddings(Arc<Inner>);

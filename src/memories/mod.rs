@@ -8,6 +8,7 @@ pub mod words;
 pub use model::{Item, ItemEvent, ItemId, ItemType, NewItem, Status, Theme, ThemeCount, ThemeSlug};
 
 use crate::accounts::Viewer;
+use crate::activity::Call;
 use crate::clock::SharedClock;
 use crate::db::Db;
 use crate::embedding::{EmbeddingError, EmbeddingState, Embeddings, ItemEmbedding};
@@ -33,14 +34,16 @@ pub struct Added {
 
 /// Adds an item; an exact duplicate of an active item in its theme is not
 /// stored twice (DESIGN §3). The same text as an archived item is a new item.
-/// The item, its pending vector and the job that computes it are committed together.
+/// The item, its pending vector, the job that computes it and the call's record are
+/// committed together.
 pub async fn add(
     db: &Db,
     clock: &SharedClock,
     embeddings: &Embeddings,
-    viewer: &Viewer,
+    call: &Call,
     item: &NewItem,
 ) -> Result<Added, MemoryError> {
+    let viewer = &call.viewer;
     let now = clock.now();
     let mut tx = db.as_user(viewer.user_id).await?;
     let theme = store::ensure_theme(&mut tx, viewer.user_id, item, now).await?;
@@ -63,6 +66,7 @@ pub async fn add(
             };
         }
     };
+    call.write(&mut tx, added.id).await?;
     tx.commit().await?;
     Ok(added)
 }
@@ -98,13 +102,15 @@ pub async fn get_with_history(
     Ok((item, states[0].clone(), history))
 }
 
-/// Archives an item; archiving it again changes nothing (Nova §3.2.4).
+/// Archives an item; archiving it again changes nothing (Nova §3.2.4). The call's
+/// record is committed with it.
 pub async fn archive(
     db: &Db,
     clock: &SharedClock,
-    viewer: &Viewer,
+    call: &Call,
     id: ItemId,
 ) -> Result<(), MemoryError> {
+    let viewer = &call.viewer;
     let mut tx = db.as_user(viewer.user_id).await?;
     let archived = store::archive_item(&mut tx, viewer, id, clock.now()).await?;
     if !archived
@@ -114,6 +120,7 @@ pub async fn archive(
     {
         return Err(MemoryError::NotFound(id));
     }
+    call.write(&mut tx, id).await?;
     tx.commit().await?;
     Ok(())
 }

@@ -5,12 +5,13 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 use crate::support::TestApp;
 
-const TENANT_TABLES: [&str; 5] = [
+const TENANT_TABLES: [&str; 6] = [
     "agents",
     "agent_tokens",
     "memory_themes",
     "memory_items",
     "memory_item_events",
+    "activity",
 ];
 
 async fn count(conn: &mut PgConnection, table: &str) -> i64 {
@@ -107,6 +108,10 @@ async fn requests_run_as_app_and_cannot_become_more_even_with_a_superusers_url()
         "DELETE FROM memory_items",
         "DELETE FROM memory_item_events",
         "UPDATE memory_item_events SET event = 'added'",
+        "DELETE FROM activity",
+        "UPDATE activity SET query = NULL",
+        "UPDATE activity SET outcome = 'ok'",
+        "SELECT prune_activity()",
         "SELECT data FROM web_sessions",
         "SELECT name FROM operators",
         "SELECT hint FROM service_tokens",
@@ -133,6 +138,8 @@ async fn the_system_role_sees_no_memory() {
         "content_tsv FROM memory_items",
         "tags FROM memory_items",
         "count(*) FROM memory_item_events",
+        "count(*) FROM activity",
+        "forget_activity_queries()",
         "embedding FROM memory_item_embeddings",
         "bits FROM memory_item_embeddings",
         "error FROM memory_item_embeddings",

@@ -96,7 +96,7 @@ const HOUSE: [&[&str]; 12] = [
     &["jobs"],
     &["tools"],
     &["search"],
-    &["memories"],
+    &["memories", "activity"],
     &["embedding"],
     &["providers"],
     &["accounts"],

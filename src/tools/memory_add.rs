@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Tool, ToolContext, ToolEmbeddingState, ToolError, ToolItemType};
-use crate::accounts::{Scope, Viewer};
+use crate::accounts::Scope;
+use crate::activity::Call;
 use crate::memories::model::{CONTENT_CHARS_MAX, TAG_CHARS_MAX, TAGS_MAX, THEME_CHARS_MAX};
 use crate::memories::{self, NewItem, Status};
 
@@ -49,11 +50,7 @@ impl Tool for MemoryAdd {
     type Input = Input;
     type Output = Output;
 
-    async fn run(
-        context: &ToolContext,
-        viewer: &Viewer,
-        input: Input,
-    ) -> Result<Output, ToolError> {
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         let tags = input.tags.unwrap_or_default();
         let item = NewItem::parse(
             input.item_type.into(),
@@ -65,7 +62,7 @@ impl Tool for MemoryAdd {
             &context.db,
             &context.clock,
             &context.embeddings,
-            viewer,
+            call,
             &item,
         )
         .await?;
@@ -75,5 +72,9 @@ impl Tool for MemoryAdd {
             embedding: added.embedding.into(),
             duplicate: added.duplicate,
         })
+    }
+
+    fn touched(output: &Output) -> Vec<i64> {
+        vec![output.id]
     }
 }

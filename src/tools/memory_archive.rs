@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Tool, ToolContext, ToolError, Whole};
-use crate::accounts::{Scope, Viewer};
+use crate::accounts::Scope;
+use crate::activity::Call;
 use crate::memories::{self, ItemId, Status};
 
 pub struct MemoryArchive;
@@ -35,16 +36,16 @@ impl Tool for MemoryArchive {
     type Input = Input;
     type Output = Output;
 
-    async fn run(
-        context: &ToolContext,
-        viewer: &Viewer,
-        input: Input,
-    ) -> Result<Output, ToolError> {
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         let id = ItemId(input.item_id.0);
-        memories::archive(&context.db, &context.clock, viewer, id).await?;
+        memories::archive(&context.db, &context.clock, call, id).await?;
         Ok(Output {
             id: id.0,
             status: Status::Archived.as_str(),
         })
+    }
+
+    fn touched(output: &Output) -> Vec<i64> {
+        vec![output.id]
     }
 }

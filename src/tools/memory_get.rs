@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::{Tool, ToolContext, ToolEmbeddingState, ToolError, ToolItemType, Whole};
-use crate::accounts::{Scope, Viewer};
+use crate::accounts::Scope;
+use crate::activity::Call;
 use crate::embedding::ItemEmbedding;
 use crate::memories::{self, Item, ItemId};
 
@@ -78,14 +79,15 @@ impl Tool for MemoryGet {
     type Input = Input;
     type Output = Output;
 
-    async fn run(
-        context: &ToolContext,
-        viewer: &Viewer,
-        input: Input,
-    ) -> Result<Output, ToolError> {
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         let id = ItemId(input.item_id.0);
-        let (item, embedding) = memories::get(&context.db, &context.embeddings, viewer, id).await?;
+        let (item, embedding) =
+            memories::get(&context.db, &context.embeddings, &call.viewer, id).await?;
         Ok(Output::new(item, embedding))
+    }
+
+    fn touched(output: &Output) -> Vec<i64> {
+        vec![output.id]
     }
 }
 

@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Tool, ToolContext, ToolError};
-use crate::accounts::{Scope, Viewer};
+use crate::accounts::Scope;
+use crate::activity::Call;
 use crate::memories;
 
 pub struct MemoryListThemes;
@@ -40,12 +41,8 @@ impl Tool for MemoryListThemes {
     type Input = Input;
     type Output = Output;
 
-    async fn run(
-        context: &ToolContext,
-        viewer: &Viewer,
-        _input: Input,
-    ) -> Result<Output, ToolError> {
-        let themes = memories::list_themes(&context.db, viewer).await?;
+    async fn run(context: &ToolContext, call: &Call, _input: Input) -> Result<Output, ToolError> {
+        let themes = memories::list_themes(&context.db, &call.viewer).await?;
         let themes = themes.into_iter().map(|theme| Theme {
             slug: theme.slug,
             display_name: theme.display_name,
@@ -54,5 +51,9 @@ impl Tool for MemoryListThemes {
         Ok(Output {
             themes: themes.collect(),
         })
+    }
+
+    fn touched(_output: &Output) -> Vec<i64> {
+        Vec::new()
     }
 }

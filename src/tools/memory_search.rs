@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::{Tool, ToolContext, ToolError, ToolItemType, Whole};
-use crate::accounts::{Scope, Viewer};
+use crate::accounts::Scope;
+use crate::activity::Call;
 use crate::memories::ItemType;
 use crate::memories::model::THEME_CHARS_MAX;
 use crate::search::query::{QUERY_CHARS_MAX, RECENCY_DAYS_MAX, RESULTS_MAX};
@@ -120,11 +121,7 @@ impl Tool for MemorySearch {
     type Input = Input;
     type Output = Output;
 
-    async fn run(
-        context: &ToolContext,
-        viewer: &Viewer,
-        input: Input,
-    ) -> Result<Output, ToolError> {
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         let types: Vec<ItemType> = input
             .types
             .unwrap_or_default()
@@ -143,7 +140,7 @@ impl Tool for MemorySearch {
             explain: input.explain.unwrap_or(false),
             ..RawQuery::default()
         })?;
-        let page = search::find(&context.db, &context.embeddings, viewer, &query).await?;
+        let page = search::find(&context.db, &context.embeddings, &call.viewer, &query).await?;
         let results = page
             .hits
             .into_iter()
@@ -155,6 +152,14 @@ impl Tool for MemorySearch {
             degraded: page.degraded,
             cursor: page.cursor,
         })
+    }
+
+    fn touched(output: &Output) -> Vec<i64> {
+        output.results.iter().map(|item| item.id).collect()
+    }
+
+    fn query(input: &Input) -> Option<&str> {
+        input.query.as_deref()
     }
 }
 

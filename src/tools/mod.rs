@@ -19,7 +19,8 @@ use serde::de::{DeserializeOwned, IgnoredAny, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
-use crate::accounts::{AgentAccess, MemoryOff, Scope, Viewer};
+use crate::accounts::{AgentAccess, MemoryOff, Scope};
+use crate::activity::{Activity, Call};
 use crate::clock::SharedClock;
 use crate::db::Db;
 use crate::embedding::{EmbeddingError, EmbeddingState, Embeddings};
@@ -32,9 +33,13 @@ pub struct ToolContext {
     pub db: Db,
     pub clock: SharedClock,
     pub embeddings: Embeddings,
+    pub activity: Activity,
 }
 
 pub const NOT_AN_OBJECT: &str = "the input must be a JSON object, such as {}";
+/// Stands for a name that is no tool's: what was sent is not recorded.
+const UNKNOWN_TOOL: &str = "unknown";
+const DATABASE_UNAVAILABLE: &str = "database_unavailable";
 
 /// Why a call gave nothing. Every door says the same words.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +76,23 @@ fn memory_off(of: MemoryOff) -> &'static str {
     }
 }
 
+impl ToolError {
+    /// Stable; programs rely on it, and the activity names outcomes by it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownTool { .. } => "unknown_tool",
+            Self::MissingScope(_) => "missing_scope",
+            Self::MemoryOff(_) => "memory_off",
+            Self::NotJson(_) => "invalid_json",
+            Self::Invalid(invalid) => invalid.code,
+            Self::NoSuchItem { .. } => "not_found",
+            Self::Database(_) => DATABASE_UNAVAILABLE,
+            Self::Embedding(error) => error.code(),
+            Self::Output(_) => "unavailable",
+        }
+    }
+}
+
 impl From<MemoryError> for ToolError {
     fn from(error: MemoryError) -> Self {
         match error {
@@ -95,11 +117,27 @@ trait Tool: Send + Sync + 'static {
     type Input: DeserializeOwned + JsonSchema + Send;
     type Output: Serialize + JsonSchema;
 
+    /// A tool that writes hands the call down to where it is recorded with the change.
     async fn run(
         context: &ToolContext,
-        viewer: &Viewer,
+        call: &Call,
         input: Self::Input,
     ) -> Result<Self::Output, ToolError>;
+
+    /// Items that were returned, added or archived.
+    fn touched(output: &Self::Output) -> Vec<i64>;
+
+    /// The words that a user may want to see in the activity.
+    fn query(_input: &Self::Input) -> Option<&str> {
+        None
+    }
+}
+
+/// What a call that went well gives.
+struct Answer {
+    output: Value,
+    touched: Vec<i64>,
+    query: Option<String>,
 }
 
 /// A tool, as the registry keeps it: its types are gone, its schemas stay.
@@ -109,9 +147,9 @@ trait AnyTool: Send + Sync {
     async fn call(
         &self,
         context: &ToolContext,
-        viewer: &Viewer,
+        call: &Call,
         input: &[u8],
-    ) -> Result<Value, ToolError>;
+    ) -> Result<Answer, ToolError>;
 }
 
 /// What is told about a tool.
@@ -182,11 +220,17 @@ impl<T: Tool> AnyTool for Registered<T> {
     async fn call(
         &self,
         context: &ToolContext,
-        viewer: &Viewer,
+        call: &Call,
         input: &[u8],
-    ) -> Result<Value, ToolError> {
-        let output = T::run(context, viewer, parse_input(input)?).await?;
-        Ok(serde_json::to_value(output)?)
+    ) -> Result<Answer, ToolError> {
+        let input = parse_input(input)?;
+        let query = T::query(&input).map(str::to_owned);
+        let output = T::run(context, call, input).await?;
+        Ok(Answer {
+            touched: T::touched(&output),
+            output: serde_json::to_value(output)?,
+            query,
+        })
     }
 }
 
@@ -228,7 +272,7 @@ impl Registry {
         self.definitions().map(|tool| tool.name).collect()
     }
 
-    /// Runs a tool for an agent. `input` is the JSON text as it came in.
+    /// Runs a tool for an agent, and records that. `input` is the JSON text as it came in.
     pub async fn call(
         &self,
         access: &AgentAccess,
@@ -238,7 +282,34 @@ impl Registry {
         let named = self
             .tools
             .iter()
+            .map(|tool| &**tool)
             .find(|tool| tool.definition().name == name);
+        let known_name = named.map_or(UNKNOWN_TOOL, |tool| tool.definition().name);
+        let call = Call::begin(&access.viewer, known_name, &self.context.clock);
+        let activity = &self.context.activity;
+        match self.answer(access, named, &call, input).await {
+            Ok(answer) => {
+                activity.succeeded(&call, answer.touched, answer.query.as_deref());
+                Ok(answer.output)
+            }
+            Err(error) => {
+                let code = error.code();
+                // Whether such a call changed anything, nobody knows.
+                if code != DATABASE_UNAVAILABLE {
+                    activity.failed(&call, code);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn answer(
+        &self,
+        access: &AgentAccess,
+        named: Option<&dyn AnyTool>,
+        call: &Call,
+        input: &[u8],
+    ) -> Result<Answer, ToolError> {
         let tool = named.ok_or_else(|| ToolError::UnknownTool {
             known: self.names().join(", "),
         })?;
@@ -249,7 +320,7 @@ impl Registry {
         if !access.scopes.contains(&scope) {
             return Err(ToolError::MissingScope(scope));
         }
-        tool.call(&self.context, &access.viewer, input).await
+        tool.call(&self.context, call, input).await
     }
 }
 

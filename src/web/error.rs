@@ -97,16 +97,15 @@ impl From<sqlx::Error> for Problem {
 
 impl From<ToolError> for Problem {
     fn from(error: ToolError) -> Self {
-        let (status, code) = match error {
+        let code = error.code();
+        let status = match error {
             ToolError::Invalid(invalid) => return invalid.into(),
             ToolError::Database(error) => return error.into(),
-            ToolError::UnknownTool { .. } => (StatusCode::NOT_FOUND, "unknown_tool"),
-            ToolError::MissingScope(_) => (StatusCode::FORBIDDEN, "missing_scope"),
-            ToolError::MemoryOff(_) => (StatusCode::FORBIDDEN, "memory_off"),
-            ToolError::NotJson(_) => (StatusCode::BAD_REQUEST, "invalid_json"),
-            ToolError::NoSuchItem { .. } => (StatusCode::NOT_FOUND, "not_found"),
+            ToolError::UnknownTool { .. } | ToolError::NoSuchItem { .. } => StatusCode::NOT_FOUND,
+            ToolError::MissingScope(_) | ToolError::MemoryOff(_) => StatusCode::FORBIDDEN,
+            ToolError::NotJson(_) => StatusCode::BAD_REQUEST,
             ToolError::Embedding(error) => return error.into(),
-            ToolError::Output(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+            ToolError::Output(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self::new(status, code, sentence(&error.to_string()))
     }
@@ -114,21 +113,21 @@ impl From<ToolError> for Problem {
 
 impl From<EmbeddingError> for Problem {
     fn from(error: EmbeddingError) -> Self {
-        let said = error.to_string();
-        let (status, code) = match error {
+        let (said, code) = (error.to_string(), error.code());
+        let status = match error {
             EmbeddingError::Invalid(invalid) => return invalid.into(),
             EmbeddingError::Database(error)
             | EmbeddingError::Queue(QueueError::Database(error)) => {
                 return error.into();
             }
-            EmbeddingError::TooManyPending => (StatusCode::TOO_MANY_REQUESTS, "too_many_pending"),
-            EmbeddingError::Provider(_) => (StatusCode::UNPROCESSABLE_ENTITY, "provider_failed"),
-            EmbeddingError::Seal(_) => (StatusCode::UNPROCESSABLE_ENTITY, "unreadable_key"),
+            EmbeddingError::TooManyPending => StatusCode::TOO_MANY_REQUESTS,
+            EmbeddingError::Provider(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            EmbeddingError::Seal(_) => StatusCode::UNPROCESSABLE_ENTITY,
             EmbeddingError::Queue(_) => {
                 tracing::error!(error = said, "a job could not be queued");
                 return Self::new(
                     StatusCode::SERVICE_UNAVAILABLE,
-                    "unavailable",
+                    code,
                     "Try again in a moment.",
                 );
             }

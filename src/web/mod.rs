@@ -22,6 +22,7 @@ use axum::extract::FromRef;
 use leptos::config::LeptosOptions;
 
 use crate::accounts::Accounts;
+use crate::activity::Activity;
 use crate::clock::SharedClock;
 use crate::config::PublicUrl;
 use crate::db::Db;
@@ -38,6 +39,7 @@ pub struct AppState {
     pub db: Db,
     pub clock: SharedClock,
     pub embeddings: Embeddings,
+    pub activity: Activity,
     pub registry: Arc<Registry>,
     pub readiness: Readiness,
     pub public_url: PublicUrl,
@@ -54,6 +56,7 @@ impl AppState {
             db: parts.db,
             clock: parts.clock,
             embeddings: parts.embeddings,
+            activity: parts.activity,
             registry: Arc::new(parts.registry),
             readiness: parts.readiness,
             public_url: parts.public_url,
@@ -70,6 +73,7 @@ pub struct Parts {
     pub db: Db,
     pub clock: SharedClock,
     pub embeddings: Embeddings,
+    pub activity: Activity,
     pub registry: Registry,
     pub readiness: Readiness,
     pub public_url: PublicUrl,

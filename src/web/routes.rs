@@ -91,6 +91,8 @@ fn people(state: &AppState) -> Router<AppState> {
             post(forms::revoke_token),
         )
         .route("/agents/{agent_id}/memory", post(forms::memory::of_agent))
+        .route("/activity", get(pages::behind_sign_in))
+        .route("/activity/queries", post(forms::activity::queries))
         .route(
             "/settings/embeddings",
             get(pages::behind_sign_in).post(forms::embeddings::settings),

@@ -100,7 +100,7 @@ pub fn EmbeddingMark(embedding: EmbeddingBadge) -> impl IntoView {
 }
 
 #[component]
-fn Shape(shape: &'static str) -> impl IntoView {
+pub fn Shape(shape: &'static str) -> impl IntoView {
     view! {
         <svg class="shape" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
             <path d=shape fill-rule="evenodd" />

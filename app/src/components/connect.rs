@@ -81,6 +81,11 @@ pub fn add_line(public_url: &str, token: &str) -> String {
     fill(CURL_ADD, public_url, token)
 }
 
+/// The line that finds it again.
+pub fn search_line(public_url: &str, token: &str) -> String {
+    fill(CURL_SEARCH, public_url, token)
+}
+
 fn fill(template: &str, public_url: &str, token: &str) -> String {
     template
         .replace("{url}", public_url.trim_end_matches('/'))
@@ -130,19 +135,13 @@ fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
         Recipe {
             id: "openai",
             client: "OpenAI SDK",
-            pastes: one(
-                "Python, with pip install openai requests",
-                OPENAI,
-            ),
+            pastes: one("Python, with pip install openai requests", OPENAI),
             note: "The tools are called from where this runs, so the server need not be reachable from the internet.",
         },
         Recipe {
             id: "anthropic",
             client: "Anthropic SDK",
-            pastes: one(
-                "Python, with pip install anthropic requests",
-                ANTHROPIC,
-            ),
+            pastes: one("Python, with pip install anthropic requests", ANTHROPIC),
             note: "The tools are called from where this runs, so the server need not be reachable from the internet.",
         },
         Recipe {
@@ -168,7 +167,10 @@ fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
             client: "Others",
             pastes: vec![
                 ("Over HTTP: address and header", fill(OTHER_HTTP)),
-                ("Over stdio: a command and its environment", fill(OTHER_STDIO)),
+                (
+                    "Over stdio: a command and its environment",
+                    fill(OTHER_STDIO),
+                ),
             ],
             note: "Any client of the Model Context Protocol; the command bridges to this server for those that only start programs.",
         },
@@ -279,7 +281,11 @@ mod tests {
     fn every_line_names_this_server_and_the_token_and_leaves_no_gap() {
         for recipe in recipes("https://memory.example/", "ks_1") {
             let text: String = recipe.pastes.into_iter().map(|(_, text)| text).collect();
-            assert!(text.contains("https://memory.example/"), "{}", recipe.client);
+            assert!(
+                text.contains("https://memory.example/"),
+                "{}",
+                recipe.client
+            );
             assert!(text.contains("ks_1"), "{}", recipe.client);
             assert!(!text.contains("example//"), "{text}");
             for gap in ["{url}", "{token}"] {

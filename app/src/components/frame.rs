@@ -14,6 +14,7 @@ use crate::view::Account;
 pub enum Section {
     Memory,
     Agents,
+    Activity,
     Embeddings,
     Account,
     Admin,
@@ -23,9 +24,10 @@ pub enum Section {
 
 type Link = (Section, &'static str, &'static str);
 
-const LINKS: [Link; 3] = [
+const LINKS: [Link; 4] = [
     (Section::Memory, "/memory", "Memory"),
-    (Section::Agents, "/agents", "Agents & tokens"),
+    (Section::Agents, "/agents", "Agents"),
+    (Section::Activity, "/activity", "Activity"),
     (Section::Embeddings, "/settings/embeddings", "Settings"),
 ];
 

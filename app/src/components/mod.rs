@@ -2,8 +2,10 @@
 //! backend (but for [`Frame`], which shows who is signed in) and nothing reaches wasm.
 
 mod badge;
+mod call;
 mod connect;
 mod content;
+mod days;
 mod facts;
 mod field;
 mod figures;
@@ -20,9 +22,11 @@ mod shortcuts;
 mod time;
 mod token;
 
-pub use connect::{Connect, FirstCall, TOKEN_PLACE, add_line};
-pub use badge::{EmbeddingMark, ITEM_TYPES, StateBadge, TypeBadge};
+pub use badge::{EmbeddingMark, ITEM_TYPES, Shape, StateBadge, TypeBadge};
+pub use call::{Call, TOOLS, did};
+pub use connect::{Connect, FirstCall, TOKEN_PLACE, add_line, search_line};
 pub use content::Content;
+pub use days::{Days, calls};
 pub use facts::{Fact, Facts, space_facts};
 pub use field::{Done, Field, FieldError, FormError, Password};
 pub use figures::{count, memories, rate, time_left};

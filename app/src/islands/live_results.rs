@@ -1,4 +1,4 @@
-//! Filters the memory page without leaving it: fetches the address that the
+//! Filters a list (of memories, of calls) without leaving its page: fetches the address that the
 //! form or link names and adopts the parts marked `data-live` from the answer.
 //! Whatever goes wrong ends in an ordinary navigation to the same address.
 //!
@@ -52,7 +52,7 @@ mod browser_side {
 
     /// `None` anywhere below: the page lacks a part, and stays as the server made it.
     pub fn start() -> Option<()> {
-        let root: Element = browser::by_id("memory")?;
+        let root: Element = browser::by_id("live")?;
         let form: HtmlFormElement = browser::by_id("filters")?;
         let live = Rc::new(RefCell::new(Live::default()));
 
@@ -126,16 +126,17 @@ mod browser_side {
     fn address_of(form: &HtmlFormElement) -> Option<String> {
         let fields = FormData::new_with_form(form).ok()?;
         let query = UrlSearchParams::new_with_str_sequence_sequence(&fields).ok()?;
-        for name in ["q", "embedding"] {
+        let path = form.get_attribute("action")?;
+        for name in ["q", "embedding", "agent", "tool", "outcome", "days"] {
             if query.get(name).is_some_and(|words| words.trim().is_empty()) {
                 query.delete(name);
             }
         }
         let query = String::from(query.to_string());
         Some(if query.is_empty() {
-            "/memory".to_owned()
+            path
         } else {
-            format!("/memory?{query}")
+            format!("{path}?{query}")
         })
     }
 
@@ -202,7 +203,7 @@ mod browser_side {
 
     /// Adopts the new parts, all or none.
     fn show(answer: &Document, cause: Cause) -> Option<()> {
-        let root: Element = browser::by_id("memory")?;
+        let root: Element = browser::by_id("live")?;
         let rows_before = browser::elements(&root, "[data-row]").len();
         swap::adopt(&root, answer)?;
         browser::document()?.set_title(&answer.title());

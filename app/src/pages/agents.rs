@@ -7,8 +7,8 @@ use leptos_router::hooks::use_query_map;
 
 use crate::backend::backend;
 use crate::components::{
-    Connect, Done, Field, FirstCall, FormError, Frame, MemorySwitch, Paste, Section, TOKEN_FIELDS, TOKEN_PLACE, TokenChoices,
-    TokenEntry, Trouble, When,
+    Connect, Done, Field, FirstCall, FormError, Frame, MemorySwitch, Paste, Section, TOKEN_FIELDS,
+    TOKEN_PLACE, TokenChoices, TokenEntry, Trouble, When,
 };
 use crate::islands::LiveProgress;
 use crate::view::{AgentRow, AgentsPage, FormState, NewToken};
@@ -39,7 +39,12 @@ pub fn Agents() -> impl IntoView {
 fn Everyone(page: AgentsPage, form: FormState, asked: Option<i64>) -> impl IntoView {
     let public_url = page.public_url;
     let new_token = form.new_token.clone();
-    let named = |new: &NewToken| page.agents.iter().find(|a| a.name == new.agent_name).cloned();
+    let named = |new: &NewToken| {
+        page.agents
+            .iter()
+            .find(|a| a.name == new.agent_name)
+            .cloned()
+    };
     let fresh_agent = new_token.as_ref().and_then(named);
     let fresh_id = fresh_agent.as_ref().map(|agent| agent.id);
     let watched = fresh_id.or(asked);

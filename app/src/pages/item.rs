@@ -8,9 +8,11 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 
 use crate::backend::backend;
 use crate::components::{
-    Content, EmbeddingMark, Fact, Facts, Frame, Section, StateBadge, Trouble, TypeBadge, When,
+    Content, EmbeddingMark, Fact, Facts, Frame, Section, StateBadge, Trouble, TypeBadge, When, did,
 };
-use crate::view::{EmbeddingBadge, HistoryEntry, ItemPage, MemoryFilters};
+use crate::view::{
+    ActivityFilters, EmbeddingBadge, HistoryEntry, ItemPage, MemoryFilters, Reading,
+};
 use why::{Surfaces, Vector};
 
 #[component]
@@ -91,6 +93,7 @@ fn Whole(item: ItemPage) -> impl IntoView {
                 <section class="part" aria-labelledby="history">
                     <h2 id="history">"What happened to it"</h2>
                     <History entries=item.history.clone() />
+                    <Readings item_id=item.id readings=item.readings.clone() />
                 </section>
             </div>
         </article>
@@ -176,6 +179,38 @@ fn Provenance(item: ItemPage) -> impl IntoView {
     ));
     view! {
         <Facts facts />
+    }
+    .into_any()
+}
+
+/// Who got it, and when; the rest is on the page of activity.
+#[component]
+fn Readings(item_id: i64, readings: Vec<Reading>) -> impl IntoView {
+    let list = if readings.is_empty() {
+        view! { <p class="hint">"No agent has found or read it yet."</p> }.into_any()
+    } else {
+        let entries = readings.into_iter().map(|reading| {
+            let event = if reading.tool == "memory_search" {
+                "found"
+            } else {
+                did(&reading.tool)
+            };
+            view! {
+                <li>
+                    <span class="event">{event}</span>
+                    <span class="actor">"by " <bdi>{reading.agent}</bdi></span>
+                    <When moment=reading.at />
+                </li>
+            }
+        });
+        view! { <ol class="timeline">{entries.collect_view()}</ol> }.into_any()
+    };
+    view! {
+        <h3>"Read by"</h3>
+        {list}
+        <p>
+            <a href=ActivityFilters::of_item(item_id).href()>"All calls with it"</a>
+        </p>
     }
     .into_any()
 }

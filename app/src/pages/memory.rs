@@ -62,7 +62,7 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
         .into_any()
     };
     view! {
-        <div id="memory" class="memory">
+        <div id="live" class="memory">
             <h1>"Memory"</h1>
             <SearchForm filters=filters.clone() />
             <Themes themes=page.themes filters />

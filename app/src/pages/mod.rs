@@ -2,6 +2,7 @@
 //! components together; it holds no rule of memory.
 
 mod account;
+mod activity;
 mod admin;
 mod agents;
 mod docs;
@@ -12,6 +13,7 @@ mod memory;
 mod not_found;
 
 pub use account::Account;
+pub use activity::Activity;
 pub use admin::Admin;
 pub use agents::Agents;
 pub use docs::Docs;

@@ -1,5 +1,6 @@
 //! The tools through `POST /api/v1/tools/{name}`.
 
+mod activity;
 mod bad_input;
 mod list_tools;
 mod memory_add;

@@ -1,6 +1,7 @@
 //! The pages as plain HTML: what a browser without JavaScript does.
 
 mod accounts;
+mod activity;
 mod agents;
 mod docs;
 mod embeddings;

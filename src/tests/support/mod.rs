@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId};
+use keepsake::activity::Activity;
 use keepsake::clock::{MovableClock, SharedClock};
 use keepsake::config::{PublicUrl, SignUp};
 use keepsake::db::Db;
@@ -60,6 +61,8 @@ pub struct TestApp {
     pub clock: Arc<MovableClock>,
     pub accounts: Accounts,
     pub embeddings: Embeddings,
+    /// Written when a test says so: [`Activity::flush`].
+    pub activity: Activity,
     /// As superuser, for looking behind the scenes.
     pub options: PgConnectOptions,
     server: tokio::task::JoinHandle<()>,
@@ -105,15 +108,18 @@ impl TestApp {
             sealer: Sealer::new(&[7; 32]),
             offered: wish.offered,
         });
+        let activity = Activity::new(db.clone(), shared.clone());
         let state = AppState::new(Parts {
             accounts: accounts.clone(),
             db: db.clone(),
             clock: shared.clone(),
             embeddings: embeddings.clone(),
+            activity: activity.clone(),
             registry: Registry::new(ToolContext {
                 db: db.clone(),
                 clock: shared,
                 embeddings: embeddings.clone(),
+                activity: activity.clone(),
             }),
             readiness: Readiness::default(),
             public_url: PublicUrl::parse(
@@ -133,6 +139,7 @@ impl TestApp {
             clock,
             accounts,
             embeddings,
+            activity,
             options,
             server,
         }

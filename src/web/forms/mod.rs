@@ -1,6 +1,7 @@
 //! The forms that pages post. Each ends in a redirect, or in the same page
 //! again with what was typed and one sentence beside the field.
 
+pub mod activity;
 pub mod embeddings;
 pub mod memory;
 pub mod operators;

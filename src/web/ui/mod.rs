@@ -1,6 +1,7 @@
 //! Implements the port of the pages ([`app::backend::Backend`]) for the one
 //! visitor whose request is being answered, and turns domain types into view types.
 
+mod activity;
 mod docs;
 mod embeddings;
 mod moment;
@@ -9,9 +10,9 @@ pub(super) use embeddings::host_port;
 
 use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
-    Account, AdminPage, AgentRow, AgentsPage, DocsPage, EmbeddingsPage, FormState, HistoryEntry,
-    ItemPage, ItemRow, MemoryFilters, MemoryPage, Moment, OperatorRow, SearchMode, SignInOffer, Span,
-    ThemeCount, TokenRow, TokenState, Why, WhySurface,
+    Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, DocsPage,
+    EmbeddingsPage, FormState, HistoryEntry, ItemPage, ItemRow, MemoryFilters, MemoryPage, Moment,
+    OperatorRow, SearchMode, SignInOffer, Span, ThemeCount, TokenRow, TokenState, Why, WhySurface,
 };
 use async_trait::async_trait;
 use axum::http::StatusCode;
@@ -288,7 +289,13 @@ impl Backend for Ui {
                 .into_iter()
                 .map(|event| self.history_entry(event))
                 .collect(),
+            readings: self.readings(&viewer, id).await?,
         }))
+    }
+
+    async fn activity_page(&self, filters: &ActivityFilters) -> Result<ActivityPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.activity_view(&viewer, filters).await
     }
 
     async fn embeddings_page(&self) -> Result<EmbeddingsPage, PageError> {

@@ -1,0 +1,129 @@
+//! Calls a day, as bars. SVG, because the content security policy forbids a
+//! height in a `style` attribute.
+
+use leptos::prelude::*;
+
+use super::count;
+use crate::view::DayCalls;
+
+const BAR_WIDTH: usize = 8;
+const STEP: usize = 10;
+const HEIGHT: f64 = 40.0;
+/// Of a day with any calls at all.
+const HEIGHT_MIN: f64 = 2.0;
+
+#[component]
+pub fn Days(days: Vec<DayCalls>) -> impl IntoView {
+    let most = days.iter().map(total).max().unwrap_or(0).max(1);
+    let width = days.len() * STEP - (STEP - BAR_WIDTH);
+    let first = days.first().map(|day| day.day.clone());
+    let summary = summary_of(&days);
+    let bars = days
+        .into_iter()
+        .enumerate()
+        .map(|(at, day)| bar(at, day, most))
+        .collect_view();
+    view! {
+        <figure class="days">
+            <figcaption class="hint">{summary.clone()}</figcaption>
+            <svg
+                viewBox=format!("0 0 {width} {HEIGHT}")
+                preserveAspectRatio="none"
+                role="img"
+                aria-label=summary
+            >
+                {bars}
+            </svg>
+            <p class="hint days-ends" aria-hidden="true">
+                <span>{first}</span>
+                <span>"today"</span>
+            </p>
+        </figure>
+    }
+    .into_any()
+}
+
+fn total(day: &DayCalls) -> i64 {
+    day.ok + day.failed
+}
+
+fn bar(at: usize, day: DayCalls, most: i64) -> impl IntoView {
+    let (ok, failed) = heights(&day, most);
+    let x = at * STEP;
+    let title = match (total(&day), day.failed) {
+        (n, 0) => format!("{}: {}", day.day, calls(n)),
+        (n, failed) => format!("{}: {}, {} failed", day.day, calls(n), count(failed)),
+    };
+    view! {
+        <g>
+            <title>{title}</title>
+            <rect class="day-rail" x=x y="0" width=BAR_WIDTH height=HEIGHT />
+            <rect class="day-ok" x=x y=HEIGHT - ok width=BAR_WIDTH height=ok />
+            <rect class="day-failed" x=x y=HEIGHT - ok - failed width=BAR_WIDTH height=failed />
+        </g>
+    }
+}
+
+/// Of what went well and of what failed, which stands on top of it.
+fn heights(day: &DayCalls, most: i64) -> (f64, f64) {
+    let scaled = |n: i64| match n {
+        0 => 0.0,
+        n => (n as f64 / most as f64 * HEIGHT).max(HEIGHT_MIN),
+    };
+    let failed = scaled(day.failed);
+    (scaled(day.ok).min(HEIGHT - failed), failed)
+}
+
+/// "1 call", "1,234 calls"
+pub fn calls(n: i64) -> String {
+    match n {
+        1 => "1 call".to_owned(),
+        n => format!("{} calls", count(n)),
+    }
+}
+
+fn summary_of(days: &[DayCalls]) -> String {
+    let all = days.iter().map(total).sum();
+    let failed: i64 = days.iter().map(|day| day.failed).sum();
+    let ended = match failed {
+        0 => String::new(),
+        n => format!(", {} failed", count(n)),
+    };
+    format!("{} in {} days{ended}", calls(all), days.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn day(ok: i64, failed: i64) -> DayCalls {
+        DayCalls {
+            day: "1 May".to_owned(),
+            ok,
+            failed,
+        }
+    }
+
+    #[test]
+    fn no_bar_leaves_its_frame_and_none_that_counts_is_invisible() {
+        for (ok, failed, most) in [
+            (0, 0, 1),
+            (1, 0, 100_000),
+            (100, 0, 100),
+            (99, 1, 100),
+            (100_000, 1, 100_001),
+        ] {
+            let (high, higher) = heights(&day(ok, failed), most);
+            assert!(high + higher <= HEIGHT, "{ok} {failed}");
+            assert_eq!(high > 0.0, ok > 0);
+            assert_eq!(higher > 0.0, failed > 0);
+        }
+    }
+
+    #[test]
+    fn the_picture_is_told_in_words() {
+        let days = [day(1_200, 0), day(0, 3)];
+        assert_eq!(summary_of(&days), "1,203 calls in 2 days, 3 failed");
+        assert_eq!(summary_of(&[day(1, 0)]), "1 call in 1 days");
+    }
+}

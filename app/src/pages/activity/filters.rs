@@ -1,0 +1,103 @@
+//! What narrows the list of calls: a form that works by itself; the island
+//! only spares the button and the reload.
+
+use leptos::prelude::*;
+
+use crate::address::PERIODS;
+use crate::components::{TOOLS, did};
+use crate::view::ActivityFilters;
+
+/// Value, words, and whether it is chosen.
+type Choice = (String, String, bool);
+
+#[component]
+pub fn Narrow(agents: Vec<(i64, String)>, filters: ActivityFilters) -> impl IntoView {
+    let agents = agents
+        .into_iter()
+        .map(|(id, name)| (id.to_string(), name, filters.agent == Some(id)))
+        .collect();
+    let tools = TOOLS
+        .map(|tool| {
+            (
+                tool.to_owned(),
+                did(tool).to_owned(),
+                filters.tool == Some(tool),
+            )
+        })
+        .to_vec();
+    let outcomes = [("ok", "ok", true), ("failed", "failed", false)]
+        .map(|(slug, words, went_well)| {
+            let is_chosen = filters.went_well == Some(went_well);
+            (slug.to_owned(), words.to_owned(), is_chosen)
+        })
+        .to_vec();
+    let periods = PERIODS
+        .map(|(days, words)| {
+            (
+                days.to_string(),
+                words.to_owned(),
+                filters.days == Some(days),
+            )
+        })
+        .to_vec();
+    let item = filters.item.map(|id| {
+        view! {
+            <input type="hidden" name="item" value=id />
+            <a class="chip" href=filters.without_item().href() data-live-link="loosen">
+                {format!("with memory {id}")}
+                <span aria-hidden="true">"✕"</span>
+                <span class="visually-hidden">": show calls with any memory"</span>
+            </a>
+        }
+    });
+    let reset = filters.is_narrowed().then(|| {
+        view! {
+            <a class="reset" href="/activity" data-live-link="loosen">
+                "Show all"
+            </a>
+        }
+    });
+    view! {
+        <form id="filters" class="filters" method="get" action="/activity" autocomplete="off">
+            <div class="narrow picks" data-live="narrow">
+                <Pick name="agent" label="Agent" any="Any agent" choices=agents />
+                <Pick name="tool" label="What was done" any="Anything" choices=tools />
+                <Pick name="outcome" label="Outcome" any="Any outcome" choices=outcomes />
+                <Pick name="days" label="Period" any="Any time" choices=periods />
+                {item}
+                <button type="submit">
+                    "Filter"
+                </button>
+                {reset}
+            </div>
+        </form>
+    }
+    .into_any()
+}
+
+#[component]
+fn Pick(
+    name: &'static str,
+    label: &'static str,
+    any: &'static str,
+    choices: Vec<Choice>,
+) -> impl IntoView {
+    let is_chosen = choices.iter().any(|(.., chosen)| *chosen).then_some("");
+    let options = choices.into_iter().map(|(value, words, chosen)| {
+        view! {
+            <option value=value selected=chosen>
+                {words}
+            </option>
+        }
+    });
+    view! {
+        <label class="pick">
+            <span class="visually-hidden">{label}</span>
+            <select id=format!("filter-{name}") name=name data-chosen=is_chosen>
+                <option value="">{any}</option>
+                {options.collect_view()}
+            </select>
+        </label>
+    }
+    .into_any()
+}

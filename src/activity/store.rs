@@ -1,0 +1,239 @@
+//! Activity in PostgreSQL: added and read, never changed. Functions take a
+//! connection that knows its user, but for the two that say otherwise.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::model::{DayCount, Entry, Filter, OK, Row};
+use crate::accounts::{AgentId, UserId};
+use crate::memories::ItemId;
+
+const BEGINNING_CHARS: i32 = 90;
+
+/// Calls of one user. Words are kept if the user wants that now; of a user that is
+/// gone nothing is written.
+pub async fn insert(
+    conn: &mut PgConnection,
+    user: UserId,
+    entries: &[Entry],
+) -> Result<(), sqlx::Error> {
+    let at: Vec<_> = entries.iter().map(|e| e.at).collect();
+    let agents: Vec<_> = entries.iter().map(|e| e.agent.map(|a| a.0)).collect();
+    let tools: Vec<_> = entries.iter().map(|e| e.tool.to_owned()).collect();
+    let outcomes: Vec<_> = entries.iter().map(|e| e.outcome.to_owned()).collect();
+    let durations: Vec<_> = entries.iter().map(|e| e.duration_us).collect();
+    // Arrays of arrays must be of one length: each goes as text.
+    let items: Vec<_> = entries.iter().map(|e| array_text(&e.items)).collect();
+    let queries: Vec<_> = entries.iter().map(|e| e.query.clone()).collect();
+    sqlx::query!(
+        "INSERT INTO activity (user_id, at, agent_id, tool, outcome, duration_us, item_ids, query)
+         SELECT u.id, c.at, c.agent_id, c.tool, c.outcome, c.duration_us, c.item_ids::bigint[],
+                CASE WHEN u.activity_queries THEN c.query END
+         FROM users u, unnest($2::timestamptz[], $3::bigint[], $4::text[], $5::text[], $6::integer[],
+                              $7::text[], $8::text[])
+              AS c (at, agent_id, tool, outcome, duration_us, item_ids, query)
+         WHERE u.id = $1",
+        user.0,
+        &at,
+        &agents as &[Option<i64>],
+        &tools,
+        &outcomes,
+        &durations,
+        &items,
+        &queries as &[Option<String>],
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+fn array_text(ids: &[i64]) -> String {
+    let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
+    format!("{{{}}}", ids.join(","))
+}
+
+/// The commit of this transaction does not wait for the disk.
+pub async fn commit_without_waiting(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query!("SET LOCAL synchronous_commit = off")
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+pub async fn list(
+    conn: &mut PgConnection,
+    user: UserId,
+    filter: &Filter,
+) -> Result<Vec<Row>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT c.id, c.at, a.name AS "agent?", c.tool, c.outcome, c.duration_us, c.item_ids, c.query
+           FROM activity c
+           LEFT JOIN agents a ON a.user_id = c.user_id AND a.id = c.agent_id
+           WHERE c.user_id = $1
+             AND ($2::bigint IS NULL OR c.agent_id = $2)
+             AND ($3::text[] IS NULL OR c.tool = ANY ($3))
+             AND ($4::boolean IS NULL OR (c.outcome = $5) = $4)
+             AND ($6::timestamptz IS NULL OR c.at >= $6)
+             AND ($7::bigint IS NULL OR $7 = ANY (c.item_ids))
+           ORDER BY c.at DESC, c.id DESC LIMIT $8"#,
+        user.0,
+        filter.agent.map(|a| a.0),
+        any_of(filter) as Option<Vec<String>>,
+        filter.went_well,
+        OK,
+        filter.since,
+        filter.item.map(|i| i.0),
+        filter.limit,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Row {
+            id: row.id,
+            at: row.at,
+            agent: row.agent,
+            tool: row.tool,
+            outcome: row.outcome,
+            duration_us: row.duration_us,
+            items: row.item_ids.into_iter().map(ItemId).collect(),
+            query: row.query,
+        })
+        .collect())
+}
+
+fn any_of(filter: &Filter) -> Option<Vec<String>> {
+    let tools = filter.tools.iter().map(|t| (*t).to_owned()).collect();
+    Some(tools).filter(|tools: &Vec<String>| !tools.is_empty())
+}
+
+/// By all of the filter but its time and its limit.
+pub async fn count_by_day(
+    conn: &mut PgConnection,
+    user: UserId,
+    filter: &Filter,
+    since: OffsetDateTime,
+) -> Result<Vec<DayCount>, sqlx::Error> {
+    sqlx::query_as!(
+        DayCount,
+        r#"SELECT (at AT TIME ZONE 'UTC')::date AS "day!",
+                  count(*) FILTER (WHERE outcome = $5) AS "ok!",
+                  count(*) FILTER (WHERE outcome <> $5) AS "failed!"
+           FROM activity
+           WHERE user_id = $1 AND at >= $6
+             AND ($2::bigint IS NULL OR agent_id = $2)
+             AND ($3::text[] IS NULL OR tool = ANY ($3))
+             AND ($4::boolean IS NULL OR (outcome = $5) = $4)
+             AND ($7::bigint IS NULL OR $7 = ANY (item_ids))
+           GROUP BY 1 ORDER BY 1"#,
+        user.0,
+        filter.agent.map(|a| a.0),
+        any_of(filter) as Option<Vec<String>>,
+        filter.went_well,
+        OK,
+        since,
+        filter.item.map(|i| i.0),
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// How the items of these calls begin.
+pub async fn beginnings(
+    conn: &mut PgConnection,
+    user: UserId,
+    rows: &[Row],
+) -> Result<BTreeMap<i64, String>, sqlx::Error> {
+    let ids: BTreeSet<i64> = rows
+        .iter()
+        .flat_map(|row| &row.items)
+        .map(|id| id.0)
+        .collect();
+    let ids: Vec<i64> = ids.into_iter().collect();
+    let found = sqlx::query!(
+        r#"SELECT id, left(content, $3) AS "beginning!" FROM memory_items
+           WHERE user_id = $1 AND id = ANY ($2)"#,
+        user.0,
+        &ids,
+        BEGINNING_CHARS,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(found
+        .into_iter()
+        .map(|row| (row.id, row.beginning))
+        .collect())
+}
+
+pub async fn list_agents(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Vec<(AgentId, String)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT id, name FROM agents WHERE user_id = $1 ORDER BY name",
+        user.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (AgentId(row.id), row.name))
+        .collect())
+}
+
+pub async fn any(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT FROM activity WHERE user_id = $1) AS "any!""#,
+        user.0
+    )
+    .fetch_one(conn)
+    .await
+}
+
+pub async fn keeps_queries(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
+    let kept = sqlx::query_scalar!("SELECT activity_queries FROM users WHERE id = $1", user.0);
+    Ok(kept.fetch_optional(conn).await?.unwrap_or(false))
+}
+
+pub async fn count_queries(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "n!" FROM activity WHERE user_id = $1 AND query IS NOT NULL"#,
+        user.0
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Of the transaction's user.
+pub async fn forget_queries(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(r#"SELECT forget_activity_queries() AS "n!""#)
+        .fetch_one(conn)
+        .await
+}
+
+/// As the system role: the app may not change a user.
+pub async fn set_keeps_queries(
+    conn: &mut PgConnection,
+    user: UserId,
+    keep: bool,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE users SET activity_queries = $2, updated_at = $3 WHERE id = $1",
+        user.0,
+        keep,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// As the system role: of every user. Returns how many rows went.
+pub async fn prune(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(r#"SELECT prune_activity() AS "n!""#)
+        .fetch_one(conn)
+        .await
+}

@@ -1,0 +1,424 @@
+//! Every call is recorded once, with the items it was about and nothing of
+//! their words; writes in their own transaction, the rest a moment later.
+
+use std::time::{Duration, Instant};
+
+use keepsake::accounts::Scope;
+use serde_json::json;
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
+
+use crate::server::{Home, Server, call as call_server, is_ready};
+use crate::support::{TestApp, TestUser, database_url, server_options};
+
+/// Tool, outcome, items and the words kept, in the order of their coming.
+type Recorded = (String, String, Vec<i64>, Option<String>);
+
+/// What stands in the database right now, whatever waits.
+async fn written(app: &TestApp, user: &TestUser) -> Vec<Recorded> {
+    sqlx::query_as(
+        "SELECT tool, outcome, item_ids, query FROM activity WHERE user_id = $1 ORDER BY at, id",
+    )
+    .bind(user.id.0)
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap()
+}
+
+async fn recorded(app: &TestApp, user: &TestUser) -> Vec<Recorded> {
+    app.activity.flush().await.unwrap();
+    written(app, user).await
+}
+
+fn call(tool: &str, outcome: &str, items: &[i64]) -> Recorded {
+    (tool.to_owned(), outcome.to_owned(), items.to_vec(), None)
+}
+
+#[tokio::test]
+async fn every_tool_and_every_outcome_is_recorded_once_with_its_items() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let tick = || app.clock.advance(time::Duration::seconds(1));
+    let tea = anna.add("green tea").await;
+    tick();
+    let coffee = anna.add("black coffee, green beans").await;
+    tick();
+    assert_eq!(anna.add("green tea").await, tea, "a duplicate");
+    tick();
+    let mut found = anna.find("green").await;
+    assert_eq!(found.len(), 2);
+    tick();
+    anna.call("memory_get", json!({ "item_id": coffee })).await;
+    tick();
+    anna.call("memory_archive", json!({ "item_id": coffee }))
+        .await;
+    tick();
+    anna.call("memory_list_themes", json!({})).await;
+    tick();
+    assert!(anna.find("zeppelin").await.is_empty());
+    tick();
+    let mut expected = vec![
+        call("memory_add", "ok", &[tea]),
+        call("memory_add", "ok", &[coffee]),
+        call("memory_add", "ok", &[tea]),
+        call("memory_search", "ok", &[]),
+        call("memory_get", "ok", &[coffee]),
+        call("memory_archive", "ok", &[coffee]),
+        call("memory_list_themes", "ok", &[]),
+        call("memory_search", "ok", &[]),
+    ];
+    expected[3].2.append(&mut found);
+    let refusals = [
+        (
+            "memory_get",
+            json!({ "item_id": coffee + 1_000 }),
+            "not_found",
+        ),
+        ("memory_archive", json!({ "item_id": 0 }), "not_found"),
+        ("memory_add", json!({ "type": "fact" }), "required"),
+        (
+            "memory_search",
+            json!({ "query": "x", "limit": "many" }),
+            "invalid_type",
+        ),
+        (
+            "memory_list_themes",
+            json!({ "theme": "x" }),
+            "unknown_field",
+        ),
+        ("memory_search", json!([]), "invalid_json"),
+    ];
+    for (tool, input, code) in refusals {
+        let (_, problem) = anna.refused(tool, input).await;
+        assert_eq!(problem["code"], code);
+        expected.push(call(tool, code, &[]));
+        tick();
+    }
+    let (_, problem) = anna.refused("memory_dream-of-tea", json!({})).await;
+    assert_eq!(problem["code"], "unknown_tool");
+    expected.push(call("unknown", "unknown_tool", &[]));
+    assert_eq!(recorded(&app, &anna).await, expected);
+    assert_eq!(
+        recorded(&app, &anna).await,
+        expected,
+        "nothing is written twice"
+    );
+}
+
+#[tokio::test]
+async fn a_call_says_which_agent_made_it_when_and_how_long_it_took() {
+    let app = TestApp::start().await;
+    let mut anna = app.user("anna").await;
+    anna.token = app
+        .token(anna.id, "reader", &[Scope::MemoryRead], None)
+        .await;
+    let (status, _) = anna
+        .refused("memory_add", json!({ "type": "fact", "content": "x" }))
+        .await;
+    assert_eq!(status, 403);
+    app.activity.flush().await.unwrap();
+    let row = sqlx::query(
+        "SELECT c.at, a.name, c.outcome, c.duration_us FROM activity c
+         JOIN agents a ON a.user_id = c.user_id AND a.id = c.agent_id",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(row.get::<String, _>("name"), "reader");
+    assert_eq!(row.get::<String, _>("outcome"), "missing_scope");
+    let at: time::OffsetDateTime = row.get("at");
+    assert_eq!(at, keepsake::clock::Clock::now(&*app.clock));
+    let took: i32 = row.get("duration_us");
+    assert!((1..5_000_000).contains(&took), "{took}");
+}
+
+#[tokio::test]
+async fn writes_are_recorded_with_what_they_change_and_reads_a_moment_later() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let id = anna.add("green tea").await;
+    anna.find("tea").await;
+    anna.call("memory_archive", json!({ "item_id": id })).await;
+    let writes = [
+        call("memory_add", "ok", &[id]),
+        call("memory_archive", "ok", &[id]),
+    ];
+    assert_eq!(written(&app, &anna).await, writes, "nobody has flushed");
+    let writer = tokio::spawn(app.activity.clone().keep_writing());
+    let start = Instant::now();
+    while written(&app, &anna).await.len() < 3 {
+        assert!(
+            start.elapsed() < Duration::from_secs(5),
+            "the read never came"
+        );
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    writer.abort();
+}
+
+#[tokio::test]
+async fn a_change_and_its_record_are_committed_together_or_not_at_all() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let old = anna.add("old").await;
+    let before = written(&app, &anna).await;
+    let counts = || async {
+        sqlx::query_as::<_, (i64, i64)>(
+            "SELECT count(*), count(*) FILTER (WHERE status = 'archived') FROM memory_items",
+        )
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap()
+    };
+    let refuse =
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;";
+    // The record fails; then everything went well but the commit.
+    let add_trigger = [
+        "CREATE TRIGGER refuse BEFORE INSERT ON activity FOR EACH ROW EXECUTE FUNCTION refuse()",
+        "CREATE CONSTRAINT TRIGGER refuse AFTER INSERT OR UPDATE ON memory_items
+             DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()",
+    ];
+    let drop_trigger = [
+        "DROP TRIGGER refuse ON activity",
+        "DROP TRIGGER refuse ON memory_items",
+    ];
+    let mut superuser = app.superuser().await;
+    sqlx::raw_sql(refuse).execute(&mut superuser).await.unwrap();
+    for (add_trigger, drop_trigger) in add_trigger.into_iter().zip(drop_trigger) {
+        sqlx::raw_sql(add_trigger)
+            .execute(&mut superuser)
+            .await
+            .unwrap();
+        let (status, _) = anna
+            .refused("memory_add", json!({ "type": "fact", "content": "new" }))
+            .await;
+        assert_eq!(status, 503);
+        let (status, _) = anna
+            .refused("memory_archive", json!({ "item_id": old }))
+            .await;
+        assert_eq!(status, 503);
+        sqlx::raw_sql(drop_trigger)
+            .execute(&mut superuser)
+            .await
+            .unwrap();
+        assert_eq!(counts().await, (1, 0));
+        assert_eq!(recorded(&app, &anna).await, before);
+    }
+}
+
+#[tokio::test]
+async fn nobody_sees_anothers_calls() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let id = anna.add("mine").await;
+    let (_, _) = ben.refused("memory_get", json!({ "item_id": id })).await;
+    app.activity.flush().await.unwrap();
+    // No filter by user: row security alone decides.
+    let mut as_ben = app.db.as_user(ben.id).await.unwrap();
+    let seen: Vec<(i64, String, Vec<i64>)> =
+        sqlx::query_as("SELECT user_id, outcome, item_ids FROM activity")
+            .fetch_all(&mut *as_ben)
+            .await
+            .unwrap();
+    assert_eq!(seen, [(ben.id.0, "not_found".to_owned(), vec![])]);
+    let plant = "INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids)
+                 VALUES ($1, '2026-01-01', 'memory_get', 'ok', 1, '{}')";
+    let refused = sqlx::query(plant)
+        .bind(anna.id.0)
+        .execute(&mut *as_ben)
+        .await;
+    assert!(
+        refused
+            .unwrap_err()
+            .to_string()
+            .contains("row-level security")
+    );
+}
+
+const CANARY: &str = "canary-7d1f";
+
+/// Every row, every column, as text.
+async fn all_columns(app: &TestApp) -> String {
+    sqlx::query_scalar("SELECT coalesce(string_agg(a::text, E'\\n'), '') FROM activity a")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap()
+}
+
+async fn call_with_canaries(user: &TestUser) {
+    let id = user.add_to(CANARY, &format!("content {CANARY}")).await;
+    user.find(CANARY).await;
+    user.call("memory_search", json!({ "query": "x", "theme": CANARY }))
+        .await;
+    user.call("memory_get", json!({ "item_id": id })).await;
+    user.refused("memory_search", json!({ "query": CANARY, "limit": 0 }))
+        .await;
+    user.refused("memory_search", json!({ "query": CANARY, CANARY: 0 }))
+        .await;
+    user.refused(CANARY, json!({})).await;
+    user.refused("memory_add", json!({ "type": CANARY, "content": CANARY }))
+        .await;
+    user.call("memory_archive", json!({ "item_id": id })).await;
+}
+
+#[tokio::test]
+async fn no_word_of_a_memory_or_a_query_is_recorded_unless_asked_for() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    call_with_canaries(&anna).await;
+    assert_eq!(recorded(&app, &anna).await.len(), 9);
+    assert!(!all_columns(&app).await.contains(CANARY));
+}
+
+#[tokio::test]
+async fn the_words_of_searches_are_kept_while_their_user_wants_that_and_can_be_forgotten() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let words = |calls: Vec<Recorded>| calls.into_iter().filter_map(|c| c.3).collect::<Vec<_>>();
+    app.activity.keep_queries(anna.id, true).await.unwrap();
+    call_with_canaries(&anna).await;
+    anna.find(&format!("ä{}", "x".repeat(1_999))).await;
+    call_with_canaries(&ben).await;
+    let cut = format!("ä{}", "x".repeat(499));
+    let kept = words(recorded(&app, &anna).await);
+    assert_eq!(
+        kept,
+        [CANARY, "x", &cut],
+        "of searches that went well, their first 500 characters"
+    );
+    assert!(words(recorded(&app, &ben).await).is_empty());
+    // What was asked before and not yet written is not kept either.
+    anna.find("in the last moment").await;
+    app.activity.keep_queries(anna.id, false).await.unwrap();
+    anna.find("afterwards").await;
+    assert_eq!(words(recorded(&app, &anna).await), kept);
+    let calls = recorded(&app, &anna).await.len();
+    assert_eq!(app.activity.forget_queries(ben.id).await.unwrap(), 0);
+    assert_eq!(app.activity.forget_queries(anna.id).await.unwrap(), 3);
+    let after = recorded(&app, &anna).await;
+    assert_eq!(after.len(), calls, "the calls stay");
+    assert!(!all_columns(&app).await.contains(CANARY));
+}
+
+#[tokio::test]
+async fn a_search_of_fifty_names_its_fifty_items() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for n in 0..52 {
+        anna.add(&format!("entry {n}")).await;
+    }
+    anna.call("memory_search", json!({ "query": "*", "limit": 50 }))
+        .await;
+    let calls = recorded(&app, &anna).await;
+    assert_eq!(calls.last().unwrap().2.len(), 50);
+}
+
+#[tokio::test]
+async fn while_the_database_is_away_calls_wait_and_are_recorded_when_it_is_back() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.find("before").await;
+    let name = app.options.get_database().unwrap().to_owned();
+    let rename = |from: String, to: String| async move {
+        let server = server_options();
+        let mut conn = PgConnection::connect_with(&server).await.unwrap();
+        for statement in [
+            format!(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{from}'"
+            ),
+            format!("ALTER DATABASE {from} RENAME TO {to}"),
+        ] {
+            let statement = sqlx::raw_sql(AssertSqlSafe(statement));
+            statement.execute(&mut conn).await.unwrap();
+        }
+    };
+    rename(name.clone(), format!("{name}_away")).await;
+    assert!(app.activity.flush().await.is_err());
+    assert!(app.activity.flush().await.is_err());
+    rename(format!("{name}_away"), name.clone()).await;
+    assert_eq!(
+        recorded(&app, &anna).await,
+        [call("memory_search", "ok", &[])]
+    );
+}
+
+#[tokio::test]
+async fn what_is_old_or_too_much_is_removed_and_nothing_else() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let fill = "INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids)
+                SELECT $1, now() - make_interval(secs => n), 'memory_search', 'ok', 1, '{}'
+                FROM generate_series(1, $2) n";
+    let mut conn = app.superuser().await;
+    for (user, rows) in [(&anna, 100_003), (&ben, 10)] {
+        sqlx::query(fill)
+            .bind(user.id.0)
+            .bind(rows)
+            .execute(&mut conn)
+            .await
+            .unwrap();
+    }
+    for days in [89, 91] {
+        let old = "INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids)
+                   VALUES ($1, now() - make_interval(days => $2), 'memory_get', 'ok', 1, '{}')";
+        sqlx::query(old)
+            .bind(ben.id.0)
+            .bind(days)
+            .execute(&mut conn)
+            .await
+            .unwrap();
+    }
+    assert_eq!(app.activity.prune().await.unwrap(), 3 + 1);
+    assert_eq!(app.activity.prune().await.unwrap(), 0);
+    let left: Vec<(i64, i64, bool)> = sqlx::query_as(
+        "SELECT user_id, count(*), min(at) < now() - interval '88 days' FROM activity GROUP BY 1 ORDER BY 1",
+    )
+    .fetch_all(&mut conn)
+    .await
+    .unwrap();
+    assert_eq!(left, [(anna.id.0, 100_000, false), (ben.id.0, 11, true)]);
+}
+
+#[tokio::test]
+async fn a_call_of_a_user_who_is_gone_keeps_nobody_elses_from_being_recorded() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    anna.find("x").await;
+    ben.find("y").await;
+    sqlx::query("DELETE FROM users WHERE id = $1")
+        .bind(anna.id.0)
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(
+        recorded(&app, &ben).await,
+        [call("memory_search", "ok", &[])]
+    );
+}
+
+#[tokio::test]
+async fn what_waits_is_recorded_before_a_server_that_is_told_to_stop_ends() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let home = Home::new();
+    let mut serve = home.command(&["serve"]);
+    let server = Server::spawn(serve.env("KEEPSAKE_DATABASE_URL", database_url(&app.options)));
+    let start = Instant::now();
+    while is_ready(&home).await != Some(true) {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "it never became ready"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    for _ in 0..3 {
+        let input = json!({ "query": "tea" });
+        assert_eq!(
+            call_server(&home, &anna.token, "memory_search", input)
+                .await
+                .0,
+            200
+        );
+    }
+    assert_eq!(server.stop().0, Some(0));
+    assert_eq!(written(&app, &anna).await.len(), 3);
+}

@@ -1,0 +1,201 @@
+use serde_json::json;
+
+use crate::support::{Browser, TestApp, TestUser};
+use keepsake::accounts::Scope;
+
+async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
+    let browser = app.browser();
+    browser.sign_in(user).await;
+    browser
+}
+
+/// The page, with all that has happened so far.
+async fn look(app: &TestApp, browser: &Browser, path: &str) -> String {
+    app.activity.flush().await.unwrap();
+    let (status, page) = browser.get(path).await;
+    assert_eq!(status, 200, "{path}");
+    page
+}
+
+fn calls(page: &str) -> usize {
+    page.matches("class=\"row call\"").count()
+}
+
+#[tokio::test]
+async fn calls_are_listed_with_agent_outcome_and_links_to_their_memories() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let id = anna.add("<b>green</b> tea").await;
+    anna.call("memory_get", json!({ "item_id": id })).await;
+    anna.refused("memory_get", json!({ "item_id": id + 99 }))
+        .await;
+    anna.call("memory_list_themes", json!({})).await;
+    let page = look(&app, &browser, "/activity").await;
+    assert_eq!(calls(&page), 4);
+    for said in [
+        "added",
+        "read",
+        "listed themes",
+        "agent",
+        "not_found",
+        "There is no such memory.",
+        "&lt;b&gt;green&lt;/b&gt; tea",
+        "4 calls in 30 days, 1 failed",
+        " ms",
+    ] {
+        assert!(page.contains(said), "{said}");
+    }
+    assert_eq!(page.matches(&format!("href=\"/memory/{id}\"")).count(), 2);
+    assert!(!page.contains("<b>green"));
+}
+
+#[tokio::test]
+async fn every_filter_is_in_the_address_and_they_add_up() {
+    let app = TestApp::start().await;
+    let mut anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let tea = anna.add("green tea").await;
+    app.clock.advance(time::Duration::days(3));
+    anna.find("tea").await;
+    anna.refused("memory_get", json!({ "item_id": 0 })).await;
+    anna.token = app.token(anna.id, "other", &Scope::ALL, None).await;
+    anna.add("coffee").await;
+    let list = |address: String| {
+        let (app, browser) = (&app, &browser);
+        async move { calls(&look(app, browser, &address).await) }
+    };
+    let other: i64 = sqlx::query_scalar("SELECT id FROM agents WHERE name = 'other'")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    for (query, expected) in [
+        (String::new(), 4),
+        ("tool=memory_add".to_owned(), 2),
+        ("outcome=ok".to_owned(), 3),
+        ("outcome=failed".to_owned(), 1),
+        (format!("agent={other}"), 1),
+        ("days=1".to_owned(), 3),
+        ("days=7".to_owned(), 4),
+        (format!("item={tea}"), 2),
+        (format!("item={tea}&tool=memory_search"), 1),
+        (format!("item={tea}&agent={other}"), 0),
+        ("tool=&outcome=&agent=&days=".to_owned(), 4),
+        (
+            "tool=nonsense&outcome=maybe&agent=x&days=-1&item=%ff&shown=x".to_owned(),
+            4,
+        ),
+        (
+            "agent=99999999999999999999&item=-9223372036854775808".to_owned(),
+            0,
+        ),
+    ] {
+        assert_eq!(
+            list(format!("/activity?{query}")).await,
+            expected,
+            "{query}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn load_more_shows_older_calls_and_keeps_the_filters() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    for _ in 0..30 {
+        anna.find("x").await;
+    }
+    let first = look(&app, &browser, "/activity?tool=memory_search").await;
+    assert_eq!(calls(&first), 25);
+    assert!(first.contains("/activity?tool=memory_search&amp;shown=50"));
+    let second = look(&app, &browser, "/activity?tool=memory_search&shown=50").await;
+    assert_eq!(calls(&second), 30);
+    assert!(!second.contains("shown=75"));
+}
+
+#[tokio::test]
+async fn an_empty_page_says_how_to_begin() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let page = look(&app, &browser, "/activity").await;
+    assert!(page.contains("href=\"/agents\"") && page.contains("memory_search"));
+    anna.find("x").await;
+    let page = look(&app, &browser, "/activity?tool=memory_add").await;
+    assert!(page.contains("No such call") && !page.contains("YOUR_TOKEN"));
+}
+
+#[tokio::test]
+async fn nobody_sees_anothers_calls_on_a_page() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let id = anna.add("mine alone").await;
+    ben.find("x").await;
+    let browser = signed_in(&app, &ben).await;
+    let page = look(&app, &browser, "/activity").await;
+    assert_eq!(calls(&page), 1);
+    assert!(!page.contains("mine alone"));
+    assert_eq!(
+        calls(&look(&app, &browser, &format!("/activity?item={id}")).await),
+        0
+    );
+    let stranger = app.browser();
+    let (status, _) = stranger.get("/activity").await;
+    assert_eq!(status, 303);
+}
+
+#[tokio::test]
+async fn the_words_of_searches_are_kept_shown_and_forgotten_by_plain_forms() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let submit = |action: &'static str| {
+        let browser = &browser;
+        async move {
+            let answer = browser
+                .post("/activity/queries", &[("action", action)])
+                .await;
+            (answer.status().as_u16(), answer.text().await.unwrap())
+        }
+    };
+    anna.find("zeppelin").await;
+    assert!(!look(&app, &browser, "/activity").await.contains("zeppelin"));
+    assert_eq!(submit("keep").await.0, 200);
+    anna.find("<i>oolong").await;
+    let page = look(&app, &browser, "/activity").await;
+    assert!(page.contains("&lt;i&gt;oolong</q>") && !page.contains("zeppelin"));
+    let (status, page) = submit("stop").await;
+    assert!(status == 200 && page.contains("Forget the words of 1 search"));
+    anna.find("sencha").await;
+    let (_, page) = submit("forget").await;
+    assert!(!page.contains("oolong") && !page.contains("sencha") && !page.contains("Forget them"));
+    assert_eq!(calls(&page), 3);
+    let (status, page) = submit("burn").await;
+    assert!(status == 422 && page.contains("give keep, stop or forget"));
+}
+
+#[tokio::test]
+async fn an_item_says_who_has_read_it() {
+    let app = TestApp::start().await;
+    let (mut anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let browser = signed_in(&app, &anna).await;
+    let id = anna.add("green tea").await;
+    let address = format!("/memory/{id}");
+    let page = look(&app, &browser, &address).await;
+    assert!(page.contains("No agent has found or read it yet."));
+    anna.token = app.token(anna.id, "the reader", &Scope::ALL, None).await;
+    anna.find("tea").await;
+    app.clock.advance(time::Duration::hours(2));
+    anna.call("memory_get", json!({ "item_id": id })).await;
+    ben.refused("memory_get", json!({ "item_id": id })).await;
+    let page = look(&app, &browser, &address).await;
+    let read = page.split("Read by").nth(1).unwrap();
+    assert_eq!(
+        read.matches("the reader").count(),
+        2,
+        "adding it is no reading"
+    );
+    assert!(read.contains("found") && read.contains("2 hours ago"));
+    assert!(read.contains(&format!("href=\"/activity?item={id}\"")));
+}

@@ -1,0 +1,123 @@
+//! What agents did, as pages show it.
+
+use app::backend::{PAGE_SIZE, PageError, ROWS_MAX};
+use app::view::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
+use time::macros::format_description;
+use time::{Date, Duration};
+
+use super::{Ui, database};
+use crate::accounts::{AgentId, Viewer};
+use crate::activity::{DAYS_COUNTED, DayCount, Filter, KEPT_DAYS, KEPT_ROWS_MAX, OK, Page, Row};
+use crate::memories::ItemId;
+
+const READINGS_SHOWN: i64 = 10;
+
+impl Ui {
+    pub(super) async fn activity_view(
+        &self,
+        viewer: &Viewer,
+        filters: &ActivityFilters,
+    ) -> Result<ActivityPage, PageError> {
+        let shown = filters.shown.clamp(PAGE_SIZE, ROWS_MAX);
+        let now = self.state.clock.now();
+        let filter = Filter {
+            agent: filters.agent.map(AgentId),
+            tools: filters.tool.into_iter().collect(),
+            went_well: filters.went_well,
+            since: filters.days.map(|days| now - Duration::days(days)),
+            item: filters.item.map(ItemId),
+            limit: shown as i64 + 1,
+        };
+        let page = self.state.activity.page(viewer.user_id, &filter).await;
+        let page = page.map_err(database)?;
+        let rows = page.rows.iter().take(shown);
+        Ok(ActivityPage {
+            rows: rows.map(|row| self.call_row(row, &page)).collect(),
+            has_more: page.rows.len() > shown,
+            days: every_day(now.date(), &page.days),
+            agents: page
+                .agents
+                .into_iter()
+                .map(|(id, name)| (id.0, name))
+                .collect(),
+            keeps_queries: page.keeps_queries,
+            kept_queries: page.kept_queries,
+            is_empty: page.is_empty,
+            kept_days: KEPT_DAYS,
+            kept_calls: KEPT_ROWS_MAX,
+            public_url: self.state.public_url.origin().to_owned(),
+        })
+    }
+
+    /// The last times that an agent got this item.
+    pub(super) async fn readings(
+        &self,
+        viewer: &Viewer,
+        item: ItemId,
+    ) -> Result<Vec<Reading>, PageError> {
+        let tools = self.state.registry.definitions();
+        let filter = Filter {
+            tools: tools
+                .filter(|tool| tool.read_only)
+                .map(|tool| tool.name)
+                .collect(),
+            item: Some(item),
+            limit: READINGS_SHOWN,
+            ..Filter::default()
+        };
+        let rows = self.state.activity.list(viewer.user_id, &filter).await;
+        let readings = rows.map_err(database)?.into_iter().map(|row| Reading {
+            tool: row.tool,
+            agent: name(row.agent),
+            at: self.moment(row.at),
+        });
+        Ok(readings.collect())
+    }
+
+    fn call_row(&self, row: &Row, page: &Page) -> CallRow {
+        let items = row.items.iter().map(|id| CallItem {
+            id: id.0,
+            beginning: page.beginnings.get(&id.0).cloned(),
+        });
+        CallRow {
+            id: row.id,
+            tool: row.tool.clone(),
+            agent: name(row.agent.clone()),
+            at: self.moment(row.at),
+            problem: Some(row.outcome.clone()).filter(|outcome| outcome != OK),
+            duration: duration(row.duration_us),
+            items: items.collect(),
+            query: row.query.clone(),
+        }
+    }
+}
+
+fn name(agent: Option<String>) -> String {
+    agent.unwrap_or_else(|| "you".to_owned())
+}
+
+/// "0.4 ms", "8 ms", "1.2 s"
+fn duration(us: i32) -> String {
+    match f64::from(us) {
+        us if us < 9_950.0 => format!("{:.1} ms", us / 1e3),
+        us if us < 999_500.0 => format!("{:.0} ms", us / 1e3),
+        us => format!("{:.1} s", us / 1e6),
+    }
+}
+
+/// Days without calls, too; today is the last.
+fn every_day(today: Date, counted: &[DayCount]) -> Vec<DayCalls> {
+    let format = format_description!("[day padding:none] [month repr:long]");
+    let days = (0..DAYS_COUNTED)
+        .rev()
+        .map(|ago| today - Duration::days(ago));
+    days.map(|day| {
+        let calls = counted.iter().find(|count| count.day == day);
+        DayCalls {
+            day: day.format(format).unwrap_or_default(),
+            ok: calls.map_or(0, |count| count.ok),
+            failed: calls.map_or(0, |count| count.failed),
+        }
+    })
+    .collect()
+}
