@@ -43,10 +43,7 @@ pub fn refused(refusal: TokenRefusal, origin: &str) -> Problem {
     if !refusal.asks_for_a_new_token() {
         return problem;
     }
-    let detail = format!(
-        "{} Make a new one at {origin}/agents (an operator's: {origin}/admin).",
-        problem.detail
-    );
+    let detail = format!("{} Make a new one at {origin}/agents.", problem.detail);
     Problem { detail, ..problem }
 }
 

@@ -65,25 +65,26 @@ async fn tools_are_those_of_rest_with_what_a_client_may_count_on() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let (_, listed) = Mcp::of(&app, &anna).ask("tools/list", json!({})).await;
-    let rest = reqwest::Client::new()
-        .get(format!("{}/api/v1/tools", app.base))
-        .bearer_auth(&anna.token);
-    let rest: Value = rest.send().await.unwrap().json().await.unwrap();
-    let (tools, rest) = (&listed["result"]["tools"], &rest["tools"]);
-    assert_eq!(
-        tools.as_array().unwrap().len(),
-        rest.as_array().unwrap().len()
-    );
-    for (tool, rest) in tools
-        .as_array()
-        .unwrap()
-        .iter()
-        .zip(rest.as_array().unwrap())
-    {
+    let rest = |format: &str| {
+        reqwest::Client::new()
+            .get(format!("{}/api/v1/tools?format={format}", app.base))
+            .bearer_auth(&anna.token)
+            .send()
+    };
+    let functions: Value = rest("openai").await.unwrap().json().await.unwrap();
+    let rest: Value = rest("json").await.unwrap().json().await.unwrap();
+    let list = |value: &Value| value.as_array().unwrap().clone();
+    let tools = list(&listed["result"]["tools"]);
+    let (rest, functions) = (list(&rest["tools"]), list(&functions));
+    assert_eq!((tools.len(), tools.len()), (rest.len(), functions.len()));
+    for ((tool, rest), function) in tools.iter().zip(&rest).zip(&functions) {
         assert_eq!(tool["name"], rest["name"]);
         assert_eq!(tool["description"], rest["description"]);
-        assert_eq!(tool["inputSchema"], rest["input_schema"]);
-        assert_eq!(tool["outputSchema"], rest["output_schema"]);
+        assert_eq!(tool["inputSchema"], function["function"]["parameters"]);
+        assert_eq!(
+            tool["outputSchema"]["required"],
+            rest["output_schema"]["required"]
+        );
         assert!(
             tool["title"]
                 .as_str()
