@@ -61,6 +61,9 @@ python3 tools/with_postgres.py python3 end2end/mcp/run.py
 step "the OpenAPI document, held against the server"
 python3 tools/with_postgres.py python3 end2end/openapi/run.py
 
+step "the lines that Agents & tokens gives out, used"
+python3 tools/with_postgres.py python3 end2end/connect/run.py
+
 step "the pages' files"
 python3 tools/wasm.py
 

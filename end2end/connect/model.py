@@ -5,7 +5,7 @@ import json
 import threading
 
 STEPS = [("memory_add", {"type": "preference", "content": "Prefers tea over coffee.", "theme": "food"}),
-         ("memory_search", {"query": "what to drink"})]
+         ("memory_search", {"query": "tea or coffee"})]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -36,7 +36,7 @@ def main():
         for client, use in CLIENTS.items():
             pastes = page.make_agent(client)
             use(Client(server, python, home, pastes))
-            if page.is_waiting():
+            if page.is_waiting(client):
                 fail(f"{client}: the page still waits for its first call")
             say(f"{client}: its lines work")
 
@@ -62,8 +62,10 @@ class Page:
         tabs.feed(answer)
         return tabs.pastes[client]
 
-    def is_waiting(self):
-        return "Waiting for" in self.opener.open(self.url + "/agents").read().decode()
+    def is_waiting(self, client):
+        page = self.opener.open(self.url + "/agents").read().decode()
+        [agent] = [part for part in page.split("<li id=\"agent-")[1:] if f">{client}</bdi>" in part]
+        return "Waiting for" in agent
 
 
 class Tabs(html.parser.HTMLParser):

@@ -20,12 +20,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parent.parent
-os.environ.setdefault("KEEPSAKE_BIN", str(REPO / "target/debug/keepsake"))
-sys.path[:0] = [str(REPO / "tools"), str(REPO / "bench")]
+sys.path.insert(0, str(REPO / "tools"))
 
 from common import fail, say  # noqa: E402
-from run import keepsake  # noqa: E402
-from venv import environment  # noqa: E402
+from python_env import environment  # noqa: E402
+from server import keepsake  # noqa: E402
 
 REQUESTS = 500
 # As measured: what comes whatever is asked for, and with each example more, over all operations.
@@ -37,10 +36,9 @@ def main():
     parser.add_argument("--requests", type=int, default=REQUESTS)
     arguments, more = parser.parse_known_args()
     python = environment("openapi", HERE / "requirements.txt")
-    with keepsake() as server, tempfile.TemporaryDirectory() as folder:
-        url = f"http://127.0.0.1:{server.port}"
-        schemathesis(python.parent, url, server.token, arguments.requests, more, folder)
-        generated_client(python.parent, url, server.token, folder)
+    with tempfile.TemporaryDirectory() as folder, keepsake(folder) as server:
+        schemathesis(python.parent, server.url, server.token, arguments.requests, more, folder)
+        generated_client(python.parent, server.url, server.token, folder)
 
 
 def schemathesis(bin_dir, url, token, requests, more, folder):
