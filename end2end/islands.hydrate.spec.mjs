@@ -35,6 +35,15 @@ test("the islands", { skip: islandsMissing }, async (t) => {
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), token);
   });
 
+  await t.test("the light of a new agent turns at its first call", async () => {
+    await page.getByText("Waiting for its first call…").waitFor();
+    stillSame = await mark(page);
+    await tool(token, "memory_search", {});
+    await page.locator(".first-call", { hasText: "Connected, last call just now" }).waitFor();
+    assert.equal(await page.locator(".fresh code").first().textContent(), token);
+    await stillSame();
+  });
+
   for (let n = 0; n < ITEMS; n++) {
     await tool(token, "memory_add", { type: n % 2 ? "fact" : "preference", content: `Entry number ${n}.`, theme: "work" });
   }

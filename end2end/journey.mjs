@@ -25,7 +25,13 @@ export async function journey(t, { javaScriptEnabled }) {
 
   await t.test("a new agent's token is shown once", async () => {
     token = await makeAgent(page, url, "claude-code on the laptop");
-    assert.equal(await page.locator(".fresh pre", { hasText: token }).count(), 3);
+    await page.getByText("Waiting for its first call…").waitFor();
+    for (const client of ["Claude Code", "Cursor", "curl"]) {
+      await page.getByText(client, { exact: true }).click();
+      const panel = page.locator(".connect-panel:visible");
+      assert.equal(await panel.count(), 1, client);
+      assert.ok((await panel.locator("pre").first().textContent()).includes(token), client);
+    }
     await page.goto(`${url}/agents`);
     assert.ok(!(await page.content()).includes(token));
     await page.getByRole("heading", { name: "claude-code on the laptop" }).waitFor();

@@ -31,6 +31,11 @@ try {
   await shoot("item", item, context);
   await shoot(`why`, `${item}?q=coffee`, context);
   await shoot("agents", "/agents", context);
+  await shoot("agents-new", "/agents", context, (page, size) => makeAgent(page, server.url, `new at ${size}`));
+  await shoot("agents-connect", "/agents", context, async (page) => {
+    await page.getByText("How to connect it").last().click();
+    await page.locator("label", { hasText: "OpenAI SDK" }).click();
+  });
   await shoot("activity", "/activity", context);
   await shoot("embeddings", "/settings/embeddings", context);
   await shoot("admin", "/admin", admin);
@@ -74,13 +79,14 @@ async function fillByHand(context, page) {
   return context;
 }
 
-async function shoot(name, address, context) {
+async function shoot(name, address, context, arrive = () => {}) {
   const page = await context.newPage();
   for (const [width, height] of Object.entries(SIZES)) {
     await page.setViewportSize({ width: Number(width), height });
     for (const colorScheme of SCHEMES) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       await page.goto(server.url + address, { waitUntil: "networkidle" });
+      await arrive(page, `${width} ${colorScheme}`);
       await page.screenshot({ path: path.join(RESULTS, `${name}-${width}-${colorScheme}.png`) });
     }
   }
