@@ -56,16 +56,19 @@ pub async fn run(config: BridgeConfig) -> anyhow::Result<()> {
     let mut lines = read_lines();
     let open = Arc::new(Semaphore::new(OPEN_REQUESTS_MAX));
     let mut requests = JoinSet::new();
-    while let Some(line) = lines.recv().await {
-        let permit = open.clone().acquire_owned().await?;
-        let bridge = bridge.clone();
-        requests.spawn(async move {
-            bridge.pass_on(&line?).await?;
-            drop(permit);
-            anyhow::Ok(())
-        });
-        while let Some(done) = requests.try_join_next() {
-            done??;
+    loop {
+        tokio::select! {
+            Some(done) = requests.join_next() => done??,
+            line = lines.recv() => {
+                let Some(line) = line else { break };
+                let permit = open.clone().acquire_owned().await?;
+                let bridge = bridge.clone();
+                requests.spawn(async move {
+                    bridge.pass_on(line).await?;
+                    drop(permit);
+                    anyhow::Ok(())
+                });
+            }
         }
     }
     while let Some(done) = requests.join_next().await {
@@ -74,26 +77,13 @@ pub async fn run(config: BridgeConfig) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// On a thread of its own, since standard input cannot be waited for otherwise.
-fn read_lines() -> mpsc::Receiver<anyhow::Result<String>> {
+/// Lines of standard input, or why one is none. On a thread of its own, since
+/// standard input cannot be waited for otherwise.
+fn read_lines() -> mpsc::Receiver<Result<String, &'static str>> {
     let (send, lines) = mpsc::channel(1);
     std::thread::spawn(move || {
         let mut input = std::io::stdin().lock();
-        loop {
-            let mut line = Vec::new();
-            let read = input
-                .by_ref()
-                .take(LINE_BYTES_MAX)
-                .read_until(b'\n', &mut line)
-                .context("standard input could not be read");
-            let line = match read {
-                Ok(0) => return,
-                Ok(_) if line.len() as u64 == LINE_BYTES_MAX => {
-                    Err(anyhow::anyhow!("a message is over {LINE_BYTES_MAX} bytes"))
-                }
-                Ok(_) => String::from_utf8(line).context("a message is not valid UTF-8"),
-                Err(error) => Err(error),
-            };
+        while let Ok(Some(line)) = read_line(&mut input) {
             let is_blank = line.as_ref().is_ok_and(|line| line.trim().is_empty());
             if !is_blank && send.blocking_send(line).is_err() {
                 return;
@@ -101,6 +91,20 @@ fn read_lines() -> mpsc::Receiver<anyhow::Result<String>> {
         }
     });
     lines
+}
+
+/// `None` at the end. Of a line that is too long, the rest is passed over.
+fn read_line(input: &mut impl BufRead) -> std::io::Result<Option<Result<String, &'static str>>> {
+    let mut line = Vec::new();
+    if input.take(LINE_BYTES_MAX).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    if line.len() as u64 == LINE_BYTES_MAX && !line.ends_with(b"\n") {
+        input.skip_until(b'\n')?;
+        return Ok(Some(Err("This line is over 8 MiB, which is the most.")));
+    }
+    let line = String::from_utf8(line).map_err(|_| "This line is not valid UTF-8.");
+    Ok(Some(line))
 }
 
 fn write_line(message: &Value) -> anyhow::Result<()> {
@@ -129,14 +133,18 @@ impl Bridge {
     }
 
     /// One line in; for a request, its answer out, whatever happens.
-    async fn pass_on(&self, line: &str) -> anyhow::Result<()> {
-        let message: Value = match serde_json::from_str(line) {
-            Ok(message) => message,
-            Err(_) => {
+    async fn pass_on(&self, line: Result<String, &'static str>) -> anyhow::Result<()> {
+        let not_json = "This line is not JSON; send one JSON-RPC message a line.";
+        let parsed = line.and_then(|line| match serde_json::from_str(&line) {
+            Ok(message) => Ok((line, message)),
+            Err(_) => Err(not_json),
+        });
+        let (line, message): (String, Value) = match parsed {
+            Ok(parsed) => parsed,
+            Err(why) => {
                 let failure = Failure {
                     code: PARSE_ERROR,
-                    message: "This line is not JSON; send one JSON-RPC message a line.".to_owned(),
-                    data: Value::Null,
+                    ..Failure::saying(why)
                 };
                 return write_line(&failure.answer(&Value::Null));
             }
@@ -145,7 +153,7 @@ impl Bridge {
             .get("id")
             .filter(|_| message.get("method").is_some());
         let is_notification = id.is_none() && message.is_object();
-        match self.ask(&message, line).await {
+        match self.ask(&message, &line).await {
             Ok(answers) => answers.iter().try_for_each(write_line),
             Err(failure) if is_notification => {
                 eprintln!("keepsake mcp: {}", failure.message);
@@ -352,6 +360,18 @@ mod tests {
     fn events_are_read_whole_and_keep_alives_are_passed_over() {
         let text = ": ping\n\nid: 1\ndata:\n\ndata: {\"a\":\r\ndata: 1}\r\n\r\nevent: message\ndata:{\"b\":2}\n\n";
         assert_eq!(events(text), ["{\"a\":\n1}", "{\"b\":2}"]);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_or_no_text_is_said_to_be_and_the_next_is_read() {
+        let long = vec![b'a'; LINE_BYTES_MAX as usize + 5];
+        let input = [&long, &b"\n\xff\n{}\n"[..]].concat();
+        let mut input = input.as_slice();
+        let mut next = || read_line(&mut input).unwrap();
+        assert!(next().is_some_and(|line| line.unwrap_err().contains("8 MiB")));
+        assert!(next().is_some_and(|line| line.unwrap_err().contains("UTF-8")));
+        assert_eq!(next().unwrap().unwrap(), "{}\n");
+        assert!(next().is_none());
     }
 
     #[test]

@@ -14,7 +14,9 @@ use keepsake::bridge;
 use keepsake::config::{BridgeConfig, Config};
 use keepsake::serve::{self, Workers};
 use keepsake::wiring::{self, Database};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// A self-hosted, long-term memory server for AI agents.
 #[derive(Parser)]
@@ -160,15 +162,17 @@ async fn run(command: Command) -> anyhow::Result<()> {
 
 /// To standard error: standard output is for answers.
 fn start_logging(config: &Config) -> anyhow::Result<()> {
+    let chosen = EnvFilter::try_new(&config.log).context("KEEPSAKE_LOG cannot be read")?;
     // rmcp would write down what it is sent and what it answers.
-    let filter = EnvFilter::try_new(&config.log)
-        .context("KEEPSAKE_LOG cannot be read")?
-        .add_directive("rmcp=error".parse()?);
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let quiet = filter_fn(|about| {
+        !about.target().starts_with("rmcp") || *about.level() <= tracing::Level::ERROR
+    });
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false)
+        .with_target(false);
+    tracing_subscriber::registry()
+        .with(lines.with_filter(chosen.and(quiet)))
         .init();
     Ok(())
 }

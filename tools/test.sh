@@ -56,8 +56,9 @@ step "tests, on a real PostgreSQL"
 python3 tools/with_postgres.py cargo test --workspace
 
 step "MCP, through clients that others wrote"
-node_is_here || true # without it the driver says what it leaves out
+node_is_here || true # the driver says what to install
 python3 tools/with_postgres.py python3 end2end/mcp/run.py
+
 step "the OpenAPI document, held against the server"
 python3 tools/with_postgres.py python3 end2end/openapi/run.py
 

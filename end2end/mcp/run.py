@@ -19,32 +19,28 @@ from python_env import environment  # noqa: E402
 from server import keepsake  # noqa: E402
 
 
-
 def main():
     python = environment("mcp", HERE / "requirements.txt")
-    has_node = install_node_packages()
+    install_node_packages()
     with tempfile.TemporaryDirectory() as home, keepsake(home, KEEPSAKE_LOG="warn") as server:
         reader = server.run("token", "create", "--email", server.email, "--agent", "reader", "--scope", "memory:read")
         # A home of their own: the inspector keeps files there.
         env = {**server.env, "HOME": home, "KEEPSAKE_BIN": server.binary, "KEEPSAKE_URL": server.url, "TOKEN": server.token, "READER": reader}
         results = [subprocess.run([python, HERE / "client.py"], cwd=HERE, env=env).returncode]
-        if has_node:
-            results.append(subprocess.run(["node", HERE / "client.mjs"], cwd=HERE, env=env).returncode)
+        results.append(subprocess.run(["node", HERE / "client.mjs"], cwd=HERE, env=env).returncode)
     if any(results):
         sys.exit(1)
 
 
 def install_node_packages():
     if not (shutil.which("node") and shutil.which("npm")):
-        say("!! THE TYPESCRIPT CLIENTS AND THE INSPECTOR WERE SKIPPED: run `apt-get install nodejs npm` as root")
-        return False
+        fail("the TypeScript clients and the inspector need Node: run `apt-get install nodejs npm` as root (or what your system has for it), then again")
     installed, wanted = HERE / "node_modules/.package-lock.json", HERE / "package-lock.json"
     if not installed.exists() or installed.stat().st_mtime < wanted.stat().st_mtime:
         # Without scripts: the inspector's would install what its pages need.
         command = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
         if subprocess.run(command, cwd=HERE).returncode:
             fail("npm could not install what end2end/mcp/package-lock.json names")
-    return True
 
 
 if __name__ == "__main__":

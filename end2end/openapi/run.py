@@ -38,17 +38,19 @@ def main():
     python = environment("openapi", HERE / "requirements.txt")
     with tempfile.TemporaryDirectory() as folder, keepsake(folder) as server:
         schemathesis(python.parent, server.url, server.token, arguments.requests, more, folder)
+        service_token = server.run("token", "create", "--service", "schemathesis")
+        schemathesis(python.parent, server.url, service_token, REQUESTS, [*more, "--header", "Keepsake-User: customer-7"], folder, FOR_SERVICE_TOKEN="1")
         generated_client(python.parent, server.url, server.token, folder)
 
 
-def schemathesis(bin_dir, url, token, requests, more, folder):
+def schemathesis(bin_dir, url, token, requests, more, folder, **variables):
     start = time.monotonic()
     examples = max(1, -(-(requests - REQUESTS_FIXED) // REQUESTS_PER_EXAMPLE))
     command = [bin_dir / "schemathesis", "--config-file", HERE / "schemathesis.toml", "run"]
     command += [f"{url}/api/v1/openapi.json", "--header", f"Authorization: Bearer {token}"]
     command += ["--checks", "all", "--max-examples", str(examples), "--seed", "1"]
     command += ["--generation-database", "none", "--no-color", *more]
-    env = {**os.environ, "SCHEMATHESIS_HOOKS": str(HERE / "hooks.py")}
+    env = {**os.environ, "SCHEMATHESIS_HOOKS": str(HERE / "hooks.py"), **variables}
     # It leaves files where it runs.
     done = subprocess.run(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     generated = re.search(r"(\d+) generated", done.stdout)

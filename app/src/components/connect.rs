@@ -1,6 +1,7 @@
 //! Tabs with the lines that connect an agent: one a client, ready to be pasted.
-//! They are radio buttons and CSS, so that they work without JavaScript. Each
-//! line was tried with the client it is for (`end2end/connect`).
+//! They are radio buttons and CSS, so that they work without JavaScript. What
+//! can be run is run in `end2end/connect`; the lines for Claude Code, Codex and
+//! Gemini CLI were tried by hand with those programs.
 
 use leptos::prelude::*;
 

@@ -31,12 +31,14 @@ mod browser_side {
     /// meanwhile is not looked for for ever.
     const TRIED_AGAIN_AFTER_SECONDS: u32 = 5;
     const FAILED_LOOKS_MAX: u32 = 60;
+    /// What takes longer is looked at less often: a second later for each minute, up to this.
+    const WAIT_SECONDS_MAX: u32 = 15;
 
     /// What is looked at again.
-    #[derive(Clone)]
     struct Watch {
         root: Element,
         path: String,
+        watched_seconds: u32,
     }
 
     pub fn start() -> Option<()> {
@@ -44,7 +46,11 @@ mod browser_side {
             .query_selector("[data-renewed-from]")
             .ok()??;
         let path = root.get_attribute("data-renewed-from")?;
-        let watch = Watch { root, path };
+        let watch = Watch {
+            root,
+            path,
+            watched_seconds: 0,
+        };
         watch.again_later(0)?;
         keep_the_height()
     }
@@ -58,9 +64,11 @@ mod browser_side {
 
     impl Watch {
         /// `silent_seconds`: since something was last said.
-        fn again_later(self, silent_seconds: u32) -> Option<()> {
+        fn again_later(mut self, silent_seconds: u32) -> Option<()> {
             let due = self.root.query_selector("[data-look-again]").ok()??;
-            let wait_seconds: u32 = due.get_attribute("data-look-again")?.parse().ok()?;
+            let least: u32 = due.get_attribute("data-look-again")?.parse().ok()?;
+            let wait_seconds = (least + self.watched_seconds / 60).min(WAIT_SECONDS_MAX);
+            self.watched_seconds += wait_seconds;
             let look = move || spawn_local(self.look(silent_seconds + wait_seconds, 0));
             set_timeout(look, Duration::from_secs(wait_seconds.into()));
             Some(())

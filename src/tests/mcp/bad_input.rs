@@ -86,6 +86,12 @@ async fn each_wrong_message_has_a_sentence_of_its_own() {
             "`id` must be",
         ),
         (
+            r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"memory_add"}}"#,
+            Value::Null,
+            "invalid_message",
+            "`id` is missing",
+        ),
+        (
             r#"{"jsonrpc":"2.0","id":{},"method":"tools/list"}"#,
             Value::Null,
             "invalid_message",

@@ -419,7 +419,10 @@ async fn no_content_query_token_or_password_is_logged() {
     home.create_user("anna@example.com");
     let token = home.say(&TOKEN);
     let mut command = home.command(&["serve"]);
-    command.env("KEEPSAKE_LOG", "debug,rmcp=trace,keepsake=trace,sqlx=debug");
+    command.env(
+        "KEEPSAKE_LOG",
+        "debug,rmcp=trace,rmcp::transport=trace,keepsake=trace,sqlx=debug",
+    );
     let server = Server::start_command(&home, &mut command).await;
     let canary = "canary-4711";
     let add = json!({ "type": "fact", "content": canary, "theme": canary, "tags": [canary] });

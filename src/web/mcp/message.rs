@@ -55,6 +55,14 @@ impl Message {
                 ));
             }
         };
+        let is_notification = method.starts_with("notifications/");
+        if id.0.is_none() && !is_answer && !is_notification {
+            return Err(refuse(
+                INVALID_REQUEST,
+                "invalid_message",
+                "`id` is missing; a request without one would get no answer.",
+            ));
+        }
         if method == "initialize" && !names_version(&message) {
             return Err(refuse(
                 INVALID_PARAMS,
