@@ -9,12 +9,15 @@ mod password;
 pub mod store;
 pub mod token;
 
-pub use access::{AgentAccess, MemoryOff, TokenRefusal};
+pub use access::{ActingFor, AgentAccess, MemoryOff, NewUser, TokenRefusal};
 pub use model::{
     AgentId, AgentName, Email, ExternalId, OperatorId, Password, Role, Scope, Scopes, TokenId,
     User, UserId, UsersMax, Viewer,
 };
+pub use operators::TooManyUsers;
 pub use token::Token;
+
+use std::sync::Arc;
 
 use time::Duration;
 
@@ -50,6 +53,8 @@ pub struct Accounts {
     db: Db,
     clock: SharedClock,
     sign_up: SignUp,
+    /// Held by whoever makes an operator's user.
+    making_users: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// What a new token is to be.
@@ -60,7 +65,12 @@ pub struct TokenWish {
 
 impl Accounts {
     pub fn new(db: Db, clock: SharedClock, sign_up: SignUp) -> Self {
-        Self { db, clock, sign_up }
+        Self {
+            db,
+            clock,
+            sign_up,
+            making_users: Arc::default(),
+        }
     }
 
     /// Whether the first account is still to be made, and whether a stranger may make one.
