@@ -185,19 +185,4 @@ impl Accounts {
         tx.commit().await?;
         Ok(())
     }
-
-    /// In force at the agent's next call.
-    pub async fn switch_agent_memory(
-        &self,
-        user: UserId,
-        agent: super::AgentId,
-        on: bool,
-    ) -> Result<(), AccountError> {
-        let mut tx = self.db.as_user(user).await?;
-        if !store::switch_agent_memory(&mut tx, user, agent, on).await? {
-            return Err(AccountError::NotFound);
-        }
-        tx.commit().await?;
-        Ok(())
-    }
 }
