@@ -7,6 +7,7 @@ CREATE TABLE operators (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name       text NOT NULL,       -- of the agent that each of its users gets
     users_max  integer NOT NULL CONSTRAINT operators_users_max_check CHECK (users_max > 0),
+    users_count integer NOT NULL DEFAULT 0,  -- kept with each user made: counting them would take too long
     created_at timestamptz NOT NULL,
     CONSTRAINT operators_name_key UNIQUE (name)
 );
@@ -57,6 +58,6 @@ GRANT UPDATE (memory_enabled, updated_at) ON users TO keepsake_app;
 GRANT UPDATE (memory_enabled) ON agents TO keepsake_app;
 
 GRANT SELECT, INSERT ON operators TO keepsake_system;
-GRANT UPDATE (users_max) ON operators TO keepsake_system;  -- also what locking a row asks for
+GRANT UPDATE (users_max, users_count) ON operators TO keepsake_system;
 GRANT SELECT, INSERT ON service_tokens TO keepsake_system;
 GRANT UPDATE (last_used_at, revoked_at) ON service_tokens TO keepsake_system;

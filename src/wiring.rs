@@ -149,18 +149,22 @@ pub fn app_state(
 ) -> AppState {
     let clock = wall_clock();
     let activity = Activity::new(db.clone(), clock.clone());
+    let accounts = accounts(config, db);
     AppState::new(Parts {
-        accounts: accounts(config, db),
+        accounts: accounts.clone(),
         db: db.clone(),
         clock: clock.clone(),
         embeddings: embeddings.clone(),
         activity: activity.clone(),
-        registry: Registry::new(ToolContext {
-            db: db.clone(),
-            clock,
-            embeddings: embeddings.clone(),
-            activity,
-        }),
+        registry: Registry::new(
+            ToolContext {
+                db: db.clone(),
+                clock,
+                embeddings: embeddings.clone(),
+                activity,
+            },
+            accounts,
+        ),
         readiness,
         public_url: config.public_url.clone(),
         site: Site::at(find_site(config)),

@@ -2,20 +2,35 @@
 //! service token for the user of its operator that the call names. It asks the
 //! database each time, once, so that revoking and switching off are immediate.
 
-use sqlx::Connection;
 use time::OffsetDateTime;
 
-use super::model::{ExternalId, Scopes, UserId, Viewer};
-use super::operators::{self, store as operator_store};
+use super::model::{ExternalId, OperatorId, Scopes, UserId, Viewer};
+use super::operators::store as operator_store;
 use super::{AccountError, Accounts, LAST_USE_RESOLUTION, Token, store};
 
 /// What a token may do, and for whom.
 #[derive(Clone, Debug)]
 pub struct AgentAccess {
-    pub viewer: Viewer,
+    pub acting_for: ActingFor,
     pub scopes: Scopes,
     /// Whether, and for whom, memory is switched off: then nothing is read or written.
     pub memory_off: Option<MemoryOff>,
+}
+
+#[derive(Clone, Debug)]
+pub enum ActingFor {
+    User(Viewer),
+    NewUser(NewUser),
+}
+
+/// An operator's user who is not there yet. Looking makes nobody: that is done by the
+/// first tool that runs ([`Accounts::make_user`]).
+#[derive(Clone, Debug)]
+pub struct NewUser {
+    pub(super) operator_id: OperatorId,
+    pub(super) external_id: ExternalId,
+    pub(super) users_count: i32,
+    pub(super) users_max: i32,
 }
 
 /// For whom memory is switched off.
@@ -46,10 +61,6 @@ pub enum TokenRefusal {
     UserNeeded,
     /// An agent's own token that names a user.
     UserNotAllowed,
-    /// The operator has as many users as it may.
-    TooManyUsers {
-        users_max: i32,
-    },
 }
 
 impl TokenRefusal {
@@ -114,10 +125,10 @@ impl Accounts {
             store::touch_token(&mut conn, found.user_id, found.token_id, now).await?;
         }
         Ok(Ok(AgentAccess {
-            viewer: Viewer {
+            acting_for: ActingFor::User(Viewer {
                 user_id: found.user_id,
                 agent_id: Some(found.agent_id),
-            },
+            }),
             scopes: found.scopes,
             memory_off: MemoryOff::of(found.user_memory_enabled, found.agent_memory_enabled),
         }))
@@ -128,9 +139,8 @@ impl Accounts {
     async fn open_for(&self, token: &Token, external: &ExternalId) -> Opened {
         let now = self.clock.now();
         let mut conn = self.db.system_connection().await?;
-        let mut found =
-            operator_store::find_token(&mut conn, &token.hash(), Some(external)).await?;
-        let Some(service) = &found else {
+        let found = operator_store::find_token(&mut conn, &token.hash(), Some(external)).await?;
+        let Some(service) = found else {
             let own = store::find_token(&mut conn, &token.hash()).await?;
             return Ok(Err(own.map_or(TokenRefusal::Unknown, |found| {
                 let refusal = found.state.refusal(now);
@@ -143,28 +153,26 @@ impl Accounts {
         if service.state.is_use_worth_noting(now) {
             operator_store::touch_token(&mut conn, service.token_id, now).await?;
         }
-        if service.user.is_none() {
-            // On the connection that is held already: there are few of them.
-            let mut tx = conn.begin().await?;
-            let made = operators::make_user(&mut tx, service, external, now).await?;
-            if let Err(refusal) = made {
-                return Ok(Err(refusal));
-            }
-            tx.commit().await?;
-            found = operator_store::find_token(&mut conn, &token.hash(), Some(external)).await?;
-        }
-        let Some((service, user)) = found.and_then(|mut s| s.user.take().map(|user| (s, user)))
-        else {
-            return Ok(Err(TokenRefusal::Unknown));
+        let Some(user) = service.user else {
+            return Ok(Ok(AgentAccess {
+                acting_for: ActingFor::NewUser(NewUser {
+                    operator_id: service.operator_id,
+                    external_id: external.clone(),
+                    users_count: service.users_count,
+                    users_max: service.users_max,
+                }),
+                scopes: service.scopes,
+                memory_off: None,
+            }));
         };
         if user.disabled {
             return Ok(Err(TokenRefusal::UserDisabled));
         }
         Ok(Ok(AgentAccess {
-            viewer: Viewer {
+            acting_for: ActingFor::User(Viewer {
                 user_id: user.user_id,
                 agent_id: Some(user.agent_id),
-            },
+            }),
             scopes: service.scopes,
             memory_off: MemoryOff::of(user.user_memory_enabled, user.agent_memory_enabled),
         }))
@@ -174,21 +182,6 @@ impl Accounts {
     pub async fn switch_user_memory(&self, user: UserId, on: bool) -> Result<(), AccountError> {
         let mut tx = self.db.as_user(user).await?;
         store::switch_user_memory(&mut tx, user, on, self.clock.now()).await?;
-        tx.commit().await?;
-        Ok(())
-    }
-
-    /// In force at the agent's next call.
-    pub async fn switch_agent_memory(
-        &self,
-        user: UserId,
-        agent: super::AgentId,
-        on: bool,
-    ) -> Result<(), AccountError> {
-        let mut tx = self.db.as_user(user).await?;
-        if !store::switch_agent_memory(&mut tx, user, agent, on).await? {
-            return Err(AccountError::NotFound);
-        }
         tx.commit().await?;
         Ok(())
     }

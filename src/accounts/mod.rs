@@ -3,18 +3,22 @@
 //! It must never tell a stranger whether an address has an account.
 
 mod access;
+mod agents;
 pub mod model;
 pub mod operators;
 mod password;
 pub mod store;
 pub mod token;
 
-pub use access::{AgentAccess, MemoryOff, TokenRefusal};
+pub use access::{ActingFor, AgentAccess, MemoryOff, NewUser, TokenRefusal};
 pub use model::{
     AgentId, AgentName, Email, ExternalId, OperatorId, Password, Role, Scope, Scopes, TokenId,
     User, UserId, UsersMax, Viewer,
 };
+pub use operators::TooManyUsers;
 pub use token::Token;
+
+use std::sync::Arc;
 
 use time::Duration;
 
@@ -22,7 +26,6 @@ use crate::clock::SharedClock;
 use crate::config::SignUp;
 use crate::db::Db;
 use crate::input::Invalid;
-use model::{AGENTS_PER_USER_MAX, Agent, TOKENS_PER_AGENT_MAX, TokenRecord};
 
 /// A token's last use is written at most this often.
 const LAST_USE_RESOLUTION: Duration = Duration::minutes(1);
@@ -50,6 +53,8 @@ pub struct Accounts {
     db: Db,
     clock: SharedClock,
     sign_up: SignUp,
+    /// Held by whoever makes an operator's user.
+    making_users: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// What a new token is to be.
@@ -60,7 +65,12 @@ pub struct TokenWish {
 
 impl Accounts {
     pub fn new(db: Db, clock: SharedClock, sign_up: SignUp) -> Self {
-        Self { db, clock, sign_up }
+        Self {
+            db,
+            clock,
+            sign_up,
+            making_users: Arc::default(),
+        }
     }
 
     /// Whether the first account is still to be made, and whether a stranger may make one.
@@ -173,137 +183,6 @@ impl Accounts {
         let found =
             store::find_credentials(&mut *self.db.system_connection().await?, email).await?;
         Ok(found.map(|c| c.user_id))
-    }
-
-    pub async fn list_agents(
-        &self,
-        user: UserId,
-    ) -> Result<Vec<(Agent, Vec<TokenRecord>)>, AccountError> {
-        let mut tx = self.db.as_user(user).await?;
-        let agents = store::list_agents(&mut tx, user).await?;
-        let tokens = store::list_tokens(&mut tx, user).await?;
-        tx.commit().await?;
-        let tokens_of = |agent: &Agent| {
-            tokens
-                .iter()
-                .filter(|(agent_id, _)| *agent_id == agent.id)
-                .map(|(_, token)| token.clone())
-                .collect::<Vec<_>>()
-        };
-        Ok(agents
-            .into_iter()
-            .map(|agent| (agent.clone(), tokens_of(&agent)))
-            .collect())
-    }
-
-    /// Makes an agent and its first token, which is shown this once.
-    pub async fn create_agent(
-        &self,
-        user: UserId,
-        name: &AgentName,
-        wish: &TokenWish,
-    ) -> Result<Token, AccountError> {
-        let mut tx = self.db.as_user(user).await?;
-        if store::count_agents(&mut tx, user).await? >= AGENTS_PER_USER_MAX {
-            return Err(Invalid::new(
-                "name",
-                "too_many",
-                format!(
-                    "You have {AGENTS_PER_USER_MAX} agents, which is the most; use one of them."
-                ),
-            )
-            .into());
-        }
-        let agent =
-            store::insert_agent(&mut tx, user, name, self.clock.now()).await?.ok_or_else(|| {
-                Invalid::new(
-                    "name",
-                    "taken",
-                    "You have an agent of this name already; choose another name, or give that one a further token.",
-                )
-            })?;
-        let token = self.insert_token(&mut tx, user, agent, wish).await?;
-        tx.commit().await?;
-        Ok(token)
-    }
-
-    /// A further token for an agent; also says the agent's name.
-    pub async fn create_token(
-        &self,
-        user: UserId,
-        agent: AgentId,
-        wish: &TokenWish,
-    ) -> Result<(String, Token), AccountError> {
-        let mut tx = self.db.as_user(user).await?;
-        let name = store::find_agent_name(&mut tx, user, agent)
-            .await?
-            .ok_or(AccountError::NotFound)?;
-        let token = self.insert_token(&mut tx, user, agent, wish).await?;
-        tx.commit().await?;
-        Ok((name, token))
-    }
-
-    /// A token for the agent of this name, which is made when missing (`keepsake token create`).
-    pub async fn create_token_by_name(
-        &self,
-        user: UserId,
-        name: &AgentName,
-        wish: &TokenWish,
-    ) -> Result<Token, AccountError> {
-        let mut tx = self.db.as_user(user).await?;
-        let agent = match store::insert_agent(&mut tx, user, name, self.clock.now()).await? {
-            Some(made) => made,
-            None => store::find_agent_by_name(&mut tx, user, name)
-                .await?
-                .ok_or(AccountError::NotFound)?,
-        };
-        let token = self.insert_token(&mut tx, user, agent, wish).await?;
-        tx.commit().await?;
-        Ok(token)
-    }
-
-    async fn insert_token(
-        &self,
-        conn: &mut sqlx::PgConnection,
-        user: UserId,
-        agent: AgentId,
-        wish: &TokenWish,
-    ) -> Result<Token, AccountError> {
-        check_scopes(&wish.scopes)?;
-        if store::count_tokens(conn, user, agent).await? >= TOKENS_PER_AGENT_MAX {
-            return Err(Invalid::new(
-                "agent",
-                "too_many",
-                format!("This agent has {TOKENS_PER_AGENT_MAX} tokens, which is the most; revoke one first."),
-            )
-            .into());
-        }
-        let token = Token::generate()?;
-        let now = self.clock.now();
-        let row = store::NewTokenRow {
-            agent_id: agent,
-            token_hash: &token.hash(),
-            hint: token.hint(),
-            scopes: &wish.scopes,
-            expires_at: wish.lifetime.map(|lifetime| now + lifetime),
-        };
-        store::insert_token(conn, user, row, now).await?;
-        Ok(token)
-    }
-
-    /// In force at the next request.
-    pub async fn revoke_token(
-        &self,
-        user: UserId,
-        agent: AgentId,
-        token: TokenId,
-    ) -> Result<(), AccountError> {
-        let mut tx = self.db.as_user(user).await?;
-        if !store::revoke_token(&mut tx, user, agent, token, self.clock.now()).await? {
-            return Err(AccountError::NotFound);
-        }
-        tx.commit().await?;
-        Ok(())
     }
 
     /// Removes web sessions that have run out; called now and then.

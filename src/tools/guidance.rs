@@ -10,7 +10,7 @@ use lru::LruCache;
 use time::{Duration, OffsetDateTime};
 
 use super::ToolContext;
-use crate::accounts::{AgentAccess, Scope, UserId, Viewer};
+use crate::accounts::{ActingFor, AgentAccess, Scope, UserId, Viewer};
 use crate::memories::{self, ThemeCount};
 
 /// When to search, read, add and archive.
@@ -62,16 +62,19 @@ impl Guidance {
             return UNAVAILABLE.to_owned();
         }
         // Names of themes are the user's: for those who may read.
+        let ActingFor::User(viewer) = &access.acting_for else {
+            return INSTRUCTIONS.to_owned();
+        };
         if !access.scopes.contains(&Scope::MemoryRead) {
             return INSTRUCTIONS.to_owned();
         }
-        let told = self.told(access.viewer.user_id);
+        let told = self.told(viewer.user_id);
         let mut told = told.lock().await;
         let now = context.clock.now();
         match &*told {
             Some((at, text)) if now - *at < HINTS_REFRESH => text.clone(),
             _ => {
-                let text = write(context, &access.viewer).await;
+                let text = write(context, viewer).await;
                 *told = Some((now, text.clone()));
                 text
             }

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Tool, ToolContext, ToolError, Whole};
+use super::values::Whole;
+use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
 use crate::memories::{self, ItemId, Status};

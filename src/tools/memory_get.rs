@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::{Tool, ToolContext, ToolEmbeddingState, ToolError, ToolItemType, Whole};
+use super::values::{ToolEmbeddingState, ToolItemType, Whole};
+use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
 use crate::embedding::ItemEmbedding;

@@ -11,21 +11,22 @@ mod memory_archive;
 mod memory_get;
 mod memory_list_themes;
 mod memory_search;
+mod values;
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{DeserializeOwned, IgnoredAny, Unexpected, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
-use crate::accounts::{AgentAccess, MemoryOff, Scope};
+use crate::accounts::{Accounts, ActingFor, AgentAccess, MemoryOff, Scope, TooManyUsers};
 use crate::activity::{Activity, Call};
 use crate::clock::SharedClock;
 use crate::db::Db;
-use crate::embedding::{EmbeddingError, EmbeddingState, Embeddings};
+use crate::embedding::{EmbeddingError, Embeddings};
 use crate::input::Invalid;
-use crate::memories::{ItemType, MemoryError};
+use crate::memories::MemoryError;
 
 /// What every tool may use.
 #[derive(Clone)]
@@ -50,6 +51,8 @@ pub enum ToolError {
     MissingScope(Scope),
     #[error("{}", memory_off(*.0))]
     MemoryOff(MemoryOff),
+    #[error(transparent)]
+    TooManyUsers(#[from] TooManyUsers),
     /// The input is no JSON at all.
     #[error("{0}")]
     NotJson(String),
@@ -83,6 +86,7 @@ impl ToolError {
             Self::UnknownTool { .. } => "unknown_tool",
             Self::MissingScope(_) => "missing_scope",
             Self::MemoryOff(_) => "memory_off",
+            Self::TooManyUsers(_) => "too_many_users",
             Self::NotJson(_) => "invalid_json",
             Self::Invalid(invalid) => invalid.code,
             Self::NoSuchItem { .. } => "not_found",
@@ -144,6 +148,8 @@ struct Answer {
 #[async_trait]
 trait AnyTool: Send + Sync {
     fn definition(&self) -> &Definition;
+    /// Whether the input can be read.
+    fn check(&self, input: &[u8]) -> Result<(), ToolError>;
     async fn call(
         &self,
         context: &ToolContext,
@@ -217,6 +223,10 @@ impl<T: Tool> AnyTool for Registered<T> {
         &self.definition
     }
 
+    fn check(&self, input: &[u8]) -> Result<(), ToolError> {
+        parse_input::<T::Input>(input).map(drop)
+    }
+
     async fn call(
         &self,
         context: &ToolContext,
@@ -238,11 +248,12 @@ impl<T: Tool> AnyTool for Registered<T> {
 pub struct Registry {
     tools: Vec<Box<dyn AnyTool>>,
     context: ToolContext,
+    accounts: Accounts,
     guidance: guidance::Guidance,
 }
 
 impl Registry {
-    pub fn new(context: ToolContext) -> Self {
+    pub fn new(context: ToolContext, accounts: Accounts) -> Self {
         let tools = vec![
             register::<memory_search::MemorySearch>(),
             register::<memory_add::MemoryAdd>(),
@@ -253,6 +264,7 @@ impl Registry {
         Self {
             tools,
             context,
+            accounts,
             guidance: guidance::Guidance::new(),
         }
     }
@@ -285,7 +297,15 @@ impl Registry {
             .map(|tool| &**tool)
             .find(|tool| tool.definition().name == name);
         let known_name = named.map_or(UNKNOWN_TOOL, |tool| tool.definition().name);
-        let call = Call::begin(&access.viewer, known_name, &self.context.clock);
+        let viewer = match &access.acting_for {
+            ActingFor::User(viewer) => viewer.clone(),
+            ActingFor::NewUser(user) => {
+                // Nobody is made, and nothing recorded, for a call that is refused.
+                self.permitted(access, named)?.check(input)?;
+                self.accounts.make_user(user).await??
+            }
+        };
+        let call = Call::begin(&viewer, known_name, &self.context.clock);
         let activity = &self.context.activity;
         match self.answer(access, named, &call, input).await {
             Ok(answer) => {
@@ -310,6 +330,16 @@ impl Registry {
         call: &Call,
         input: &[u8],
     ) -> Result<Answer, ToolError> {
+        let tool = self.permitted(access, named)?;
+        tool.call(&self.context, call, input).await
+    }
+
+    /// The tool, if there is one, and the caller may call it.
+    fn permitted<'t>(
+        &self,
+        access: &AgentAccess,
+        named: Option<&'t dyn AnyTool>,
+    ) -> Result<&'t dyn AnyTool, ToolError> {
         let tool = named.ok_or_else(|| ToolError::UnknownTool {
             known: self.names().join(", "),
         })?;
@@ -320,7 +350,7 @@ impl Registry {
         if !access.scopes.contains(&scope) {
             return Err(ToolError::MissingScope(scope));
         }
-        tool.call(&self.context, call, input).await
+        Ok(tool)
     }
 }
 
@@ -432,120 +462,5 @@ fn list_of(expected: &str) -> String {
     match expected {
         "" => "no fields".to_owned(),
         other => other.to_owned(),
-    }
-}
-
-// An item type as tools take and give it. Its schema has no description: every call of a model would pay for it.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-enum ToolItemType {
-    Preference,
-    Fact,
-    Instruction,
-    Summary,
-    Other,
-}
-
-impl From<ToolItemType> for ItemType {
-    fn from(item_type: ToolItemType) -> Self {
-        match item_type {
-            ToolItemType::Preference => Self::Preference,
-            ToolItemType::Fact => Self::Fact,
-            ToolItemType::Instruction => Self::Instruction,
-            ToolItemType::Summary => Self::Summary,
-            ToolItemType::Other => Self::Other,
-        }
-    }
-}
-
-impl From<ItemType> for ToolItemType {
-    fn from(item_type: ItemType) -> Self {
-        match item_type {
-            ItemType::Preference => Self::Preference,
-            ItemType::Fact => Self::Fact,
-            ItemType::Instruction => Self::Instruction,
-            ItemType::Summary => Self::Summary,
-            ItemType::Other => Self::Other,
-        }
-    }
-}
-
-/// Where an item's vector stands, as tools give it.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(
-    inline,
-    description = "Where its vector stands. pending: on its way; ready: found by meaning too; error: none could be made; off: no embedding provider. All but ready are found by words."
-)]
-enum ToolEmbeddingState {
-    Pending,
-    Ready,
-    Error,
-    Off,
-}
-
-impl From<EmbeddingState> for ToolEmbeddingState {
-    fn from(state: EmbeddingState) -> Self {
-        match state {
-            EmbeddingState::Pending => Self::Pending,
-            EmbeddingState::Ready => Self::Ready,
-            EmbeddingState::Error => Self::Error,
-            EmbeddingState::Off => Self::Off,
-        }
-    }
-}
-
-/// A whole number. JSON Schema calls 5.0 an integer too, and programs that know
-/// only floating point send it so.
-#[derive(Clone, Copy, Debug)]
-struct Whole(i64);
-
-/// Past it, a float no longer says which whole number is meant.
-const WHOLE_FLOAT_MAX: f64 = (1_i64 << f64::MANTISSA_DIGITS) as f64;
-
-impl<'de> Deserialize<'de> for Whole {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct WholeVisitor;
-
-        impl Visitor<'_> for WholeVisitor {
-            type Value = Whole;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a whole number")
-            }
-
-            fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<Whole, E> {
-                Ok(Whole(n))
-            }
-
-            fn visit_u64<E: serde::de::Error>(self, n: u64) -> Result<Whole, E> {
-                let fits = i64::try_from(n).map(Whole);
-                fits.map_err(|_| E::invalid_type(Unexpected::Unsigned(n), &self))
-            }
-
-            fn visit_f64<E: serde::de::Error>(self, n: f64) -> Result<Whole, E> {
-                if n.fract() == 0.0 && n.abs() <= WHOLE_FLOAT_MAX {
-                    return Ok(Whole(n as i64));
-                }
-                Err(E::invalid_type(Unexpected::Float(n), &self))
-            }
-        }
-
-        deserializer.deserialize_i64(WholeVisitor)
-    }
-}
-
-impl JsonSchema for Whole {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Whole".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({ "type": "integer" })
     }
 }

@@ -102,7 +102,9 @@ impl From<ToolError> for Problem {
             ToolError::Invalid(invalid) => return invalid.into(),
             ToolError::Database(error) => return error.into(),
             ToolError::UnknownTool { .. } | ToolError::NoSuchItem { .. } => StatusCode::NOT_FOUND,
-            ToolError::MissingScope(_) | ToolError::MemoryOff(_) => StatusCode::FORBIDDEN,
+            ToolError::MissingScope(_) | ToolError::MemoryOff(_) | ToolError::TooManyUsers(_) => {
+                StatusCode::FORBIDDEN
+            }
             ToolError::NotJson(_) => StatusCode::BAD_REQUEST,
             ToolError::Embedding(error) => return error.into(),
             ToolError::Output(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -156,13 +158,6 @@ impl From<TokenRefusal> for Problem {
                 StatusCode::BAD_REQUEST,
                 "user_not_allowed",
                 "This token is an agent's and acts for its one user; leave out the header `Keepsake-User`, or use a service token.",
-            ),
-            TokenRefusal::TooManyUsers { users_max } => Self::new(
-                StatusCode::FORBIDDEN,
-                "too_many_users",
-                format!(
-                    "This operator has {users_max} users, which is the most it may; this user is not among them. An admin can raise that on the page Admin."
-                ),
             ),
         }
     }

@@ -1,31 +1,38 @@
 //! Operators: products that remember for users of their own, whom they name by
 //! ids of their own. An operator never leads to an account that signs in, and
-//! its users, made on first use, never to another operator's.
+//! its users, made by the first tool that runs, never to another operator's.
 
 pub mod store;
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::access::TokenRefusal;
+use super::access::NewUser;
 use super::model::{
-    AgentName, ExternalId, OPERATORS_MAX, OperatorId, TOKENS_PER_OPERATOR_MAX, TokenId,
-    TokenRecord, UsersMax,
+    AgentName, OPERATORS_MAX, OperatorId, TOKENS_PER_OPERATOR_MAX, TokenId, TokenRecord, UsersMax,
+    Viewer,
 };
 use super::{AccountError, Accounts, TokenWish, check_scopes, token::Token};
 use crate::input::Invalid;
-use store::ServiceTokenLookup;
 
 /// An operator as the admin page shows it.
 #[derive(Clone, Debug)]
 pub struct Operator {
     pub id: OperatorId,
     pub name: String,
-    pub users: i64,
+    pub users: i32,
     pub users_max: i32,
     pub created_at: OffsetDateTime,
     /// Newest first.
     pub tokens: Vec<TokenRecord>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "this operator has {users_max} users, which is the most it may; this user is not among them. An admin can raise that on the page Admin"
+)]
+pub struct TooManyUsers {
+    pub users_max: i32,
 }
 
 /// A user of an operator, as the command line lists them.
@@ -85,12 +92,11 @@ impl Accounts {
         wish: &TokenWish,
     ) -> Result<Token, AccountError> {
         let mut tx = self.db.as_system().await?;
-        let operator = match self
-            .insert_operator(&mut tx, name, UsersMax::default())
-            .await?
-        {
-            Some(made) => made,
-            None => store::find_operator_by_name(&mut tx, name)
+        let operator = match store::find_operator_by_name(&mut tx, name).await? {
+            Some(there) => there,
+            // Nothing, if somebody beside us made it just now.
+            None => self
+                .insert_operator(&mut tx, name, UsersMax::default())
                 .await?
                 .ok_or(AccountError::NotFound)?,
         };
@@ -142,6 +148,34 @@ impl Accounts {
         Ok(())
     }
 
+    /// Makes a user and its agent, unless a call beside this one just did. One at a time
+    /// in this process: who waits for an operator's row would wait with a connection, and
+    /// of those there are few.
+    pub async fn make_user(
+        &self,
+        user: &NewUser,
+    ) -> Result<Result<Viewer, TooManyUsers>, sqlx::Error> {
+        let full = TooManyUsers {
+            users_max: user.users_max,
+        };
+        if user.users_count >= user.users_max {
+            return Ok(Err(full));
+        }
+        let _turn = self.making_users.lock().await;
+        let mut tx = self.db.as_system().await?;
+        let has_room = store::count_user(&mut tx, user.operator_id).await?;
+        if let Some(made) = store::find_user(&mut tx, user).await? {
+            // Without a commit: it was counted by whoever made it.
+            return Ok(Ok(made));
+        }
+        if !has_room {
+            return Ok(Err(full));
+        }
+        let made = store::insert_user(&mut tx, user, self.clock.now()).await?;
+        tx.commit().await?;
+        Ok(Ok(made))
+    }
+
     /// `None` when there is one of this name.
     async fn insert_operator(
         &self,
@@ -181,29 +215,4 @@ impl Accounts {
         store::insert_token(conn, operator, &token, &wish.scopes, expires_at, now).await?;
         Ok(token)
     }
-}
-
-/// Makes the user of this id with an agent named after the operator, unless a
-/// call beside this one just did. One at a time for an operator, so that the cap holds.
-pub(super) async fn make_user(
-    conn: &mut PgConnection,
-    service: &ServiceTokenLookup,
-    external: &ExternalId,
-    now: OffsetDateTime,
-) -> Result<Result<(), TokenRefusal>, AccountError> {
-    let operator = store::lock_operator(conn, service.operator_id).await?;
-    let known = store::find_user(conn, service.operator_id, external).await?;
-    let user = match known {
-        Some(user) => user,
-        None if operator.users >= i64::from(operator.users_max) => {
-            return Ok(Err(TokenRefusal::TooManyUsers {
-                users_max: operator.users_max,
-            }));
-        }
-        None => store::insert_user(conn, service.operator_id, external, now).await?,
-    };
-    // The name was an agent's before it was an operator's.
-    let name = AgentName::parse(&operator.name)?;
-    super::store::insert_agent(conn, user, &name, now).await?;
-    Ok(Ok(()))
 }

@@ -5,10 +5,10 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::{OperatedUser, Operator};
-use crate::accounts::access::TokenState;
+use crate::accounts::access::{NewUser, TokenState};
 use crate::accounts::model::{
     ACT_AS, AgentId, AgentName, ExternalId, OperatorId, Scopes, TokenId, TokenRecord, UserId,
-    UsersMax, parse_scopes,
+    UsersMax, Viewer, parse_scopes,
 };
 use crate::accounts::token::Token;
 
@@ -16,6 +16,8 @@ use crate::accounts::token::Token;
 pub struct ServiceTokenLookup {
     pub token_id: TokenId,
     pub operator_id: OperatorId,
+    pub users_count: i32,
+    pub users_max: i32,
     pub scopes: Scopes,
     pub(in crate::accounts) state: TokenState,
     /// Whom the call names; `None` when none is named, or none was made yet.
@@ -37,7 +39,8 @@ pub async fn find_token(
     external: Option<&ExternalId>,
 ) -> Result<Option<ServiceTokenLookup>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT t.id, t.operator_id, t.scopes, t.expires_at, t.last_used_at,
+        r#"SELECT t.id, t.operator_id, o.users_count, o.users_max,
+                  t.scopes, t.expires_at, t.last_used_at,
                   t.revoked_at IS NOT NULL AS "revoked!",
                   u.id AS "user_id?", a.id AS "agent_id?", u.disabled_at IS NOT NULL AS "disabled!",
                   coalesce(u.memory_enabled, true) AS "user_memory_enabled!",
@@ -55,6 +58,8 @@ pub async fn find_token(
     Ok(row.map(|row| ServiceTokenLookup {
         token_id: TokenId(row.id),
         operator_id: OperatorId(row.operator_id),
+        users_count: row.users_count,
+        users_max: row.users_max,
         scopes: parse_scopes(&row.scopes),
         state: TokenState {
             revoked: row.revoked,
@@ -89,69 +94,67 @@ pub async fn touch_token(
     Ok(())
 }
 
-/// An operator that nobody else makes users for until this transaction ends.
-pub struct LockedOperator {
-    pub name: String,
-    pub users_max: i32,
-    pub users: i64,
-}
-
-pub async fn lock_operator(
+/// Counts one more user, unless there is no room; the operator stays locked, so that
+/// nobody else makes a user of it until this transaction ends.
+pub async fn count_user(
     conn: &mut PgConnection,
     operator: OperatorId,
-) -> Result<LockedOperator, sqlx::Error> {
-    let row = sqlx::query!(
-        "SELECT name, users_max FROM operators WHERE id = $1 FOR NO KEY UPDATE",
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE operators SET users_count = users_count + 1
+         WHERE id = $1 AND users_count < users_max",
         operator.0,
     )
-    .fetch_one(&mut *conn)
+    .execute(conn)
     .await?;
-    // A statement of its own: one that waited for the lock would count what was there before.
-    let users = sqlx::query_scalar!(
-        r#"SELECT count(*) AS "n!" FROM users WHERE operator_id = $1"#,
-        operator.0,
-    )
-    .fetch_one(conn)
-    .await?;
-    Ok(LockedOperator {
-        name: row.name,
-        users_max: row.users_max,
-        users,
-    })
+    Ok(done.rows_affected() == 1)
 }
 
 pub async fn find_user(
     conn: &mut PgConnection,
-    operator: OperatorId,
-    external: &ExternalId,
-) -> Result<Option<UserId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "SELECT id FROM users WHERE operator_id = $1 AND external_id = $2",
-        operator.0,
-        external.as_str(),
+    user: &NewUser,
+) -> Result<Option<Viewer>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT u.id, a.id AS agent_id
+         FROM users u
+         JOIN operators o ON o.id = u.operator_id
+         JOIN agents a ON a.user_id = u.id AND a.name = o.name
+         WHERE u.operator_id = $1 AND u.external_id = $2",
+        user.operator_id.0,
+        user.external_id.as_str(),
     )
     .fetch_optional(conn)
     .await?;
-    Ok(id.map(UserId))
+    Ok(row.map(|row| Viewer {
+        user_id: UserId(row.id),
+        agent_id: Some(AgentId(row.agent_id)),
+    }))
 }
 
+/// With an agent named after the operator.
 pub async fn insert_user(
     conn: &mut PgConnection,
-    operator: OperatorId,
-    external: &ExternalId,
+    user: &NewUser,
     now: OffsetDateTime,
-) -> Result<UserId, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "INSERT INTO users (operator_id, external_id, role, created_at, updated_at)
-         VALUES ($1, $2, 'member', $3, $3)
-         RETURNING id",
-        operator.0,
-        external.as_str(),
+) -> Result<Viewer, sqlx::Error> {
+    let row = sqlx::query!(
+        "WITH made AS (
+             INSERT INTO users (operator_id, external_id, role, created_at, updated_at)
+             VALUES ($1, $2, 'member', $3, $3)
+             RETURNING id)
+         INSERT INTO agents (user_id, name, created_at)
+         SELECT made.id, o.name, $3 FROM made, operators o WHERE o.id = $1
+         RETURNING user_id, id",
+        user.operator_id.0,
+        user.external_id.as_str(),
         now,
     )
     .fetch_one(conn)
     .await?;
-    Ok(UserId(id))
+    Ok(Viewer {
+        user_id: UserId(row.user_id),
+        agent_id: Some(AgentId(row.id)),
+    })
 }
 
 /// Of all operators.
@@ -238,9 +241,7 @@ pub async fn update_users_max(
 /// Newest first, without their tokens.
 pub async fn list_operators(conn: &mut PgConnection) -> Result<Vec<Operator>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT o.id, o.name, o.users_max, o.created_at,
-                  (SELECT count(*) FROM users u WHERE u.operator_id = o.id) AS "users!"
-           FROM operators o ORDER BY o.id DESC"#,
+        "SELECT id, name, users_count, users_max, created_at FROM operators ORDER BY id DESC",
     )
     .fetch_all(conn)
     .await?;
@@ -249,7 +250,7 @@ pub async fn list_operators(conn: &mut PgConnection) -> Result<Vec<Operator>, sq
         .map(|row| Operator {
             id: OperatorId(row.id),
             name: row.name,
-            users: row.users,
+            users: row.users_count,
             users_max: row.users_max,
             created_at: row.created_at,
             tokens: Vec::new(),

@@ -1,4 +1,5 @@
 use keepsake::accounts::{Scope, Token};
+use keepsake::tools::guidance::THEMES_SHOWN_MAX;
 use reqwest::Client;
 use serde_json::json;
 use time::Duration;
@@ -127,6 +128,19 @@ async fn ten_thousand_themes_with_the_longest_names_stay_below_two_kilobytes() {
     assert!(text.lines().last().unwrap().contains("memory_list_themes"));
 }
 
+/// The statement as it stands in the store.
+fn fullest_themes() -> &'static str {
+    let store = include_str!("../../memories/store.rs");
+    let begin = store.find("SELECT t.slug, n.active_count AS").unwrap();
+    store[begin..].split("\"#").next().unwrap()
+}
+
+#[test]
+fn one_theme_more_than_is_shown_is_asked_for() {
+    let limit = format!("LIMIT {})", THEMES_SHOWN_MAX + 1);
+    assert!(fullest_themes().contains(&limit), "{limit}");
+}
+
 #[tokio::test]
 async fn the_themes_are_counted_off_an_index_in_the_order_of_themes() {
     let app = TestApp::start().await;
@@ -138,10 +152,7 @@ async fn the_themes_are_counted_off_an_index_in_the_order_of_themes() {
         .await
         .unwrap();
     let mut tx = app.db.as_user(anna.id).await.unwrap();
-    // The statement as it stands in the store.
-    let store = include_str!("../../memories/store.rs");
-    let begin = store.find("SELECT t.slug, n.active_count AS").unwrap();
-    let statement = store[begin..].split("\"#").next().unwrap();
+    let statement = fullest_themes();
     let plan: Vec<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(format!(
         "EXPLAIN (ANALYZE, COSTS OFF) {statement}"
     )))
@@ -231,16 +242,9 @@ async fn with_memory_off_or_the_database_away_it_says_that_the_tools_are_unavail
 }
 
 #[tokio::test]
-async fn only_a_token_that_may_read_is_told_anything() {
+async fn a_token_that_opens_nothing_is_told_nothing() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let write = app
-        .token(anna.id, "writer", &[Scope::MemoryWrite], None)
-        .await;
-    assert_eq!(
-        refused(&app, &write).await,
-        (403, "missing_scope".to_owned())
-    );
     let brief = app
         .token(anna.id, "brief", &Scope::ALL, Some(Duration::days(1)))
         .await;

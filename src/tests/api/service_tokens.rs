@@ -1,7 +1,8 @@
 use keepsake::accounts::{AgentName, Scope, TokenWish, UsersMax};
+use keepsake::tools::guidance;
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
-use sqlx::Row;
+use sqlx::{Connection, Row};
 use time::Duration;
 
 use crate::support::{TestApp, ids, problem};
@@ -131,6 +132,110 @@ async fn twenty_first_calls_at_once_make_one_user_and_one_agent() {
     assert_eq!(found.len(), 2);
     assert_eq!(count(&app, OPERATED).await, 1);
     assert_eq!(count(&app, "SELECT count(*) FROM agents").await, 1);
+}
+
+#[tokio::test]
+async fn only_a_tool_that_runs_makes_a_user() {
+    let app = TestApp::start().await;
+    let bot = Operator::new(&app, "bot").await;
+    let read = app.service_token("bot", &[Scope::MemoryRead]).await;
+    let client = Client::new();
+    let get = async |path: &str| {
+        let request = client.get(format!("{}{path}", app.base));
+        let request = request.bearer_auth(&bot.token).header("keepsake-user", "x");
+        let response = request.send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    };
+    let instructions = guidance::INSTRUCTIONS.to_owned();
+    assert_eq!(get("/api/v1/prompt").await, (200, instructions));
+    assert_eq!(get("/api/v1/tools").await.0, 200);
+    assert_eq!(get("/api/v1/tools/memory_search").await.0, 405);
+    let fact = json!({ "type": "fact", "content": "x" });
+    for (token, tool, input, status) in [
+        (&bot.token, "memory_forget", json!({}), 404),
+        (&read, "memory_add", fact, 403),
+        (&bot.token, "memory_add", json!({ "typ": "fact" }), 422),
+        (&bot.token, "memory_search", json!([]), 400),
+    ] {
+        let refused = send(&app, token, &["x".parse().unwrap()], tool, input).await;
+        assert_eq!(refused.status(), status, "{tool}");
+    }
+    assert_eq!(count(&app, OPERATED).await, 0);
+    assert_eq!(
+        count(&app, "SELECT users_count::bigint FROM operators").await,
+        0
+    );
+    assert!(bot.find("x").await.is_empty());
+    assert_eq!(count(&app, OPERATED).await, 1);
+    assert_eq!(
+        count(&app, "SELECT users_count::bigint FROM operators").await,
+        1
+    );
+}
+
+#[tokio::test]
+async fn a_flood_of_first_calls_leaves_the_connections_to_others() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let (bot, full) = (
+        Operator::new(&app, "bot").await,
+        Operator::new(&app, "full").await,
+    );
+    full.add("first", "There is room for one.").await;
+    let mut conn = app.superuser().await;
+    let cap = "UPDATE operators SET users_max = 1 WHERE name = 'full'";
+    sqlx::query(cap).execute(&mut conn).await.unwrap();
+    // Whoever makes a user waits for this.
+    let mut tx = conn.begin().await.unwrap();
+    let lock = "SELECT 1 FROM operators FOR UPDATE";
+    sqlx::query(lock).execute(&mut *tx).await.unwrap();
+    let names: Vec<String> = (0..20).map(|n| format!("user-{n}")).collect();
+    let flood = futures_util::future::join_all(names.iter().map(|name| bot.find(name)));
+    let others = async {
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        assert!(anna.find("*").await.is_empty());
+        let second = (403, "too_many_users".to_owned());
+        assert_eq!(full.refused(b"second").await, second);
+        assert_eq!(count(&app, OPERATED).await, 1, "the flood is held up");
+        tx.rollback().await.unwrap();
+    };
+    let (found, ()) = tokio::join!(flood, others);
+    assert!(found.iter().all(Vec::is_empty));
+    assert_eq!(count(&app, OPERATED).await, 21);
+    let operators = app.accounts.list_operators().await.unwrap();
+    let counted: Vec<_> = operators.iter().map(|o| (&*o.name, o.users)).collect();
+    assert_eq!(counted, [("full", 1), ("bot", 20)]);
+}
+
+#[tokio::test]
+async fn two_servers_beside_each_other_make_one_user_and_keep_to_the_cap() {
+    let one = TestApp::start().await;
+    let bot = Operator::new(&one, "bot").await;
+    let other = one.twin().await;
+    let beside = Operator {
+        app: &other,
+        token: bot.token.clone(),
+    };
+    let cap = "UPDATE operators SET users_max = 3";
+    let mut conn = one.superuser().await;
+    sqlx::query(cap).execute(&mut conn).await.unwrap();
+    let names: Vec<String> = (0..5).map(|n| format!("user-{n}")).collect();
+    let calls = names.iter().flat_map(|name| {
+        let name = name.as_bytes();
+        [bot.refused(name), beside.refused(name)]
+    });
+    let answers = futures_util::future::join_all(calls).await;
+    let mut served: Vec<bool> = Vec::new();
+    for pair in answers.chunks(2) {
+        assert_eq!(pair[0], pair[1]);
+        served.push(pair[0].0 == 200);
+    }
+    assert_eq!(served.iter().filter(|served| **served).count(), 3);
+    assert_eq!(count(&one, OPERATED).await, 3);
+    assert_eq!(
+        count(&one, "SELECT users_count::bigint FROM operators").await,
+        3
+    );
 }
 
 #[tokio::test]
@@ -362,4 +467,27 @@ async fn a_service_tokens_last_use_is_written_at_most_once_a_minute() {
     assert_eq!(last_use().await, first);
     app.clock.advance(Duration::seconds(1));
     assert_eq!(last_use().await, first + Duration::minutes(1));
+}
+
+#[tokio::test]
+async fn where_there_are_as_many_operators_as_may_be_one_still_gets_further_tokens() {
+    let app = TestApp::start().await;
+    app.service_token("bot", &Scope::ALL).await;
+    let more = "INSERT INTO operators (name, users_max, created_at)
+                SELECT 'operator ' || n, 1, now() FROM generate_series(2, 200) n";
+    let mut conn = app.superuser().await;
+    sqlx::query(more).execute(&mut conn).await.unwrap();
+    app.service_token("bot", &Scope::ALL).await;
+    assert_eq!(count(&app, "SELECT count(*) FROM service_tokens").await, 2);
+    let wish = TokenWish {
+        scopes: Scope::ALL.into(),
+        lifetime: None,
+    };
+    let name = AgentName::parse("one more").unwrap();
+    let refused = app
+        .accounts
+        .create_service_token_by_name(&name, &wish)
+        .await;
+    let said = refused.err().unwrap().to_string();
+    assert!(said.contains("200 operators"), "{said}");
 }

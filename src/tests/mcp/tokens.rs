@@ -1,4 +1,5 @@
-use keepsake::accounts::{AgentId, Token, TokenId};
+use keepsake::accounts::{AgentId, Scope, Token, TokenId};
+use keepsake::tools::guidance;
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 use sqlx::Row;
@@ -145,6 +146,76 @@ async fn a_token_in_an_address_is_refused_with_the_reason() {
         assert_eq!(
             (status, &refused["code"]),
             (400, &json!("token_in_address"))
+        );
+    }
+}
+
+#[tokio::test]
+async fn only_a_tool_that_runs_makes_an_operators_user() {
+    let app = TestApp::start().await;
+    let mut mcp = Mcp::with_token(&app, &app.service_token("bot", &Scope::ALL).await);
+    let named = HeaderMap::from_iter([(
+        "keepsake-user".parse().unwrap(),
+        HeaderValue::from_static("x"),
+    )]);
+    mcp.client = reqwest::Client::builder()
+        .default_headers(named)
+        .build()
+        .unwrap();
+    let users = async || {
+        let all = "SELECT count(*) FROM users";
+        let row = sqlx::query(all).fetch_one(&mut app.superuser().await).await;
+        row.unwrap().get::<i64, _>(0)
+    };
+    let (status, hello) = mcp.ask("server/discover", json!({})).await;
+    let said = &hello["result"]["instructions"];
+    assert_eq!((status, said), (200, &json!(guidance::INSTRUCTIONS)));
+    assert_eq!(mcp.ask("tools/list", json!({})).await.0, 200);
+    mcp.ask("tools/call", json!({ "name": "memory_forget" }))
+        .await;
+    let wrong = mcp.result("memory_add", json!({ "typ": "fact" })).await;
+    assert_eq!(wrong["isError"], true);
+    let call = super::message("tools/call", json!({ "name": "memory_search" }));
+    for (header, value) in [("origin", "https://evil.example"), ("host", "evil.example")] {
+        let request = mcp.post().header(header, value).json(&call);
+        assert_eq!(request.send().await.unwrap().status(), 403, "{header}");
+    }
+    assert_eq!(mcp.post().body("{").send().await.unwrap().status(), 400);
+    assert_eq!(
+        mcp.client
+            .get(&mcp.url)
+            .bearer_auth(&mcp.token)
+            .send()
+            .await
+            .unwrap()
+            .status(),
+        405
+    );
+    assert_eq!(users().await, 0);
+    mcp.call("memory_search", json!({})).await;
+    assert_eq!(users().await, 1);
+}
+
+#[tokio::test]
+async fn a_token_that_may_not_read_is_told_the_same_as_at_rest() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.add_to("annas", "one").await;
+    let write = [Scope::MemoryWrite];
+    let mcp = Mcp::with_token(&app, &app.token(anna.id, "writer", &write, None).await);
+    for (on, said) in [
+        (true, guidance::INSTRUCTIONS),
+        (false, guidance::UNAVAILABLE),
+    ] {
+        app.accounts.switch_user_memory(anna.id, on).await.unwrap();
+        let (_, hello) = mcp.ask("server/discover", json!({})).await;
+        assert_eq!(hello["result"]["instructions"], said);
+        let url = format!("{}/api/v1/prompt", app.base);
+        let rest = mcp.client.get(url).bearer_auth(&mcp.token).send();
+        let rest = rest.await.unwrap();
+        assert_eq!(
+            (rest.status().as_u16(), rest.text().await.unwrap().as_str()),
+            (200, said)
         );
     }
 }

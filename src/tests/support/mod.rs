@@ -115,12 +115,15 @@ impl TestApp {
             clock: shared.clone(),
             embeddings: embeddings.clone(),
             activity: activity.clone(),
-            registry: Registry::new(ToolContext {
-                db: db.clone(),
-                clock: shared,
-                embeddings: embeddings.clone(),
-                activity: activity.clone(),
-            }),
+            registry: Registry::new(
+                ToolContext {
+                    db: db.clone(),
+                    clock: shared,
+                    embeddings: embeddings.clone(),
+                    activity: activity.clone(),
+                },
+                accounts.clone(),
+            ),
             readiness: Readiness::default(),
             public_url: PublicUrl::parse(
                 wish.public_url.map(str::to_owned),

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 
-use crate::accounts::Scope;
-use crate::tools::{Registry, ToolError, guidance};
+use crate::tools::{Registry, guidance};
 use crate::web::AppState;
 use crate::web::auth::authenticate;
 use crate::web::error::Problem;
@@ -26,8 +25,5 @@ pub async fn show(
         }
         Err(problem) => return Err(problem),
     };
-    if !access.scopes.contains(&Scope::MemoryRead) {
-        return Err(ToolError::MissingScope(Scope::MemoryRead).into());
-    }
     Ok(registry.guidance(&access).await)
 }

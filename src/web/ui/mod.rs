@@ -133,7 +133,7 @@ impl Ui {
             id: operator.id.0,
             name: operator.name,
             created: self.moment(operator.created_at),
-            users: operator.users,
+            users: operator.users.into(),
             users_max: operator.users_max.into(),
             tokens: tokens.map(|token| self.token_row(token)).collect(),
         }

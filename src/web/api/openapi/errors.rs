@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::super::tools::{body_too_large, not_json_type};
-use crate::accounts::{MemoryOff, Scope, TokenRefusal};
+use crate::accounts::{MemoryOff, Scope, TokenRefusal, TooManyUsers};
 use crate::embedding::EmbeddingError;
 use crate::search::{RawQuery, SearchQuery};
 use crate::tools::{NOT_AN_OBJECT, ToolError};
@@ -102,7 +102,7 @@ pub fn all(origin: &str) -> Vec<ErrorAnswer> {
             vec![
                 ToolError::MissingScope(Scope::MemoryWrite).into(),
                 ToolError::MemoryOff(MemoryOff::Agent).into(),
-                TokenRefusal::TooManyUsers { users_max: 10_000 }.into(),
+                ToolError::TooManyUsers(TooManyUsers { users_max: 10_000 }).into(),
             ],
         ),
         error(

@@ -139,7 +139,7 @@ pub fn acting_for() -> Parameter {
     Parameter {
         name: ExternalId::HEADER,
         place: "header",
-        description: "For service tokens alone: the operator's own name for the user that the call acts for, who is made on first use.",
+        description: "For service tokens alone: the operator's own name for the user that the call acts for, who is made by the first tool that runs for them.",
         schema: json!({ "type": "string", "minLength": 1, "maxLength": EXTERNAL_ID_CHARS_MAX }),
         example: "customer-7",
     }
@@ -260,9 +260,9 @@ fn prompt() -> Operation {
         group: Group::Agents,
         summary: "What to tell a model about its memory.".to_owned(),
         description: "A few lines for an agent's system prompt: when to search, read, add and archive, and the ten fullest \
-            themes with their counts. Never what is remembered. At most 2 KB, and there is always an answer: while memory \
+            themes with their counts, for a token with memory:read. Never what is remembered. At most 2 KB, and there is always an answer: while memory \
             is switched off or cannot be reached, it says so.".to_owned(),
-        access: Access::Scope(Scope::MemoryRead),
+        access: Access::Token,
         parameters: vec![],
         body: None,
         answers: vec![text_answer(
@@ -271,7 +271,7 @@ fn prompt() -> Operation {
             "You have a long-term memory of this user, through tools.\n- memory_search: when something personal comes up …\n",
         )],
         // No 503: it answers while the database is away, too.
-        errors: vec![400, 401, 403, 405],
+        errors: vec![400, 401, 405],
         links: Map::new(),
     }
 }

@@ -1,0 +1,124 @@
+//! Values that more than one tool takes or gives, with their JSON Schemas. Nothing
+//! here knows what a tool does with them.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::embedding::EmbeddingState;
+use crate::memories::ItemType;
+
+// An item type as tools take and give it. Its schema has no description: every call of a model would pay for it.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum ToolItemType {
+    Preference,
+    Fact,
+    Instruction,
+    Summary,
+    Other,
+}
+
+impl From<ToolItemType> for ItemType {
+    fn from(item_type: ToolItemType) -> Self {
+        match item_type {
+            ToolItemType::Preference => Self::Preference,
+            ToolItemType::Fact => Self::Fact,
+            ToolItemType::Instruction => Self::Instruction,
+            ToolItemType::Summary => Self::Summary,
+            ToolItemType::Other => Self::Other,
+        }
+    }
+}
+
+impl From<ItemType> for ToolItemType {
+    fn from(item_type: ItemType) -> Self {
+        match item_type {
+            ItemType::Preference => Self::Preference,
+            ItemType::Fact => Self::Fact,
+            ItemType::Instruction => Self::Instruction,
+            ItemType::Summary => Self::Summary,
+            ItemType::Other => Self::Other,
+        }
+    }
+}
+
+/// Where an item's vector stands, as tools give it.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(
+    inline,
+    description = "Where its vector stands. pending: on its way; ready: found by meaning too; error: none could be made; off: no embedding provider. All but ready are found by words."
+)]
+pub enum ToolEmbeddingState {
+    Pending,
+    Ready,
+    Error,
+    Off,
+}
+
+impl From<EmbeddingState> for ToolEmbeddingState {
+    fn from(state: EmbeddingState) -> Self {
+        match state {
+            EmbeddingState::Pending => Self::Pending,
+            EmbeddingState::Ready => Self::Ready,
+            EmbeddingState::Error => Self::Error,
+            EmbeddingState::Off => Self::Off,
+        }
+    }
+}
+
+/// A whole number. JSON Schema calls 5.0 an integer too, and programs that know
+/// only floating point send it so.
+#[derive(Clone, Copy, Debug)]
+pub struct Whole(pub i64);
+
+/// Past it, a float no longer says which whole number is meant.
+const WHOLE_FLOAT_MAX: f64 = (1_i64 << f64::MANTISSA_DIGITS) as f64;
+
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct WholeVisitor;
+
+        impl Visitor<'_> for WholeVisitor {
+            type Value = Whole;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a whole number")
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<Whole, E> {
+                Ok(Whole(n))
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, n: u64) -> Result<Whole, E> {
+                let fits = i64::try_from(n).map(Whole);
+                fits.map_err(|_| E::invalid_type(Unexpected::Unsigned(n), &self))
+            }
+
+            fn visit_f64<E: serde::de::Error>(self, n: f64) -> Result<Whole, E> {
+                if n.fract() == 0.0 && n.abs() <= WHOLE_FLOAT_MAX {
+                    return Ok(Whole(n as i64));
+                }
+                Err(E::invalid_type(Unexpected::Float(n), &self))
+            }
+        }
+
+        deserializer.deserialize_i64(WholeVisitor)
+    }
+}
+
+impl JsonSchema for Whole {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Whole".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "type": "integer" })
+    }
+}
