@@ -484,6 +484,13 @@ async fn what_is_old_or_too_much_is_removed_and_nothing_else() {
             .await
             .unwrap();
     }
+    // The last of more users than one step looks at.
+    let many = "INSERT INTO users (email, password_hash, role, created_at, updated_at)
+                SELECT n || '@example.com', 'x', 'member', now(), now() FROM generate_series(1, 250) n";
+    sqlx::raw_sql(many).execute(&mut conn).await.unwrap();
+    let last = "INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids)
+                SELECT max(id), now() - interval '91 days', 'memory_get', 'ok', 1, '{}' FROM users";
+    sqlx::raw_sql(last).execute(&mut conn).await.unwrap();
     let mut other = app.superuser().await;
     let mut lock = other.begin().await.unwrap();
     let taken = "SELECT pg_advisory_xact_lock(hashtextextended('keepsake prune_activity', 0))";
@@ -491,7 +498,7 @@ async fn what_is_old_or_too_much_is_removed_and_nothing_else() {
     let pruned = app.activity.prune().await.unwrap();
     assert_eq!(pruned, 0, "another server is at it");
     lock.rollback().await.unwrap();
-    assert_eq!(app.activity.prune().await.unwrap(), 12_003 + 1);
+    assert_eq!(app.activity.prune().await.unwrap(), 12_003 + 1 + 1);
     assert_eq!(app.activity.prune().await.unwrap(), 0);
     let left: Vec<(i64, i64, bool)> = sqlx::query_as(
         "SELECT user_id, count(*), min(at) < now() - interval '88 days' FROM activity GROUP BY 1 ORDER BY 1",
