@@ -147,6 +147,8 @@ pub struct ItemPage {
     pub history: Vec<HistoryEntry>,
     /// The last times that an agent got it, newest first.
     pub readings: Vec<Reading>,
+    /// Days for which readings are kept.
+    pub kept_days: i64,
     pub embedding: ItemEmbedding,
     pub why: Why,
 }

@@ -15,6 +15,8 @@ pub struct AgentAccess {
     pub scopes: Scopes,
     /// Whether, and for whom, memory is switched off: then nothing is read or written.
     pub memory_off: Option<MemoryOff>,
+    /// Whether the user wants the words of searches in the activity.
+    pub keeps_queries: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -131,6 +133,7 @@ impl Accounts {
             }),
             scopes: found.scopes,
             memory_off: MemoryOff::of(found.user_memory_enabled, found.agent_memory_enabled),
+            keeps_queries: found.keeps_queries,
         }))
     }
 
@@ -163,6 +166,7 @@ impl Accounts {
                 }),
                 scopes: service.scopes,
                 memory_off: None,
+                keeps_queries: false,
             }));
         };
         if user.disabled {
@@ -175,6 +179,8 @@ impl Accounts {
             }),
             scopes: service.scopes,
             memory_off: MemoryOff::of(user.user_memory_enabled, user.agent_memory_enabled),
+            // It is asked for on a page, and such a user does not sign in.
+            keeps_queries: false,
         }))
     }
 

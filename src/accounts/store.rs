@@ -166,6 +166,7 @@ pub struct TokenLookup {
     pub user_disabled: bool,
     pub user_memory_enabled: bool,
     pub agent_memory_enabled: bool,
+    pub keeps_queries: bool,
 }
 
 pub async fn find_token(
@@ -175,7 +176,8 @@ pub async fn find_token(
     let row = sqlx::query!(
         r#"SELECT t.user_id, t.agent_id, t.id, t.scopes, t.expires_at, t.last_used_at,
                   t.revoked_at IS NOT NULL AS "revoked!", u.disabled_at IS NOT NULL AS "disabled!",
-                  u.memory_enabled AS user_memory_enabled, a.memory_enabled AS agent_memory_enabled
+                  u.memory_enabled AS user_memory_enabled, a.memory_enabled AS agent_memory_enabled,
+                  u.activity_queries
            FROM agent_tokens t
            JOIN users u ON u.id = t.user_id
            JOIN agents a ON a.user_id = t.user_id AND a.id = t.agent_id
@@ -197,6 +199,7 @@ pub async fn find_token(
         user_disabled: row.disabled,
         user_memory_enabled: row.user_memory_enabled,
         agent_memory_enabled: row.agent_memory_enabled,
+        keeps_queries: row.activity_queries,
     }))
 }
 

@@ -19,41 +19,66 @@ use time::{Duration, OffsetDateTime};
 use crate::accounts::{UserId, Viewer};
 use crate::clock::SharedClock;
 use crate::db::Db;
-use crate::memories::ItemId;
-use model::{Entry, ITEMS_MAX, KEPT_QUERY_CHARS_MAX};
+use model::{CANCELLED, Entry, ITEMS_MAX, KEPT_QUERY_CHARS_MAX};
 use writer::Queue;
 
-/// A tool call under way, and on whose behalf.
+/// A tool call under way, and on whose behalf. It is recorded once, however it ends:
+/// dropped before, because its client went away, as `cancelled`.
 pub struct Call {
     pub viewer: Viewer,
     tool: &'static str,
     at: OffsetDateTime,
     started: Instant,
-    is_written: AtomicBool,
+    activity: Activity,
+    /// Nothing more is to be recorded.
+    is_settled: AtomicBool,
 }
 
 impl Call {
-    pub fn begin(viewer: &Viewer, tool: &'static str, clock: &SharedClock) -> Self {
-        Self {
-            viewer: viewer.clone(),
-            tool,
-            at: clock.now(),
-            started: Instant::now(),
-            is_written: AtomicBool::new(false),
-        }
-    }
-
     /// Records that it went well, in the transaction of what it changed: both are
-    /// committed or neither. Its duration is that up to here.
-    pub async fn write(&self, conn: &mut PgConnection, item: ItemId) -> Result<(), sqlx::Error> {
-        let entry = self.entry(OK, vec![item.0], None);
+    /// committed or neither, and nothing else is recorded of it, since whether a
+    /// commit that was not answered happened, nobody knows. Its duration is that up to here.
+    pub async fn write(&self, conn: &mut PgConnection, item: i64) -> Result<(), sqlx::Error> {
+        let entry = self.entry(OK, vec![item], None);
         store::insert(conn, self.viewer.user_id, &[entry]).await?;
-        self.is_written.store(true, Ordering::Relaxed);
+        self.is_settled.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    fn entry(&self, outcome: &'static str, mut items: Vec<i64>, query: Option<String>) -> Entry {
+    /// It went well; nothing is done where it has recorded itself. `query` only where
+    /// its user wants queries kept: it waits in memory, and is kept if that is still so.
+    pub fn succeeded(self, items: Vec<i64>, query: Option<&str>) {
+        let query = query.map(|words| words.chars().take(KEPT_QUERY_CHARS_MAX).collect());
+        self.settle(OK, items, query);
+    }
+
+    /// It ended in an error, by its stable code.
+    pub fn failed(self, code: &'static str) {
+        self.settle(code, Vec::new(), None);
+    }
+
+    /// It may have changed something or not: then nothing is said of it.
+    pub fn ended_unknown(self) {
+        self.is_settled.store(true, Ordering::Relaxed);
+    }
+
+    fn settle(&self, outcome: &'static str, items: Vec<i64>, query: Option<String>) {
+        if !self.is_settled.swap(true, Ordering::Relaxed) {
+            let entry = self.entry(outcome, items, query);
+            self.activity.0.queue.push(entry);
+        }
+    }
+
+    fn entry(
+        &self,
+        outcome: &'static str,
+        mut items: Vec<i64>,
+        mut query: Option<String>,
+    ) -> Entry {
+        // It may wait: no more room than it needs.
         items.truncate(ITEMS_MAX);
+        items.shrink_to_fit();
+        query.iter_mut().for_each(String::shrink_to_fit);
         let duration_us = self.started.elapsed().as_micros();
         Entry {
             user: self.viewer.user_id,
@@ -65,6 +90,12 @@ impl Call {
             items,
             query,
         }
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.settle(CANCELLED, Vec::new(), None);
     }
 }
 
@@ -84,18 +115,15 @@ impl Activity {
         Self(Arc::new(Inner { db, clock, queue }))
     }
 
-    /// A call that went well; nothing is done where it has recorded itself. `query`
-    /// reaches the database only while its user wants queries kept.
-    pub fn succeeded(&self, call: &Call, items: Vec<i64>, query: Option<&str>) {
-        if !call.is_written.load(Ordering::Relaxed) {
-            let query = query.map(|words| words.chars().take(KEPT_QUERY_CHARS_MAX).collect());
-            self.0.queue.push(call.entry(OK, items, query));
+    pub fn begin(&self, viewer: &Viewer, tool: &'static str) -> Call {
+        Call {
+            viewer: viewer.clone(),
+            tool,
+            at: self.0.clock.now(),
+            started: Instant::now(),
+            activity: self.clone(),
+            is_settled: AtomicBool::new(false),
         }
-    }
-
-    /// A call that ended in an error, by its stable code.
-    pub fn failed(&self, call: &Call, code: &'static str) {
-        self.0.queue.push(call.entry(code, Vec::new(), None));
     }
 
     /// Newest first.
@@ -131,8 +159,9 @@ impl Activity {
 
     /// Whether the words of this user's searches are kept from now on.
     pub async fn keep_queries(&self, user: UserId, keep: bool) -> Result<(), sqlx::Error> {
-        let mut conn = self.0.db.system_connection().await?;
-        store::set_keeps_queries(&mut conn, user, keep, self.0.clock.now()).await
+        let mut tx = self.0.db.as_user(user).await?;
+        store::set_keeps_queries(&mut tx, user, keep, self.0.clock.now()).await?;
+        tx.commit().await
     }
 
     /// Removes the words that were kept; the calls stay. Returns how many had any.
@@ -145,8 +174,16 @@ impl Activity {
         Ok(forgotten)
     }
 
-    /// Removes what is past [`KEPT_DAYS`] and [`KEPT_ROWS_MAX`]; called now and then.
+    /// Removes what is past [`KEPT_DAYS`] and [`KEPT_ROWS_MAX`], in small steps; called
+    /// now and then, by every server: while one is at it another stops.
     pub async fn prune(&self) -> Result<i64, sqlx::Error> {
-        store::prune(&mut *self.0.db.system_connection().await?).await
+        let (mut pruned, mut next) = (0, Some(0));
+        while let Some(after_user) = next {
+            // Not held between the steps: there are few of them.
+            let mut conn = self.0.db.system_connection().await?;
+            let step = store::prune(&mut conn, after_user).await?;
+            (pruned, next) = (pruned + step.rows, step.after_user);
+        }
+        Ok(pruned)
     }
 }

@@ -5,20 +5,29 @@ use std::collections::BTreeMap;
 use time::{Date, OffsetDateTime};
 
 use crate::accounts::{AgentId, UserId};
-use crate::memories::ItemId;
 
-/// The outcome of a call that went well; any other is a problem's code.
+/// The outcome of a call that went well; any other is a problem's code, or [`CANCELLED`].
 pub const OK: &str = "ok";
+/// The outcome of a call whose client went away before it ended.
+pub const CANCELLED: &str = "cancelled";
 /// Items named in one row.
 pub const ITEMS_MAX: usize = 50;
 /// A kept query is cut here.
 pub const KEPT_QUERY_CHARS_MAX: usize = 500;
 /// Older rows are removed. The function that does it has this number, too, and takes none.
 pub const KEPT_DAYS: i64 = 90;
-/// Of one user; the oldest beyond it are removed.
+/// Of one user; the oldest beyond it are removed, an hour later at most.
 pub const KEPT_ROWS_MAX: i64 = 100_000;
 /// Days that are counted one by one, today included.
 pub const DAYS_COUNTED: i64 = 30;
+
+/// What one step of pruning did; what it may do at most stands in its function.
+#[derive(Clone, Copy, Debug)]
+pub struct Pruned {
+    pub rows: i64,
+    /// After which user to go on; `None` when all were looked at, or another server is at it.
+    pub after_user: Option<i64>,
+}
 
 /// A call about to be written.
 #[derive(Clone, Debug)]
@@ -42,7 +51,7 @@ pub struct Filter {
     /// Whether it went well.
     pub went_well: Option<bool>,
     pub since: Option<OffsetDateTime>,
-    pub item: Option<ItemId>,
+    pub item: Option<i64>,
     pub limit: i64,
 }
 
@@ -56,7 +65,7 @@ pub struct Row {
     pub outcome: String,
     pub duration_us: i32,
     /// Returned, added or archived; the best first.
-    pub items: Vec<ItemId>,
+    pub items: Vec<i64>,
     pub query: Option<String>,
 }
 

@@ -1,14 +1,13 @@
 //! Activity in PostgreSQL: added and read, never changed. Functions take a
-//! connection that knows its user, but for the two that say otherwise.
+//! connection that knows its user, but for the one that says otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{DayCount, Entry, Filter, OK, Row};
+use super::model::{DayCount, Entry, Filter, OK, Pruned, Row};
 use crate::accounts::{AgentId, UserId};
-use crate::memories::ItemId;
 
 const BEGINNING_CHARS: i32 = 90;
 
@@ -84,7 +83,7 @@ pub async fn list(
         filter.went_well,
         OK,
         filter.since,
-        filter.item.map(|i| i.0),
+        filter.item,
         filter.limit,
     )
     .fetch_all(conn)
@@ -98,7 +97,7 @@ pub async fn list(
             tool: row.tool,
             outcome: row.outcome,
             duration_us: row.duration_us,
-            items: row.item_ids.into_iter().map(ItemId).collect(),
+            items: row.item_ids,
             query: row.query,
         })
         .collect())
@@ -134,7 +133,7 @@ pub async fn count_by_day(
         filter.went_well,
         OK,
         since,
-        filter.item.map(|i| i.0),
+        filter.item,
     )
     .fetch_all(conn)
     .await
@@ -148,8 +147,7 @@ pub async fn beginnings(
 ) -> Result<BTreeMap<i64, String>, sqlx::Error> {
     let ids: BTreeSet<i64> = rows
         .iter()
-        .flat_map(|row| &row.items)
-        .map(|id| id.0)
+        .flat_map(|row| row.items.iter().copied())
         .collect();
     let ids: Vec<i64> = ids.into_iter().collect();
     let found = sqlx::query!(
@@ -213,7 +211,6 @@ pub async fn forget_queries(conn: &mut PgConnection) -> Result<i64, sqlx::Error>
         .await
 }
 
-/// As the system role: the app may not change a user.
 pub async fn set_keeps_queries(
     conn: &mut PgConnection,
     user: UserId,
@@ -231,9 +228,13 @@ pub async fn set_keeps_queries(
     Ok(())
 }
 
-/// As the system role: of every user. Returns how many rows went.
-pub async fn prune(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar!(r#"SELECT prune_activity() AS "n!""#)
-        .fetch_one(conn)
-        .await
+/// As the system role: one step through every user.
+pub async fn prune(conn: &mut PgConnection, after_user: i64) -> Result<Pruned, sqlx::Error> {
+    sqlx::query_as!(
+        Pruned,
+        r#"SELECT pruned AS "rows!", next_after AS after_user FROM prune_activity($1)"#,
+        after_user
+    )
+    .fetch_one(conn)
+    .await
 }

@@ -13,7 +13,9 @@ use super::{Activity, Entry, store};
 const WRITE_AFTER: Duration = Duration::from_millis(300);
 /// So many are written sooner.
 const WRITE_AT_ROWS: usize = 1_000;
-/// Past it a call is not recorded; some 10 MB.
+/// Past it a call is not recorded. A row takes 0.7 kB at most, and up to 2 kB more for the
+/// words of a search where its user keeps them: some 14 MB, 54 MB at the very worst; and
+/// as much again while so many are being written and as many have come meanwhile.
 const WAITING_ROWS_MAX: usize = 20_000;
 /// One statement's.
 const ROWS_A_STATEMENT_MAX: usize = 1_000;
@@ -51,14 +53,18 @@ impl Queue {
         }
     }
 
+    /// By user, and of each in the order of their coming.
     fn take(&self) -> Vec<Entry> {
-        std::mem::take(&mut self.waiting().entries)
+        let mut entries = std::mem::take(&mut self.waiting().entries);
+        entries.sort_by_key(|entry| entry.user.0);
+        entries
     }
 
-    /// Before what came meanwhile; where it does not fit the oldest go.
+    /// Where not all fit, the oldest go, whosever they are.
     fn put_back(&self, mut entries: Vec<Entry>) {
         let mut waiting = self.waiting();
         entries.append(&mut waiting.entries);
+        entries.sort_by_key(|entry| entry.at);
         let too_many = entries.len().saturating_sub(WAITING_ROWS_MAX);
         entries.drain(..too_many);
         waiting.entries = entries;
@@ -102,32 +108,65 @@ impl Activity {
     /// Writes what waits now. An error is a database that cannot be reached: what
     /// could not be written waits on.
     pub async fn flush(&self) -> Result<(), sqlx::Error> {
+        let activity = self.clone();
+        // A task of its own: whoever asked may go away, and what it has taken with them.
+        let written = tokio::spawn(async move { activity.write_waiting().await });
+        written.await.unwrap_or(Err(sqlx::Error::WorkerCrashed))
+    }
+
+    async fn write_waiting(&self) -> Result<(), sqlx::Error> {
         let _alone = self.0.queue.writing.lock().await;
         let mut entries = self.0.queue.take();
-        entries.sort_by_key(|entry| entry.user.0);
+        let mut settled = 0;
+        let written = self.write_all(&entries, &mut settled).await;
+        if written.is_err() {
+            self.0.queue.put_back(entries.split_off(settled));
+        }
+        written
+    }
+
+    /// `settled` counts those that need no second try.
+    async fn write_all(&self, entries: &[Entry], settled: &mut usize) -> Result<(), sqlx::Error> {
         let of_one_user = |a: &Entry, b: &Entry| a.user == b.user;
-        let mut written = 0;
         let batches = entries.chunk_by(of_one_user);
         for batch in batches.flat_map(|of_user| of_user.chunks(ROWS_A_STATEMENT_MAX)) {
             match self.write(batch).await {
-                Ok(()) => {}
-                Err(error) if is_away(&error) => {
-                    self.0.queue.put_back(entries.split_off(written));
-                    return Err(error);
-                }
-                // It would be refused again; the others are not to wait for it.
-                Err(error) => {
-                    let sqlstate = error.as_database_error().and_then(|e| e.code());
-                    tracing::error!(
-                        ?sqlstate,
-                        calls = batch.len(),
-                        "PostgreSQL refused to record calls"
-                    );
-                }
+                Ok(()) => *settled += batch.len(),
+                Err(error) if may_pass(&error) => return Err(error),
+                Err(_) => self.write_singly(batch, settled).await?,
             }
-            written += batch.len();
         }
         Ok(())
+    }
+
+    /// One bad row is not to cost the others of its batch. It would be refused again.
+    async fn write_singly(&self, batch: &[Entry], settled: &mut usize) -> Result<(), sqlx::Error> {
+        let (mut refused, mut sqlstate) = (0, None);
+        let mut ended = Ok(());
+        for entry in batch.chunks(1) {
+            match self.write(entry).await {
+                Ok(()) => {}
+                Err(error) if may_pass(&error) => {
+                    ended = Err(error);
+                    break;
+                }
+                Err(error) => {
+                    refused += 1;
+                    sqlstate = error
+                        .as_database_error()
+                        .and_then(|e| Some(e.code()?.into_owned()));
+                }
+            }
+            *settled += 1;
+        }
+        if refused > 0 {
+            tracing::error!(
+                ?sqlstate,
+                calls = refused,
+                "PostgreSQL refused to record calls"
+            );
+        }
+        ended
     }
 
     async fn write(&self, batch: &[Entry]) -> Result<(), sqlx::Error> {
@@ -141,17 +180,17 @@ impl Activity {
     }
 }
 
-/// Whether the same might succeed when the database is back.
-fn is_away(error: &sqlx::Error) -> bool {
-    match error.as_database_error() {
-        // Connections, access, resources, an operator's doing, the system's.
-        Some(error) => error.code().is_some_and(|code| {
-            ["08", "28", "3D", "53", "57", "58"]
-                .iter()
-                .any(|class| code.starts_with(class))
-        }),
-        None => true,
-    }
+/// SQLSTATE classes: connections, transactions (a standby that takes over reads only),
+/// access, rollbacks, resources, locks, an operator's doing, the system's.
+const PASSING: [&str; 9] = ["08", "25", "28", "3D", "40", "53", "55", "57", "58"];
+
+/// Whether the same might succeed a moment later.
+fn may_pass(error: &sqlx::Error) -> bool {
+    let Some(error) = error.as_database_error() else {
+        return true;
+    };
+    let class = |code: &str| PASSING.iter().any(|class| code.starts_with(class));
+    error.code().is_some_and(|code| class(&code))
 }
 
 #[cfg(test)]
@@ -160,18 +199,24 @@ mod tests {
 
     use super::*;
     use crate::accounts::UserId;
+    use crate::activity::model::{ITEMS_MAX, KEPT_QUERY_CHARS_MAX};
 
+    /// The older its call, the higher the user's id.
     fn entry(n: i64) -> Entry {
         Entry {
-            user: UserId(n),
+            user: UserId(1_000_000 - n),
             agent: None,
-            at: OffsetDateTime::UNIX_EPOCH,
+            at: OffsetDateTime::UNIX_EPOCH + Duration::from_secs(n as u64),
             tool: "memory_search",
             outcome: "ok",
             duration_us: 1,
             items: Vec::new(),
             query: None,
         }
+    }
+
+    fn seconds(entries: &[Entry]) -> Vec<i64> {
+        entries.iter().map(|e| e.at.unix_timestamp()).collect()
     }
 
     #[test]
@@ -182,15 +227,24 @@ mod tests {
             queue.push(entry(n));
         }
         let taken = queue.take();
-        assert_eq!(taken.len(), WAITING_ROWS_MAX);
-        assert_eq!(taken.last().map(|e| e.user), Some(UserId(bound - 1)));
+        let newest_first: Vec<i64> = (0..bound).rev().collect();
+        assert_eq!(seconds(&taken), newest_first, "by user");
         for n in 0..3 {
             queue.push(entry(bound + n));
         }
         queue.put_back(taken);
-        let all = queue.take();
-        assert_eq!(all.len(), WAITING_ROWS_MAX);
-        let ends = all.first().zip(all.last()).map(|(a, b)| (a.user, b.user));
-        assert_eq!(ends, Some((UserId(3), UserId(bound + 2))), "the oldest go");
+        let left: Vec<i64> = (3..bound + 3).collect();
+        assert_eq!(seconds(&queue.waiting().entries), left, "the oldest go");
     }
+
+    #[test]
+    fn what_waits_takes_no_more_memory_than_is_said() {
+        // A list that grows may be twice as long as what is in it.
+        let row = 2 * size_of::<Entry>() + 8 * ITEMS_MAX;
+        assert!(WAITING_ROWS_MAX * row <= MEGABYTE * 14, "{row}");
+        let words = 4 * KEPT_QUERY_CHARS_MAX;
+        assert!(WAITING_ROWS_MAX * (row + words) <= MEGABYTE * 54);
+    }
+
+    const MEGABYTE: usize = 1_000_000;
 }

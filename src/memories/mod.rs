@@ -66,7 +66,7 @@ pub async fn add(
             };
         }
     };
-    call.write(&mut tx, added.id).await?;
+    call.write(&mut tx, added.id.0).await?;
     tx.commit().await?;
     Ok(added)
 }
@@ -120,7 +120,7 @@ pub async fn archive(
     {
         return Err(MemoryError::NotFound(id));
     }
-    call.write(&mut tx, id).await?;
+    call.write(&mut tx, id.0).await?;
     tx.commit().await?;
     Ok(())
 }

@@ -89,20 +89,23 @@ fn time_comes_from_the_clock() {
     }
 }
 
-/// From the roof down; each may know those after it, never those before.
-const HOUSE: [&[&str]; 12] = [
-    &["main", "bridge", "rebuild", "serve", "wiring"],
+/// From the roof down; each may know those of the floors below, never those above or beside it.
+const HOUSE: [&[&str]; 15] = [
+    &["main", "bridge", "rebuild", "serve"],
+    &["wiring"],
     &["web"],
     &["jobs"],
     &["tools"],
     &["search"],
-    &["memories", "activity"],
+    &["memories"],
+    &["activity"],
     &["embedding"],
     &["providers"],
     &["accounts"],
     &["queue"],
     &["db", "postgres"],
-    &["config", "clock", "input", "seal"],
+    &["config"],
+    &["clock", "input", "seal"],
 ];
 
 #[test]
@@ -122,7 +125,8 @@ fn no_arrow_points_back_up_the_house() {
             let Some(floor) = floor_of(&module) else {
                 continue;
             };
-            assert!(floor >= own_floor, "{name} uses {module}");
+            let is_below = floor > own_floor || module == own;
+            assert!(is_below, "{name} uses {module}");
         }
     }
 }

@@ -305,18 +305,19 @@ impl Registry {
                 self.accounts.make_user(user).await??
             }
         };
-        let call = Call::begin(&viewer, known_name, &self.context.clock);
-        let activity = &self.context.activity;
+        let is_read = named.is_none_or(|tool| tool.definition().read_only);
+        let call = self.context.activity.begin(&viewer, known_name);
         match self.answer(access, named, &call, input).await {
             Ok(answer) => {
-                activity.succeeded(&call, answer.touched, answer.query.as_deref());
+                let query = answer.query.filter(|_| access.keeps_queries);
+                call.succeeded(answer.touched, query.as_deref());
                 Ok(answer.output)
             }
             Err(error) => {
-                let code = error.code();
-                // Whether such a call changed anything, nobody knows.
-                if code != DATABASE_UNAVAILABLE {
-                    activity.failed(&call, code);
+                match error.code() {
+                    // Whether such a call changed anything, nobody knows.
+                    DATABASE_UNAVAILABLE if !is_read => call.ended_unknown(),
+                    code => call.failed(code),
                 }
                 Err(error)
             }

@@ -146,6 +146,8 @@ fn why(problem: &str) -> &'static str {
         "missing_scope" => "The token does not allow it.",
         "memory_off" => "Memory was switched off.",
         "unknown_tool" => "There is no tool of that name.",
+        "cancelled" => "The agent went away before there was an answer.",
+        "database_unavailable" => "The database could not be reached.",
         "invalid_json" => "The input was no JSON object.",
         "required" | "too_long" | "too_many" | "out_of_range" | "unknown_field"
         | "duplicate_field" | "invalid_type" | "invalid_text" => "The input was not accepted.",

@@ -93,7 +93,11 @@ fn Whole(item: ItemPage) -> impl IntoView {
                 <section class="part" aria-labelledby="history">
                     <h2 id="history">"What happened to it"</h2>
                     <History entries=item.history.clone() />
-                    <Readings item_id=item.id readings=item.readings.clone() />
+                    <Readings
+                        item_id=item.id
+                        readings=item.readings.clone()
+                        kept_days=item.kept_days
+                    />
                 </section>
             </div>
         </article>
@@ -185,9 +189,10 @@ fn Provenance(item: ItemPage) -> impl IntoView {
 
 /// Who got it, and when; the rest is on the page of activity.
 #[component]
-fn Readings(item_id: i64, readings: Vec<Reading>) -> impl IntoView {
+fn Readings(item_id: i64, readings: Vec<Reading>, kept_days: i64) -> impl IntoView {
     let list = if readings.is_empty() {
-        view! { <p class="hint">"No agent has found or read it yet."</p> }.into_any()
+        let none = format!("No agent has found or read it in the last {kept_days} days.");
+        view! { <p class="hint">{none}</p> }.into_any()
     } else {
         let entries = readings.into_iter().map(|reading| {
             let event = if reading.tool == "memory_search" {

@@ -88,9 +88,13 @@ pub async fn find_agent_name(
 pub async fn list_agents(conn: &mut PgConnection, user: UserId) -> Result<Vec<Agent>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT a.id, a.name, a.created_at, a.memory_enabled,
-                  (SELECT count(*) FROM memory_items i
-                   WHERE i.user_id = a.user_id AND i.agent_id = a.id) AS "item_count!"
-           FROM agents a WHERE a.user_id = $1 ORDER BY a.id DESC"#,
+                  coalesce(i.item_count, 0) AS "item_count!"
+           FROM agents a
+           LEFT JOIN (
+               SELECT agent_id, count(*) AS item_count FROM memory_items
+               WHERE user_id = $1 GROUP BY agent_id
+           ) i ON i.agent_id = a.id
+           WHERE a.user_id = $1 ORDER BY a.id DESC"#,
         user.0,
     )
     .fetch_all(conn)

@@ -291,6 +291,10 @@ async fn the_words_of_searches_are_kept_while_their_user_wants_that_and_can_be_f
     app.activity.keep_queries(anna.id, false).await.unwrap();
     anna.find("afterwards").await;
     assert_eq!(words(recorded(&app, &anna).await), kept);
+    // Words that nobody wants do not even wait in memory.
+    anna.find("before").await;
+    app.activity.keep_queries(anna.id, true).await.unwrap();
+    assert_eq!(words(recorded(&app, &anna).await), kept);
     let calls = recorded(&app, &anna).await.len();
     assert_eq!(app.activity.forget_queries(ben.id).await.unwrap(), 0);
     assert_eq!(app.activity.forget_queries(anna.id).await.unwrap(), 3);
@@ -312,33 +316,145 @@ async fn a_search_of_fifty_names_its_fifty_items() {
     assert_eq!(calls.last().unwrap().2.len(), 50);
 }
 
+/// Ends every connection to this app's database and runs a statement about it, whose
+/// `{}` is its name.
+async fn alter_database(app: &TestApp, is_called: &str, statement: &str) {
+    let mut conn = PgConnection::connect_with(&server_options()).await.unwrap();
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1";
+    let name = app.options.get_database().unwrap();
+    for text in [
+        end.replace("$1", &format!("'{is_called}'")),
+        statement.replace("{}", name),
+    ] {
+        let statement = sqlx::raw_sql(AssertSqlSafe(text));
+        statement.execute(&mut conn).await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn while_the_database_is_away_calls_wait_and_are_recorded_when_it_is_back() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     anna.find("before").await;
-    let name = app.options.get_database().unwrap().to_owned();
-    let rename = |from: String, to: String| async move {
-        let server = server_options();
-        let mut conn = PgConnection::connect_with(&server).await.unwrap();
-        for statement in [
-            format!(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{from}'"
-            ),
-            format!("ALTER DATABASE {from} RENAME TO {to}"),
-        ] {
-            let statement = sqlx::raw_sql(AssertSqlSafe(statement));
-            statement.execute(&mut conn).await.unwrap();
-        }
-    };
-    rename(name.clone(), format!("{name}_away")).await;
+    let name = app.options.get_database().unwrap();
+    let away = format!("{name}_away");
+    alter_database(&app, name, "ALTER DATABASE {} RENAME TO {}_away").await;
     assert!(app.activity.flush().await.is_err());
     assert!(app.activity.flush().await.is_err());
-    rename(format!("{name}_away"), name.clone()).await;
+    alter_database(&app, &away, "ALTER DATABASE {}_away RENAME TO {}").await;
     assert_eq!(
         recorded(&app, &anna).await,
         [call("memory_search", "ok", &[])]
     );
+}
+
+#[tokio::test]
+async fn while_the_database_reads_only_calls_wait() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.find("before").await;
+    let name = app.options.get_database().unwrap();
+    let read_only = "ALTER DATABASE {} SET default_transaction_read_only = on";
+    alter_database(&app, name, read_only).await;
+    // First it notices that its connections were ended.
+    loop {
+        let error = app.activity.flush().await.unwrap_err();
+        let code = error.as_database_error().and_then(|e| e.code());
+        if code.as_deref() == Some("25006") {
+            break;
+        }
+    }
+    let back = "ALTER DATABASE {} RESET default_transaction_read_only";
+    alter_database(&app, name, back).await;
+    while app.activity.flush().await.is_err() {}
+    assert_eq!(
+        recorded(&app, &anna).await,
+        [call("memory_search", "ok", &[])]
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_is_refused_for_good_costs_no_other_of_its_user() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let other = app.token(anna.id, "other", &Scope::ALL, None).await;
+    anna.find("before").await;
+    anna.with_token(&other)
+        .call("memory_list_themes", json!({}))
+        .await;
+    anna.find("after").await;
+    let mut conn = app.superuser().await;
+    for table in ["agent_tokens WHERE agent_id =", "agents WHERE id ="] {
+        let delete = format!("DELETE FROM {table} (SELECT id FROM agents WHERE name = 'other')");
+        let delete = sqlx::raw_sql(AssertSqlSafe(delete));
+        delete.execute(&mut conn).await.unwrap();
+    }
+    let search = call("memory_search", "ok", &[]);
+    assert_eq!(recorded(&app, &anna).await, [search.clone(), search]);
+}
+
+#[tokio::test]
+async fn who_asks_for_a_flush_and_goes_away_loses_no_call() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.find("x").await;
+    let mut conn = app.superuser().await;
+    let mut lock = conn.begin().await.unwrap();
+    let statement = sqlx::raw_sql("LOCK TABLE activity IN ACCESS EXCLUSIVE MODE");
+    statement.execute(&mut *lock).await.unwrap();
+    let asked = tokio::time::timeout(Duration::from_millis(300), app.activity.flush());
+    assert!(asked.await.is_err(), "it waits for the lock");
+    lock.rollback().await.unwrap();
+    assert_eq!(
+        recorded(&app, &anna).await,
+        [call("memory_search", "ok", &[])]
+    );
+}
+
+#[tokio::test]
+async fn a_call_whose_client_hangs_up_is_recorded_as_cancelled() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    let mut lock = conn.begin().await.unwrap();
+    let statement = sqlx::raw_sql("LOCK TABLE memory_items IN ACCESS EXCLUSIVE MODE");
+    statement.execute(&mut *lock).await.unwrap();
+    let calls = [
+        ("memory_search", json!({ "query": "x" })),
+        ("memory_add", json!({ "type": "fact", "content": "x" })),
+    ];
+    let mut expected = Vec::new();
+    for (tool, input) in calls {
+        let answer = tokio::time::timeout(Duration::from_millis(500), anna.call(tool, input));
+        assert!(answer.await.is_err(), "it waits for the lock");
+        expected.push(call(tool, "cancelled", &[]));
+        app.clock.advance(time::Duration::seconds(1));
+    }
+    let start = Instant::now();
+    while recorded(&app, &anna).await != expected {
+        assert!(start.elapsed() < Duration::from_secs(5), "never recorded");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    lock.rollback().await.unwrap();
+    assert!(anna.find("x").await.is_empty(), "nor was anything added");
+}
+
+#[tokio::test]
+async fn a_read_that_the_database_refused_is_recorded_and_a_write_is_not() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let statement = sqlx::raw_sql("ALTER TABLE memory_items RENAME TO gone");
+    statement.execute(&mut app.superuser().await).await.unwrap();
+    for (tool, input) in [
+        ("memory_get", json!({ "item_id": 1 })),
+        ("memory_add", json!({ "type": "fact", "content": "x" })),
+        ("memory_archive", json!({ "item_id": 1 })),
+    ] {
+        let (status, _) = anna.refused(tool, input).await;
+        assert_eq!(status, 503, "{tool}");
+    }
+    let read = call("memory_get", "database_unavailable", &[]);
+    assert_eq!(recorded(&app, &anna).await, [read]);
 }
 
 #[tokio::test]
@@ -349,7 +465,8 @@ async fn what_is_old_or_too_much_is_removed_and_nothing_else() {
                 SELECT $1, now() - make_interval(secs => n), 'memory_search', 'ok', 1, '{}'
                 FROM generate_series(1, $2) n";
     let mut conn = app.superuser().await;
-    for (user, rows) in [(&anna, 100_003), (&ben, 10)] {
+    // More are too many than one step removes.
+    for (user, rows) in [(&anna, 112_003), (&ben, 10)] {
         sqlx::query(fill)
             .bind(user.id.0)
             .bind(rows)
@@ -367,7 +484,21 @@ async fn what_is_old_or_too_much_is_removed_and_nothing_else() {
             .await
             .unwrap();
     }
-    assert_eq!(app.activity.prune().await.unwrap(), 3 + 1);
+    // The last of more users than one step looks at.
+    let many = "INSERT INTO users (email, password_hash, role, created_at, updated_at)
+                SELECT n || '@example.com', 'x', 'member', now(), now() FROM generate_series(1, 250) n";
+    sqlx::raw_sql(many).execute(&mut conn).await.unwrap();
+    let last = "INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids)
+                SELECT max(id), now() - interval '91 days', 'memory_get', 'ok', 1, '{}' FROM users";
+    sqlx::raw_sql(last).execute(&mut conn).await.unwrap();
+    let mut other = app.superuser().await;
+    let mut lock = other.begin().await.unwrap();
+    let taken = "SELECT pg_advisory_xact_lock(hashtextextended('keepsake prune_activity', 0))";
+    sqlx::raw_sql(taken).execute(&mut *lock).await.unwrap();
+    let pruned = app.activity.prune().await.unwrap();
+    assert_eq!(pruned, 0, "another server is at it");
+    lock.rollback().await.unwrap();
+    assert_eq!(app.activity.prune().await.unwrap(), 12_003 + 1 + 1);
     assert_eq!(app.activity.prune().await.unwrap(), 0);
     let left: Vec<(i64, i64, bool)> = sqlx::query_as(
         "SELECT user_id, count(*), min(at) < now() - interval '88 days' FROM activity GROUP BY 1 ORDER BY 1",

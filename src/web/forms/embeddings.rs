@@ -4,39 +4,24 @@
 
 use app::view::{Confirmation, FormState, TestResult};
 use axum::extract::{RawForm, State};
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Response;
 
-use super::{Form, failed, unknown_action};
+use super::{Form, Outcome, done, respond, unknown_action};
 use crate::accounts::Role;
 use crate::embedding::{EmbeddingError, EndpointChange, Saved, SystemSaved};
 use crate::input::sentence;
 use crate::providers::settings::EndpointForm;
 use crate::providers::{ProviderError, TestReport};
 use crate::web::AppState;
-use crate::web::auth::{SignedIn, Visitor};
+use crate::web::auth::SignedIn;
 use crate::web::error::Problem;
-use crate::web::pages::{after_form, not_found_for};
+use crate::web::pages::not_found_for;
 use crate::web::ui::host_port;
 
 const SETTINGS: &str = "/settings/embeddings";
 const ADMIN: &str = "/admin";
 /// What a confirmation carries when it is about switching on.
 const STAGED_ENABLE: &str = "enable";
-
-/// How a form ended: the page again with this, or somewhere else.
-enum Outcome {
-    Page(Box<FormState>),
-    Redirect,
-}
-
-fn done(form: &str, sentence: impl Into<String>) -> Outcome {
-    Outcome::Page(Box::new(FormState {
-        form: form.to_owned(),
-        done: Some(sentence.into()),
-        ..FormState::default()
-    }))
-}
 
 fn endpoint_form(form: &Form) -> EndpointForm<'_> {
     EndpointForm {
@@ -404,22 +389,6 @@ pub async fn allowed(
     };
     let outcome = changed.map(|()| Outcome::Redirect).map_err(Problem::from);
     respond(&state, signed_in, ADMIN, "endpoint", &form, outcome).await
-}
-
-async fn respond(
-    state: &AppState,
-    signed_in: SignedIn,
-    path: &'static str,
-    name: &str,
-    form: &Form,
-    outcome: Result<Outcome, Problem>,
-) -> Response {
-    let (status, page) = match outcome {
-        Ok(Outcome::Redirect) => return Redirect::to(path).into_response(),
-        Ok(Outcome::Page(page)) => (StatusCode::OK, *page),
-        Err(problem) => failed(name, form, problem),
-    };
-    after_form(state, Visitor::SignedIn(signed_in), path, page, status).await
 }
 
 #[cfg(test)]

@@ -2,14 +2,13 @@
 //! of them (Agents). They touch what agents may do, never what is remembered.
 
 use axum::extract::{Path, RawForm, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Response;
 
-use super::{Form, failed, parse_id, unknown_action};
+use super::{Form, Outcome, parse_id, respond, unknown_action};
 use crate::accounts::AgentId;
 use crate::web::AppState;
-use crate::web::auth::{SignedIn, Visitor};
+use crate::web::auth::SignedIn;
 use crate::web::error::Problem;
-use crate::web::pages::after_form;
 
 const FORM: &str = "memory";
 
@@ -19,15 +18,14 @@ pub async fn of_user(
     body: RawForm,
 ) -> Response {
     let form = Form::parse(&body);
-    let attempt: Result<(), Problem> = async {
+    let attempt = async {
         let user = signed_in.0.id;
-        Ok(state
-            .accounts
-            .switch_user_memory(user, wants_on(&form)?)
-            .await?)
-    }
-    .await;
-    respond(&state, signed_in, "/account", &form, attempt).await
+        let on = wants_on(&form)?;
+        state.accounts.switch_user_memory(user, on).await?;
+        Ok(Outcome::Redirect)
+    };
+    let outcome = attempt.await;
+    respond(&state, signed_in, "/account", FORM, &form, outcome).await
 }
 
 pub async fn of_agent(
@@ -37,15 +35,14 @@ pub async fn of_agent(
     body: RawForm,
 ) -> Response {
     let form = Form::parse(&body);
-    let attempt: Result<(), Problem> = async {
+    let attempt = async {
         let (user, agent) = (signed_in.0.id, AgentId(parse_id(&agent)?));
-        Ok(state
-            .accounts
-            .switch_agent_memory(user, agent, wants_on(&form)?)
-            .await?)
-    }
-    .await;
-    respond(&state, signed_in, "/agents", &form, attempt).await
+        let on = wants_on(&form)?;
+        state.accounts.switch_agent_memory(user, agent, on).await?;
+        Ok(Outcome::Redirect)
+    };
+    let outcome = attempt.await;
+    respond(&state, signed_in, "/agents", FORM, &form, outcome).await
 }
 
 fn wants_on(form: &Form) -> Result<bool, Problem> {
@@ -53,21 +50,5 @@ fn wants_on(form: &Form) -> Result<bool, Problem> {
         "on" => Ok(true),
         "off" => Ok(false),
         _ => Err(unknown_action()),
-    }
-}
-
-async fn respond(
-    state: &AppState,
-    signed_in: SignedIn,
-    path: &'static str,
-    form: &Form,
-    attempt: Result<(), Problem>,
-) -> Response {
-    match attempt {
-        Ok(()) => Redirect::to(path).into_response(),
-        Err(problem) => {
-            let (status, outcome) = failed(FORM, form, problem);
-            after_form(state, Visitor::SignedIn(signed_in), path, outcome, status).await
-        }
     }
 }

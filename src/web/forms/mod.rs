@@ -92,6 +92,37 @@ fn failed(name: &str, form: &Form, problem: Problem) -> (StatusCode, FormState) 
     (problem.status, state)
 }
 
+/// How a form ended: the page again with this, or somewhere else.
+enum Outcome {
+    Page(Box<FormState>),
+    Redirect,
+}
+
+fn done(form: &str, sentence: impl Into<String>) -> Outcome {
+    Outcome::Page(Box::new(FormState {
+        form: form.to_owned(),
+        done: Some(sentence.into()),
+        ..FormState::default()
+    }))
+}
+
+/// To a form of somebody who is signed in; `path` is the page it is on.
+async fn respond(
+    state: &AppState,
+    signed_in: SignedIn,
+    path: &'static str,
+    name: &str,
+    form: &Form,
+    outcome: Result<Outcome, Problem>,
+) -> Response {
+    let (status, page) = match outcome {
+        Ok(Outcome::Redirect) => return Redirect::to(path).into_response(),
+        Ok(Outcome::Page(page)) => (StatusCode::OK, *page),
+        Err(problem) => failed(name, form, problem),
+    };
+    after_form(state, Visitor::SignedIn(signed_in), path, page, status).await
+}
+
 pub async fn sign_in(
     State(state): State<AppState>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
@@ -150,36 +181,20 @@ pub async fn change_password(
 ) -> Response {
     let form = Form::parse(&body);
     let user = signed_in.0.id;
-    let attempt: Result<(), Problem> = async {
+    let attempt = async {
         check_throttle(&state, &signed_in.0.email, address)?;
         let new = Password::parse_new("new_password", form.get("new_password"))?;
         let current = Password::to_compare(form.get("current_password"));
         state.accounts.change_password(user, current, new).await?;
         // All web sessions are ended; this browser gets a new one.
-        remember(&session, user).await
-    }
-    .await;
-    let (status, outcome) = match attempt {
-        Ok(()) => {
-            let done =
-                "Your password is changed, and every other browser is signed out.".to_owned();
-            let outcome = FormState {
-                form: "password".to_owned(),
-                done: Some(done),
-                ..FormState::default()
-            };
-            (StatusCode::OK, outcome)
-        }
-        Err(problem) => failed("password", &form, problem),
+        remember(&session, user).await?;
+        Ok(done(
+            "password",
+            "Your password is changed, and every other browser is signed out.",
+        ))
     };
-    after_form(
-        &state,
-        Visitor::SignedIn(signed_in),
-        "/account",
-        outcome,
-        status,
-    )
-    .await
+    let outcome = attempt.await;
+    respond(&state, signed_in, "/account", "password", &form, outcome).await
 }
 
 pub async fn create_agent(

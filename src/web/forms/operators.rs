@@ -4,13 +4,12 @@
 use app::view::FormState;
 use axum::extract::{Path, RawForm, State};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Response;
 
-use super::{Form, failed, parse_id, with_token};
+use super::{Form, Outcome, parse_id, respond, with_token};
 use crate::accounts::{AgentName, OperatorId, Role, TokenId, UsersMax};
 use crate::web::AppState;
 use crate::web::auth::{SignedIn, Visitor};
-use crate::web::error::Problem;
 use crate::web::pages::{after_form, not_found_for};
 
 const PATH: &str = "/admin";
@@ -61,13 +60,15 @@ pub async fn change(
         return not_found_for(&state, signed_in).await;
     }
     let form = form_of(&body, &operator);
-    let attempt: Result<(), Problem> = async {
+    let attempt = async {
         let operator = OperatorId(parse_id(&operator)?);
         let users_max = UsersMax::parse(form.get("users_max"))?;
-        Ok(state.accounts.change_users_max(operator, users_max).await?)
-    }
-    .await;
-    respond(&state, signed_in, "users_max", &form, attempt).await
+        let accounts = &state.accounts;
+        accounts.change_users_max(operator, users_max).await?;
+        Ok(Outcome::Redirect)
+    };
+    let outcome = attempt.await;
+    respond(&state, signed_in, PATH, "users_max", &form, outcome).await
 }
 
 pub async fn revoke_token(
@@ -78,13 +79,14 @@ pub async fn revoke_token(
     if signed_in.0.role != Role::Admin {
         return not_found_for(&state, signed_in).await;
     }
-    let attempt: Result<(), Problem> = async {
+    let attempt = async {
         let (operator, token) = (OperatorId(parse_id(&operator)?), TokenId(parse_id(&token)?));
-        Ok(state.accounts.revoke_service_token(operator, token).await?)
-    }
-    .await;
-    let form = Form(Vec::new());
-    respond(&state, signed_in, "service_revoke", &form, attempt).await
+        let accounts = &state.accounts;
+        accounts.revoke_service_token(operator, token).await?;
+        Ok(Outcome::Redirect)
+    };
+    let (outcome, form) = (attempt.await, Form(Vec::new()));
+    respond(&state, signed_in, PATH, "service_revoke", &form, outcome).await
 }
 
 /// The page shows an error beside the operator it belongs to.
@@ -92,22 +94,6 @@ fn form_of(body: &RawForm, operator: &str) -> Form {
     let mut form = Form::parse(body);
     form.0.push(("operator".to_owned(), operator.to_owned()));
     form
-}
-
-async fn respond(
-    state: &AppState,
-    signed_in: SignedIn,
-    name: &str,
-    form: &Form,
-    attempt: Result<(), Problem>,
-) -> Response {
-    match attempt {
-        Ok(()) => Redirect::to(PATH).into_response(),
-        Err(problem) => {
-            let (status, outcome) = failed(name, form, problem);
-            page(state, signed_in, status, outcome).await
-        }
-    }
 }
 
 async fn page(

@@ -25,7 +25,7 @@ impl Ui {
             tools: filters.tool.into_iter().collect(),
             went_well: filters.went_well,
             since: filters.days.map(|days| now - Duration::days(days)),
-            item: filters.item.map(ItemId),
+            item: filters.item,
             limit: shown as i64 + 1,
         };
         let page = self.state.activity.page(viewer.user_id, &filter).await;
@@ -61,7 +61,7 @@ impl Ui {
                 .filter(|tool| tool.read_only)
                 .map(|tool| tool.name)
                 .collect(),
-            item: Some(item),
+            item: Some(item.0),
             limit: READINGS_SHOWN,
             ..Filter::default()
         };
@@ -76,8 +76,8 @@ impl Ui {
 
     fn call_row(&self, row: &Row, page: &Page) -> CallRow {
         let items = row.items.iter().map(|id| CallItem {
-            id: id.0,
-            beginning: page.beginnings.get(&id.0).cloned(),
+            id: *id,
+            beginning: page.beginnings.get(id).cloned(),
         });
         CallRow {
             id: row.id,

@@ -26,6 +26,7 @@ use super::error::{DATABASE_SENTENCE, Problem};
 use crate::accounts::model::TokenRecord;
 use crate::accounts::operators::Operator;
 use crate::accounts::{AccountError, Role, Viewer};
+use crate::activity::KEPT_DAYS;
 use crate::embedding::{EmbeddingError, ItemEmbedding};
 use crate::input::{Invalid, sentence};
 use crate::memories::{self, ItemEvent, ItemId, ItemType, MemoryError, Status, words};
@@ -290,6 +291,7 @@ impl Backend for Ui {
                 .map(|event| self.history_entry(event))
                 .collect(),
             readings: self.readings(&viewer, id).await?,
+            kept_days: KEPT_DAYS,
         }))
     }
 
