@@ -1,11 +1,12 @@
-//! The tool registry: each tool is defined once, in a file of its own, and
-//! every door calls it through [`Registry::call`]. A tool
-//! has a name and words written for a model, a typed input and output whose
-//! JSON Schemas are derived, and a run function.
+//! The tool registry: each tool is defined once, in a file of its own, and every
+//! door calls it through [`Registry::call`]. A tool has a name and words written
+//! for a model, a typed input and output whose JSON Schemas are derived, and a
+//! run function.
 //!
 //! How to add one: copy the file that is nearest, and name it in [`Registry::new`].
 
 pub mod guidance;
+mod input;
 mod memory_add;
 mod memory_archive;
 mod memory_get;
@@ -17,7 +18,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::accounts::{Accounts, ActingFor, AgentAccess, MemoryOff, Scope, TooManyUsers};
@@ -27,6 +28,7 @@ use crate::db::Db;
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::input::Invalid;
 use crate::memories::MemoryError;
+pub use input::NOT_AN_OBJECT;
 
 /// What every tool may use.
 #[derive(Clone)]
@@ -37,7 +39,6 @@ pub struct ToolContext {
     pub activity: Activity,
 }
 
-pub const NOT_AN_OBJECT: &str = "the input must be a JSON object, such as {}";
 /// Stands for a name that is no tool's: what was sent is not recorded.
 const UNKNOWN_TOOL: &str = "unknown";
 const DATABASE_UNAVAILABLE: &str = "database_unavailable";
@@ -224,7 +225,7 @@ impl<T: Tool> AnyTool for Registered<T> {
     }
 
     fn check(&self, input: &[u8]) -> Result<(), ToolError> {
-        parse_input::<T::Input>(input).map(drop)
+        input::parse::<T::Input>(input).map(drop)
     }
 
     async fn call(
@@ -233,7 +234,7 @@ impl<T: Tool> AnyTool for Registered<T> {
         call: &Call,
         input: &[u8],
     ) -> Result<Answer, ToolError> {
-        let input = parse_input(input)?;
+        let input = input::parse(input)?;
         let query = T::query(&input).map(str::to_owned);
         let output = T::run(context, call, input).await?;
         Ok(Answer {
@@ -386,82 +387,4 @@ fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Value {
         object.entry("properties").or_insert(json!({}));
     }
     schema
-}
-
-/// Reads a tool's input and says in one sentence what is wrong with it. The
-/// sentence names fields and types and never repeats a value.
-fn parse_input<T: DeserializeOwned>(json: &[u8]) -> Result<T, ToolError> {
-    // serde would read a struct from an array, too.
-    if !json.trim_ascii_start().starts_with(b"{") {
-        return Err(ToolError::NotJson(NOT_AN_OBJECT.to_owned()));
-    }
-    let json = str::from_utf8(json)
-        .map_err(|_| ToolError::NotJson("the input is not valid UTF-8".to_owned()))?;
-    let mut deserializer = serde_json::Deserializer::from_str(json);
-    let parsed: T = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        let field = if path == "." { String::new() } else { path };
-        // Where serde finds no value it knows (`null` for a type) it calls good JSON bad syntax.
-        let is_json = serde_json::from_str::<IgnoredAny>(json).is_ok();
-        input_error(field, error.inner(), is_json)
-    })?;
-    deserializer.end().map_err(|_| {
-        ToolError::NotJson(
-            "the input has something after its JSON object; send one object".to_owned(),
-        )
-    })?;
-    Ok(parsed)
-}
-
-fn input_error(field: String, error: &serde_json::Error, is_json: bool) -> ToolError {
-    let message = error.to_string();
-    // serde's own words end in " at line 1 column 9", and quote values in `invalid type: string "…"`.
-    let message = message.split(" at line ").next().unwrap_or_default();
-    if message.contains("surrogate") || (is_json && message.contains("hex escape")) {
-        let sentence =
-            format!("`{field}` contains half of a surrogate pair; send valid Unicode text.");
-        return Invalid::new(field, "invalid_text", sentence).into();
-    }
-    if !is_json {
-        return ToolError::NotJson(format!(
-            "the input is not valid JSON (line {}, column {})",
-            error.line(),
-            error.column()
-        ));
-    }
-    let quoted = message.split('`').nth(1).unwrap_or_default().to_owned();
-    let (field, code, sentence) = if message.starts_with("unknown field") {
-        let known = message
-            .split_once("expected ")
-            .map_or("", |(_, known)| known);
-        let sentence = format!(
-            "`{quoted}` is not a field of this tool; it takes {}.",
-            list_of(known)
-        );
-        (quoted, "unknown_field", sentence)
-    } else if message.starts_with("missing field") {
-        let sentence = format!("`{quoted}` is missing.");
-        (quoted, "required", sentence)
-    } else if message.starts_with("duplicate field") {
-        let sentence = format!("`{quoted}` is given twice; give it once.");
-        (quoted, "duplicate_field", sentence)
-    } else {
-        let expected = message
-            .split_once("expected ")
-            .map_or("another value", |(_, expected)| expected);
-        let sentence = format!(
-            "`{field}` has the wrong type; expected {}.",
-            list_of(expected)
-        );
-        (field, "invalid_type", sentence)
-    };
-    Invalid::new(field, code, sentence).into()
-}
-
-/// serde says "one of `a`, `b`" or "`a`" or "there are no fields".
-fn list_of(expected: &str) -> String {
-    match expected {
-        "" => "no fields".to_owned(),
-        other => other.to_owned(),
-    }
 }

@@ -197,6 +197,24 @@ async fn only_a_tool_that_runs_makes_an_operators_user() {
 }
 
 #[tokio::test]
+async fn the_instructions_name_the_fullest_themes_and_nothing_of_what_is_in_them() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.add_to("sailing", "Keeps a sloop in Kiel.").await;
+    let mcp = Mcp::of(&app, &anna);
+    let (_, hello) = mcp.ask("server/discover", json!({})).await;
+    let said = hello["result"]["instructions"].as_str().unwrap();
+    assert!(said.starts_with(guidance::INSTRUCTIONS));
+    assert!(
+        said.contains("sailing") && !said.contains("sloop"),
+        "{said}"
+    );
+    let url = format!("{}/api/v1/prompt", app.base);
+    let rest = mcp.client.get(url).bearer_auth(&mcp.token).send().await;
+    assert_eq!(rest.unwrap().text().await.unwrap(), said);
+}
+
+#[tokio::test]
 async fn a_token_that_may_not_read_is_told_the_same_as_at_rest() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
