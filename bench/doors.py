@@ -13,9 +13,8 @@ import random
 import statistics
 import time
 
-from floor import sql
-from run import common_words, free_port, item, keepsake, rare_word
-from vectors import start_provider
+from run import common_words, rare_word
+from vectors import filled
 
 ITEMS = int(os.environ.get("ITEMS", "10000"))
 ROUNDS = 3
@@ -28,14 +27,7 @@ META = {"io.modelcontextprotocol/protocolVersion": CURRENT, "io.modelcontextprot
 
 def main():
     random.seed(7)
-    provider_port = free_port()
-    start_provider(provider_port)
-    with keepsake(KEEPSAKE_LLAMACPP_URL=f"http://127.0.0.1:{provider_port}") as server:
-        for n in range(ITEMS):
-            server.call("memory_add", item(n))
-        while int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")):
-            time.sleep(0.5)
-        sql("VACUUM ANALYZE")
+    with filled(ITEMS) as server:
         queries = [f"{rare_word(random.randrange(ITEMS))} {common_words(1)[0]}" for _ in range(QUERIES)]
         doors = {"REST": rest, f"MCP {CURRENT}": modern, f"MCP {OLDER}": legacy}
         doors = {name: (door, http.client.HTTPConnection("127.0.0.1", server.port)) for name, door in doors.items()}

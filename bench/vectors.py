@@ -6,6 +6,7 @@ Run as `python3 tools/with_postgres.py python3 bench/vectors.py` after `make bui
 stand-in on loopback that takes 40 ms a call of up to 32 texts (a small model on a CPU) and speaks
 OpenAI's form; every figure that is compared comes from one run, one after the other, three times.
 """
+import contextlib
 import http.client
 import http.server
 import json
@@ -14,6 +15,7 @@ import threading
 import time
 
 from run import common_words, free_port, item, keepsake, measure
+from sql import sql
 
 ITEMS = 6_000
 SEARCHES = 250
@@ -71,6 +73,20 @@ def main():
             measure("search, rebuilding", SEARCHES, search)
             print("  the rebuild was still on" if rebuilding.is_alive() else "  THE REBUILD ENDED BEFORE", flush=True)
             rebuilding.join()
+
+
+@contextlib.contextmanager
+def filled(items):
+    """A server with so many items of one user and all their vectors, vacuumed."""
+    provider_port = free_port()
+    start_provider(provider_port)
+    with keepsake(KEEPSAKE_LLAMACPP_URL=f"http://127.0.0.1:{provider_port}") as server:
+        for n in range(items):
+            server.call("memory_add", item(n))
+        while int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")):
+            time.sleep(0.5)
+        sql("VACUUM ANALYZE")
+        yield server
 
 
 def start_provider(port):
