@@ -147,24 +147,31 @@ async fn the_themes_are_counted_off_an_index_in_the_order_of_themes() {
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     fill(&app, &anna, 10_000, 2, "theme").await;
     fill(&app, &ben, 10_000, 2, "theme").await;
-    sqlx::query("VACUUM ANALYZE memory_items")
-        .execute(&mut app.superuser().await)
+    let mut plan = String::new();
+    // What vacuum may mark as visible to all waits for whoever still looks, such as a worker.
+    for _ in 0..50 {
+        sqlx::query("VACUUM ANALYZE memory_items")
+            .execute(&mut app.superuser().await)
+            .await
+            .unwrap();
+        plan = explained(&app, &anna).await;
+        if plan.contains("Index Only Scan using memory_items_active_content_key") {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("{plan}");
+}
+
+async fn explained(app: &TestApp, user: &TestUser) -> String {
+    let mut tx = app.db.as_user(user.id).await.unwrap();
+    let explain = format!("EXPLAIN (ANALYZE, COSTS OFF) {}", fullest_themes());
+    let plan: Vec<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(explain))
+        .bind(user.id.0)
+        .fetch_all(&mut *tx)
         .await
         .unwrap();
-    let mut tx = app.db.as_user(anna.id).await.unwrap();
-    let statement = fullest_themes();
-    let plan: Vec<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(format!(
-        "EXPLAIN (ANALYZE, COSTS OFF) {statement}"
-    )))
-    .bind(anna.id.0)
-    .fetch_all(&mut *tx)
-    .await
-    .unwrap();
-    let plan = plan.join("\n");
-    assert!(
-        plan.contains("Index Only Scan using memory_items_active_content_key"),
-        "{plan}"
-    );
+    plan.join("\n")
 }
 
 #[tokio::test]
