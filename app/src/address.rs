@@ -9,6 +9,14 @@ pub use activity::PERIODS;
 use crate::backend::{PAGE_SIZE, ROWS_MAX};
 use crate::view::{EmbeddingState, MemoryFilters};
 
+/// How far a list is read on; what is no such number is its beginning.
+fn rows_shown(value: &str) -> usize {
+    value
+        .parse()
+        .unwrap_or(PAGE_SIZE)
+        .clamp(PAGE_SIZE, ROWS_MAX)
+}
+
 impl MemoryFilters {
     /// Reads `q=…&theme=…&type=…` (without the `?`). What it does not know, it passes over.
     pub fn from_query(query: &str) -> Self {
@@ -26,10 +34,7 @@ impl MemoryFilters {
                 "archived" => filters.include_archived = value == "1",
                 "status" => filters.only_archived = value == "archived",
                 "embedding" => filters.embedding = EmbeddingState::from_slug(&value),
-                "shown" => {
-                    let shown = value.parse().unwrap_or(PAGE_SIZE);
-                    filters.shown = shown.clamp(PAGE_SIZE, ROWS_MAX);
-                }
+                "shown" => filters.shown = rows_shown(&value),
                 _ => {}
             }
         }

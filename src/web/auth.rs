@@ -10,7 +10,8 @@ use tower_sessions::Session;
 
 use super::AppState;
 use super::error::{DATABASE_SENTENCE, Problem};
-use crate::accounts::{AgentAccess, ExternalId, Token, TokenRefusal, User, UserId, Viewer};
+use super::pages::not_found_for;
+use crate::accounts::{AgentAccess, ExternalId, Role, Token, TokenRefusal, User, UserId, Viewer};
 
 /// Where a web session keeps its user.
 pub const SESSION_USER: &str = "user_id";
@@ -152,6 +153,25 @@ impl<S: Send + Sync> FromRequestParts<S> for SignedIn {
         match parts.extensions.get::<Visitor>() {
             Some(Visitor::SignedIn(signed_in)) => Ok(signed_in.clone()),
             _ => Err(Redirect::to(&sign_in_url(parts))),
+        }
+    }
+}
+
+/// The admin who is signed in. Strangers are sent to the sign-in page; for a
+/// member it is as if the form were not there.
+#[derive(Clone, Debug)]
+pub struct Admin(pub SignedIn);
+
+impl FromRequestParts<AppState> for Admin {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Response> {
+        let signed_in = SignedIn::from_request_parts(parts, state)
+            .await
+            .map_err(IntoResponse::into_response)?;
+        match signed_in.0.role {
+            Role::Admin => Ok(Self(signed_in)),
+            Role::Member => Err(not_found_for(state, signed_in).await),
         }
     }
 }

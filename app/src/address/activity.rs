@@ -1,6 +1,7 @@
 //! The address of the activity page, read and written back, as that of the
 //! memory page is.
 
+use super::rows_shown;
 use crate::backend::{PAGE_SIZE, ROWS_MAX};
 use crate::components::TOOLS;
 use crate::view::ActivityFilters;
@@ -35,10 +36,7 @@ impl ActivityFilters {
                     filters.days = asked.filter(|n| PERIODS.iter().any(|(days, _)| days == n));
                 }
                 "item" => filters.item = value.parse().ok(),
-                "shown" => {
-                    let shown = value.parse().unwrap_or(PAGE_SIZE);
-                    filters.shown = shown.clamp(PAGE_SIZE, ROWS_MAX);
-                }
+                "shown" => filters.shown = rows_shown(&value),
                 _ => {}
             }
         }

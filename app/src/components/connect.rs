@@ -72,6 +72,14 @@ pub fn FirstCall(agent: AgentRow, #[prop(optional)] is_watched: bool) -> impl In
             data-waiting=is_waiting.then_some("")
         >
             <span data-progress-line="">{words}</span>
+            {look_again
+                .map(|_| {
+                    view! {
+                        <noscript>
+                            " " <a href=format!("/agents?connect={}", agent.id)>"Look again"</a>
+                        </noscript>
+                    }
+                })}
         </p>
     }
     .into_any()

@@ -2,6 +2,7 @@
 //! backend (but for [`Frame`], which shows who is signed in) and nothing reaches wasm.
 
 mod badge;
+mod beginning;
 mod call;
 mod connect;
 mod content;
@@ -23,6 +24,7 @@ mod time;
 mod token;
 
 pub use badge::{EmbeddingMark, ITEM_TYPES, Shape, StateBadge, TypeBadge};
+pub use beginning::FirstSteps;
 pub use call::{Call, TOOLS, did};
 pub use connect::{Connect, FirstCall, TOKEN_PLACE, add_line, search_line};
 pub use content::Content;

@@ -10,7 +10,7 @@ use leptos_router::hooks::use_location;
 
 use crate::backend::{ROWS_MAX, backend};
 use crate::components::{
-    Call, Days, Done, Frame, Paste, Section, TOKEN_PLACE, Trouble, calls, count, search_line,
+    Call, Days, Done, FirstSteps, Frame, Section, TOKEN_PLACE, Trouble, calls, count, search_line,
 };
 use crate::islands::LiveResults;
 use crate::view::{ActivityFilters, ActivityPage, FormState};
@@ -130,30 +130,13 @@ fn Beginning(page: ActivityPage, form: FormState) -> impl IntoView {
         <div class="column">
             <h1>"Activity"</h1>
             <Done form=form.clone() />
-            <div class="begin">
-                <p class="first-words">"No agent has called yet."</p>
-                <p class="lead">
-                    "Here will be every call of your agents: what they searched, read, added and archived, when, and which memories it was about."
-                </p>
-                <ol class="steps">
-                    <li>
-                        <p>
-                            "Name an agent and copy its token: "
-                            <a href="/agents">"Agents & tokens"</a> "."
-                        </p>
-                    </li>
-                    <li>
-                        <p>"Give the token to your agent, or make a first call by hand:"</p>
-                        <Paste
-                            caption="Search the memory"
-                            text=search_line(&page.public_url, TOKEN_PLACE)
-                        />
-                    </li>
-                    <li>
-                        <p>"Come back: it is on this page."</p>
-                    </li>
-                </ol>
-            </div>
+            <FirstSteps
+                first_words="No agent has called yet."
+                lead="Here will be every call of your agents: what they searched, read, added and archived, when, and which memories it was about."
+                by_hand="make a first call"
+                caption="Search the memory"
+                line=search_line(&page.public_url, TOKEN_PLACE)
+            />
             <Queries
                 is_on=page.keeps_queries
                 kept=page.kept_queries

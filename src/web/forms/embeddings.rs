@@ -7,15 +7,13 @@ use axum::extract::{RawForm, State};
 use axum::response::Response;
 
 use super::{Form, Outcome, done, respond, unknown_action};
-use crate::accounts::Role;
 use crate::embedding::{EmbeddingError, EndpointChange, Saved, SystemSaved};
 use crate::input::sentence;
 use crate::providers::settings::EndpointForm;
 use crate::providers::{ProviderError, TestReport};
 use crate::web::AppState;
-use crate::web::auth::SignedIn;
+use crate::web::auth::{Admin, SignedIn};
 use crate::web::error::Problem;
-use crate::web::pages::not_found_for;
 use crate::web::ui::host_port;
 
 const SETTINGS: &str = "/settings/embeddings";
@@ -289,15 +287,16 @@ fn passed(report: &TestReport) -> TestResult {
     }
 }
 
-pub async fn system(State(state): State<AppState>, signed_in: SignedIn, body: RawForm) -> Response {
+pub async fn system(
+    State(state): State<AppState>,
+    Admin(signed_in): Admin,
+    body: RawForm,
+) -> Response {
     let form = Form::parse(&body);
     let name = match form.get("action") {
         "builtin_on" | "builtin_off" => "builtin",
         _ => "system",
     };
-    if signed_in.0.role != Role::Admin {
-        return not_found_for(&state, signed_in).await;
-    }
     let outcome = change_system(&state, &form).await;
     respond(&state, signed_in, ADMIN, name, &form, outcome).await
 }
@@ -363,13 +362,10 @@ fn people(users: i64) -> String {
 
 pub async fn allowed(
     State(state): State<AppState>,
-    signed_in: SignedIn,
+    Admin(signed_in): Admin,
     body: RawForm,
 ) -> Response {
     let form = Form::parse(&body);
-    if signed_in.0.role != Role::Admin {
-        return not_found_for(&state, signed_in).await;
-    }
     let embeddings = &state.embeddings;
     let endpoint = form.get("endpoint");
     let changed = match form.get("action") {

@@ -7,17 +7,18 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::{Form, Outcome, parse_id, respond, with_token};
-use crate::accounts::{AgentName, OperatorId, Role, TokenId, UsersMax};
+use crate::accounts::{AgentName, OperatorId, TokenId, UsersMax};
 use crate::web::AppState;
-use crate::web::auth::{SignedIn, Visitor};
-use crate::web::pages::{after_form, not_found_for};
+use crate::web::auth::{Admin, SignedIn, Visitor};
+use crate::web::pages::after_form;
 
 const PATH: &str = "/admin";
 
-pub async fn create(State(state): State<AppState>, signed_in: SignedIn, body: RawForm) -> Response {
-    if signed_in.0.role != Role::Admin {
-        return not_found_for(&state, signed_in).await;
-    }
+pub async fn create(
+    State(state): State<AppState>,
+    Admin(signed_in): Admin,
+    body: RawForm,
+) -> Response {
     let form = Form::parse(&body);
     let attempt = async {
         let name = AgentName::parse(form.get("name"))?;
@@ -32,13 +33,10 @@ pub async fn create(State(state): State<AppState>, signed_in: SignedIn, body: Ra
 
 pub async fn create_token(
     State(state): State<AppState>,
-    signed_in: SignedIn,
+    Admin(signed_in): Admin,
     Path(operator): Path<String>,
     body: RawForm,
 ) -> Response {
-    if signed_in.0.role != Role::Admin {
-        return not_found_for(&state, signed_in).await;
-    }
     let form = form_of(&body, &operator);
     let attempt = async {
         let operator = OperatorId(parse_id(&operator)?);
@@ -52,13 +50,10 @@ pub async fn create_token(
 /// Another cap.
 pub async fn change(
     State(state): State<AppState>,
-    signed_in: SignedIn,
+    Admin(signed_in): Admin,
     Path(operator): Path<String>,
     body: RawForm,
 ) -> Response {
-    if signed_in.0.role != Role::Admin {
-        return not_found_for(&state, signed_in).await;
-    }
     let form = form_of(&body, &operator);
     let attempt = async {
         let operator = OperatorId(parse_id(&operator)?);
@@ -73,12 +68,9 @@ pub async fn change(
 
 pub async fn revoke_token(
     State(state): State<AppState>,
-    signed_in: SignedIn,
+    Admin(signed_in): Admin,
     Path((operator, token)): Path<(String, String)>,
 ) -> Response {
-    if signed_in.0.role != Role::Admin {
-        return not_found_for(&state, signed_in).await;
-    }
     let attempt = async {
         let (operator, token) = (OperatorId(parse_id(&operator)?), TokenId(parse_id(&token)?));
         let accounts = &state.accounts;

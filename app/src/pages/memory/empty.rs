@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::{Paste, TOKEN_PLACE, add_line};
+use crate::components::{FirstSteps, TOKEN_PLACE, add_line};
 use crate::view::MemoryFilters;
 
 #[component]
@@ -11,30 +11,13 @@ pub fn Beginning(public_url: String) -> impl IntoView {
     view! {
         <div class="column">
             <h1>"Memory"</h1>
-            <div class="begin">
-                <p class="first-words">"Nothing is remembered yet."</p>
-                <p class="lead">
-                    "Here will be what your agents learn about you: what you prefer, what is true, how you want things done. Each memory says who wrote it, and when."
-                </p>
-                <ol class="steps">
-                    <li>
-                        <p>
-                            "Name an agent and copy its token: "
-                            <a href="/agents">"Agents & tokens"</a> "."
-                        </p>
-                    </li>
-                    <li>
-                        <p>"Give the token to your agent, or add a first memory by hand:"</p>
-                        <Paste
-                            caption="Add a memory"
-                            text=add_line(&public_url, TOKEN_PLACE)
-                        />
-                    </li>
-                    <li>
-                        <p>"Come back: it is on this page."</p>
-                    </li>
-                </ol>
-            </div>
+            <FirstSteps
+                first_words="Nothing is remembered yet."
+                lead="Here will be what your agents learn about you: what you prefer, what is true, how you want things done. Each memory says who wrote it, and when."
+                by_hand="add a first memory"
+                caption="Add a memory"
+                line=add_line(&public_url, TOKEN_PLACE)
+            />
         </div>
     }
     .into_any()
