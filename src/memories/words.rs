@@ -11,7 +11,6 @@
 //! - scripts without spaces become single characters and pairs of them;
 //! - case, accents and width are folded (`É` → `e`, `Ａ` → `a`).
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -36,8 +35,6 @@ static ENGLISH: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Word {
     lexeme: String,
-    /// English stem, where it differs from the lexeme.
-    stem: Option<String>,
     /// Bytes of the original text.
     range: Range<usize>,
     kind: Kind,
@@ -64,6 +61,18 @@ pub struct Term {
     pub alternatives: Vec<String>,
 }
 
+impl Word {
+    /// The English stem, where it differs from the lexeme. A compound has none.
+    fn stem(&self) -> Option<String> {
+        let lexeme = self.lexeme.as_str();
+        let stems = self.kind != Kind::Compound
+            && lexeme.len() >= 3
+            && lexeme.bytes().all(|b| b.is_ascii_lowercase());
+        let stem = stems.then(|| ENGLISH.stem(lexeme))?;
+        (stem != lexeme).then(|| stem.into_owned())
+    }
+}
+
 impl Term {
     /// As PostgreSQL reads a `tsquery`: `'deploys' | 'deploy'`.
     pub fn tsquery(&self) -> String {
@@ -74,10 +83,15 @@ impl Term {
             .join(" | ")
     }
 
-    fn matches(&self, word: &Word) -> bool {
+    fn matches(&self, word: &Word, stem: Option<&str>) -> bool {
         self.alternatives
             .iter()
-            .any(|a| *a == word.lexeme || word.stem.as_ref().is_some_and(|stem| stem == a))
+            .any(|a| *a == word.lexeme || stem == Some(a))
+    }
+
+    fn begins_as(&self, word: &Word) -> bool {
+        let first = word.lexeme.chars().next();
+        self.alternatives.iter().any(|a| a.chars().next() == first)
     }
 }
 
@@ -91,7 +105,8 @@ pub fn tsvector<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
             if !matches!(word.kind, Kind::Compound | Kind::Pair) && position < POSITION_MAX {
                 position += 1;
             }
-            for lexeme in [Some(word.lexeme), word.stem].into_iter().flatten() {
+            let stem = word.stem();
+            for lexeme in [Some(word.lexeme), stem].into_iter().flatten() {
                 let places = positions.entry(lexeme).or_default();
                 if places.len() < POSITIONS_PER_LEXEME_MAX && places.last() != Some(&position) {
                     places.push(position);
@@ -125,7 +140,7 @@ pub fn query_terms(query: &str) -> Vec<Term> {
     let mut stop = Vec::new();
     for word in words.iter().filter(wanted) {
         let mut alternatives = vec![word.lexeme.clone()];
-        alternatives.extend(word.stem.clone());
+        alternatives.extend(word.stem());
         let term = Term { alternatives };
         let list = if is_stop_word(&word.lexeme) {
             &mut stop
@@ -158,9 +173,17 @@ pub fn query_fragments(query: &str) -> Vec<String> {
 
 /// Where in `text` words of the query stand: byte ranges, in order, disjoint.
 pub fn matches(text: &str, terms: &[Term]) -> Vec<Range<usize>> {
+    let is_asked_for = |word: &Word| {
+        // A stem begins as its word does: most words need none.
+        let mut alike = terms.iter().filter(|t| t.begins_as(word)).peekable();
+        alike.peek().is_some() && {
+            let stem = word.stem();
+            alike.any(|term| term.matches(word, stem.as_deref()))
+        }
+    };
     let mut ranges: Vec<Range<usize>> = words(text)
         .into_iter()
-        .filter(|word| terms.iter().any(|term| term.matches(word)))
+        .filter(is_asked_for)
         .map(|word| word.range)
         .collect();
     ranges.sort_by_key(|r| (r.start, r.end));
@@ -249,6 +272,14 @@ const LEVELS: [&[char]; 4] = [
 ];
 
 fn push_compound(found: &mut Vec<Word>, text: &str, range: Range<usize>) {
+    // Most words are of small letters behind the first, and fall apart at no level.
+    if text.as_bytes()[range.start + 1..range.end]
+        .iter()
+        .all(u8::is_ascii_lowercase)
+        && text.as_bytes()[range.start].is_ascii_alphabetic()
+    {
+        return push_word(found, text, range, Kind::Plain);
+    }
     let first = found.len();
     push_level(found, text, range, 0);
     if let [only] = &mut found[first..] {
@@ -330,13 +361,8 @@ fn push_word(found: &mut Vec<Word>, text: &str, range: Range<usize>, kind: Kind)
     if lexeme.is_empty() || lexeme.len() > LEXEME_BYTES_MAX {
         return;
     }
-    let stem = match kind {
-        Kind::Compound => None,
-        _ => english_stem(&lexeme),
-    };
     found.push(Word {
         lexeme,
-        stem,
         range,
         kind,
     });
@@ -354,16 +380,6 @@ fn push_unspaced(found: &mut Vec<Word>, text: &str, range: Range<usize>) {
             push_word(found, text, start..end_of(n + 2), Kind::Pair);
         }
     }
-}
-
-fn english_stem(lexeme: &str) -> Option<String> {
-    let stems = lexeme.len() >= 3 && lexeme.bytes().all(|b| b.is_ascii_lowercase());
-    let stem: Cow<'_, str> = if stems {
-        ENGLISH.stem(lexeme)
-    } else {
-        return None;
-    };
-    (stem != lexeme).then(|| stem.into_owned())
 }
 
 /// Case, width and accents do not tell words apart. Kana keeps its voicing marks.
@@ -432,7 +448,7 @@ mod tests {
     fn lexemes(text: &str) -> Vec<String> {
         let mut all: Vec<String> = words(text)
             .into_iter()
-            .flat_map(|w| [Some(w.lexeme), w.stem])
+            .flat_map(|w| [w.stem(), Some(w.lexeme)])
             .flatten()
             .collect();
         all.sort();
