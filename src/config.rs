@@ -4,7 +4,9 @@
 use std::env;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use sha2::{Digest, Sha256};
 use url::{Host, Url};
 
 use crate::seal::SecretKey;
@@ -12,6 +14,12 @@ use crate::seal::SecretKey;
 const LISTEN_DEFAULT: &str = "127.0.0.1:3000";
 const DATA_DIR_DEFAULT: &str = "./data";
 const LOG_DEFAULT: &str = "info,sqlx=warn,tower_sessions_core=error";
+
+const METRICS_TOKEN_CHARS_MIN: usize = 16;
+/// Balancers ask every second or two.
+const STOP_GRACE_DEFAULT: Duration = Duration::from_secs(2);
+/// The requests under way need time too, within the 30 s that a stop takes at most.
+const STOP_GRACE_MAX: Duration = Duration::from_secs(20);
 
 /// Who may make an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +48,51 @@ pub struct Config {
     pub sign_up: SignUp,
     /// `KEEPSAKE_LOG`, in tracing's filter syntax.
     pub log: String,
+    /// `KEEPSAKE_LOG_FORMAT`
+    pub log_format: LogFormat,
+    /// `KEEPSAKE_METRICS_TOKEN`: opens `/metrics` to others than this machine.
+    pub metrics_token: Option<MetricsToken>,
+    /// `OTEL_EXPORTER_OTLP_ENDPOINT`: where spans are sent, less `/v1/traces`.
+    pub otlp_endpoint: Option<Url>,
+    /// `KEEPSAKE_STOP_GRACE_SECONDS`: after SIGTERM new requests are answered so long.
+    pub stop_grace: Duration,
     /// `KEEPSAKE_SITE_DIR`: stylesheet, icons and islands. Found when not given.
     pub site_dir: Option<PathBuf>,
+}
+
+/// How a line of the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    Text,
+    /// One object a line.
+    Json,
+}
+
+/// Kept as its hash, so that it stands in no log and is compared in the same time
+/// whatever is given.
+#[derive(Clone)]
+pub struct MetricsToken([u8; 32]);
+
+impl MetricsToken {
+    pub fn new(token: &str) -> Self {
+        Self(Sha256::digest(token.as_bytes()).into())
+    }
+
+    pub fn matches(&self, given: &str) -> bool {
+        let given: [u8; 32] = Sha256::digest(given.as_bytes()).into();
+        let differing = self
+            .0
+            .iter()
+            .zip(given)
+            .fold(0, |all, (a, b)| all | (a ^ b));
+        differing == 0
+    }
+}
+
+impl std::fmt::Debug for MetricsToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("MetricsToken")
+    }
 }
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -70,6 +121,10 @@ impl Config {
             llamacpp_url: parse_llamacpp_url(get("KEEPSAKE_LLAMACPP_URL"))?,
             sign_up: parse_sign_up(get("KEEPSAKE_SIGNUP"))?,
             log: get("KEEPSAKE_LOG").unwrap_or(LOG_DEFAULT.into()),
+            log_format: parse_log_format(get("KEEPSAKE_LOG_FORMAT"))?,
+            metrics_token: parse_metrics_token(get("KEEPSAKE_METRICS_TOKEN"))?,
+            otlp_endpoint: parse_otlp_endpoint(get("OTEL_EXPORTER_OTLP_ENDPOINT"))?,
+            stop_grace: parse_stop_grace(get("KEEPSAKE_STOP_GRACE_SECONDS"))?,
             site_dir: get("KEEPSAKE_SITE_DIR").map(PathBuf::from),
         })
     }
@@ -257,6 +312,56 @@ fn parse_sign_up(text: Option<String>) -> Result<SignUp, ConfigError> {
     }
 }
 
+fn parse_log_format(text: Option<String>) -> Result<LogFormat, ConfigError> {
+    match text.as_deref() {
+        None | Some("text") => Ok(LogFormat::Text),
+        Some("json") => Ok(LogFormat::Json),
+        Some(other) => Err(ConfigError {
+            name: "KEEPSAKE_LOG_FORMAT",
+            problem: format!("{other:?}"),
+            accepted: "give text or json",
+        }),
+    }
+}
+
+fn parse_metrics_token(text: Option<String>) -> Result<Option<MetricsToken>, ConfigError> {
+    match text.as_deref().map(str::trim) {
+        Some(token) if token.chars().count() < METRICS_TOKEN_CHARS_MIN => Err(ConfigError {
+            name: "KEEPSAKE_METRICS_TOKEN",
+            problem: "too short to be a secret".into(),
+            accepted: "give 16 characters or more; make one with: openssl rand -hex 32",
+        }),
+        token => Ok(token.map(MetricsToken::new)),
+    }
+}
+
+fn parse_otlp_endpoint(text: Option<String>) -> Result<Option<Url>, ConfigError> {
+    let Some(text) = text else { return Ok(None) };
+    let url = Url::parse(&text)
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    url.map(Some).ok_or_else(|| ConfigError {
+        name: "OTEL_EXPORTER_OTLP_ENDPOINT",
+        problem: "not the URL of a collector".into(),
+        accepted: "give http://host:4318, where it takes OTLP over HTTP",
+    })
+}
+
+fn parse_stop_grace(text: Option<String>) -> Result<Duration, ConfigError> {
+    let Some(text) = text else {
+        return Ok(STOP_GRACE_DEFAULT);
+    };
+    let seconds: Option<u64> = text.trim().parse().ok();
+    seconds
+        .map(Duration::from_secs)
+        .filter(|grace| *grace <= STOP_GRACE_MAX)
+        .ok_or_else(|| ConfigError {
+            name: "KEEPSAKE_STOP_GRACE_SECONDS",
+            problem: format!("{text:?}"),
+            accepted: "give whole seconds from 0 to 20",
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -373,6 +478,19 @@ mod tests {
             error.contains("KEEPSAKE_SIGNUP") && error.contains("first"),
             "{error}"
         );
+        for (name, value, told) in [
+            ("KEEPSAKE_LOG_FORMAT", "xml", "text or json"),
+            ("KEEPSAKE_STOP_GRACE_SECONDS", "90", "from 0 to 20"),
+            ("KEEPSAKE_METRICS_TOKEN", "hunter2", "openssl rand"),
+            (
+                "OTEL_EXPORTER_OTLP_ENDPOINT",
+                "collector",
+                "http://host:4318",
+            ),
+        ] {
+            let error = with(name, value).expect_err("refused").to_string();
+            assert!(error.contains(name) && error.contains(told), "{error}");
+        }
         let error = with("KEEPSAKE_DATABASE_URL", "mysql://x")
             .expect_err("refused")
             .to_string();

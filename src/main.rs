@@ -2,6 +2,7 @@
 //! thing, and puts what others may read on standard output, alone.
 
 mod rebuild;
+mod telemetry;
 
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
@@ -14,9 +15,6 @@ use keepsake::bridge;
 use keepsake::config::{BridgeConfig, Config};
 use keepsake::serve::{self, Workers};
 use keepsake::wiring::{self, Database};
-use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
-use tracing_subscriber::layer::{Layer, SubscriberExt};
-use tracing_subscriber::util::SubscriberInitExt;
 
 /// A self-hosted, long-term memory server for AI agents.
 #[derive(Parser)]
@@ -36,6 +34,12 @@ const ENVIRONMENT: &str = "Environment:
   KEEPSAKE_SIGNUP        who may make an account: first (then closed), open, closed
   KEEPSAKE_SITE_DIR      folder of stylesheet and islands (found beside the program)
   KEEPSAKE_LOG           what to log, such as info or keepsake=debug
+  KEEPSAKE_LOG_FORMAT    text, or json: one object a line
+  KEEPSAKE_METRICS_TOKEN opens /metrics to scrapers that are not on this machine
+  KEEPSAKE_STOP_GRACE_SECONDS
+                         how long new requests are answered after SIGTERM (2)
+  OTEL_EXPORTER_OTLP_ENDPOINT
+                         an OpenTelemetry collector (http://host:4318) that takes traces
   KEEPSAKE_TOKEN         for `keepsake mcp`: the token it speaks for
   KEEPSAKE_URL           for `keepsake mcp`: the server (KEEPSAKE_PUBLIC_URL, or KEEPSAKE_LISTEN)";
 
@@ -140,7 +144,13 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn run(command: Command) -> anyhow::Result<()> {
     let config = Config::from_env()?;
-    start_logging(&config)?;
+    let telemetry = telemetry::start(&config)?;
+    let done = obey(command, config).await;
+    telemetry.end().await;
+    done
+}
+
+async fn obey(command: Command, config: Config) -> anyhow::Result<()> {
     match command {
         Command::Serve { no_worker } => {
             let workers = if no_worker {
@@ -158,23 +168,6 @@ async fn run(command: Command) -> anyhow::Result<()> {
         Command::User(UserCommand::List) => list_users(&config).await,
         Command::Token(TokenCommand::Create(create)) => create_token(&config, create).await,
     }
-}
-
-/// To standard error: standard output is for answers.
-fn start_logging(config: &Config) -> anyhow::Result<()> {
-    let chosen = EnvFilter::try_new(&config.log).context("KEEPSAKE_LOG cannot be read")?;
-    // rmcp would write down what it is sent and what it answers.
-    let quiet = filter_fn(|about| {
-        !about.target().starts_with("rmcp") || *about.level() <= tracing::Level::ERROR
-    });
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false);
-    tracing_subscriber::registry()
-        .with(lines.with_filter(chosen.and(quiet)))
-        .init();
-    Ok(())
 }
 
 async fn create_user(config: &Config, create: UserCreate) -> anyhow::Result<()> {

@@ -1,56 +1,59 @@
-//! The server's life: start, answer, drain, stop. On SIGTERM or Ctrl-C ready
-//! goes 503 at once, requests under way are finished, then the database stops.
+//! The server's life: start, answer, drain, stop. On SIGTERM `/readyz` is 503 at once
+//! while new requests are still answered for a moment, so that balancers notice; then
+//! nobody is let in, requests under way are finished, and the database stops. A second
+//! signal ends the process at once.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::Context;
+use axum::extract::{ConnectInfo, Request};
+use axum::middleware::Next;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::config::Config;
 use crate::db::Db;
 use crate::embedding::Embeddings;
 use crate::jobs::{self, JobContext};
-use crate::web::{self, AppState, Readiness};
+use crate::metrics;
+pub use crate::web::Workers;
+use crate::web::{self, About, AppState, Gate, Peer, Readiness};
 use crate::wiring::{self, Database};
 
-/// Requests that take longer are cut off when the server stops.
+/// From the signal to the end of the last request; those that take longer are cut off.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
+/// Whoever connected just before the door closed has this long to say what they want.
+const LAST_WORDS: Duration = Duration::from_millis(300);
 const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 
-/// Whether a process also works off jobs, or leaves them to `keepsake work`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Workers {
-    Here,
-    Elsewhere,
-}
-
 pub async fn serve(config: &Config, workers: Workers) -> anyhow::Result<()> {
-    let mut stop = std::pin::pin!(stop_signal()?);
+    metrics::begin();
+    let mut signals = Signals::listen()?;
     let database = tokio::select! {
         started = Database::of_server(config) => started?,
-        () = &mut stop => return Ok(()),
+        _ = signals.first() => return Ok(()),
     };
-    let served = serve_until(config, &database, workers, stop).await;
+    let served = serve_until(config, &database, workers, signals).await;
     database.close().await?;
     served
 }
 
 /// Works off jobs, and serves nobody.
 pub async fn work(config: &Config) -> anyhow::Result<()> {
-    let mut stop = std::pin::pin!(stop_signal()?);
+    let mut signals = Signals::listen()?;
     let database = tokio::select! {
         started = Database::of_command(config) => started?,
-        () = &mut stop => return Ok(()),
+        _ = signals.first() => return Ok(()),
     };
     let worked = async {
         let embeddings = wiring::embeddings(config, &database.db)?;
         let crew = Crew::start(&database.db, &embeddings);
         tracing::info!("working off jobs");
-        stop.await;
+        signals.first().await;
+        signals.end_at_the_second();
         tracing::info!("stopping: finishing the jobs under way");
         crew.stop().await;
         anyhow::Ok(())
@@ -64,6 +67,7 @@ pub async fn work(config: &Config) -> anyhow::Result<()> {
 struct Crew {
     stop: watch::Sender<bool>,
     running: JoinHandle<()>,
+    embeddings: Embeddings,
 }
 
 impl Crew {
@@ -74,11 +78,21 @@ impl Crew {
             embeddings: embeddings.clone(),
         };
         let running = tokio::spawn(jobs::run(context, stopped));
-        Self { stop, running }
+        Self {
+            stop,
+            running,
+            embeddings: embeddings.clone(),
+        }
+    }
+
+    /// No job is begun from now on, and what is left of those under way is put back.
+    fn let_go(&self) {
+        self.embeddings.wind_down();
+        self.stop.send(true).ok();
     }
 
     async fn stop(self) {
-        self.stop.send(true).ok();
+        self.let_go();
         self.running.await.ok();
     }
 }
@@ -87,12 +101,16 @@ async fn serve_until(
     config: &Config,
     database: &Database,
     workers: Workers,
-    stop: impl Future<Output = ()>,
+    mut signals: Signals,
 ) -> anyhow::Result<()> {
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("cannot listen on {} (KEEPSAKE_LISTEN)", config.listen))?;
-    let readiness = Readiness::default();
+    let readiness = Readiness::new(About {
+        workers: Some(workers),
+        data_dir: Some(config.data_dir.clone()),
+        metrics_token: config.metrics_token.clone(),
+    });
     let embeddings = wiring::embeddings(config, &database.db)?;
     let state = wiring::app_state(config, &database.db, &embeddings, readiness.clone());
     let crew = (workers == Workers::Here).then(|| Crew::start(&database.db, &embeddings));
@@ -102,20 +120,36 @@ async fn serve_until(
     let warming = embeddings.clone();
     tokio::spawn(async move { warming.warm_up().await });
     announce(config, &state);
+    let (gate, door) = Gate::new(listener);
     let (drained_send, drained) = tokio::sync::oneshot::channel::<()>();
-    let service = web::router(state).into_make_service_with_connect_info::<SocketAddr>();
-    let server = axum::serve(listener, service).with_graceful_shutdown(async {
+    let service = web::router(state)
+        .layer(axum::middleware::from_fn(know_peer))
+        .into_make_service_with_connect_info::<Peer>();
+    let server = axum::serve(gate, service).with_graceful_shutdown(async {
         drained.await.ok();
     });
-    let mut server = std::pin::pin!(server.into_future());
+    let mut server = tokio::spawn(server.into_future());
     tokio::select! {
-        ended = &mut server => ended.context("the server ended by itself")?,
-        () = stop => {
-            tracing::info!("stopping: finishing the requests under way");
+        ended = &mut server => ended?.context("the server ended by itself")?,
+        stop = signals.first() => {
+            let began = Instant::now();
             readiness.drain();
+            signals.end_at_the_second();
+            if let Some(crew) = &crew {
+                crew.let_go();
+            }
+            tracing::info!("stopping: finishing the requests under way");
+            // At a terminal no balancer has to notice anything.
+            if stop == Stop::Terminate {
+                tokio::time::sleep(config.stop_grace).await;
+            }
+            door.close().await;
+            tokio::time::sleep(LAST_WORDS).await;
             drained_send.send(()).ok();
-            if tokio::time::timeout(DRAIN_MAX, server).await.is_err() {
+            let until = began + DRAIN_MAX.max(config.stop_grace + LAST_WORDS);
+            if tokio::time::timeout_at(until, &mut server).await.is_err() {
                 tracing::warn!("some requests took longer than {} s and were cut off", DRAIN_MAX.as_secs());
+                server.abort();
             }
         }
     }
@@ -128,6 +162,16 @@ async fn serve_until(
         crew.stop().await;
     }
     Ok(())
+}
+
+/// Handlers ask for the address as axum's own listener gives it.
+async fn know_peer(
+    ConnectInfo(Peer(address)): ConnectInfo<Peer>,
+    mut request: Request,
+    next: Next,
+) -> axum::response::Response {
+    request.extensions_mut().insert(ConnectInfo(address));
+    next.run(request).await
 }
 
 fn announce(config: &Config, state: &AppState) {
@@ -152,14 +196,51 @@ async fn sweep(state: AppState) {
     }
 }
 
-/// SIGTERM or Ctrl-C.
-fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+/// How the process was asked to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    /// SIGTERM
+    Terminate,
+    /// Ctrl-C
+    Interrupt,
+}
+
+impl Stop {
+    /// 128 and the signal's number, as shells have it.
+    fn exit_code(self) -> i32 {
+        match self {
+            Self::Terminate => 143,
+            Self::Interrupt => 130,
         }
-    })
+    }
+}
+
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn listen() -> anyhow::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?,
+            interrupt: signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?,
+        })
+    }
+
+    async fn first(&mut self) -> Stop {
+        tokio::select! {
+            _ = self.terminate.recv() => Stop::Terminate,
+            _ = self.interrupt.recv() => Stop::Interrupt,
+        }
+    }
+
+    /// As `kill -9` would: what was acknowledged is in the database.
+    fn end_at_the_second(mut self) {
+        tokio::spawn(async move {
+            let again = self.first().await;
+            tracing::warn!("asked twice to stop: ending at once");
+            std::process::exit(again.exit_code());
+        });
+    }
 }

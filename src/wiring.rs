@@ -22,6 +22,7 @@ use crate::web::{AppState, Parts, Readiness, Site};
 
 /// How long a start waits for a database that is itself just starting.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(60);
+const DATABASE_CLOSE_MAX: Duration = Duration::from_secs(3);
 const DATABASE_RETRY: Duration = Duration::from_millis(500);
 
 /// The database of this run: reached, brought to this program's schema, and
@@ -80,7 +81,8 @@ impl Database {
     }
 
     pub async fn close(self) -> anyhow::Result<()> {
-        self.db.close().await;
+        // A request that was cut off may still hold a connection.
+        let _ = tokio::time::timeout(DATABASE_CLOSE_MAX, self.db.close()).await;
         if let Some(embedded) = self.embedded {
             embedded.stop().await?;
         }

@@ -11,6 +11,7 @@ use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres, Transaction};
+use std::cmp::Ordering;
 use std::time::Duration;
 
 /// Whose rows a transaction sees.
@@ -140,6 +141,34 @@ fn as_role(options: &PgConnectOptions, role: &str) -> PgConnectOptions {
     options.clone().options([("role", role)])
 }
 
+/// Whose schema a database has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schema {
+    Ours,
+    Missing,
+    Behind,
+    /// A newer Keepsake has brought it further while this one ran.
+    Ahead,
+}
+
+/// How a database is fit to serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fitness {
+    pub schema: Schema,
+    pub has_vector: bool,
+    /// Whether full text keeps its index under row security.
+    pub is_search_leakproof: bool,
+}
+
+/// The connections of one pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolUse {
+    pub name: &'static str,
+    pub open: u32,
+    pub idle: u32,
+    pub max: u32,
+}
+
 /// The database, for those who act for somebody.
 #[derive(Clone, Debug)]
 pub struct Db {
@@ -199,23 +228,52 @@ impl Db {
         self.system.begin().await
     }
 
+    /// For a look at how things stand: what takes longer is broken off by PostgreSQL too.
+    pub async fn as_system_within(&self, limit: Duration) -> Result<Tx, sqlx::Error> {
+        let limit_ms = limit.as_millis();
+        let begin = format!("BEGIN READ ONLY; SET LOCAL statement_timeout = {limit_ms}");
+        self.system.begin_with(AssertSqlSafe(begin)).await
+    }
+
+    /// How the connections of this process are used.
+    pub fn pools(&self) -> [PoolUse; 3] {
+        let of = |name, pool: &PgPool| PoolUse {
+            name,
+            open: pool.size(),
+            idle: u32::try_from(pool.num_idle()).unwrap_or(u32::MAX),
+            max: pool.options().get_max_connections(),
+        };
+        [
+            of("app", &self.app),
+            of("system", &self.system),
+            of("workers", &self.workers),
+        ]
+    }
+
     /// For the queue's own machinery, which keeps a connection to listen on.
     pub fn worker_pool(&self) -> &PgPool {
         &self.workers
     }
 
-    /// Whether the database answers, with this program's schema in it.
-    pub async fn is_ready(&self) -> bool {
-        let ask = async { store::is_migrated(&mut *self.system.acquire().await?).await };
-        matches!(
-            tokio::time::timeout(ACQUIRE_TIMEOUT, ask).await,
-            Ok(Ok(true))
-        )
-    }
-
-    /// Whether full text keeps its index under row security.
-    pub async fn is_search_leakproof(&self) -> Result<bool, sqlx::Error> {
-        store::is_search_leakproof(&mut *self.system.acquire().await?).await
+    /// How the database is fit to serve.
+    pub async fn fitness(&self, conn: &mut PgConnection) -> Result<Fitness, sqlx::Error> {
+        let found = store::fitness(&mut *conn).await?;
+        let schema = match found.is_migrated {
+            false => Schema::Missing,
+            true => {
+                let ours = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
+                match store::schema_version(conn).await?.cmp(&ours) {
+                    Ordering::Less => Schema::Behind,
+                    Ordering::Equal => Schema::Ours,
+                    Ordering::Greater => Schema::Ahead,
+                }
+            }
+        };
+        Ok(Fitness {
+            schema,
+            has_vector: found.has_vector,
+            is_search_leakproof: found.is_search_leakproof,
+        })
     }
 
     pub async fn close(&self) {

@@ -102,8 +102,32 @@ pub async fn is_search_leakproof(conn: &mut PgConnection) -> Result<bool, sqlx::
     .await
 }
 
-pub async fn is_migrated(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar("SELECT to_regclass('memory_item_embeddings') IS NOT NULL AND to_regclass('apalis.jobs') IS NOT NULL")
+pub struct Found {
+    pub is_migrated: bool,
+    pub has_vector: bool,
+    pub is_search_leakproof: bool,
+}
+
+/// As the system role.
+pub async fn fitness(conn: &mut PgConnection) -> Result<Found, sqlx::Error> {
+    let (is_migrated, has_vector, is_search_leakproof) = sqlx::query_as(
+        "SELECT to_regclass('memory_item_embeddings') IS NOT NULL AND to_regclass('apalis.jobs') IS NOT NULL,
+                EXISTS (SELECT FROM pg_extension WHERE extname = 'vector'),
+                (SELECT proleakproof FROM pg_proc
+                 WHERE oid = 'pg_catalog.ts_match_vq(tsvector, tsquery)'::regprocedure)",
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(Found {
+        is_migrated,
+        has_vector,
+        is_search_leakproof,
+    })
+}
+
+/// The newest of the migrations that were applied.
+pub async fn schema_version(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM _sqlx_migrations WHERE success")
         .fetch_one(conn)
         .await
 }

@@ -40,6 +40,13 @@ impl Breakers {
         }
     }
 
+    /// Of how many spaces nobody is asked just now.
+    pub fn count_open(&self, now: OffsetDateTime) -> usize {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_open = |f: &&Failures| f.in_a_row >= OPENS_AFTER && now < f.open_until;
+        all.values().filter(is_open).count()
+    }
+
     pub fn succeeded(&self, user: UserId, space: SpaceId) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.remove(&(user, space));

@@ -6,6 +6,7 @@
 mod breaker;
 mod change;
 mod drain;
+mod health;
 mod keys;
 mod lease;
 pub mod model;
@@ -18,6 +19,7 @@ mod system;
 pub mod vector;
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -27,6 +29,7 @@ use time::{Duration, OffsetDateTime};
 
 pub use change::{EndpointChange, Saved};
 pub use drain::Drained;
+pub use health::{BuiltinState, OpenVectors, SystemProviderState};
 pub use model::{EmbeddingState, ItemEmbedding, QueryVector, SpaceId};
 pub use overview::{Overview, Rebuild};
 pub use query::QueryEmbedding;
@@ -98,6 +101,7 @@ struct Inner {
     breakers: breaker::Breakers,
     system: Mutex<Option<(Instant, SystemSettings)>>,
     leases: lease::Leases,
+    is_winding_down: AtomicBool,
 }
 
 /// What [`Embeddings`] is made of.
@@ -121,6 +125,7 @@ impl Embeddings {
             breakers: breaker::Breakers::default(),
             system: Mutex::new(None),
             leases: lease::Leases::default(),
+            is_winding_down: AtomicBool::new(false),
         }))
     }
 
@@ -177,6 +182,16 @@ impl Embeddings {
                 }
             })
             .collect())
+    }
+
+    /// The process is about to end: turns of work under way send nothing more, and what is
+    /// left of them is another's.
+    pub fn wind_down(&self) {
+        self.0.is_winding_down.store(true, Ordering::Relaxed);
+    }
+
+    fn is_winding_down(&self) -> bool {
+        self.0.is_winding_down.load(Ordering::Relaxed)
     }
 
     /// For whoever works beside it, by the same clock.

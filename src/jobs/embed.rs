@@ -1,16 +1,19 @@
 //! One turn of work on one user's vectors.
 
 use std::panic::AssertUnwindSafe;
+use std::time::Instant;
 
 use apalis::prelude::{AbortError, Attempt, BoxDynError, Data};
 
 use futures_util::FutureExt;
 use time::Duration;
+use tracing::Instrument;
 
 use super::JobContext;
 use crate::db::UserId;
 use crate::embedding::Drained;
-use crate::queue::{self, EmbedJob};
+use crate::metrics;
+use crate::queue::{self, EMBED_QUEUE, EmbedJob};
 
 /// A job that came back so often has killed its worker each time.
 const ATTEMPTS_MAX: usize = 5;
@@ -18,6 +21,19 @@ const ATTEMPTS_MAX: usize = 5;
 const RETRY_AFTER: Duration = Duration::seconds(5);
 
 pub(super) async fn run(
+    job: EmbedJob,
+    attempt: Attempt,
+    context: Data<JobContext>,
+) -> Result<(), BoxDynError> {
+    let began = Instant::now();
+    let span = tracing::info_span!("job", queue = EMBED_QUEUE);
+    let ended = turn(job, attempt, context).instrument(span).await;
+    let outcome = if ended.is_ok() { "ok" } else { "failed" };
+    metrics::job_ended(EMBED_QUEUE, outcome, began.elapsed());
+    ended
+}
+
+async fn turn(
     job: EmbedJob,
     attempt: Attempt,
     context: Data<JobContext>,

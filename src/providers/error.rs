@@ -114,6 +114,25 @@ pub enum BuiltinFlaw {
 }
 
 impl ProviderError {
+    /// As figures name it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Refused(_) => "unreachable",
+            Self::TimedOut => "timed_out",
+            Self::KeyRejected => "key_rejected",
+            Self::UnknownModel => "unknown_model",
+            Self::DimensionsRefused => "dimensions_refused",
+            Self::NotEmbeddings(_) => "not_embeddings",
+            Self::RateLimited { .. } => "rate_limited",
+            Self::TooLong => "too_long",
+            Self::BadInput => "bad_input",
+            Self::Server { .. } => "server_error",
+            Self::WrongVector(_) => "wrong_vector",
+            Self::Forbidden => "forbidden",
+            Self::BuiltinMissing(_) => "builtin_missing",
+        }
+    }
+
     /// Whether another text could have gone through: a batch is halved, a
     /// single text is given up. All else is about the endpoint.
     pub fn is_about_the_input(&self) -> bool {

@@ -27,7 +27,10 @@ pub use error::{BuiltinFlaw, NotEmbeddings, ProviderError, Unreachable, WrongVec
 pub use policy::{NameLookup, Reach, SystemNames};
 pub use report::TestReport;
 
+use tracing::Instrument;
+
 use crate::clock::SharedClock;
+use crate::metrics;
 use client::Http;
 use custom::KnownForms;
 
@@ -87,6 +90,12 @@ impl Embedder {
         builtin.is_some_and(builtin::Model::is_present)
     }
 
+    /// Whether it was called, and so is in memory or on its way there.
+    pub fn is_builtin_loaded(&self) -> bool {
+        let builtin = self.shared.builtin.as_ref();
+        builtin.is_some_and(builtin::Model::is_loaded)
+    }
+
     /// Vectors in the order of `texts`. `deadline` is for the whole call. No
     /// texts, no call.
     pub async fn embed(
@@ -101,6 +110,27 @@ impl Embedder {
                 truncated: Vec::new(),
             });
         }
+        let provider = endpoint.provider_type.as_str();
+        let began = Instant::now();
+        let called = self
+            .embed_within(endpoint, texts, deadline)
+            .instrument(tracing::info_span!(
+                "provider_call",
+                provider,
+                texts = texts.len()
+            ))
+            .await;
+        let failure = called.as_ref().err().map(ProviderError::kind);
+        metrics::provider_called(provider, texts.len(), failure, began.elapsed());
+        called
+    }
+
+    async fn embed_within(
+        &self,
+        endpoint: &Endpoint,
+        texts: &[String],
+        deadline: Duration,
+    ) -> Result<Embedded, ProviderError> {
         let answer = tokio::time::timeout(deadline, self.ask(endpoint, texts)).await;
         let embedded = answer.map_err(|_| ProviderError::TimedOut)??;
         check::vectors(&embedded.vectors, texts.len())?;

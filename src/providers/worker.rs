@@ -60,6 +60,11 @@ impl Model {
         is_present(&self.shared.folder)
     }
 
+    /// Whether it was called, and so is in memory or on its way there.
+    pub fn is_loaded(&self) -> bool {
+        self.shared.queues.get().is_some()
+    }
+
     /// Loads it ahead of the first call, so that the first search need not wait.
     pub async fn warm_up(&self) -> Result<(), ProviderError> {
         self.embed(&[]).await.map(|_| ())

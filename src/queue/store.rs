@@ -1,7 +1,7 @@
 //! The statements on apalis' tables. They are not checked against the schema at
 //! build time: those tables are made by apalis' own migrations.
 
-use sqlx::{AssertSqlSafe, PgConnection, SqlSafeStr, SqlStr};
+use sqlx::{AssertSqlSafe, PgConnection, Row, SqlSafeStr, SqlStr};
 use time::OffsetDateTime;
 
 /// Without what the owner may not do or not every PostgreSQL can: the schema is
@@ -116,4 +116,62 @@ pub async fn prune(conn: &mut PgConnection, before: OffsetDateTime) -> Result<()
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// The jobs of a queue that have not ended well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueCounts {
+    pub queue: String,
+    /// Could begin now.
+    pub waiting: i64,
+    /// Wait for a later time.
+    pub delayed: i64,
+    pub running: i64,
+    /// Given up, or ended with an error.
+    pub failed: i64,
+    /// Of those that wait: since when the first could have begun.
+    pub waiting_since: Option<OffsetDateTime>,
+    pub running_since: Option<OffsetDateTime>,
+}
+
+/// As the system role; a queue without a job is not among them.
+pub async fn count_jobs(
+    conn: &mut PgConnection,
+    now: OffsetDateTime,
+) -> Result<Vec<QueueCounts>, sqlx::Error> {
+    let rows = sqlx::query(
+        "SELECT job_type,
+                count(*) FILTER (WHERE status = 'Pending' AND run_at <= $1) AS waiting,
+                count(*) FILTER (WHERE status = 'Pending' AND run_at > $1) AS delayed,
+                count(*) FILTER (WHERE status IN ('Queued', 'Running')) AS running,
+                count(*) FILTER (WHERE status IN ('Failed', 'Killed')) AS failed,
+                min(run_at) FILTER (WHERE status = 'Pending' AND run_at <= $1) AS waiting_since,
+                min(lock_at) FILTER (WHERE status IN ('Queued', 'Running')) AS running_since
+         FROM apalis.jobs WHERE status <> 'Done' GROUP BY job_type ORDER BY job_type",
+    )
+    .bind(now)
+    .fetch_all(conn)
+    .await?;
+    rows.iter()
+        .map(|row| {
+            Ok(QueueCounts {
+                queue: row.try_get("job_type")?,
+                waiting: row.try_get("waiting")?,
+                delayed: row.try_get("delayed")?,
+                running: row.try_get("running")?,
+                failed: row.try_get("failed")?,
+                waiting_since: row.try_get("waiting_since")?,
+                running_since: row.try_get("running_since")?,
+            })
+        })
+        .collect()
+}
+
+/// When a worker of any process last said that it lives; as the system role.
+pub async fn worker_last_seen(
+    conn: &mut PgConnection,
+) -> Result<Option<OffsetDateTime>, sqlx::Error> {
+    sqlx::query_scalar("SELECT max(last_seen) FROM apalis.workers")
+        .fetch_one(conn)
+        .await
 }

@@ -8,6 +8,7 @@ pub mod store;
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
+use tracing::Instrument;
 
 pub use query::{Filters, RawQuery, SearchQuery};
 pub use rank::Explanation;
@@ -82,6 +83,18 @@ pub struct Page {
 /// # Errors
 /// Only what the database says.
 pub async fn find(
+    db: &Db,
+    embeddings: &Embeddings,
+    viewer: &Viewer,
+    query: &SearchQuery,
+) -> Result<Page, sqlx::Error> {
+    let span = tracing::info_span!("search");
+    find_in_span(db, embeddings, viewer, query)
+        .instrument(span)
+        .await
+}
+
+async fn find_in_span(
     db: &Db,
     embeddings: &Embeddings,
     viewer: &Viewer,

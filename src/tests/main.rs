@@ -8,6 +8,7 @@ mod api;
 mod embedding;
 mod isolation;
 mod mcp;
+mod operations;
 mod pages;
 mod postgres;
 mod providers;

@@ -14,12 +14,15 @@ mod memory_list_themes;
 mod memory_search;
 mod values;
 
+use std::time::Instant;
+
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tracing::Instrument;
 
 use crate::accounts::{Accounts, ActingFor, AgentAccess, MemoryOff, Scope, TooManyUsers};
 use crate::activity::{Activity, Call};
@@ -28,6 +31,7 @@ use crate::db::Db;
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::input::Invalid;
 use crate::memories::MemoryError;
+use crate::metrics;
 pub use input::NOT_AN_OBJECT;
 
 /// What every tool may use.
@@ -37,6 +41,22 @@ pub struct ToolContext {
     pub clock: SharedClock,
     pub embeddings: Embeddings,
     pub activity: Activity,
+}
+
+/// Which way a call came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    Rest,
+    Mcp,
+}
+
+impl Door {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Rest => "rest",
+            Self::Mcp => "mcp",
+        }
+    }
 }
 
 /// Stands for a name that is no tool's: what was sent is not recorded.
@@ -288,6 +308,7 @@ impl Registry {
     /// Runs a tool for an agent, and records that. `input` is the JSON text as it came in.
     pub async fn call(
         &self,
+        door: Door,
         access: &AgentAccess,
         name: &str,
         input: &[u8],
@@ -298,6 +319,24 @@ impl Registry {
             .map(|tool| &**tool)
             .find(|tool| tool.definition().name == name);
         let known_name = named.map_or(UNKNOWN_TOOL, |tool| tool.definition().name);
+        let door = door.as_str();
+        let began = Instant::now();
+        let called = self
+            .run(access, named, known_name, input)
+            .instrument(tracing::info_span!("tool", tool = known_name, door))
+            .await;
+        let outcome = called.as_ref().map_or_else(ToolError::code, |_| "ok");
+        metrics::tool_called(known_name, door, outcome, began.elapsed());
+        called
+    }
+
+    async fn run(
+        &self,
+        access: &AgentAccess,
+        named: Option<&dyn AnyTool>,
+        known_name: &'static str,
+        input: &[u8],
+    ) -> Result<Value, ToolError> {
         let viewer = match &access.acting_for {
             ActingFor::User(viewer) => viewer.clone(),
             ActingFor::NewUser(user) => {

@@ -1,30 +1,235 @@
-//! `/livez`: the process answers. `/readyz`: it can serve, or which part cannot.
+//! `/livez`: the process answers. `/readyz`: it can serve, or which part cannot. It
+//! answers in time whatever the database does, and tells nothing of users or endpoints.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use serde_json::json;
+use serde::Serialize;
 
-use crate::db::Db;
+use super::AppState;
+use crate::config::MetricsToken;
+use crate::db::Schema;
+use crate::embedding::{BuiltinState, SystemProviderState};
+use crate::queue;
 
-/// Turned once: from serving to draining.
+/// All of the database's answers come within this, or it counts as away.
+const ASK_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// Workers say every 5 s that they live.
+const WORKER_SILENT_MAX: time::Duration = time::Duration::seconds(60);
+/// A disk that does not say how full it is, is left out.
+const DISK_TIMEOUT: Duration = Duration::from_millis(200);
+const DISK_FREE_MIN_BYTES: u64 = 1 << 30;
+
+/// Where jobs are worked off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workers {
+    Here,
+    /// By `keepsake work`.
+    Elsewhere,
+}
+
+/// How this process stands, for whoever looks after it.
 #[derive(Clone, Default)]
-pub struct Readiness {
-    draining: Arc<AtomicBool>,
+pub struct Readiness(Arc<Standing>);
+
+#[derive(Default)]
+struct Standing {
+    /// Turned once: from serving to draining.
+    draining: AtomicBool,
+    about: About,
+}
+
+/// What a process is told at its start.
+#[derive(Default)]
+pub struct About {
+    /// `None`: nobody expects workers.
+    pub workers: Option<Workers>,
+    /// Whose disk must not run full.
+    pub data_dir: Option<PathBuf>,
+    pub metrics_token: Option<MetricsToken>,
 }
 
 impl Readiness {
-    /// From now on `/readyz` is 503, so that a balancer sends nobody here.
-    pub fn drain(&self) {
-        self.draining.store(true, Ordering::Relaxed);
+    pub fn new(about: About) -> Self {
+        Self(Arc::new(Standing {
+            draining: AtomicBool::new(false),
+            about,
+        }))
     }
 
-    fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Relaxed)
+    /// From now on `/readyz` is 503, so that a balancer sends nobody here.
+    pub fn drain(&self) {
+        self.0.draining.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.0.draining.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn metrics_token(&self) -> Option<&MetricsToken> {
+        self.0.about.metrics_token.as_ref()
+    }
+}
+
+/// Each part in a word. What serving does not need is a warning.
+#[derive(Serialize)]
+struct Report {
+    ready: bool,
+    degraded: bool,
+    server: &'static str,
+    database: &'static str,
+    schema: &'static str,
+    vector_extension: &'static str,
+    full_text: &'static str,
+    worker: &'static str,
+    builtin_model: &'static str,
+    system_provider: &'static str,
+    disk: &'static str,
+    /// Names of the parts above that keep it from serving.
+    not_ready: Vec<&'static str>,
+    warnings: Vec<&'static str>,
+}
+
+const UNKNOWN: &str = "unknown";
+
+impl Report {
+    fn of(readiness: &Readiness) -> Self {
+        let is_draining = readiness.is_draining();
+        Self {
+            ready: false,
+            degraded: false,
+            server: if is_draining { "draining" } else { "ready" },
+            database: "unavailable",
+            schema: UNKNOWN,
+            vector_extension: UNKNOWN,
+            full_text: UNKNOWN,
+            worker: UNKNOWN,
+            builtin_model: UNKNOWN,
+            system_provider: UNKNOWN,
+            disk: UNKNOWN,
+            not_ready: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    async fn ask_database(&mut self, state: &AppState) -> Result<(), sqlx::Error> {
+        let mut conn = state.db.system_connection().await?;
+        let fitness = state.db.fitness(&mut conn).await?;
+        self.database = "ready";
+        self.schema = match fitness.schema {
+            Schema::Ours => "ready",
+            Schema::Missing => "missing",
+            Schema::Behind => "behind",
+            Schema::Ahead => "ahead",
+        };
+        if fitness.schema == Schema::Ahead {
+            self.warnings.push(
+                "a newer Keepsake has brought the database further; start that version here too",
+            );
+        }
+        self.vector_extension = if fitness.has_vector {
+            "ready"
+        } else {
+            "missing"
+        };
+        self.full_text = if fitness.is_search_leakproof {
+            "ready"
+        } else {
+            "slow"
+        };
+        if !fitness.is_search_leakproof {
+            self.warnings.push("full-text search runs without its index; as a superuser run: ALTER FUNCTION pg_catalog.ts_match_vq(tsvector, tsquery) LEAKPROOF;");
+        }
+        if fitness.schema == Schema::Missing {
+            return Ok(());
+        }
+        let last_seen = queue::store::worker_last_seen(&mut conn).await?;
+        let silent_for = last_seen.map(|at| state.clock.now() - at);
+        self.tell_worker(state.readiness.0.about.workers, silent_for);
+        let provider = state.embeddings.system_provider_state(&mut conn).await?;
+        drop(conn);
+        self.tell_provider(provider);
+        self.tell_builtin(state.embeddings.builtin_state().await?);
+        Ok(())
+    }
+
+    fn tell_worker(&mut self, workers: Option<Workers>, silent_for: Option<time::Duration>) {
+        let lives = silent_for.is_some_and(|silent| silent < WORKER_SILENT_MAX);
+        self.worker = match (workers, silent_for) {
+            (None, None) => "none",
+            (None, Some(_)) | (Some(Workers::Elsewhere), _) if lives => "elsewhere",
+            (Some(Workers::Here), _) if lives => "here",
+            (Some(Workers::Here), None) => "starting",
+            _ => "silent",
+        };
+        if self.worker == "silent" {
+            self.warnings.push("no worker has been heard of for a minute, so vectors are not made: start `keepsake work`, or serve without --no-worker");
+        }
+    }
+
+    fn tell_provider(&mut self, provider: SystemProviderState) {
+        self.system_provider = match provider {
+            SystemProviderState::None => "none",
+            SystemProviderState::Ready => "ready",
+            SystemProviderState::Failing => "failing",
+        };
+        if provider == SystemProviderState::Failing {
+            self.warnings.push("the system's llama.cpp makes no vectors for some users just now; the page Admin says why");
+        }
+    }
+
+    fn tell_builtin(&mut self, builtin: BuiltinState) {
+        self.builtin_model = match builtin {
+            BuiltinState::Off => "off",
+            BuiltinState::Missing => "missing",
+            BuiltinState::Present => "present",
+            BuiltinState::Loaded => "loaded",
+        };
+    }
+
+    async fn look_at_disk(&mut self, readiness: &Readiness) {
+        let Some(folder) = readiness.0.about.data_dir.clone() else {
+            return;
+        };
+        let look = tokio::task::spawn_blocking(move || rustix::fs::statvfs(&folder));
+        let Ok(Ok(Ok(disk))) = tokio::time::timeout(DISK_TIMEOUT, look).await else {
+            return;
+        };
+        self.disk = if disk.f_bavail.saturating_mul(disk.f_frsize) < DISK_FREE_MIN_BYTES {
+            self.warnings
+                .push("less than 1 GiB is free where the data folder lies");
+            "low"
+        } else {
+            "ready"
+        };
+    }
+
+    fn judge(&mut self) {
+        let needed = [
+            ("server", self.server),
+            ("database", self.database),
+            ("schema", self.schema),
+            ("vector_extension", self.vector_extension),
+        ];
+        let serves = |state: &str| matches!(state, "ready" | "ahead");
+        let mut not_ready: Vec<_> = needed
+            .into_iter()
+            .filter(|(_, state)| !serves(state))
+            .map(|(name, _)| name)
+            .collect();
+        if self.database == "unavailable" {
+            // What could not be asked is not what is missing.
+            not_ready.retain(|name| matches!(*name, "server" | "database"));
+        }
+        self.ready = not_ready.is_empty();
+        self.degraded = !self.warnings.is_empty();
+        self.not_ready = not_ready;
     }
 }
 
@@ -32,34 +237,18 @@ pub async fn livez() -> &'static str {
     "ok\n"
 }
 
-pub async fn readyz(State(readiness): State<Readiness>, State(db): State<Db>) -> impl IntoResponse {
-    let database = if db.is_ready().await {
-        "ready"
-    } else {
-        "unavailable"
-    };
-    let server = if readiness.is_draining() {
-        "draining"
-    } else {
-        "ready"
-    };
-    let is_ready = database == "ready" && server == "ready";
-    let warning = match db.is_search_leakproof().await {
-        Ok(false) => Some(
-            "full-text search runs without its index; as a superuser run: ALTER FUNCTION pg_catalog.ts_match_vq(tsvector, tsquery) LEAKPROOF;",
-        ),
-        _ => None,
-    };
-    let status = if is_ready {
+pub async fn readyz(State(state): State<AppState>) -> impl IntoResponse {
+    let mut report = Report::of(&state.readiness);
+    let asked = tokio::time::timeout(ASK_TIMEOUT, report.ask_database(&state)).await;
+    if !matches!(asked, Ok(Ok(()))) {
+        report = Report::of(&state.readiness);
+    }
+    report.look_at_disk(&state.readiness).await;
+    report.judge();
+    let status = if report.ready {
         StatusCode::OK
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
-    let warnings: Vec<&str> = warning.into_iter().collect();
-    (
-        status,
-        Json(
-            json!({ "ready": is_ready, "server": server, "database": database, "warnings": warnings }),
-        ),
-    )
+    (status, Json(report))
 }

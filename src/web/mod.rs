@@ -6,9 +6,12 @@ mod api;
 mod auth;
 mod error;
 mod forms;
+mod gate;
 mod headers;
 mod health;
 mod mcp;
+mod metrics;
+mod observe;
 mod pages;
 mod routes;
 mod session;
@@ -29,7 +32,8 @@ use crate::db::Db;
 use crate::embedding::Embeddings;
 use crate::tools::Registry;
 
-pub use health::Readiness;
+pub use gate::{Gate, Peer};
+pub use health::{About, Readiness, Workers};
 pub use routes::router;
 
 /// What handlers share. Everything in it is cheap to clone.
@@ -46,6 +50,7 @@ pub struct AppState {
     pub site: Site,
     pub published: Arc<api::openapi::Published>,
     pub throttle: Arc<throttle::SignInThrottle>,
+    pub asked: Arc<metrics::Asked>,
 }
 
 impl AppState {
@@ -63,6 +68,7 @@ impl AppState {
             site: parts.site,
             published: Arc::new(published),
             throttle: Arc::new(throttle::SignInThrottle::new()),
+            asked: Arc::new(metrics::Asked::default()),
         }
     }
 }

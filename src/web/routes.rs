@@ -1,9 +1,6 @@
 //! The whole route table, grouped by who calls.
 
-use std::time::Duration;
-
 use axum::Router;
-use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
@@ -12,11 +9,11 @@ use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::services::{ServeDir, ServeFile};
 use tower_http::set_header::SetResponseHeaderLayer;
-use tower_http::trace::TraceLayer;
-use tracing::Span;
 
 use super::error::Problem;
-use super::{AppState, address, api, auth, forms, headers, health, mcp, pages, session};
+use super::{
+    AppState, address, api, auth, forms, headers, health, mcp, metrics, observe, pages, session,
+};
 
 pub fn router(state: AppState) -> Router {
     // Leptos spawns its tasks on the runtime it is told of; telling it twice does no harm.
@@ -28,22 +25,10 @@ pub fn router(state: AppState) -> Router {
         .merge(files(&state))
         .layer(from_fn(headers::secure))
         .layer(CatchPanicLayer::custom(|_| pages::broken()))
-        .layer(
-            TraceLayer::new_for_http()
-                .make_span_with(request_span)
-                .on_request(())
-                .on_response(
-                    |response: &axum::response::Response, latency: Duration, span: &Span| {
-                        let _in = span.enter();
-                        tracing::debug!(
-                            status = response.status().as_u16(),
-                            ms = latency.as_secs_f64() * 1e3,
-                            "answered"
-                        );
-                    },
-                )
-                .on_failure(()),
-        )
+        .layer(from_fn_with_state(
+            state.readiness.clone(),
+            observe::request,
+        ))
         .with_state(state)
 }
 
@@ -52,6 +37,7 @@ fn probes() -> Router<AppState> {
     Router::new()
         .route("/livez", get(health::livez))
         .route("/readyz", get(health::readyz))
+        .route("/metrics", get(metrics::show))
         .method_not_allowed_fallback(|| async { wrong_method() })
 }
 
@@ -154,13 +140,4 @@ pub(super) fn wrong_method() -> Problem {
         "method_not_allowed",
         "This endpoint does not take this method; tools are called with POST.",
     )
-}
-
-/// The route as it stands in this table: an address may hold a query's words.
-fn request_span(request: &Request) -> Span {
-    let route = request
-        .extensions()
-        .get::<MatchedPath>()
-        .map_or("unmatched", |path| path.as_str());
-    tracing::info_span!("request", method = %request.method(), route)
 }

@@ -146,7 +146,7 @@ impl Embeddings {
         let mut sent = 0;
         let mut after = 0;
         let mut to_write: Option<Answered> = None;
-        while sent < TEXTS_A_JOB {
+        'pages: while sent < TEXTS_A_JOB {
             let page_size = TEXTS_A_PAGE.next_multiple_of(group).max(group);
             let mut tx = self.0.db.as_user(user).await?;
             let page =
@@ -155,6 +155,9 @@ impl Embeddings {
             let Some(last) = page.last() else { break };
             after = last.item_id;
             for rows in page.chunks(group) {
+                if self.is_winding_down() {
+                    break 'pages;
+                }
                 let calls = self.send_group(&endpoint, space, rows, batch);
                 let write = self.write(user, space, to_write.take());
                 let (answered, written) =

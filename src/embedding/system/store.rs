@@ -95,3 +95,43 @@ pub async fn count_all(conn: &mut PgConnection) -> Result<(i64, i64, i64), sqlx:
     .await?;
     Ok((row.pending, row.failed, row.users))
 }
+
+/// Everybody's vectors that are still to be made, and since when the first of them waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenVectors {
+    pub pending: i64,
+    pub failed: i64,
+    pub pending_since: Option<OffsetDateTime>,
+}
+
+/// As the system role.
+pub async fn count_open(conn: &mut PgConnection) -> Result<OpenVectors, sqlx::Error> {
+    let (pending, failed, pending_since) = sqlx::query_as(
+        "SELECT count(*) FILTER (WHERE e.state = 'pending'), count(*) FILTER (WHERE e.state = 'error'),
+                min(e.updated_at) FILTER (WHERE e.state = 'pending')
+         FROM memory_item_embeddings e
+         JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
+         WHERE e.state <> 'ready' AND s.state <> 'retired'",
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(OpenVectors {
+        pending,
+        failed,
+        pending_since,
+    })
+}
+
+/// As the system role: spaces of the system's provider in force that it cannot fill
+/// just now. `None` where there is no such provider.
+pub async fn count_system_trouble(conn: &mut PgConnection) -> Result<Option<i64>, sqlx::Error> {
+    sqlx::query_scalar(
+        "SELECT count(s.problem)
+         FROM system_providers p
+         LEFT JOIN embedding_spaces s ON s.system_provider_id = p.id AND s.state <> 'retired'
+         WHERE p.in_force
+         GROUP BY p.id",
+    )
+    .fetch_optional(conn)
+    .await
+}

@@ -13,14 +13,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId};
 use keepsake::activity::Activity;
 use keepsake::clock::{MovableClock, SharedClock};
-use keepsake::config::{PublicUrl, SignUp};
+use keepsake::config::{MetricsToken, PublicUrl, SignUp};
 use keepsake::db::Db;
 use keepsake::embedding::{self, Drained, Embeddings, EndpointChange, QueryEmbedding, Saved};
 use keepsake::providers::settings::EndpointForm;
 use keepsake::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use keepsake::seal::Sealer;
 use keepsake::tools::{Registry, ToolContext};
-use keepsake::web::{AppState, Parts, Readiness, Site, router};
+use keepsake::web::{About, AppState, Parts, Readiness, Site, router};
 use keepsake::wiring;
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
@@ -39,6 +39,8 @@ pub struct Wish {
     pub offered: Option<EndpointUrl>,
     /// As KEEPSAKE_PUBLIC_URL.
     pub public_url: Option<&'static str>,
+    /// As KEEPSAKE_METRICS_TOKEN.
+    pub metrics_token: Option<&'static str>,
     /// Another app's database: a second server, or a restart.
     pub database: Option<PgConnectOptions>,
 }
@@ -50,6 +52,7 @@ impl Default for Wish {
             builtin: None,
             offered: None,
             public_url: None,
+            metrics_token: None,
             database: None,
         }
     }
@@ -124,7 +127,10 @@ impl TestApp {
                 },
                 accounts.clone(),
             ),
-            readiness: Readiness::default(),
+            readiness: Readiness::new(About {
+                metrics_token: wish.metrics_token.map(MetricsToken::new),
+                ..About::default()
+            }),
             public_url: PublicUrl::parse(
                 wish.public_url.map(str::to_owned),
                 "127.0.0.1:3000".parse().unwrap(),

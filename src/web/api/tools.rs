@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::accounts::AgentAccess;
-use crate::tools::{Definition, Registry};
+use crate::tools::{Definition, Door, Registry};
 use crate::web::error::Problem;
 
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -87,7 +87,9 @@ pub async fn call(
     let input = read_body(body).await?;
     check_content_type(&parts.headers, &input)?;
     let input: &[u8] = if input.is_empty() { b"{}" } else { &input };
-    Ok(Json(registry.call(&access, &name, input).await?))
+    Ok(Json(
+        registry.call(Door::Rest, &access, &name, input).await?,
+    ))
 }
 
 /// A call without a body needs no type: it is the empty object.

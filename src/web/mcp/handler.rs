@@ -15,9 +15,10 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tracing::{Instrument, Span};
 
 use crate::accounts::AgentAccess;
-use crate::tools::{Definition, Registry, ToolError, guidance};
+use crate::tools::{Definition, Door, Registry, ToolError, guidance};
 use crate::web::error::Problem;
 
 /// Where a tool's error carries `{code, field}`. Its structured content would
@@ -31,6 +32,10 @@ pub struct Caller(pub Result<AgentAccess, Problem>);
 /// What a tool is called with, as it was written.
 #[derive(Clone)]
 pub struct Arguments(pub Option<Box<RawValue>>);
+
+/// Of the request that brought the message.
+#[derive(Clone)]
+pub struct RequestSpan(pub Span);
 
 #[derive(Clone)]
 pub struct Handler {
@@ -126,8 +131,13 @@ impl ServerHandler for Handler {
             Err(problem) => return Ok(tool_error(problem).into()),
         };
         let input = arguments.as_ref().map_or("{}", |given| given.get());
-        let called = self.registry.call(access, &request.name, input.as_bytes());
-        match called.await {
+        let called = self
+            .registry
+            .call(Door::Mcp, access, &request.name, input.as_bytes());
+        // rmcp answers in a task of its own, which knows no span.
+        let request = extensions.and_then(|e| e.get::<RequestSpan>());
+        let request = request.map_or_else(Span::none, |RequestSpan(span)| span.clone());
+        match called.instrument(request).await {
             Ok(output) => Ok(CallToolResult::structured(output).into()),
             Err(error @ ToolError::UnknownTool { .. }) => {
                 let problem = Problem::from(error);

@@ -19,7 +19,7 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
 
-use self::handler::{Arguments, Caller, Handler};
+use self::handler::{Arguments, Caller, Handler, RequestSpan};
 use self::message::{Id, Message};
 use super::AppState;
 use super::api::tools::{BODY_BYTES_MAX, check_content_type, read_body};
@@ -95,6 +95,9 @@ impl Door {
     async fn hand_over(&self, mut parts: Parts, message: Message) -> Response {
         parts.headers.remove(header::AUTHORIZATION);
         parts.extensions.insert(Arguments(message.arguments));
+        parts
+            .extensions
+            .insert(RequestSpan(tracing::Span::current()));
         let request = Request::from_parts(parts, Body::from(message.envelope));
         let response = self.rmcp.handle(request).await.map(Body::new);
         let is_json = response

@@ -327,13 +327,24 @@ fn livez() -> Operation {
 }
 
 fn readyz() -> Operation {
+    let state = |states: &[&str], description: &str| json!({ "type": "string", "enum": states, "description": description });
+    let unasked = "unknown while the database is away";
     let schema = json!({
         "type": "object",
-        "required": ["ready", "server", "database", "warnings"],
+        "required": ["ready", "degraded", "server", "database", "not_ready", "warnings"],
         "properties": {
-            "ready": { "type": "boolean", "description": "Both of the following are ready." },
-            "server": { "type": "string", "enum": ["ready", "draining"], "description": "draining: it is about to stop." },
-            "database": { "type": "string", "enum": ["ready", "unavailable"] },
+            "ready": { "type": "boolean", "description": "No part is in `not_ready`." },
+            "degraded": { "type": "boolean", "description": "There are warnings." },
+            "server": state(&["ready", "draining"], "draining: it is about to stop."),
+            "database": state(&["ready", "unavailable"], "unavailable: it did not answer in time."),
+            "schema": state(&["ready", "missing", "behind", "ahead", "unknown"], "ahead: of a newer version."),
+            "vector_extension": state(&["ready", "missing", "unknown"], unasked),
+            "full_text": state(&["ready", "slow", "unknown"], "slow: without its index."),
+            "worker": state(&["here", "elsewhere", "starting", "silent", "none", "unknown"], "Who works off jobs."),
+            "builtin_model": state(&["loaded", "present", "missing", "off", "unknown"], unasked),
+            "system_provider": state(&["ready", "failing", "none", "unknown"], unasked),
+            "disk": state(&["ready", "low", "unknown"], "Of the data folder."),
+            "not_ready": { "type": "array", "items": { "type": "string" }, "description": "The parts that keep it from serving." },
             "warnings": { "type": "array", "items": { "type": "string" }, "description": "What works, but not as well as it could." },
         },
     });
@@ -345,8 +356,17 @@ fn readyz() -> Operation {
         schema: schema.clone(),
         example: json!({
             "ready": is_ready,
+            "degraded": false,
             "server": "ready",
             "database": if is_ready { "ready" } else { "unavailable" },
+            "schema": if is_ready { "ready" } else { "unknown" },
+            "vector_extension": if is_ready { "ready" } else { "unknown" },
+            "full_text": if is_ready { "ready" } else { "unknown" },
+            "worker": if is_ready { "here" } else { "unknown" },
+            "builtin_model": if is_ready { "loaded" } else { "unknown" },
+            "system_provider": if is_ready { "none" } else { "unknown" },
+            "disk": "ready",
+            "not_ready": if is_ready { json!([]) } else { json!(["database"]) },
             "warnings": [],
         }),
     };

@@ -1,0 +1,307 @@
+//! What this process counts and how long things took, for Prometheus. Labels are of
+//! bounded sets: templates of routes, names of tools, kinds of failure. Never a user, an
+//! address, the host of an endpoint or a word that somebody wrote.
+
+use std::fmt::Write as _;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use time::OffsetDateTime;
+
+/// In seconds: from a cached search to a rebuild's turn.
+const BUCKETS_SECONDS: [f64; 14] = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
+];
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    method: &'static str,
+    route: String,
+    /// `2xx`: the class alone.
+    status: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ToolLabels {
+    tool: &'static str,
+    door: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ProviderLabels {
+    provider_type: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct FailureLabels {
+    provider_type: &'static str,
+    kind: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct JobLabels {
+    queue: &'static str,
+    outcome: &'static str,
+}
+
+type Timed<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// One of these a process: what is counted is the process's.
+struct Metrics {
+    registry: Registry,
+    requests: Timed<RequestLabels>,
+    tools: Timed<ToolLabels>,
+    provider_calls: Timed<ProviderLabels>,
+    provider_failures: Family<FailureLabels, Counter>,
+    texts_embedded: Family<ProviderLabels, Counter>,
+    jobs: Timed<JobLabels>,
+    began: Instant,
+}
+
+static METRICS: LazyLock<Metrics> = LazyLock::new(Metrics::new);
+/// As a Unix time in seconds; 0 before the first.
+static LAST_SWEEP: AtomicI64 = AtomicI64::new(0);
+
+impl Metrics {
+    fn new() -> Self {
+        fn timed<L: Clone + std::hash::Hash + Eq>() -> Timed<L> {
+            Family::new_with_constructor(|| Histogram::new(BUCKETS_SECONDS))
+        }
+        let mut registry = Registry::with_prefix("keepsake");
+        let (requests, tools, provider_calls, jobs) = (timed(), timed(), timed(), timed());
+        let (provider_failures, texts_embedded) = (Family::default(), Family::default());
+        registry.register(
+            "http_request_duration_seconds",
+            "From a request's head to its answer's head",
+            requests.clone(),
+        );
+        registry.register(
+            "tool_call_duration_seconds",
+            "Calls of tools; the outcome is ok or a problem's code",
+            tools.clone(),
+        );
+        registry.register(
+            "provider_call_duration_seconds",
+            "Calls of embedding providers, those that failed included",
+            provider_calls.clone(),
+        );
+        registry.register(
+            "provider_failures",
+            "Calls of embedding providers that failed, by kind",
+            provider_failures.clone(),
+        );
+        registry.register(
+            "provider_texts",
+            "Texts that embedding providers turned into vectors",
+            texts_embedded.clone(),
+        );
+        registry.register(
+            "job_duration_seconds",
+            "Turns of work that this process's workers took",
+            jobs.clone(),
+        );
+        Self {
+            registry,
+            requests,
+            tools,
+            provider_calls,
+            provider_failures,
+            texts_embedded,
+            jobs,
+            began: Instant::now(),
+        }
+    }
+}
+
+/// Starts counting the process's time.
+pub fn begin() {
+    LazyLock::force(&METRICS);
+}
+
+/// `route` is a template of the route table, never an address; `method` one of HTTP's own.
+pub fn answered(method: &'static str, route: &str, status: u16, took: Duration) {
+    let labels = RequestLabels {
+        method,
+        route: route.to_owned(),
+        status: class(status),
+    };
+    observe(&METRICS.requests, &labels, took);
+}
+
+/// `tool` is a name of the registry or `unknown`.
+pub fn tool_called(tool: &'static str, door: &'static str, outcome: &'static str, took: Duration) {
+    let labels = ToolLabels {
+        tool,
+        door,
+        outcome,
+    };
+    observe(&METRICS.tools, &labels, took);
+}
+
+/// A call with so many texts; `failure` is its kind.
+pub fn provider_called(
+    provider_type: &'static str,
+    texts: usize,
+    failure: Option<&'static str>,
+    took: Duration,
+) {
+    let labels = ProviderLabels { provider_type };
+    observe(&METRICS.provider_calls, &labels, took);
+    match failure {
+        Some(kind) => {
+            let labels = FailureLabels {
+                provider_type,
+                kind,
+            };
+            METRICS.provider_failures.get_or_create(&labels).inc();
+        }
+        None => {
+            let texts = u64::try_from(texts).unwrap_or(u64::MAX);
+            METRICS.texts_embedded.get_or_create(&labels).inc_by(texts);
+        }
+    }
+}
+
+pub fn job_ended(queue: &'static str, outcome: &'static str, took: Duration) {
+    observe(&METRICS.jobs, &JobLabels { queue, outcome }, took);
+}
+
+/// This process has looked for work that nobody was told of.
+pub fn swept(now: OffsetDateTime) {
+    LAST_SWEEP.store(now.unix_timestamp(), Ordering::Relaxed);
+}
+
+/// When it last did; `None` before the first time, and where workers run elsewhere.
+pub fn last_sweep() -> Option<OffsetDateTime> {
+    let at = LAST_SWEEP.load(Ordering::Relaxed);
+    (at > 0).then(|| OffsetDateTime::from_unix_timestamp(at).ok())?
+}
+
+fn observe<L: Clone + std::hash::Hash + Eq>(family: &Timed<L>, labels: &L, took: Duration) {
+    family.get_or_create(labels).observe(took.as_secs_f64());
+}
+
+fn class(status: u16) -> &'static str {
+    match status {
+        100..200 => "1xx",
+        200..300 => "2xx",
+        300..400 => "3xx",
+        400..500 => "4xx",
+        _ => "5xx",
+    }
+}
+
+/// One value that is looked up when somebody asks.
+#[derive(Clone, Debug)]
+pub struct Gauge {
+    pub name: &'static str,
+    pub help: &'static str,
+    /// Names and values, both of bounded sets.
+    pub labels: Vec<(&'static str, String)>,
+    pub value: f64,
+}
+
+/// All that is counted, and these, in OpenMetrics' text form.
+pub fn render(gauges: &[Gauge]) -> String {
+    let mut registry = Registry::with_prefix("keepsake");
+    registry.register_collector(Box::new(Asked(gauges.to_vec())));
+    let mut text = String::new();
+    // Writing to a String does not fail.
+    let _ = encode_registry(&mut text, &METRICS.registry);
+    let _ = encode_registry(&mut text, &registry);
+    write_process(&mut text);
+    let _ = encode_eof(&mut text);
+    text
+}
+
+/// Gauges of one name stand together, as the text form wants them.
+#[derive(Debug)]
+struct Asked(Vec<Gauge>);
+
+impl Collector for Asked {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let mut at = 0;
+        while let Some(first) = self.0.get(at) {
+            let same = self.0[at..].iter().take_while(|g| g.name == first.name);
+            let value = ConstGauge::new(first.value);
+            let mut family =
+                encoder.encode_descriptor(first.name, first.help, None, value.metric_type())?;
+            for gauge in same {
+                at += 1;
+                let value = ConstGauge::new(gauge.value);
+                value.encode(family.encode_family(&gauge.labels)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Under the names that every program's dashboards look for.
+fn write_process(text: &mut String) {
+    let version = env!("CARGO_PKG_VERSION");
+    let uptime = METRICS.began.elapsed().as_secs_f64();
+    let _ = write!(
+        text,
+        "# HELP keepsake_build_info The version that runs.\n# TYPE keepsake_build_info gauge\n\
+         keepsake_build_info{{version=\"{version}\"}} 1\n\
+         # HELP keepsake_uptime_seconds Since the process began.\n# TYPE keepsake_uptime_seconds gauge\n\
+         keepsake_uptime_seconds {uptime:.3}\n"
+    );
+    if let Some(bytes) = resident_bytes() {
+        let _ = write!(
+            text,
+            "# HELP process_resident_memory_bytes Memory that the process holds.\n\
+             # TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes {bytes}\n"
+        );
+    }
+}
+
+/// `None` where there is no `/proc`.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1_024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_and_what_is_asked_stand_in_the_text() {
+        answered("GET", "/memory/{id}", 404, Duration::from_millis(3));
+        provider_called("openai", 3, None, Duration::from_millis(20));
+        provider_called("openai", 3, Some("timed_out"), Duration::from_secs(30));
+        let pool = |pool, value| Gauge {
+            name: "pool_connections",
+            help: "Connections",
+            labels: vec![("pool", String::from(pool))],
+            value,
+        };
+        let text = render(&[pool("app", 3.0), pool("system", 1.0)]);
+        for line in [
+            r#"keepsake_http_request_duration_seconds_count{method="GET",route="/memory/{id}",status="4xx"} 1"#,
+            r#"keepsake_http_request_duration_seconds_bucket{le="0.0025",method="GET",route="/memory/{id}",status="4xx"} 0"#,
+            r#"keepsake_http_request_duration_seconds_bucket{le="0.005",method="GET",route="/memory/{id}",status="4xx"} 1"#,
+            r#"keepsake_provider_failures_total{provider_type="openai",kind="timed_out"} 1"#,
+            r#"keepsake_provider_texts_total{provider_type="openai"} 3"#,
+            r#"keepsake_pool_connections{pool="app"} 3.0"#,
+            r#"keepsake_pool_connections{pool="system"} 1.0"#,
+        ] {
+            assert!(text.contains(line), "{line}\n{text}");
+        }
+        assert_eq!(text.matches("# TYPE keepsake_pool_connections").count(), 1);
+        assert!(text.ends_with("# EOF\n"), "{text}");
+    }
+}

@@ -1,0 +1,164 @@
+//! What the process says of itself while it runs: lines to standard error, and spans to
+//! an OpenTelemetry collector when one is configured. Lines and spans carry ids, states
+//! and times, never content, queries, keys or addresses of people.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Context;
+use async_trait::async_trait;
+use keepsake::config::{Config, LogFormat};
+use opentelemetry::KeyValue;
+use opentelemetry::trace::TracerProvider;
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use reqwest::redirect;
+use tokio::runtime::Handle;
+use tracing_subscriber::Registry;
+use tracing_subscriber::filter::{EnvFilter, FilterExt, LevelFilter, Targets, filter_fn};
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// A collector that does not take a batch within this loses it.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// What is left at the end is sent within this.
+const LAST_EXPORT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Sends what is left when the process ends.
+pub struct Telemetry(Option<SdkTracerProvider>);
+
+/// To standard error: standard output is for answers.
+pub fn start(config: &Config) -> anyhow::Result<Telemetry> {
+    let chosen = EnvFilter::try_new(&config.log).context("KEEPSAKE_LOG cannot be read")?;
+    // rmcp would write down what it is sent and what it answers.
+    let quiet = filter_fn(|about| {
+        !about.target().starts_with("rmcp") || *about.level() <= tracing::Level::ERROR
+    });
+    let traces = match &config.otlp_endpoint {
+        Some(endpoint) => Some(exporting(endpoint.as_str())?),
+        None => None,
+    };
+    // Spans of our own alone: their fields are known, other crates' may hold anything.
+    let ours = Targets::new().with_target("keepsake", LevelFilter::INFO);
+    let spans = traces.as_ref().map(|provider| {
+        tracing_opentelemetry::layer()
+            .with_tracer(provider.tracer("keepsake"))
+            .with_location(false)
+            .with_threads(false)
+            .with_filter(ours.and(filter_fn(|about| about.is_span())))
+    });
+    tracing_subscriber::registry()
+        .with(lines(config.log_format).with_filter(chosen.and(quiet)))
+        .with(spans)
+        .init();
+    Ok(Telemetry(traces))
+}
+
+fn lines(format: LogFormat) -> Box<dyn Layer<Registry> + Send + Sync> {
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => lines
+            .with_ansi(std::io::stderr().is_terminal())
+            .with_target(false)
+            .boxed(),
+        LogFormat::Json => lines
+            .json()
+            .flatten_event(true)
+            .with_current_span(false)
+            .with_span_list(true)
+            .boxed(),
+    }
+}
+
+fn exporting(endpoint: &str) -> anyhow::Result<SdkTracerProvider> {
+    let exporter = SpanExporter::builder()
+        .with_http()
+        .with_http_client(Client::new()?)
+        .with_protocol(Protocol::HttpBinary)
+        .with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/')))
+        .with_timeout(EXPORT_TIMEOUT)
+        .build()
+        .context("OTEL_EXPORTER_OTLP_ENDPOINT cannot be used")?;
+    let resource = Resource::builder()
+        .with_service_name("keepsake")
+        .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
+        .build();
+    Ok(SdkTracerProvider::builder()
+        .with_batch_exporter(exporter)
+        .with_resource(resource)
+        .build())
+}
+
+impl Telemetry {
+    pub async fn end(self) {
+        if let Some(provider) = self.0 {
+            let last = tokio::task::spawn_blocking(move || {
+                provider.shutdown_with_timeout(LAST_EXPORT_TIMEOUT)
+            });
+            last.await.ok();
+        }
+    }
+}
+
+/// The exporter's own thread is none of tokio's; the calls are.
+#[derive(Debug)]
+struct Client {
+    http: reqwest::Client,
+    runtime: Handle,
+    is_failing: AtomicBool,
+}
+
+impl Client {
+    fn new() -> anyhow::Result<Self> {
+        // An error says that another part of the process was first, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT)
+            .timeout(EXPORT_TIMEOUT)
+            .build()
+            .context("no HTTP client for OTEL_EXPORTER_OTLP_ENDPOINT")?;
+        Ok(Self {
+            http,
+            runtime: Handle::current(),
+            is_failing: AtomicBool::new(false),
+        })
+    }
+
+    /// Said when it begins, and when it is over.
+    fn note(&self, has_failed: bool) {
+        let was_failing = self.is_failing.swap(has_failed, Ordering::Relaxed);
+        match (was_failing, has_failed) {
+            (false, true) => {
+                tracing::warn!("the collector takes no traces; they are dropped until it does");
+            }
+            (true, false) => tracing::info!("the collector takes traces again"),
+            _ => {}
+        }
+    }
+}
+
+#[async_trait]
+impl HttpClient for Client {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let request = reqwest::Request::try_from(request)?;
+        let http = self.http.clone();
+        let sending = self.runtime.spawn(async move {
+            let response = http.execute(request).await?;
+            let status = response.status();
+            Ok::<_, reqwest::Error>((status, response.bytes().await?))
+        });
+        let sent = sending.await.map_err(HttpError::from);
+        let sent = sent.and_then(|sent| sent.map_err(HttpError::from));
+        self.note(!sent.as_ref().is_ok_and(|(status, _)| status.is_success()));
+        let (status, body) = sent?;
+        let mut response = Response::new(body);
+        *response.status_mut() = status;
+        Ok(response)
+    }
+}

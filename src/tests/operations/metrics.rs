@@ -1,0 +1,146 @@
+//! `/metrics`: what it says, to whom, and what never stands in it.
+
+use reqwest::header::HeaderMap;
+use serde_json::json;
+
+use crate::support::{Provider, TestApp, Wish};
+
+const TOKEN: &str = "a metrics token of some length";
+
+async fn scrape(app: &TestApp, headers: &[(&'static str, &str)]) -> (u16, String) {
+    let mut sent = HeaderMap::new();
+    for (name, value) in headers {
+        sent.insert(*name, value.parse().unwrap());
+    }
+    let request = reqwest::Client::new().get(format!("{}/metrics", app.base));
+    let response = request.headers(sent).send().await.unwrap();
+    (response.status().as_u16(), response.text().await.unwrap())
+}
+
+/// The value of the series whose line begins so.
+fn value(text: &str, series: &str) -> f64 {
+    let line = text.lines().find(|line| line.starts_with(series));
+    let line = line.unwrap_or_else(|| panic!("no {series} in\n{text}"));
+    line.rsplit(' ').next().unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn requests_tools_vectors_and_jobs_are_counted_and_nobody_is_named() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    anna.add("Xylophonist from Quebec").await;
+    let (_, text) = scrape(&app, &[]).await;
+    assert_eq!(value(&text, "keepsake_vectors_pending "), 1.0);
+    let waiting = r#"keepsake_queue_jobs{queue="embed",status="waiting"}"#;
+    assert_eq!(value(&text, waiting), 1.0);
+    app.drain(&anna).await;
+    anna.find("xylophonist").await;
+    anna.refused("no_such_tool_qqq", json!({})).await;
+    for path in ["/nowhere/zanzibar", "/memory/7?q=zanzibar"] {
+        app.browser().get(path).await;
+    }
+    let made_up = reqwest::Method::from_bytes(b"ZANZIBAR").unwrap();
+    let made_up = reqwest::Client::new().request(made_up, format!("{}/memory", app.base));
+    made_up.send().await.unwrap();
+    let (status, text) = scrape(&app, &[]).await;
+    assert_eq!(status, 200);
+    for series in [
+        r#"keepsake_http_request_duration_seconds_count{method="POST",route="/api/v1/tools/{name}",status="2xx"}"#,
+        r#"keepsake_http_request_duration_seconds_count{method="GET",route="/memory/{id}",status="3xx"}"#,
+        r#"keepsake_http_request_duration_seconds_count{method="GET",route="unmatched",status="4xx"}"#,
+        r#"keepsake_http_request_duration_seconds_count{method="other","#,
+        r#"keepsake_tool_call_duration_seconds_count{tool="memory_add",door="rest",outcome="ok"}"#,
+        r#"keepsake_tool_call_duration_seconds_count{tool="unknown",door="rest",outcome="unknown_tool"}"#,
+        r#"keepsake_provider_call_duration_seconds_count{provider_type="openai"}"#,
+        r#"keepsake_pool_connections{pool="app",state="max"}"#,
+        "keepsake_uptime_seconds",
+        "process_resident_memory_bytes",
+        "keepsake_build_info{version=",
+    ] {
+        assert!(value(&text, series) > 0.0, "{series}");
+    }
+    assert_eq!(value(&text, "keepsake_database_up "), 1.0);
+    let lower = text.to_lowercase();
+    let host = provider.host_port();
+    for secret in [
+        "xylophonist",
+        "zanzibar",
+        "anna",
+        "no_such_tool_qqq",
+        "user=",
+        "user_id",
+        &host,
+    ] {
+        assert!(!lower.contains(secret), "{secret} stands in\n{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_failing_provider_is_counted_by_kind_and_its_breaker_shown() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    anna.add("first").await;
+    app.drain(&anna).await;
+    provider.behave(|b| b.status = Some(503));
+    for n in 0..4 {
+        anna.find(&format!("word{n}")).await;
+    }
+    let (_, text) = scrape(&app, &[]).await;
+    let failures =
+        r#"keepsake_provider_failures_total{provider_type="openai",kind="server_error"}"#;
+    assert!(value(&text, failures) >= 3.0);
+    assert_eq!(value(&text, "keepsake_breakers_open "), 1.0);
+}
+
+#[tokio::test]
+async fn a_scraper_elsewhere_needs_the_token_and_without_one_there_is_no_such_page() {
+    let app = TestApp::start_as(Wish {
+        metrics_token: Some(TOKEN),
+        ..Wish::default()
+    })
+    .await;
+    assert_eq!(scrape(&app, &[]).await.0, 200);
+    // What a proxy on this machine passes on is somebody else's.
+    for forwarded in [
+        "forwarded",
+        "x-forwarded-for",
+        "x-forwarded-proto",
+        "x-real-ip",
+    ] {
+        let by_proxy = (forwarded, "203.0.113.9");
+        let (status, text) = scrape(&app, &[by_proxy]).await;
+        assert_eq!(status, 404, "{forwarded}");
+        assert!(!text.contains("keepsake_"), "{text}");
+        for (authorization, expected) in [
+            (format!("Bearer {TOKEN}"), 200),
+            (format!("bearer {TOKEN}"), 200),
+            (format!("Bearer {TOKEN}x"), 404),
+            (format!("Basic {TOKEN}"), 404),
+            ("Bearer".to_owned(), 404),
+        ] {
+            let sent = [by_proxy, ("authorization", authorization.as_str())];
+            assert_eq!(scrape(&app, &sent).await.0, expected, "{authorization}");
+        }
+    }
+    let without = TestApp::start().await;
+    let sent = [
+        ("x-forwarded-for", "203.0.113.9"),
+        ("authorization", "Bearer "),
+    ];
+    assert_eq!(scrape(&without, &sent).await.0, 404);
+}
+
+#[tokio::test]
+async fn without_the_database_the_figures_of_the_process_remain() {
+    let app = TestApp::start().await;
+    app.db.close().await;
+    let (status, text) = scrape(&app, &[]).await;
+    assert_eq!(status, 200);
+    assert_eq!(value(&text, "keepsake_database_up "), 0.0);
+    assert!(value(&text, "keepsake_uptime_seconds ") > 0.0);
+    assert!(!text.contains("keepsake_queue_jobs"), "{text}");
+}

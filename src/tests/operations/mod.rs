@@ -1,0 +1,5 @@
+//! What whoever runs a server relies on: figures, lines, traces, readiness, a stop that
+//! loses nothing, several servers on one database.
+
+mod health;
+mod metrics;

@@ -1,0 +1,205 @@
+//! `/metrics`, for Prometheus. It answers a scraper on this machine, and others by
+//! the token of `KEEPSAKE_METRICS_TOKEN`; for everybody else there is no such page. What
+//! needs the database is asked rarely and briefly, and left out while it is away.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use axum::Extension;
+use axum::extract::{ConnectInfo, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use time::OffsetDateTime;
+
+use super::AppState;
+use super::error::Problem;
+use crate::metrics::{self, Gauge};
+use crate::queue;
+
+/// The database has this long for all its figures.
+const ASK_TIMEOUT: Duration = Duration::from_secs(1);
+/// And is asked for them this often at most, however many scrape.
+const KEPT_FOR: Duration = Duration::from_secs(5);
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The figures of the database, as they were asked last.
+#[derive(Default)]
+pub struct Asked(tokio::sync::Mutex<Option<(Instant, Vec<Gauge>)>>);
+
+pub async fn show(
+    State(state): State<AppState>,
+    peer: Option<Extension<ConnectInfo<SocketAddr>>>,
+    headers: HeaderMap,
+) -> Response {
+    let peer = peer.map(|Extension(ConnectInfo(address))| address);
+    if !may_see(&state, peer, &headers) {
+        return Problem::new(
+            StatusCode::NOT_FOUND,
+            "not_found",
+            "There is no such page here.",
+        )
+        .into_response();
+    }
+    let mut gauges = of_process(&state);
+    gauges.extend(of_database(&state).await);
+    let text = metrics::render(&gauges);
+    ([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response()
+}
+
+/// What came through a proxy is not this machine's own, wherever the proxy runs.
+fn may_see(state: &AppState, peer: Option<SocketAddr>, headers: &HeaderMap) -> bool {
+    let was_forwarded = headers.keys().any(|name| {
+        let name = name.as_str();
+        name == "forwarded" || name == "x-real-ip" || name.starts_with("x-forwarded")
+    });
+    let is_direct = peer.is_some_and(|peer| peer.ip().to_canonical().is_loopback());
+    if is_direct && !was_forwarded {
+        return true;
+    }
+    let given = headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    match (state.readiness.metrics_token(), given) {
+        (Some(token), Some((_, given))) => token.matches(given.trim()),
+        _ => false,
+    }
+}
+
+fn gauge(name: &'static str, help: &'static str, value: f64) -> Gauge {
+    Gauge {
+        name,
+        help,
+        labels: Vec::new(),
+        value,
+    }
+}
+
+fn of_process(state: &AppState) -> Vec<Gauge> {
+    let mut gauges = Vec::new();
+    for pool in state.db.pools() {
+        let in_use = pool.open.saturating_sub(pool.idle);
+        for (kind, n) in [("in_use", in_use), ("idle", pool.idle), ("max", pool.max)] {
+            gauges.push(Gauge {
+                labels: vec![("pool", pool.name.to_owned()), ("state", kind.to_owned())],
+                ..gauge(
+                    "pool_connections",
+                    "Connections to the database, by what they are for; max is how many there may be",
+                    f64::from(n),
+                )
+            });
+        }
+    }
+    gauges.push(gauge(
+        "breakers_open",
+        "Spaces whose provider searches leave alone just now",
+        state.embeddings.count_open_breakers() as f64,
+    ));
+    gauges.push(gauge(
+        "draining",
+        "1 while the server is about to stop",
+        f64::from(u8::from(state.readiness.is_draining())),
+    ));
+    if let Some(at) = metrics::last_sweep() {
+        gauges.push(gauge(
+            "last_sweep_age_seconds",
+            "Since this process last looked for work that nobody was told of",
+            age_seconds(state.clock.now(), Some(at)),
+        ));
+    }
+    gauges
+}
+
+/// The database's own figures, and whether it gave any.
+async fn of_database(state: &AppState) -> Vec<Gauge> {
+    let mut kept = state.asked.0.lock().await;
+    if let Some((asked_at, gauges)) = &*kept
+        && asked_at.elapsed() < KEPT_FOR
+    {
+        return gauges.clone();
+    }
+    let answered = tokio::time::timeout(ASK_TIMEOUT, ask(state)).await;
+    let up = |n| {
+        gauge(
+            "database_up",
+            "1 when the database gave its figures in time",
+            n,
+        )
+    };
+    let gauges = match answered {
+        Ok(Ok(mut gauges)) => {
+            gauges.push(up(1.0));
+            gauges
+        }
+        _ => vec![up(0.0)],
+    };
+    *kept = Some((Instant::now(), gauges.clone()));
+    gauges
+}
+
+async fn ask(state: &AppState) -> Result<Vec<Gauge>, sqlx::Error> {
+    let now = state.clock.now();
+    let mut tx = state.db.as_system_within(ASK_TIMEOUT).await?;
+    let queues = queue::store::count_jobs(&mut tx, now).await?;
+    let open = state.embeddings.open_vectors(&mut tx).await?;
+    let last_seen = queue::store::worker_last_seen(&mut tx).await?;
+    tx.commit().await?;
+    let mut gauges = Vec::new();
+    for queue in &queues {
+        for (status, n) in [
+            ("waiting", queue.waiting),
+            ("delayed", queue.delayed),
+            ("running", queue.running),
+            ("failed", queue.failed),
+        ] {
+            gauges.push(Gauge {
+                labels: vec![
+                    ("queue", queue.queue.clone()),
+                    ("status", status.to_owned()),
+                ],
+                ..gauge("queue_jobs", "Jobs that have not ended well yet", n as f64)
+            });
+        }
+    }
+    for queue in queues {
+        gauges.push(Gauge {
+            value: age_seconds(now, queue.waiting_since),
+            labels: vec![("queue", queue.queue)],
+            ..gauge(
+                "queue_oldest_job_age_seconds",
+                "Since the first of the waiting jobs could have begun",
+                0.0,
+            )
+        });
+    }
+    gauges.extend([
+        gauge(
+            "vectors_pending",
+            "Vectors that are still to be made",
+            open.pending as f64,
+        ),
+        gauge(
+            "vectors_failed",
+            "Vectors that were given up until somebody retries them",
+            open.failed as f64,
+        ),
+        gauge(
+            "vectors_pending_oldest_age_seconds",
+            "Since the first of the pending vectors waits",
+            age_seconds(now, open.pending_since),
+        ),
+    ]);
+    if let Some(at) = last_seen {
+        gauges.push(gauge(
+            "worker_last_seen_age_seconds",
+            "Since a worker of any process last said that it lives",
+            age_seconds(now, Some(at)),
+        ));
+    }
+    Ok(gauges)
+}
+
+fn age_seconds(now: OffsetDateTime, since: Option<OffsetDateTime>) -> f64 {
+    since.map_or(0.0, |since| (now - since).as_seconds_f64().max(0.0))
+}
