@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId};
 use keepsake::activity::Activity;
 use keepsake::clock::{MovableClock, SharedClock};
-use keepsake::config::{PublicUrl, SignUp};
+use keepsake::config::{PublicUrl, SignUp, TrustedProxies};
 use keepsake::db::Db;
 use keepsake::embedding::{self, Drained, Embeddings, EndpointChange, QueryEmbedding, Saved};
 use keepsake::providers::settings::EndpointForm;
@@ -39,6 +39,8 @@ pub struct Wish {
     pub offered: Option<EndpointUrl>,
     /// As KEEPSAKE_PUBLIC_URL.
     pub public_url: Option<&'static str>,
+    /// As KEEPSAKE_TRUSTED_PROXIES.
+    pub trusted_proxies: Option<&'static str>,
     /// Another app's database: a second server, or a restart.
     pub database: Option<PgConnectOptions>,
 }
@@ -50,6 +52,7 @@ impl Default for Wish {
             builtin: None,
             offered: None,
             public_url: None,
+            trusted_proxies: None,
             database: None,
         }
     }
@@ -130,6 +133,8 @@ impl TestApp {
                 "127.0.0.1:3000".parse().unwrap(),
             )
             .unwrap(),
+            trusted_proxies: TrustedProxies::parse(wish.trusted_proxies.map(str::to_owned))
+                .unwrap(),
             site: Site::at(PathBuf::from("target/site")),
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
