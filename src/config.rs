@@ -2,10 +2,12 @@
 //! a wrong value is refused with a sentence that says what would be accepted.
 
 use std::env;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 use url::{Host, Url};
 
@@ -46,6 +48,8 @@ pub struct Config {
     pub llamacpp_url: Option<Url>,
     /// `KEEPSAKE_SIGNUP`
     pub sign_up: SignUp,
+    /// `KEEPSAKE_TRUSTED_PROXIES`
+    pub trusted_proxies: TrustedProxies,
     /// `KEEPSAKE_LOG`, in tracing's filter syntax.
     pub log: String,
     /// `KEEPSAKE_LOG_FORMAT`
@@ -120,6 +124,7 @@ impl Config {
             secret_key: parse_secret_key(get("KEEPSAKE_SECRET_KEY"))?,
             llamacpp_url: parse_llamacpp_url(get("KEEPSAKE_LLAMACPP_URL"))?,
             sign_up: parse_sign_up(get("KEEPSAKE_SIGNUP"))?,
+            trusted_proxies: TrustedProxies::parse(get("KEEPSAKE_TRUSTED_PROXIES"))?,
             log: get("KEEPSAKE_LOG").unwrap_or(LOG_DEFAULT.into()),
             log_format: parse_log_format(get("KEEPSAKE_LOG_FORMAT"))?,
             metrics_token: parse_metrics_token(get("KEEPSAKE_METRICS_TOKEN"))?,
@@ -251,6 +256,35 @@ impl PublicUrl {
 
     pub fn is_https(&self) -> bool {
         self.is_https
+    }
+}
+
+/// Proxies that are believed about whom they pass on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrustedProxies(Arc<[IpNet]>);
+
+impl TrustedProxies {
+    /// Addresses and networks with commas between them.
+    pub fn parse(text: Option<String>) -> Result<Self, ConfigError> {
+        let text = text.unwrap_or_default();
+        let parse_one = |one: &str| {
+            let network = one.parse().ok();
+            let network = network.or_else(|| one.parse::<IpAddr>().ok().map(IpNet::from));
+            // Whoever trusts every address believes what strangers say of themselves.
+            network
+                .filter(|network: &IpNet| network.prefix_len() > 0)
+                .ok_or_else(|| ConfigError {
+                    name: "KEEPSAKE_TRUSTED_PROXIES",
+                    problem: format!("{one:?}"),
+                    accepted: "give the proxies' own addresses or networks, such as 127.0.0.1,10.0.0.0/8",
+                })
+        };
+        let parts = text.split(',').map(str::trim).filter(|one| !one.is_empty());
+        Ok(Self(parts.map(parse_one).collect::<Result<_, _>>()?))
+    }
+
+    pub fn contains(&self, address: IpAddr) -> bool {
+        self.0.iter().any(|network| network.contains(&address))
     }
 }
 
@@ -451,6 +485,25 @@ mod tests {
         }
         let open = with("KEEPSAKE_LISTEN", "0.0.0.0:8080").expect("an address");
         assert_eq!(open.public_url.origin(), "http://localhost:8080");
+    }
+
+    #[test]
+    fn trusted_proxies_are_addresses_and_networks_but_not_everybody() {
+        let parse = |text: &str| TrustedProxies::parse(Some(text.to_owned()));
+        let proxies = parse("127.0.0.1, 10.0.0.0/8,::1").expect("proxies");
+        let trusts = |ip: &str| proxies.contains(ip.parse().expect("an address"));
+        assert!(trusts("127.0.0.1") && trusts("10.9.8.7") && trusts("::1"));
+        assert!(!trusts("127.0.0.2") && !trusts("11.0.0.1"));
+        for refused in [
+            "0.0.0.0/0",
+            "::/0",
+            "proxy.example.com",
+            "10.0.0.0/33",
+            "all",
+        ] {
+            let error = parse(refused).expect_err("refused").to_string();
+            assert!(error.contains("10.0.0.0/8"), "{error}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand};
 use keepsake::accounts::model::parse_expires_days;
+use keepsake::accounts::people::{Act, By};
 use keepsake::accounts::{AgentName, Email, Password, Role, Scope, TokenWish, UserId};
 use keepsake::bridge;
 use keepsake::config::{BridgeConfig, Config};
@@ -32,6 +33,8 @@ const ENVIRONMENT: &str = "Environment:
   KEEPSAKE_SECRET_KEY    32 bytes in base64 that seal provider keys (made in the data folder)
   KEEPSAKE_LLAMACPP_URL  a llama.cpp server that computes vectors for everybody
   KEEPSAKE_SIGNUP        who may make an account: first (then closed), open, closed
+  KEEPSAKE_TRUSTED_PROXIES  proxies whose X-Forwarded-For is believed, such as 127.0.0.1,10.0.0.0/8
+                         (none: the address that connects is the client's)
   KEEPSAKE_SITE_DIR      folder of stylesheet and islands (found beside the program)
   KEEPSAKE_LOG           what to log, such as info or keepsake=debug
   KEEPSAKE_LOG_FORMAT    text, or json: one object a line
@@ -68,7 +71,7 @@ enum Command {
     /// Pass MCP on from standard input and output to a server, for clients that speak nothing else
     #[command(after_help = BRIDGE)]
     Mcp,
-    /// Make and list accounts
+    /// Make, list, disable and enable accounts
     #[command(subcommand)]
     User(UserCommand),
     /// Make tokens for agents and for operators
@@ -89,6 +92,17 @@ enum UserCommand {
     Create(UserCreate),
     /// List accounts: id, e-mail address (or operator: its id of the user), role, state
     List,
+    /// Shut somebody out at once: browsers, agents and what is still to be done for them
+    Disable(UserChange),
+    /// Let somebody in again; their agents' tokens work as before
+    Enable(UserChange),
+}
+
+#[derive(Args)]
+struct UserChange {
+    /// E-mail address of the account
+    #[arg(long)]
+    email: String,
 }
 
 #[derive(Args)]
@@ -166,6 +180,12 @@ async fn obey(command: Command, config: Config) -> anyhow::Result<()> {
         Command::Migrate => Database::of_command(&config).await?.close().await,
         Command::User(UserCommand::Create(create)) => create_user(&config, create).await,
         Command::User(UserCommand::List) => list_users(&config).await,
+        Command::User(UserCommand::Disable(change)) => {
+            change_user(&config, &change.email, Act::Disable).await
+        }
+        Command::User(UserCommand::Enable(change)) => {
+            change_user(&config, &change.email, Act::Enable).await
+        }
         Command::Token(TokenCommand::Create(create)) => create_token(&config, create).await,
     }
 }
@@ -227,6 +247,21 @@ async fn list_users(config: &Config) -> anyhow::Result<()> {
         let name = format!("{}: {}", user.operator, user.external_id);
         tell(user.id, &name, Role::Member, user.disabled);
     }
+    Ok(())
+}
+
+async fn change_user(config: &Config, email: &str, act: Act) -> anyhow::Result<()> {
+    let email = Email::parse(email)?;
+    let database = Database::of_command(config).await?;
+    let accounts = wiring::accounts(config, &database.db);
+    let changed = async {
+        let user = accounts.find_person(&email).await?;
+        let user = user.with_context(|| format!("there is no account {}", email.as_str()))?;
+        anyhow::Ok(accounts.change_person(By::Command, user, act).await?)
+    }
+    .await;
+    database.close().await?;
+    println!("{}\t{}d", changed?, act.as_str());
     Ok(())
 }
 

@@ -190,6 +190,9 @@ async fn sweep(state: AppState) {
         if let Err(error) = state.accounts.sweep_web_sessions().await {
             tracing::warn!(%error, "web sessions that ran out could not be removed; trying again in an hour");
         }
+        if let Err(error) = state.accounts.sweep_invitations().await {
+            tracing::warn!(%error, "old invitations could not be removed; trying again in an hour");
+        }
         if let Err(error) = state.activity.prune().await {
             tracing::warn!(%error, "old activity could not be removed; trying again in an hour");
         }

@@ -169,6 +169,7 @@ pub fn app_state(
         ),
         readiness,
         public_url: config.public_url.clone(),
+        trusted_proxies: config.trusted_proxies.clone(),
         site: Site::at(find_site(config)),
     })
 }

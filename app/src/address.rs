@@ -3,6 +3,7 @@
 //! none forgets the others.
 
 mod activity;
+mod users;
 
 pub use activity::PERIODS;
 

@@ -9,7 +9,8 @@ use leptos::prelude::expect_context;
 
 use crate::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, DocsPage, EmbeddingsPage,
-    FormState, ItemPage, MemoryFilters, MemoryPage, SignInOffer,
+    FormState, InvitationPage, ItemPage, MemoryFilters, MemoryPage, SignInOffer, UsersFilters,
+    UsersPage,
 };
 
 /// Rows a step of "load more", and at first.
@@ -55,6 +56,10 @@ pub trait Backend: Send + Sync {
     async fn embeddings_page(&self) -> Result<EmbeddingsPage, PageError>;
     /// `None` when the person is no admin.
     async fn admin_page(&self) -> Result<Option<AdminPage>, PageError>;
+    /// `None` when the person is no admin.
+    async fn users_page(&self, filters: &UsersFilters) -> Result<Option<UsersPage>, PageError>;
+    /// `None` when it cannot be used (any more), for whatever reason.
+    async fn invitation_page(&self, token: &str) -> Result<Option<InvitationPage>, PageError>;
 }
 
 /// The backend of the request that is being rendered.

@@ -5,6 +5,7 @@
 mod activity;
 mod docs;
 mod embeddings;
+mod users;
 
 use std::collections::BTreeMap;
 
@@ -14,6 +15,11 @@ pub use embeddings::{
     AdminPage, Confirmation, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingState,
     EmbeddingsPage, EndpointSettings, FailedItem, ItemEmbedding, OwnEndpoint, QueueCounts, Rebuild,
     ScoreParts, SpaceView, TestResult, Why, WhySurface,
+};
+
+pub use users::{
+    AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
+    UsersFilters, UsersPage,
 };
 
 /// The person who is signed in.
@@ -225,7 +231,8 @@ pub struct FormState {
     /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`, `revoke`;
     /// `memory` (Account, Agents); `embeddings` and `progress` (Settings › Embeddings);
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke` and
-    /// `users_max` (Admin); `queries` (Activity). Empty when the page was just opened.
+    /// `users_max` (Admin); `people` and `invitation` (Admin › Users; the latter also the
+    /// invited person's); `queries` (Activity). Empty when the page was just opened.
     pub form: String,
     /// The field to blame, by its `name`.
     pub field: Option<String>,
@@ -237,6 +244,8 @@ pub struct FormState {
     /// are joined by a space; `agent` and `operator` are the ids of those whose form was posted.
     pub values: BTreeMap<String, String>,
     pub new_token: Option<NewToken>,
+    /// An invitation, in the only answer that ever shows it.
+    pub new_link: Option<String>,
     /// What Test found, of the endpoint that was typed.
     pub test: Option<TestResult>,
     /// What a save would set in motion, to be confirmed.

@@ -4,9 +4,11 @@
 
 mod access;
 mod agents;
+pub mod invitations;
 pub mod model;
 pub mod operators;
 mod password;
+pub mod people;
 pub mod store;
 pub mod token;
 
@@ -20,6 +22,7 @@ pub use token::Token;
 
 use std::sync::Arc;
 
+use password::{HashError, Turnstile};
 use time::Duration;
 
 use crate::clock::SharedClock;
@@ -38,14 +41,27 @@ pub enum AccountError {
     SignUpClosed,
     #[error("the e-mail address or the password is not right")]
     WrongPassword,
-    #[error("there is no such agent, operator or token")]
+    #[error("this invitation cannot be used: it was used, revoked, is out of date, or never was")]
+    InvitationOver,
+    #[error("there is no such agent, operator, token, invitation or account")]
     NotFound,
+    #[error("too many people are signing in at this moment; try again in a few seconds")]
+    Busy,
     #[error(transparent)]
-    Hash(#[from] password::HashError),
+    Hash(HashError),
     #[error("the operating system has no randomness to give: {0}")]
     Randomness(#[from] rand::rand_core::OsError),
     #[error(transparent)]
     Database(#[from] sqlx::Error),
+}
+
+impl From<HashError> for AccountError {
+    fn from(error: HashError) -> Self {
+        match error {
+            HashError::Busy => Self::Busy,
+            error => Self::Hash(error),
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -55,6 +71,7 @@ pub struct Accounts {
     sign_up: SignUp,
     /// Held by whoever makes an operator's user.
     making_users: Arc<tokio::sync::Mutex<()>>,
+    hashing: Arc<Turnstile>,
 }
 
 /// What a new token is to be.
@@ -70,6 +87,7 @@ impl Accounts {
             clock,
             sign_up,
             making_users: Arc::default(),
+            hashing: Arc::new(Turnstile::new()),
         }
     }
 
@@ -96,9 +114,9 @@ impl Accounts {
         if !self.sign_up_state().await?.is_open {
             return Err(AccountError::SignUpClosed);
         }
-        let hash = password::hash(password).await?;
+        let hash = self.hashing.hash(password).await?;
         let mut tx = self.db.as_system().await?;
-        store::lock_sign_up(&mut tx).await?;
+        store::lock_admins(&mut tx).await?;
         let is_first = !store::any_admin_exists(&mut tx).await?;
         if !self.sign_up_is_open(is_first) {
             return Err(AccountError::SignUpClosed);
@@ -118,7 +136,7 @@ impl Accounts {
         password: Password,
         role: Role,
     ) -> Result<UserId, AccountError> {
-        let hash = password::hash(password).await?;
+        let hash = self.hashing.hash(password).await?;
         let mut tx = self.db.as_system().await?;
         let user = store::insert_user(&mut tx, email, &hash, role, self.clock.now())
             .await?
@@ -143,9 +161,13 @@ impl Accounts {
         let found =
             store::find_credentials(&mut *self.db.system_connection().await?, email).await?;
         let (user, hash) = found.map(|c| (c.user_id, c.password_hash)).unzip();
-        match (password::verify(password, hash).await, user) {
-            (true, Some(user)) => Ok(user),
-            _ => Err(AccountError::WrongPassword),
+        let matches = self.hashing.verify(password, hash).await?;
+        let user = user.filter(|_| matches);
+        let user = user.ok_or(AccountError::WrongPassword)?;
+        let mut conn = self.db.system_connection().await?;
+        match store::note_sign_in(&mut conn, user, self.clock.now()).await? {
+            true => Ok(user),
+            false => Err(AccountError::WrongPassword),
         }
     }
 
@@ -158,7 +180,7 @@ impl Accounts {
     ) -> Result<(), AccountError> {
         let hash =
             store::find_password_hash(&mut *self.db.system_connection().await?, user).await?;
-        if !password::verify(current, hash).await {
+        if !self.hashing.verify(current, hash).await? {
             return Err(Invalid::new(
                 "current_password",
                 "wrong_password",
@@ -166,7 +188,7 @@ impl Accounts {
             )
             .into());
         }
-        let hash = password::hash(new).await?;
+        let hash = self.hashing.hash(new).await?;
         let mut tx = self.db.as_system().await?;
         store::update_password(&mut tx, user, &hash, self.clock.now()).await?;
         tx.commit().await?;

@@ -1,8 +1,9 @@
 //! Passwords: argon2id with 19 MiB and two passes, off the async threads, at
-//! most two at a time, so that a flood of sign-ins takes neither the memory nor
-//! the cores. An unknown user costs as much time as a known one.
+//! most two at a time and a bounded number waiting, so that a flood of sign-ins
+//! takes neither the memory nor the cores. An unknown user costs as much time
+//! as a known one.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use argon2::password_hash::{
     PasswordHash, PasswordHasher, PasswordVerifier, SaltString, rand_core,
@@ -17,48 +18,128 @@ const MEMORY_KIB: u32 = 19 * 1024;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
 const HASHES_AT_ONCE: usize = 2;
-
-static TURNSTILE: Semaphore = Semaphore::const_new(HASHES_AT_ONCE);
+/// About a second's work on two cores: whoever comes after would wait longer
+/// than people do.
+const WAITING_MAX: usize = 64;
 
 /// What an unknown user's password is compared with.
 static NOBODY: LazyLock<String> =
     LazyLock::new(|| hash_now(b"nobody's password").unwrap_or_default());
 
 #[derive(Debug, thiserror::Error)]
-#[error("the password could not be hashed: {0}")]
-pub struct HashError(String);
-
-/// A hash in PHC form, parameters and salt included.
-pub async fn hash(password: Password) -> Result<String, HashError> {
-    let _turn = TURNSTILE.acquire().await;
-    spawn_blocking(move || hash_now(password.as_bytes()))
-        .await
-        .map_err(|e| HashError(e.to_string()))?
+pub enum HashError {
+    #[error("too many passwords are being checked at this moment")]
+    Busy,
+    #[error("the password could not be hashed: {0}")]
+    Failed(String),
 }
 
-/// Whether the password is the one that was hashed; with no hash, false after
-/// the same time.
-pub async fn verify(password: Password, hash: Option<String>) -> bool {
-    let _turn = TURNSTILE.acquire().await;
-    let check = move || {
-        let known = hash.is_some();
-        let hash = hash.as_deref().unwrap_or(&NOBODY);
-        let matches = PasswordHash::new(hash)
-            .is_ok_and(|hash| argon2().verify_password(password.as_bytes(), &hash).is_ok());
-        known && matches
-    };
-    spawn_blocking(check).await.unwrap_or(false)
+/// Lets two through at once, and turns away whoever finds the queue full.
+pub(super) struct Turnstile {
+    turns: Arc<Semaphore>,
+    places: Semaphore,
+}
+
+impl Turnstile {
+    pub(super) fn new() -> Self {
+        Self {
+            turns: Arc::new(Semaphore::new(HASHES_AT_ONCE)),
+            places: Semaphore::new(WAITING_MAX),
+        }
+    }
+
+    /// A hash in PHC form, parameters and salt included.
+    pub(super) async fn hash(&self, password: Password) -> Result<String, HashError> {
+        self.pass(move || hash_now(password.as_bytes())).await?
+    }
+
+    /// Whether the password is the one that was hashed; with no hash, false after
+    /// the same time.
+    pub(super) async fn verify(
+        &self,
+        password: Password,
+        hash: Option<String>,
+    ) -> Result<bool, HashError> {
+        self.pass(move || {
+            let nobody = &*NOBODY;
+            let known = hash.is_some();
+            let hash = hash.as_deref().unwrap_or(nobody);
+            let matches = PasswordHash::new(hash)
+                .is_ok_and(|hash| argon2().verify_password(password.as_bytes(), &hash).is_ok());
+            known && matches
+        })
+        .await
+    }
+
+    /// The turn goes with the work: whoever hangs up frees it no sooner.
+    async fn pass<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, HashError> {
+        let place = self.places.try_acquire().map_err(|_| HashError::Busy)?;
+        let turn = self.turns.clone().acquire_owned().await;
+        drop(place);
+        spawn_blocking(move || {
+            let _turn = turn;
+            work()
+        })
+        .await
+        .map_err(|e| HashError::Failed(e.to_string()))
+    }
 }
 
 fn hash_now(password: &[u8]) -> Result<String, HashError> {
     let salt = SaltString::generate(&mut rand_core::OsRng);
     let hash = argon2()
         .hash_password(password, &salt)
-        .map_err(|e| HashError(e.to_string()))?;
+        .map_err(|e| HashError::Failed(e.to_string()))?;
     Ok(hash.to_string())
 }
 
 fn argon2() -> Argon2<'static> {
     let params = Params::new(MEMORY_KIB, PASSES, LANES, None).unwrap_or_default();
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use futures_util::future::{join_all, select};
+
+    use super::*;
+
+    /// 200 at once, of whom half hang up while they wait or while their work runs.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn two_work_at_once_the_queue_is_bounded_and_hanging_up_frees_no_turn() {
+        static RUNNING: AtomicUsize = AtomicUsize::new(0);
+        static MOST: AtomicUsize = AtomicUsize::new(0);
+        let turnstile = Arc::new(Turnstile::new());
+        let work = || {
+            MOST.fetch_max(RUNNING.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(5));
+            RUNNING.fetch_sub(1, Ordering::SeqCst);
+        };
+        let tries = (0..200_u64).map(|n| {
+            let turnstile = turnstile.clone();
+            async move {
+                let passing = Box::pin(async { turnstile.pass(work).await.is_ok() });
+                if n % 2 == 0 {
+                    return passing.await;
+                }
+                let patience = Box::pin(tokio::time::sleep(Duration::from_millis(n % 9)));
+                select(passing, patience).await;
+                true
+            }
+        });
+        let admitted = join_all(tries).await.iter().filter(|a| **a).count();
+        assert!(admitted < 200, "nobody was turned away");
+        assert!(MOST.load(Ordering::SeqCst) <= HASHES_AT_ONCE);
+        assert!(
+            turnstile.pass(|| ()).await.is_ok(),
+            "all places are free again"
+        );
+        assert_eq!(turnstile.places.available_permits(), WAITING_MAX);
+    }
 }

@@ -9,9 +9,10 @@ use super::model::{AgentId, Email, Role, Scopes, TokenId, User, UserId, parse_sc
 
 // System role: nobody is known yet.
 
-/// Holds off other sign-ups until this transaction ends, so that only one account is the first.
-pub async fn lock_sign_up(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query!("SELECT pg_advisory_xact_lock(hashtext('keepsake sign-up'))")
+/// Holds off other changes to who is an admin until this transaction ends, so that only
+/// one account is the first, and one admin stays.
+pub async fn lock_admins(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query!("SELECT pg_advisory_xact_lock(hashtext('keepsake admins'))")
         .execute(conn)
         .await?;
     Ok(())
@@ -150,10 +151,33 @@ pub async fn update_password(
     )
     .execute(&mut *conn)
     .await?;
+    delete_web_sessions_of(conn, user).await
+}
+
+pub async fn delete_web_sessions_of(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<(), sqlx::Error> {
     sqlx::query!("DELETE FROM web_sessions WHERE user_id = $1", user.0)
         .execute(conn)
         .await?;
     Ok(())
+}
+
+/// False when the account was disabled meanwhile.
+pub async fn note_sign_in(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE users SET last_sign_in_at = $2 WHERE id = $1 AND disabled_at IS NULL",
+        user.0,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
 }
 
 /// What a token's hash leads to, whatever state it is in.

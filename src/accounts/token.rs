@@ -68,7 +68,7 @@ fn checksum(body: &str) -> String {
     hex(&Sha256::digest(body.as_bytes())[..CHECKSUM_BYTES])
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 

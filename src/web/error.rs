@@ -26,7 +26,12 @@ pub struct Problem {
     pub code: &'static str,
     pub detail: String,
     pub field: Option<String>,
+    /// For whoever was too quick.
+    pub wait_s: Option<u64>,
 }
+
+/// After which a server that is busy or cannot reach its database is asked again.
+const RETRY_AFTER_S: u64 = 2;
 
 impl Problem {
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
@@ -35,7 +40,21 @@ impl Problem {
             code,
             detail: detail.into(),
             field: None,
+            wait_s: None,
         }
+    }
+
+    pub fn throttled(sentence: &str, wait_s: u64) -> Self {
+        Self {
+            wait_s: Some(wait_s),
+            ..Self::new(StatusCode::TOO_MANY_REQUESTS, "throttled", sentence)
+        }
+    }
+
+    /// What `Retry-After` says, where it says something.
+    pub fn retry_after_s(&self) -> Option<u64> {
+        let is_passing = self.status == StatusCode::SERVICE_UNAVAILABLE;
+        self.wait_s.or(is_passing.then_some(RETRY_AFTER_S))
     }
 
     /// As RFC 9457 has it, with `code` and `field` besides.
@@ -66,8 +85,8 @@ impl IntoResponse for Problem {
             let scheme = HeaderValue::from_static("Bearer realm=\"keepsake\"");
             headers.insert(header::WWW_AUTHENTICATE, scheme);
         }
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("2"));
+        if let Some(seconds) = self.retry_after_s() {
+            headers.insert(header::RETRY_AFTER, seconds.into());
         }
         response
     }
@@ -80,6 +99,7 @@ impl From<Invalid> for Problem {
             code: invalid.code,
             detail: invalid.sentence,
             field: Some(invalid.field.into_owned()).filter(|f| !f.is_empty()),
+            wait_s: None,
         }
     }
 }
@@ -177,6 +197,12 @@ impl From<AccountError> for Problem {
                 "wrong_password",
                 sentence(&said),
             ),
+            AccountError::InvitationOver => {
+                Self::new(StatusCode::NOT_FOUND, "invitation_over", sentence(&said))
+            }
+            AccountError::Busy => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", sentence(&said))
+            }
             AccountError::NotFound => {
                 Self::new(StatusCode::NOT_FOUND, "not_found", sentence(&said))
             }

@@ -4,6 +4,7 @@
 mod address;
 mod api;
 mod auth;
+mod client;
 mod error;
 mod forms;
 mod gate;
@@ -27,7 +28,7 @@ use leptos::config::LeptosOptions;
 use crate::accounts::Accounts;
 use crate::activity::Activity;
 use crate::clock::SharedClock;
-use crate::config::PublicUrl;
+use crate::config::{PublicUrl, TrustedProxies};
 use crate::db::Db;
 use crate::embedding::Embeddings;
 use crate::tools::Registry;
@@ -49,8 +50,9 @@ pub struct AppState {
     pub public_url: PublicUrl,
     pub site: Site,
     pub published: Arc<api::openapi::Published>,
-    pub throttle: Arc<throttle::SignInThrottle>,
     pub asked: Arc<metrics::Asked>,
+    pub throttles: Arc<throttle::Throttles>,
+    pub trusted_proxies: TrustedProxies,
 }
 
 impl AppState {
@@ -67,8 +69,9 @@ impl AppState {
             public_url: parts.public_url,
             site: parts.site,
             published: Arc::new(published),
-            throttle: Arc::new(throttle::SignInThrottle::new()),
             asked: Arc::new(metrics::Asked::default()),
+            throttles: Arc::new(throttle::Throttles::new()),
+            trusted_proxies: parts.trusted_proxies,
         }
     }
 }
@@ -83,6 +86,7 @@ pub struct Parts {
     pub registry: Registry,
     pub readiness: Readiness,
     pub public_url: PublicUrl,
+    pub trusted_proxies: TrustedProxies,
     pub site: Site,
 }
 

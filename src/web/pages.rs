@@ -8,7 +8,7 @@ use app::backend::Backend;
 use app::view::FormState;
 use axum::body::Body;
 use axum::extract::{Extension, Request, State};
-use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use leptos::nonce::use_nonce;
 use leptos::prelude::{expect_context, provide_context};
@@ -69,12 +69,12 @@ pub async fn not_found_for(state: &AppState, signed_in: SignedIn) -> Response {
 pub async fn after_form(
     state: &AppState,
     visitor: Visitor,
-    path: &'static str,
+    path: &str,
     form: FormState,
     status: StatusCode,
 ) -> Response {
     let mut request = Request::new(Body::empty());
-    *request.uri_mut() = Uri::from_static(path);
+    *request.uri_mut() = path.parse().unwrap_or_default();
     let mut response = render(state, visitor, form, request).await;
     *response.status_mut() = status;
     response

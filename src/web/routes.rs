@@ -64,6 +64,10 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/login", get(pages::sign_in).post(forms::sign_in))
         .route("/signup", post(forms::sign_up))
         .route("/logout", post(forms::sign_out))
+        .route(
+            "/invitation/{token}",
+            get(pages::open_to_all).post(forms::invitations::accept),
+        )
         .route("/docs", get(pages::open_to_all))
         .route("/memory", get(pages::behind_sign_in))
         .route("/memory/{id}", get(pages::behind_sign_in))
@@ -84,6 +88,13 @@ fn people(state: &AppState) -> Router<AppState> {
             get(pages::behind_sign_in).post(forms::embeddings::settings),
         )
         .route("/admin", get(pages::behind_sign_in))
+        .route("/admin/users", get(pages::behind_sign_in))
+        .route("/admin/users/{user_id}", post(forms::users::change))
+        .route("/admin/invitations", post(forms::users::invite))
+        .route(
+            "/admin/invitations/{invitation_id}/revoke",
+            post(forms::users::revoke_invitation),
+        )
         .route("/admin/embeddings", post(forms::embeddings::system))
         .route("/admin/endpoints", post(forms::embeddings::allowed))
         .route("/admin/operators", post(forms::operators::create))

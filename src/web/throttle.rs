@@ -1,10 +1,23 @@
-//! Slows down guessing: so many sign-ins for an address on the network, and so
-//! many for an account. Kept in this server's memory.
+//! Slows down guessing, and whoever would have the server call out again and
+//! again: so many tries for each account, network address or user. Kept in this
+//! server's memory, of which a flood of distinct keys takes a bounded part.
+//!
+//! Wrong tokens are not counted. A token holds 256 random bits, so that slowing
+//! guesses down wins nothing; a wrong one costs two look-ups by index, and one
+//! that was cut or mistyped none. A limit for each address would shut out the
+//! honest agents behind the same one.
 
-use std::net::IpAddr;
-use std::num::NonZeroU32;
+use std::hash::Hash;
+use std::net::{IpAddr, Ipv6Addr};
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::{Mutex, PoisonError};
 
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use governor::clock::Clock;
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use lru::LruCache;
+
+use super::error::Problem;
+use crate::accounts::UserId;
 
 /// A person who mistypes is not hindered; a guesser gets one try in 12 s.
 const PER_ACCOUNT_PER_MINUTE: NonZeroU32 = NonZeroU32::new(5).unwrap();
@@ -12,48 +25,150 @@ const PER_ACCOUNT_BURST: NonZeroU32 = NonZeroU32::new(10).unwrap();
 /// A family or an office behind one address.
 const PER_ADDRESS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(30).unwrap();
 const PER_ADDRESS_BURST: NonZeroU32 = NonZeroU32::new(60).unwrap();
-/// Past this many keys, those at rest are forgotten.
-const KEYS_MAX: usize = 10_000;
+/// Each makes this server call an endpoint, four texts in all.
+const TESTS_PER_USER_PER_MINUTE: NonZeroU32 = NonZeroU32::new(10).unwrap();
+/// Keys that are remembered, of each kind; past it the one that was least lately
+/// tried is forgotten. Some 4 MB at most.
+const KEYS_MAX: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
-pub const THROTTLED_SENTENCE: &str =
-    "Too many tries in a short time; wait a minute, then try again.";
+const SIGN_IN_SENTENCE: &str = "Too many tries in a short time; wait a minute, then try again.";
+const TEST_SENTENCE: &str = "Too many tests in a short time, each of which calls the endpoint; wait a moment, then test again.";
 
-pub struct SignInThrottle {
-    accounts: DefaultKeyedRateLimiter<String>,
-    addresses: DefaultKeyedRateLimiter<IpAddr>,
+pub struct Throttles {
+    accounts: Limits<String>,
+    networks: Limits<IpAddr>,
+    tests: Limits<UserId>,
 }
 
-impl SignInThrottle {
+impl Throttles {
     pub fn new() -> Self {
         let account = Quota::per_minute(PER_ACCOUNT_PER_MINUTE).allow_burst(PER_ACCOUNT_BURST);
         let address = Quota::per_minute(PER_ADDRESS_PER_MINUTE).allow_burst(PER_ADDRESS_BURST);
         Self {
-            accounts: RateLimiter::keyed(account),
-            addresses: RateLimiter::keyed(address),
+            accounts: Limits::new(account),
+            networks: Limits::new(address),
+            tests: Limits::new(Quota::per_minute(TESTS_PER_USER_PER_MINUTE)),
         }
     }
 
-    /// Counts a try; false when it is one too many.
-    pub fn admits(&self, account: &str, address: IpAddr) -> bool {
-        if self.accounts.len() + self.addresses.len() > KEYS_MAX {
-            self.accounts.retain_recent();
-            self.addresses.retain_recent();
+    /// Counts a try at an account's password, for its address and for the network it
+    /// comes from. A network that has used up its tries uses up no account's.
+    pub fn check_sign_in(&self, account: &str, address: IpAddr) -> Result<(), Problem> {
+        self.networks
+            .try_once(network_of(address))
+            .and_then(|()| self.accounts.try_once(account.to_owned()))
+            .map_err(|wait_s| Problem::throttled(SIGN_IN_SENTENCE, wait_s))
+    }
+
+    /// Counts a test of an endpoint.
+    pub fn check_test(&self, user: UserId) -> Result<(), Problem> {
+        self.tests
+            .try_once(user)
+            .map_err(|wait_s| Problem::throttled(TEST_SENTENCE, wait_s))
+    }
+}
+
+/// One quota for each key. Forgetting the least lately tried takes the same short
+/// time however many there are, and wins a guesser nothing: to have one key forgotten
+/// takes ten thousand tries with others.
+struct Limits<K: Hash + Eq> {
+    quota: Quota,
+    keys: Mutex<LruCache<K, DefaultDirectRateLimiter>>,
+}
+
+impl<K: Hash + Eq> Limits<K> {
+    fn new(quota: Quota) -> Self {
+        Self {
+            quota,
+            keys: Mutex::new(LruCache::new(KEYS_MAX)),
         }
-        let by_address = self.addresses.check_key(&address).is_ok();
-        by_address && self.accounts.check_key(&account.to_owned()).is_ok()
+    }
+
+    /// Otherwise, after how many seconds the next try is admitted.
+    fn try_once(&self, key: K) -> Result<(), u64> {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let limiter = keys.get_or_insert(key, || RateLimiter::direct(self.quota));
+        limiter.check().map_err(|refused| {
+            let wait = refused.wait_time_from(limiter.clock().now());
+            wait.as_secs() + 1
+        })
+    }
+}
+
+/// Whoever has one address of IPv6 has the 2^64 beside it.
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX)).into(),
+        ip => ip,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
 
     #[test]
     fn the_eleventh_try_for_one_account_is_refused_and_others_go_on() {
-        let throttle = SignInThrottle::new();
-        let address = IpAddr::from([127, 0, 0, 1]);
-        assert!((0..10).all(|_| throttle.admits("a@example.com", address)));
-        assert!(!throttle.admits("a@example.com", address));
-        assert!(throttle.admits("b@example.com", address));
+        let throttles = Throttles::new();
+        let address = ip("127.0.0.1");
+        let admits = |account| throttles.check_sign_in(account, address).is_ok();
+        assert!((0..10).all(|_| admits("a@example.com")));
+        let refused = throttles.check_sign_in("a@example.com", address);
+        let problem = refused.expect_err("one too many");
+        assert_eq!(problem.status.as_u16(), 429);
+        assert!(
+            problem
+                .retry_after_s()
+                .is_some_and(|s| (1..=13).contains(&s))
+        );
+        assert!(admits("b@example.com"));
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_throttled_as_one() {
+        let throttles = Throttles::new();
+        let admits = |n: u32, address: &str| {
+            let account = format!("{n}@example.com");
+            throttles.check_sign_in(&account, ip(address)).is_ok()
+        };
+        assert!((0..60).all(|n| admits(n, &format!("2001:db8:1:2::{n:x}"))));
+        assert!(!admits(61, "2001:db8:1:2:ffff::1"));
+        assert!(admits(62, "2001:db8:1:3::1"));
+        assert_eq!(network_of(ip("::ffff:192.0.2.7")), ip("192.0.2.7"));
+    }
+
+    #[test]
+    fn the_eleventh_test_of_an_endpoint_within_a_minute_is_refused() {
+        let throttles = Throttles::new();
+        assert!((0..10).all(|_| throttles.check_test(UserId(1)).is_ok()));
+        assert!(throttles.check_test(UserId(1)).is_err());
+        assert!(throttles.check_test(UserId(2)).is_ok());
+    }
+
+    #[test]
+    fn a_flood_of_distinct_keys_takes_bounded_memory_and_no_longer_a_try() {
+        let limits = Limits::new(Quota::per_minute(PER_ACCOUNT_PER_MINUTE));
+        let round = |from: usize| {
+            let start = Instant::now();
+            (from..from + KEYS_MAX.get()).for_each(|key| {
+                limits.try_once(key).ok();
+            });
+            start.elapsed()
+        };
+        let filling = round(0);
+        let flooded = (1..=20).map(|n| round(n * KEYS_MAX.get())).min();
+        let kept = limits.keys.lock().expect("not poisoned").len();
+        assert_eq!(kept, KEYS_MAX.get());
+        // A look at all keys at each try would make it thousands of times as long.
+        assert!(
+            flooded.is_some_and(|flooded| flooded < filling * 20),
+            "{flooded:?}"
+        );
     }
 }

@@ -18,6 +18,7 @@ pub enum Section {
     Embeddings,
     Account,
     Admin,
+    Users,
     Docs,
     Elsewhere,
 }
@@ -37,6 +38,12 @@ const ADMIN: Link = (Section::Admin, "/admin", "Admin");
 const SETTINGS: [Link; 2] = [
     (Section::Embeddings, "/settings/embeddings", "Embeddings"),
     (Section::Account, "/account", "Account"),
+];
+
+/// The pages under Admin, likewise.
+const ADMIN_PAGES: [Link; 2] = [
+    (Section::Admin, "/admin", "Server"),
+    (Section::Users, "/admin/users", "Users"),
 ];
 
 #[component]
@@ -59,7 +66,7 @@ pub fn Frame(section: Section, title: String, children: Children) -> impl IntoVi
             {viewer.map(|viewer| navigation(section, viewer))}
         </header>
         <main id="main" tabindex="-1">
-            {is_settings(section).then(|| settings(section))}
+            {pages_within(section).map(|(label, links)| within(label, links, section))}
             {children()}
         </main>
         <footer class="foot">
@@ -73,16 +80,15 @@ pub fn Frame(section: Section, title: String, children: Children) -> impl IntoVi
     .into_any()
 }
 
-fn is_settings(section: Section) -> bool {
-    SETTINGS.iter().any(|(target, ..)| *target == section)
+/// The pages that stand beside this one, and what they are called together.
+fn pages_within(section: Section) -> Option<(&'static str, [Link; 2])> {
+    [("Settings", SETTINGS), ("Admin", ADMIN_PAGES)]
+        .into_iter()
+        .find(|(_, links)| links.iter().any(|(target, ..)| *target == section))
 }
 
 fn navigation(section: Section, viewer: Account) -> impl IntoView {
-    let within = if is_settings(section) {
-        Section::Embeddings
-    } else {
-        section
-    };
+    let within = pages_within(section).map_or(section, |(_, [(first, ..), _])| first);
     let links = LINKS
         .into_iter()
         .chain(viewer.is_admin.then_some(ADMIN))
@@ -108,12 +114,12 @@ fn navigation(section: Section, viewer: Account) -> impl IntoView {
     .into_any()
 }
 
-fn settings(section: Section) -> impl IntoView {
-    let links = SETTINGS
+fn within(label: &'static str, links: [Link; 2], section: Section) -> impl IntoView {
+    let links = links
         .into_iter()
         .map(|(target, href, name)| entry(href, name, (target == section).then_some("page")));
     view! {
-        <nav class="within" aria-label="Settings">
+        <nav class="within" aria-label=label>
             <ul>{links.collect_view()}</ul>
         </nav>
     }

@@ -4,6 +4,7 @@
 
 mod operators;
 mod system;
+mod users;
 
 use leptos::prelude::*;
 
@@ -14,6 +15,7 @@ use crate::components::{
 use crate::view::{AdminPage, FormState};
 use operators::Operators;
 use system::System;
+pub use users::Users;
 
 const PATH: &str = "/admin";
 const EMBEDDINGS_PATH: &str = "/admin/embeddings";
@@ -27,16 +29,7 @@ pub fn Admin() -> impl IntoView {
             Ok(Some(page)) => view! { <Whole page form /> }.into_any(),
             Ok(None) => {
                 backend.not_found();
-                view! {
-                    <div class="prose">
-                        <h1>"There is no such page"</h1>
-                        <p>"The address may be mistyped, or what it named is gone."</p>
-                        <p>
-                            <a href="/memory">"Go to your memory"</a>
-                        </p>
-                    </div>
-                }
-                .into_any()
+                no_such_page()
             }
             Err(error) => {
                 view! { <Trouble heading="Admin" error href=PATH.to_owned() /> }.into_any()
@@ -48,6 +41,20 @@ pub fn Admin() -> impl IntoView {
             {page}
         </Frame>
     }
+}
+
+/// For whoever is no admin.
+fn no_such_page() -> AnyView {
+    view! {
+        <div class="prose">
+            <h1>"There is no such page"</h1>
+            <p>"The address may be mistyped, or what it named is gone."</p>
+            <p>
+                <a href="/memory">"Go to your memory"</a>
+            </p>
+        </div>
+    }
+    .into_any()
 }
 
 #[component]

@@ -46,8 +46,14 @@ pub enum Drained {
 }
 
 impl Embeddings {
-    /// One turn of work for one user: what a job does.
+    /// One turn of work for one user: what a job does. Nothing is done for a user who is
+    /// disabled; the sweep brings the work on again once they are enabled.
     pub async fn drain(&self, user: UserId) -> Result<Drained, EmbeddingError> {
+        let mut tx = self.0.db.as_user(user).await?;
+        if store::is_disabled(&mut tx, user).await? {
+            return Ok(Drained::Done);
+        }
+        tx.commit().await?;
         self.follow_if_behind(user).await?;
         let now = self.0.clock.now();
         let mut tx = self.0.db.as_user(user).await?;

@@ -69,7 +69,17 @@ pub async fn release_lease(
     Ok(())
 }
 
-/// The next pending items after `after`, with their texts.
+/// Of a user who is shut out nothing is sent to anybody.
+pub async fn is_disabled(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT FROM users WHERE id = $1 AND disabled_at IS NOT NULL) AS "is_disabled!""#,
+        user.0,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// The next pending items after `after`, with their texts; none once the user is disabled.
 pub async fn list_pending(
     conn: &mut PgConnection,
     user: UserId,
@@ -82,6 +92,7 @@ pub async fn list_pending(
         "SELECT e.item_id, e.content_hash, i.content
          FROM (SELECT item_id, content_hash FROM memory_item_embeddings
                WHERE user_id = $1 AND space_id = $2 AND state = 'pending' AND item_id > $3
+                 AND NOT EXISTS (SELECT FROM users WHERE id = $1 AND disabled_at IS NOT NULL)
                ORDER BY item_id LIMIT $4) e
          JOIN memory_items i ON i.user_id = $1 AND i.id = e.item_id
          ORDER BY e.item_id",

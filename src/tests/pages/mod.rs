@@ -8,3 +8,5 @@ mod embeddings;
 mod memory;
 mod memory_switch;
 mod operators;
+mod sign_in;
+mod users;

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId};
 use keepsake::activity::Activity;
 use keepsake::clock::{MovableClock, SharedClock};
-use keepsake::config::{MetricsToken, PublicUrl, SignUp};
+use keepsake::config::{MetricsToken, PublicUrl, SignUp, TrustedProxies};
 use keepsake::db::Db;
 use keepsake::embedding::{self, Drained, Embeddings, EndpointChange, QueryEmbedding, Saved};
 use keepsake::providers::settings::EndpointForm;
@@ -41,6 +41,8 @@ pub struct Wish {
     pub public_url: Option<&'static str>,
     /// As KEEPSAKE_METRICS_TOKEN.
     pub metrics_token: Option<&'static str>,
+    /// As KEEPSAKE_TRUSTED_PROXIES.
+    pub trusted_proxies: Option<&'static str>,
     /// Another app's database: a second server, or a restart.
     pub database: Option<PgConnectOptions>,
 }
@@ -53,6 +55,7 @@ impl Default for Wish {
             offered: None,
             public_url: None,
             metrics_token: None,
+            trusted_proxies: None,
             database: None,
         }
     }
@@ -136,6 +139,8 @@ impl TestApp {
                 "127.0.0.1:3000".parse().unwrap(),
             )
             .unwrap(),
+            trusted_proxies: TrustedProxies::parse(wish.trusted_proxies.map(str::to_owned))
+                .unwrap(),
             site: Site::at(PathBuf::from("target/site")),
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

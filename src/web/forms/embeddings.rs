@@ -67,6 +67,7 @@ async fn change_settings(
     };
     match form.get("action") {
         "test" => {
+            state.throttles.check_test(user)?;
             let report = embeddings.test_own(user, change(false)).await;
             tested(form, "embeddings", report)
         }
@@ -297,15 +298,22 @@ pub async fn system(
         "builtin_on" | "builtin_off" => "builtin",
         _ => "system",
     };
-    let outcome = change_system(&state, &form).await;
+    let outcome = change_system(&state, &signed_in, &form).await;
     respond(&state, signed_in, ADMIN, name, &form, outcome).await
 }
 
-async fn change_system(state: &AppState, form: &Form) -> Result<Outcome, Problem> {
+async fn change_system(
+    state: &AppState,
+    signed_in: &SignedIn,
+    form: &Form,
+) -> Result<Outcome, Problem> {
     let embeddings = &state.embeddings;
     let (fields, staged) = (endpoint_form(form), form.get("staged"));
     match form.get("action") {
-        "test" => tested(form, "system", embeddings.test_system(fields, staged).await),
+        "test" => {
+            state.throttles.check_test(signed_in.0.id)?;
+            tested(form, "system", embeddings.test_system(fields, staged).await)
+        }
         action @ ("save" | "confirm") => {
             let is_confirmed = action == "confirm";
             Ok(

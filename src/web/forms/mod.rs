@@ -3,24 +3,25 @@
 
 pub mod activity;
 pub mod embeddings;
+pub mod invitations;
 pub mod memory;
 pub mod operators;
+pub mod users;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
 use app::view::{FormState, NewToken};
-use axum::extract::{ConnectInfo, Path, RawForm, State};
-use axum::http::StatusCode;
+use axum::extract::{Path, RawForm, State};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use tower_sessions::Session;
 use url::form_urlencoded;
 
 use super::AppState;
 use super::auth::{SESSION_USER, SignedIn, Visitor};
+use super::client::ClientAddress;
 use super::error::{DATABASE_SENTENCE, Problem};
 use super::pages::after_form;
-use super::throttle::THROTTLED_SENTENCE;
 use crate::accounts::model::parse_expires_days;
 use crate::accounts::{
     AccountError, AgentId, AgentName, Email, Password, Scopes, Token, TokenId, TokenWish, UserId,
@@ -110,48 +111,48 @@ fn done(form: &str, sentence: impl Into<String>) -> Outcome {
 async fn respond(
     state: &AppState,
     signed_in: SignedIn,
-    path: &'static str,
+    path: &str,
     name: &str,
     form: &Form,
     outcome: Result<Outcome, Problem>,
 ) -> Response {
-    let (status, page) = match outcome {
-        Ok(Outcome::Redirect) => return Redirect::to(path).into_response(),
-        Ok(Outcome::Page(page)) => (StatusCode::OK, *page),
-        Err(problem) => failed(name, form, problem),
-    };
-    after_form(state, Visitor::SignedIn(signed_in), path, page, status).await
+    let visitor = Visitor::SignedIn(signed_in);
+    match outcome {
+        Ok(Outcome::Redirect) => Redirect::to(path).into_response(),
+        Ok(Outcome::Page(page)) => after_form(state, visitor, path, *page, StatusCode::OK).await,
+        Err(problem) => again(path, name, state, visitor, form, problem).await,
+    }
 }
 
 pub async fn sign_in(
     State(state): State<AppState>,
-    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    ClientAddress(address): ClientAddress,
     session: Session,
     body: RawForm,
 ) -> Response {
     let form = Form::parse(&body);
     let attempt = async {
         let email = Email::parse(form.get("email"))?;
-        check_throttle(&state, email.as_str(), address)?;
+        state.throttles.check_sign_in(email.as_str(), address)?;
         let password = Password::to_compare(form.get("password"));
         Ok::<_, Problem>(state.accounts.sign_in(&email, password).await?)
     };
     match attempt.await {
         Ok(user) => enter(&state, &session, user, &form).await,
-        Err(problem) => again("/login", "login", &state, &form, problem).await,
+        Err(problem) => again("/login", "login", &state, Visitor::Stranger, &form, problem).await,
     }
 }
 
 pub async fn sign_up(
     State(state): State<AppState>,
-    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    ClientAddress(address): ClientAddress,
     session: Session,
     body: RawForm,
 ) -> Response {
     let form = Form::parse(&body);
     let attempt = async {
         let email = Email::parse(form.get("email"))?;
-        check_throttle(&state, email.as_str(), address)?;
+        state.throttles.check_sign_in(email.as_str(), address)?;
         let password = Password::parse_new("password", form.get("password"))?;
         Ok::<_, Problem>(state.accounts.sign_up(&email, password).await?)
     };
@@ -159,9 +160,19 @@ pub async fn sign_up(
         Ok(user) => enter(&state, &session, user, &form).await,
         // Where sign-up is closed its form is not on the page.
         Err(problem) if problem.code == "sign_up_closed" => {
-            again("/login", "login", &state, &form, problem).await
+            again("/login", "login", &state, Visitor::Stranger, &form, problem).await
         }
-        Err(problem) => again("/login", "signup", &state, &form, problem).await,
+        Err(problem) => {
+            again(
+                "/login",
+                "signup",
+                &state,
+                Visitor::Stranger,
+                &form,
+                problem,
+            )
+            .await
+        }
     }
 }
 
@@ -174,7 +185,7 @@ pub async fn sign_out(session: Session) -> Response {
 
 pub async fn change_password(
     State(state): State<AppState>,
-    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    ClientAddress(address): ClientAddress,
     signed_in: SignedIn,
     session: Session,
     body: RawForm,
@@ -182,7 +193,7 @@ pub async fn change_password(
     let form = Form::parse(&body);
     let user = signed_in.0.id;
     let attempt = async {
-        check_throttle(&state, &signed_in.0.email, address)?;
+        state.throttles.check_sign_in(&signed_in.0.email, address)?;
         let new = Password::parse_new("new_password", form.get("new_password"))?;
         let current = Password::to_compare(form.get("current_password"));
         state.accounts.change_password(user, current, new).await?;
@@ -317,22 +328,14 @@ fn parse_id(text: &str) -> Result<i64, Problem> {
     text.parse().map_err(|_| AccountError::NotFound.into())
 }
 
-fn check_throttle(state: &AppState, account: &str, address: SocketAddr) -> Result<(), Problem> {
-    if state.throttle.admits(account, address.ip()) {
-        return Ok(());
-    }
-    Err(Problem::new(
-        StatusCode::TOO_MANY_REQUESTS,
-        "throttled",
-        THROTTLED_SENTENCE,
-    ))
-}
-
 /// Signs the browser in and sends it where it wanted to go.
 async fn enter(state: &AppState, session: &Session, user: UserId, form: &Form) -> Response {
     match remember(session, user).await {
         Ok(()) => Redirect::to(local_path(form.get("next"))).into_response(),
-        Err(problem) => again("/login", "login", state, form, problem).await,
+        Err(problem) => {
+            let visitor = Visitor::Stranger;
+            again("/login", "login", state, visitor, form, problem).await
+        }
     }
 }
 
@@ -353,15 +356,24 @@ async fn remember(session: &Session, user: UserId) -> Result<(), Problem> {
     })
 }
 
+/// The page of a form that failed, and when to try again where that is known.
 async fn again(
-    path: &'static str,
+    path: &str,
     name: &str,
     state: &AppState,
+    visitor: Visitor,
     form: &Form,
     problem: Problem,
 ) -> Response {
+    let retry_after_s = problem.retry_after_s();
     let (status, outcome) = failed(name, form, problem);
-    after_form(state, Visitor::Stranger, path, outcome, status).await
+    let mut response = after_form(state, visitor, path, outcome, status).await;
+    if let Some(seconds) = retry_after_s {
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
 }
 
 /// A path of this server, never `//evil.example` or `/\evil.example`.

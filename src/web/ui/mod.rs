@@ -5,14 +5,16 @@ mod activity;
 mod docs;
 mod embeddings;
 mod moment;
+mod users;
 
 pub(super) use embeddings::host_port;
 
 use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, DocsPage,
-    EmbeddingsPage, FormState, HistoryEntry, ItemPage, ItemRow, MemoryFilters, MemoryPage, Moment,
-    OperatorRow, SearchMode, SignInOffer, Span, ThemeCount, TokenRow, TokenState, Why, WhySurface,
+    EmbeddingsPage, FormState, HistoryEntry, InvitationPage, ItemPage, ItemRow, MemoryFilters,
+    MemoryPage, Moment, OperatorRow, SearchMode, SignInOffer, Span, ThemeCount, TokenRow,
+    TokenState, UsersFilters, UsersPage, Why, WhySurface,
 };
 use async_trait::async_trait;
 use axum::http::StatusCode;
@@ -320,6 +322,21 @@ impl Backend for Ui {
             users.map_err(account_error)?,
             operators.map(|o| self.operator_row(o)).collect(),
         )))
+    }
+
+    async fn users_page(&self, filters: &UsersFilters) -> Result<Option<UsersPage>, PageError> {
+        match &self.visitor {
+            Visitor::SignedIn(signed_in) if signed_in.0.role == Role::Admin => {
+                let page = self.users_view(signed_in.0.id, filters).await;
+                Ok(Some(page.map_err(account_error)?))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    async fn invitation_page(&self, token: &str) -> Result<Option<InvitationPage>, PageError> {
+        let page = self.invitation_view(token).await;
+        page.map_err(account_error)
     }
 
     async fn agents_page(&self) -> Result<AgentsPage, PageError> {

@@ -95,6 +95,7 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
     // Ids of fields are made of the form's name: one for each operator.
     cap_form.form = format!("users-max-{id}");
     let is_cap_refused = cap_form.error.is_some();
+    let find_form = FormState::default().of(&format!("find-{id}"));
     let cap_form = cap_form.or_saved(vec![("users_max", operator.users_max.to_string())]);
     let tokens = operator
         .tokens
@@ -122,6 +123,25 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
                     <TokenChoices form=token_form prefix=format!("service-{id}") />
                     <div>
                         <button type="submit">"Make a token"</button>
+                    </div>
+                </form>
+            </details>
+            <details class="fold">
+                <summary>
+                    "Find a user" <span class="visually-hidden">" of " {operator.name.clone()}</span>
+                </summary>
+                <form class="stack" method="get" action="/admin/users">
+                    <input type="hidden" name="operator" value=id />
+                    <Field
+                        form=find_form
+                        name="external_id"
+                        label="Its id of the user"
+                        hint="To shut out one user, or to let them in again."
+                        autocomplete="off"
+                        maxlength="200"
+                    />
+                    <div>
+                        <button type="submit">"Find"</button>
                     </div>
                 </form>
             </details>

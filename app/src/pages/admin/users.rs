@@ -1,0 +1,437 @@
+//! Admin › Users: who signs in here and may do what, invitations, and what was
+//! changed lately. Every step that shuts somebody out says what it does before
+//! it does it. Nothing here tells anything of anybody's memory.
+
+use leptos::prelude::*;
+use leptos_router::hooks::use_location;
+
+use super::no_such_page;
+use crate::backend::backend;
+use crate::components::{
+    Done, Field, FieldError, FormError, Frame, Paste, Section, StateBadge, Trouble, When, count,
+};
+use crate::view::{
+    AdminEventRow, FormState, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
+    UsersFilters, UsersPage,
+};
+
+const PATH: &str = "/admin/users";
+
+#[component]
+pub fn Users() -> impl IntoView {
+    let filters = UsersFilters::from_query(&use_location().search.get_untracked());
+    let backend = backend();
+    let form = backend.form();
+    let page = Suspend::new(async move {
+        match backend.users_page(&filters).await {
+            Ok(Some(page)) => view! { <Whole page filters form /> }.into_any(),
+            Ok(None) => {
+                backend.not_found();
+                no_such_page()
+            }
+            Err(error) => {
+                view! { <Trouble heading="Users" error href=PATH.to_owned() /> }.into_any()
+            }
+        }
+    });
+    view! {
+        <Frame section=Section::Users title="Users · Admin".to_owned()>
+            {page}
+        </Frame>
+    }
+}
+
+#[component]
+fn Whole(page: UsersPage, filters: UsersFilters, form: FormState) -> impl IntoView {
+    let people_form = form.of("people");
+    let operated = page
+        .operated
+        .map(|found| view! { <Operated found external_id=filters.external_id.clone() /> });
+    view! {
+        <div class="page">
+            <h1>"Users"</h1>
+            <p class="lead">"Who signs in here. What they remember is theirs, and is not shown."</p>
+            <Done form=people_form.clone() />
+            <FormError form=people_form fields=&[] />
+            {operated}
+            <div class="with-side parts">
+                <div class="parts">
+                    <People
+                        people=page.people
+                        total=page.total
+                        next_before=page.next_before
+                        filters
+                    />
+                </div>
+                <div class="parts">
+                    <Invitations invitations=page.invitations form=form.of("invitation") />
+                    <Changes events=page.events />
+                </div>
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn People(
+    people: Vec<PersonRow>,
+    total: i64,
+    next_before: Option<i64>,
+    filters: UsersFilters,
+) -> impl IntoView {
+    let is_filtered = !filters.q.trim().is_empty();
+    let heading = match (total, is_filtered) {
+        (0, _) => "Nobody".to_owned(),
+        (1, _) => "1 person".to_owned(),
+        (n, _) => format!("{} people", count(n)),
+    };
+    let more = next_before.map(|before| {
+        view! {
+            <p>
+                <a class="button" href=filters.href_after(Some(before))>
+                    "Show the next"
+                </a>
+            </p>
+        }
+    });
+    let first = filters.before.map(|_| {
+        view! {
+            <p>
+                <a href=filters.href_after(None)>"Back to the newest"</a>
+            </p>
+        }
+    });
+    let nobody = (total == 0).then(|| {
+        view! {
+            <p class="hint">"No address here has these letters. " <a href=PATH>"Show everybody"</a></p>
+        }
+    });
+    view! {
+        <section class="part" aria-labelledby="people">
+            <h2 id="people">{heading}</h2>
+            <form class="search" method="get" action=PATH role="search">
+                <label class="visually-hidden" for="users-q">
+                    "Part of an address"
+                </label>
+                <input
+                    id="users-q"
+                    type="search"
+                    name="q"
+                    value=filters.q.clone()
+                    placeholder="Part of an address"
+                    autocomplete="off"
+                    maxlength="254"
+                    dir="auto"
+                />
+                <button type="submit">"Find"</button>
+            </form>
+            {nobody}
+            {first}
+            <ul class="tokens">
+                {people.into_iter().map(|person| view! { <Person person /> }).collect_view()}
+            </ul>
+            {more}
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Person(person: PersonRow) -> impl IntoView {
+    let email = person.email.clone();
+    let signed_in = match person.last_sign_in {
+        Some(moment) => view! { "signed in " <When moment /> }.into_any(),
+        None => "never signed in".into_any(),
+    };
+    let steps = match person.is_oneself {
+        true => view! { <span class="hint">"This is you."</span> }.into_any(),
+        false => steps_of(person.id, &email, person.is_admin, person.is_disabled, true),
+    };
+    view! {
+        <li class="token" data-over=person.is_disabled.then_some("")>
+            <div class="token-name">
+                <bdi>{person.email}</bdi>
+                {person.is_admin.then(|| view! { <StateBadge state="admin" /> })}
+                {person.is_disabled.then(|| view! { <StateBadge state="disabled" /> })}
+            </div>
+            <p class="token-facts">
+                <span>"here since " <When moment=person.created /></span>
+                <span>{signed_in}</span>
+            </p>
+            {steps}
+        </li>
+    }
+    .into_any()
+}
+
+/// What can be done to an account, each with what it will do said before.
+fn steps_of(id: i64, name: &str, is_admin: bool, is_disabled: bool, signs_in: bool) -> AnyView {
+    let shut_out = match (is_disabled, signs_in) {
+        (true, _) => Step {
+            action: "enable",
+            label: "Enable",
+            sentence: "They may sign in again, and the tokens that were not revoked work as before.",
+            is_danger: false,
+        },
+        (false, true) => Step {
+            action: "disable",
+            label: "Disable",
+            sentence: "At once: every browser is signed out, the tokens of their agents open nothing, vectors are made for them no more, and open invitations of theirs end. Nothing is deleted.",
+            is_danger: true,
+        },
+        (false, false) => Step {
+            action: "disable",
+            label: "Disable",
+            sentence: "At once: service tokens can act for this user no more, and vectors are made for them no more. Nothing is deleted.",
+            is_danger: true,
+        },
+    };
+    let role = match is_admin {
+        true => Step {
+            action: "demote",
+            label: "Make a member",
+            sentence: "They lose this page, and open invitations of theirs end. Their own memory and agents stay as they are.",
+            is_danger: true,
+        },
+        false => Step {
+            action: "promote",
+            label: "Make an admin",
+            sentence: "They look after the server as you do: providers, operators and users. They see nobody else's memory.",
+            is_danger: false,
+        },
+    };
+    let role = (signs_in && !is_disabled).then(|| role.view(id, name));
+    view! {
+        <div class="steps">
+            {shut_out.view(id, name)} {role}
+        </div>
+    }
+    .into_any()
+}
+
+struct Step {
+    action: &'static str,
+    label: &'static str,
+    sentence: &'static str,
+    is_danger: bool,
+}
+
+impl Step {
+    fn view(self, id: i64, name: &str) -> AnyView {
+        let class = if self.is_danger {
+            "confirm"
+        } else {
+            "confirm calm"
+        };
+        let button = self.is_danger.then_some("danger");
+        let name = name.to_owned();
+        view! {
+            <details class=class>
+                <summary>
+                    {self.label} <span class="visually-hidden">": " <bdi>{name}</bdi></span>
+                </summary>
+                <div>
+                    <p>{self.sentence}</p>
+                    <form method="post" action=format!("{PATH}/{id}")>
+                        <button class=button type="submit" name="action" value=self.action>
+                            {self.label}
+                        </button>
+                    </form>
+                </div>
+            </details>
+        }
+        .into_any()
+    }
+}
+
+/// A user of an operator, who was looked for by the operator's own id.
+#[component]
+fn Operated(found: Option<OperatedUserRow>, external_id: String) -> impl IntoView {
+    let body = match found {
+        None => view! {
+            <p>"This operator has no user that it calls " <bdi>{external_id}</bdi> "."</p>
+        }
+        .into_any(),
+        Some(user) => {
+            let steps = steps_of(user.id, &user.external_id, false, user.is_disabled, false);
+            view! {
+                <div class="token-name">
+                    <bdi>{user.external_id}</bdi>
+                    {user.is_disabled.then(|| view! { <StateBadge state="disabled" /> })}
+                </div>
+                <p class="token-facts">
+                    <span>"a user of " <bdi>{user.operator}</bdi></span>
+                </p>
+                {steps}
+            }
+            .into_any()
+        }
+    };
+    view! {
+        <section class="part fresh" aria-labelledby="operated">
+            <h2 id="operated">"An operator's user"</h2>
+            {body}
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Invitations(invitations: Vec<InvitationRow>, form: FormState) -> impl IntoView {
+    let fresh = form.new_link.clone().map(|link| {
+        view! {
+            <section class="fresh" aria-labelledby="fresh-title" tabindex="-1" autofocus>
+                <h3 id="fresh-title">"The invitation"</h3>
+                <p>
+                    <strong>"Copy it now, and send it yourself."</strong>
+                    " It is shown this once; only a fingerprint of it is kept. It makes one account, within 7 days."
+                </p>
+                <Paste caption="Link" text=link />
+            </section>
+        }
+    });
+    let role = form.value("role");
+    let role_error = form.error_of("role");
+    let role_described_by = role_error.is_some().then_some("invitation-role-error");
+    let roles = [
+        ("member", "a member's, with a memory of their own"),
+        ("admin", "an admin's, who also looks after the server"),
+    ]
+    .map(|(value, words)| {
+        view! {
+            <option value=value selected=role == value>
+                {words}
+            </option>
+        }
+    });
+    let rows = invitations
+        .into_iter()
+        .map(|invitation| view! { <Invited invitation /> })
+        .collect_view();
+    view! {
+        <section class="part" aria-labelledby="invitations">
+            <h2 id="invitations">"Invitations"</h2>
+            <p>"A link that makes one account, whoever else may sign up."</p>
+            {fresh}
+            <form class="stack" method="post" action="/admin/invitations">
+                <FormError form=form.clone() fields=&["email", "role"] />
+                <Field
+                    form
+                    name="email"
+                    label="Bound to an e-mail address"
+                    hint="Empty: whoever has the link chooses one."
+                    kind="email"
+                    autocomplete="off"
+                    maxlength="254"
+                    optional=true
+                />
+                <div class="field">
+                    <label for="invitation-role">"Their account is"</label>
+                    <select id="invitation-role" name="role" aria-describedby=role_described_by>
+                        {roles.into_iter().collect_view()}
+                    </select>
+                    <FieldError id="invitation-role-error".to_owned() error=role_error />
+                </div>
+                <div>
+                    <button type="submit">"Make an invitation"</button>
+                </div>
+            </form>
+            <ul class="tokens">{rows}</ul>
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Invited(invitation: InvitationRow) -> impl IntoView {
+    let state = match invitation.state {
+        InvitationState::Open => "open",
+        InvitationState::Used => "used",
+        InvitationState::Expired => "expired",
+        InvitationState::Revoked => "revoked",
+    };
+    let is_open = invitation.state == InvitationState::Open;
+    let name = match invitation.email {
+        Some(email) => view! { <bdi>{email}</bdi> }.into_any(),
+        None => "Whoever has the link".into_any(),
+    };
+    let by = invitation
+        .invited_by
+        .map(|admin| view! { <span>"by " <bdi>{admin}</bdi></span> });
+    let used_by = invitation
+        .used_by
+        .map(|user| view! { <span>"made " <bdi>{user}</bdi></span> });
+    let ends = match invitation.state {
+        InvitationState::Open => {
+            Some(view! { <span>"ends " <When moment=invitation.expires /></span> })
+        }
+        _ => None,
+    };
+    let revoke = is_open.then(|| {
+        view! {
+            <details class="confirm">
+                <summary>"Revoke"</summary>
+                <div>
+                    <p>"The link makes no account any more. Another can be made at any time."</p>
+                    <form
+                        method="post"
+                        action=format!("/admin/invitations/{}/revoke", invitation.id)
+                    >
+                        <button class="danger" type="submit">
+                            "Revoke this invitation"
+                        </button>
+                    </form>
+                </div>
+            </details>
+        }
+    });
+    view! {
+        <li class="token" data-over=(!is_open).then_some("")>
+            <div class="token-name">
+                {name} <StateBadge state />
+                {invitation.is_admin.then(|| view! { <StateBadge state="admin" /> })}
+            </div>
+            <p class="token-facts">
+                <span>"made " <When moment=invitation.created /></span>
+                {by}
+                {used_by}
+                {ends}
+            </p>
+            {revoke}
+        </li>
+    }
+    .into_any()
+}
+
+#[component]
+fn Changes(events: Vec<AdminEventRow>) -> impl IntoView {
+    let rows = if events.is_empty() {
+        view! { <p class="hint">"Invitations, roles and who was shut out will be listed here."</p> }
+            .into_any()
+    } else {
+        let rows = events
+            .into_iter()
+            .map(|event| {
+                view! {
+                    <li>
+                        <bdi>{event.who}</bdi>
+                        " "
+                        {event.what}
+                        {event.whom.map(|whom| view! { " " <bdi>{whom}</bdi> })}
+                        ", "
+                        <When moment=event.at />
+                    </li>
+                }
+            })
+            .collect_view();
+        view! { <ul class="changes">{rows}</ul> }.into_any()
+    };
+    view! {
+        <section class="part" aria-labelledby="changes">
+            <h2 id="changes">"Recent changes"</h2>
+            {rows}
+        </section>
+    }
+    .into_any()
+}

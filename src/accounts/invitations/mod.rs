@@ -1,0 +1,189 @@
+//! Invitations: a link, made by an admin, that makes one account, whatever
+//! `KEEPSAKE_SIGNUP` says. The link is shown once; one that is unknown, used,
+//! revoked or out of date is never told from another.
+
+pub mod store;
+
+use std::fmt;
+
+use rand::TryRngCore;
+use rand::rngs::OsRng;
+use sha2::{Digest, Sha256};
+use time::{Duration, OffsetDateTime};
+
+use super::people::{Act, By};
+use super::token::hex;
+use super::{AccountError, Accounts, Email, Password, Role, UserId, address_taken, people};
+use crate::input::Invalid;
+
+pub const LIFETIME: Duration = Duration::days(7);
+pub const OPEN_MAX: i64 = 200;
+/// Those that ended are listed, and their addresses kept, for so long after they would have.
+const KEPT: Duration = Duration::days(30);
+const RANDOM_BYTES: usize = 32;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvitationId(pub i64);
+
+/// What stands in the link: 32 random bytes in lower-case hex.
+#[derive(Clone, PartialEq, Eq)]
+pub struct InvitationToken(String);
+
+impl InvitationToken {
+    fn generate() -> Result<Self, rand::rand_core::OsError> {
+        let mut random = [0_u8; RANDOM_BYTES];
+        OsRng.try_fill_bytes(&mut random)?;
+        Ok(Self(hex(&random)))
+    }
+
+    /// `None` when this cannot be one that was ever given out.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_hex = text
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        (is_hex && text.len() == RANDOM_BYTES * 2).then(|| Self(text.to_owned()))
+    }
+
+    fn hash(&self) -> [u8; 32] {
+        Sha256::digest(self.0.as_bytes()).into()
+    }
+
+    /// The token itself, for the one answer that shows it.
+    pub fn reveal(self) -> String {
+        self.0
+    }
+}
+
+impl fmt::Debug for InvitationToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("InvitationToken(…)")
+    }
+}
+
+/// As the admin page lists it.
+#[derive(Clone, Debug)]
+pub struct Invitation {
+    pub id: InvitationId,
+    /// `None`: for whoever has the link.
+    pub email: Option<String>,
+    pub role: Role,
+    /// The admin's address; `None` once that account is gone.
+    pub invited_by: Option<String>,
+    pub created_at: OffsetDateTime,
+    pub expires_at: OffsetDateTime,
+    pub revoked_at: Option<OffsetDateTime>,
+    /// The address of the account that was made.
+    pub used_by: Option<String>,
+}
+
+/// One that can still be used.
+#[derive(Clone, Debug)]
+pub struct OpenInvitation {
+    /// Whom it is bound to.
+    pub email: Option<Email>,
+    pub role: Role,
+    pub expires_at: OffsetDateTime,
+}
+
+impl Accounts {
+    pub async fn invite(
+        &self,
+        admin: UserId,
+        email: Option<&Email>,
+        role: Role,
+    ) -> Result<InvitationToken, AccountError> {
+        let now = self.clock.now();
+        let mut tx = self.db.as_system().await?;
+        if store::count_open(&mut tx, now).await? >= OPEN_MAX {
+            return Err(Invalid::new(
+                "email",
+                "too_many",
+                format!(
+                    "There are {OPEN_MAX} open invitations, which is the most; revoke one first."
+                ),
+            )
+            .into());
+        }
+        if let Some(email) = email
+            && people::store::find_by_email(&mut tx, email)
+                .await?
+                .is_some()
+        {
+            return Err(address_taken());
+        }
+        let token = InvitationToken::generate()?;
+        let expires_at = now + LIFETIME;
+        store::insert(&mut tx, &token.hash(), email, role, admin, now, expires_at).await?;
+        let act = match role {
+            Role::Admin => Act::InviteAdmin,
+            Role::Member => Act::InviteMember,
+        };
+        people::store::insert_event(&mut tx, By::Admin(admin), act, None, now).await?;
+        tx.commit().await?;
+        Ok(token)
+    }
+
+    /// Newest first: those that are open, and those that ended lately.
+    pub async fn list_invitations(&self) -> Result<Vec<Invitation>, AccountError> {
+        Ok(store::list(&mut *self.db.system_connection().await?).await?)
+    }
+
+    /// In force at once. Revoking twice keeps the first time; one that was used stays used.
+    pub async fn revoke_invitation(
+        &self,
+        admin: UserId,
+        id: InvitationId,
+    ) -> Result<(), AccountError> {
+        let now = self.clock.now();
+        let mut tx = self.db.as_system().await?;
+        if !store::revoke(&mut tx, id, now).await? {
+            return Err(AccountError::NotFound);
+        }
+        let by = By::Admin(admin);
+        people::store::insert_event(&mut tx, by, Act::RevokeInvitation, None, now).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    pub async fn find_invitation(
+        &self,
+        token: &InvitationToken,
+    ) -> Result<Option<OpenInvitation>, AccountError> {
+        let mut conn = self.db.system_connection().await?;
+        Ok(store::find_open(&mut conn, &token.hash(), self.clock.now()).await?)
+    }
+
+    /// Makes the account; `typed` is heeded where the invitation is bound to no address.
+    pub async fn accept_invitation(
+        &self,
+        token: &InvitationToken,
+        typed: &str,
+        password: Password,
+    ) -> Result<UserId, AccountError> {
+        let found = self.find_invitation(token).await?;
+        let found = found.ok_or(AccountError::InvitationOver)?;
+        let email = match found.email {
+            Some(bound) => bound,
+            None => Email::parse(typed)?,
+        };
+        let hash = self.hashing.hash(password).await?;
+        let now = self.clock.now();
+        let mut tx = self.db.as_system().await?;
+        let used = store::mark_used(&mut tx, &token.hash(), now).await?;
+        let id = used.ok_or(AccountError::InvitationOver)?;
+        let user = super::store::insert_user(&mut tx, &email, &hash, found.role, now)
+            .await?
+            .ok_or_else(address_taken)?;
+        store::set_used_by(&mut tx, id, user).await?;
+        let by = By::Admin(user);
+        people::store::insert_event(&mut tx, by, Act::AcceptInvitation, Some(user), now).await?;
+        tx.commit().await?;
+        Ok(user)
+    }
+
+    /// Forgets those that ended some time ago; called now and then.
+    pub async fn sweep_invitations(&self) -> Result<u64, AccountError> {
+        let mut conn = self.db.system_connection().await?;
+        Ok(store::delete_ended(&mut conn, self.clock.now() - KEPT).await?)
+    }
+}

@@ -1,0 +1,176 @@
+//! Invitations' rows. Only the *system* role may touch them: whoever holds a
+//! link is nobody yet.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::{Invitation, InvitationId, OpenInvitation};
+use crate::accounts::model::{Email, Role, UserId};
+
+/// More than can be open, with those that ended lately.
+const LISTED_MAX: i64 = 300;
+
+pub async fn count_open(conn: &mut PgConnection, now: OffsetDateTime) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "n!" FROM invitations
+           WHERE used_at IS NULL AND revoked_at IS NULL AND expires_at > $1"#,
+        now,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+pub async fn insert(
+    conn: &mut PgConnection,
+    token_hash: &[u8],
+    email: Option<&Email>,
+    role: Role,
+    invited_by: UserId,
+    now: OffsetDateTime,
+    expires_at: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO invitations (token_hash, email, role, invited_by, created_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6)",
+        token_hash,
+        email.map(Email::as_str),
+        role.as_str(),
+        invited_by.0,
+        now,
+        expires_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Newest first.
+pub async fn list(conn: &mut PgConnection) -> Result<Vec<Invitation>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, i.email, i.role, i.created_at, i.expires_at, i.revoked_at,
+                  a.email AS "invited_by?", u.email AS "used_by?"
+           FROM invitations i
+           LEFT JOIN users a ON a.id = i.invited_by
+           LEFT JOIN users u ON u.id = i.used_by
+           ORDER BY i.id DESC LIMIT $1"#,
+        LISTED_MAX,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Invitation {
+            id: InvitationId(row.id),
+            email: row.email,
+            role: Role::from_column(&row.role),
+            invited_by: row.invited_by,
+            created_at: row.created_at,
+            expires_at: row.expires_at,
+            revoked_at: row.revoked_at,
+            used_by: row.used_by,
+        })
+        .collect())
+}
+
+pub async fn find_open(
+    conn: &mut PgConnection,
+    token_hash: &[u8],
+    now: OffsetDateTime,
+) -> Result<Option<OpenInvitation>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT email, role, expires_at FROM invitations
+         WHERE token_hash = $1 AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2",
+        token_hash,
+        now,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| OpenInvitation {
+        email: row
+            .email
+            .as_deref()
+            .and_then(|email| Email::parse(email).ok()),
+        role: Role::from_column(&row.role),
+        expires_at: row.expires_at,
+    }))
+}
+
+/// `None` when somebody else was first, or it has ended meanwhile.
+pub async fn mark_used(
+    conn: &mut PgConnection,
+    token_hash: &[u8],
+    now: OffsetDateTime,
+) -> Result<Option<InvitationId>, sqlx::Error> {
+    let id = sqlx::query_scalar!(
+        "UPDATE invitations SET used_at = $2
+         WHERE token_hash = $1 AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2
+         RETURNING id",
+        token_hash,
+        now,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(id.map(InvitationId))
+}
+
+pub async fn set_used_by(
+    conn: &mut PgConnection,
+    id: InvitationId,
+    user: UserId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE invitations SET used_by = $2 WHERE id = $1",
+        id.0,
+        user.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// False when there is none that could be revoked.
+pub async fn revoke(
+    conn: &mut PgConnection,
+    id: InvitationId,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE invitations SET revoked_at = coalesce(revoked_at, $2)
+         WHERE id = $1 AND used_at IS NULL",
+        id.0,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// All open ones of an admin who is one no longer.
+pub async fn revoke_all_of(
+    conn: &mut PgConnection,
+    admin: UserId,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE invitations SET revoked_at = $2
+         WHERE invited_by = $1 AND used_at IS NULL AND revoked_at IS NULL",
+        admin.0,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn delete_ended(
+    conn: &mut PgConnection,
+    expired_before: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query!(
+        "DELETE FROM invitations WHERE expires_at < $1",
+        expired_before
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected())
+}

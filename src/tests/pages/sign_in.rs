@@ -1,0 +1,322 @@
+//! Signing in while somebody guesses, floods, lies about where they come from,
+//! or listens to how long an answer takes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use keepsake::accounts::{AccountError, Email, Password};
+use keepsake::config::SignUp;
+use reqwest::{Response, StatusCode};
+
+use crate::support::{PASSWORD, Provider, TestApp, Wish};
+
+async fn behind_a_proxy() -> TestApp {
+    TestApp::start_as(Wish {
+        trusted_proxies: Some("127.0.0.1"),
+        ..Wish::default()
+    })
+    .await
+}
+
+async fn guess(app: &TestApp, email: &str, forwarded_for: &str) -> Response {
+    let fields = [("email", email), ("password", "not the password")];
+    app.browser()
+        .client
+        .post(format!("{}/login", app.base))
+        .header("sec-fetch-site", "same-origin")
+        .header("x-forwarded-for", forwarded_for)
+        .form(&fields)
+        .send()
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn who_is_slowed_down_is_told_for_how_long() {
+    let app = TestApp::start().await;
+    app.user("anna").await;
+    let guesses = (0..12).map(|_| guess(&app, "anna@example.com", ""));
+    let answers = join_all(guesses).await;
+    let (refused, _): (Vec<_>, Vec<_>) = answers
+        .into_iter()
+        .partition(|a| a.status() == StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(refused.len(), 2);
+    for answer in refused {
+        let wait: u64 = answer.headers()["retry-after"]
+            .to_str()
+            .unwrap()
+            .parse()
+            .unwrap();
+        assert!((1..=13).contains(&wait), "{wait}");
+        let page = answer.text().await.unwrap();
+        assert!(page.contains("wait a minute") && page.contains("value=\"anna@example.com\""));
+    }
+}
+
+/// 70 guesses of 70 accounts, each said to be passed on for another address.
+async fn refused_of_70(app: &TestApp) -> usize {
+    let guesses = (0..70).map(|n| {
+        let (email, from) = (format!("u{n}@example.com"), format!("203.0.113.{n}"));
+        async move { guess(app, &email, &from).await.status() }
+    });
+    let mut refused = 0;
+    for guess in guesses {
+        let status = guess.await;
+        refused += usize::from(status == StatusCode::TOO_MANY_REQUESTS);
+    }
+    refused
+}
+
+#[tokio::test]
+async fn what_a_client_says_of_its_address_is_not_heeded() {
+    // Of 60 at once and one in two seconds.
+    let refused = refused_of_70(&TestApp::start().await).await;
+    assert!((1..=10).contains(&refused), "{refused}");
+}
+
+#[tokio::test]
+async fn what_a_trusted_proxy_says_is_and_its_clients_are_told_apart() {
+    assert_eq!(refused_of_70(&behind_a_proxy().await).await, 0);
+}
+
+#[tokio::test]
+async fn tests_of_endpoints_are_counted_for_each_user() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    app.make_admin(&anna).await;
+    let provider = Provider::start().await;
+    let url = provider.url();
+    let fields = [
+        ("action", "test"),
+        ("own_enabled", "1"),
+        ("provider_type", "openai"),
+        ("url", url.as_str()),
+        ("model", "m"),
+    ];
+    let (annas, bens) = (app.browser(), app.browser());
+    annas.sign_in(&anna).await;
+    bens.sign_in(&ben).await;
+    for n in 0..10 {
+        let path = ["/settings/embeddings", "/admin/embeddings"][n % 2];
+        assert_eq!(annas.post(path, &fields).await.status(), 200, "{n}");
+    }
+    for path in ["/settings/embeddings", "/admin/embeddings"] {
+        let calls = provider.call_sizes().len();
+        let refused = annas.post(path, &fields).await;
+        assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS, "{path}");
+        assert!(refused.headers().contains_key("retry-after"), "{path}");
+        assert!(
+            refused.text().await.unwrap().contains("Too many tests"),
+            "{path}"
+        );
+        assert_eq!(provider.call_sizes().len(), calls, "nobody is called");
+    }
+    let bens = bens.post("/settings/embeddings", &fields).await;
+    assert_eq!(bens.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_flood_of_sign_ins_is_turned_away_past_a_bound_and_others_are_served_meanwhile() {
+    let app = behind_a_proxy().await;
+    let anna = app.user("anna").await;
+    anna.add("tea").await;
+    let is_over = AtomicBool::new(false);
+    let flood = async {
+        let guesses = (0..200).map(|n| {
+            let (email, from) = (format!("u{n}@example.com"), format!("203.0.113.{n}"));
+            let app = &app;
+            async move { guess(app, &email, &from).await }
+        });
+        let answers = join_all(guesses).await;
+        is_over.store(true, Ordering::SeqCst);
+        answers
+    };
+    let others = async {
+        let mut slowest = Duration::ZERO;
+        let mut served = 0;
+        while !is_over.load(Ordering::SeqCst) {
+            let start = Instant::now();
+            let live = reqwest::get(format!("{}/livez", app.base)).await.unwrap();
+            assert_eq!(live.status(), StatusCode::OK);
+            assert_eq!(anna.find("tea").await.len(), 1);
+            slowest = slowest.max(start.elapsed());
+            served += 1;
+        }
+        (served, slowest)
+    };
+    let start = Instant::now();
+    let (answers, (served, slowest)) = tokio::join!(flood, others);
+    let lasted = start.elapsed();
+    let mut busy = 0;
+    for answer in answers {
+        match answer.status() {
+            StatusCode::UNPROCESSABLE_ENTITY => {}
+            StatusCode::SERVICE_UNAVAILABLE => {
+                assert!(answer.headers().contains_key("retry-after"));
+                let page = answer.text().await.unwrap();
+                assert!(page.contains("Too many people are signing in"), "{page}");
+                busy += 1;
+            }
+            other => panic!("{other}"),
+        }
+    }
+    println!(
+        "flood: {busy} of 200 turned away in {lasted:?}; {served} rounds beside it, the slowest {slowest:?}"
+    );
+    assert!(
+        busy > 0 && served >= 3,
+        "{busy} turned away, {served} served"
+    );
+    assert!(
+        slowest * 2 < lasted.max(Duration::from_secs(2)),
+        "{slowest:?} of {lasted:?}"
+    );
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort();
+    times[times.len() / 2].as_secs_f64()
+}
+
+/// How far apart the medians of two ways are, tried in turns, in parts of the first.
+async fn apart<A: Future<Output = ()>, B: Future<Output = ()>>(
+    rounds: usize,
+    first: impl Fn(usize) -> A,
+    second: impl Fn(usize) -> B,
+) -> f64 {
+    let (mut firsts, mut seconds) = (Vec::new(), Vec::new());
+    for round in 0..rounds {
+        let start = Instant::now();
+        first(round).await;
+        firsts.push(start.elapsed());
+        let start = Instant::now();
+        second(round).await;
+        seconds.push(start.elapsed());
+    }
+    let (first, second) = (median(firsts), median(seconds));
+    println!("medians: {:.2} ms and {:.2} ms", first * 1e3, second * 1e3);
+    (second - first).abs() / first
+}
+
+#[tokio::test]
+async fn a_wrong_password_takes_as_long_whether_the_address_is_known_or_not() {
+    let app = TestApp::start().await;
+    app.user("anna").await;
+    let accounts = &app.accounts;
+    let sign_in = |email: &'static str| async move {
+        let email = Email::parse(email).unwrap();
+        let refused = accounts
+            .sign_in(&email, Password::to_compare("a guess"))
+            .await;
+        assert!(matches!(refused, Err(AccountError::WrongPassword)));
+    };
+    sign_in("nobody@example.com").await;
+    let mut best = f64::MAX;
+    // A machine that is busy with something else makes one series say little.
+    for rounds in [41, 81, 161] {
+        let known = |_| sign_in("anna@example.com");
+        best = best.min(apart(rounds, known, |_| sign_in("nobody@example.com")).await);
+        if best <= 0.05 {
+            return;
+        }
+    }
+    panic!("{:.1} % apart", best * 100.0);
+}
+
+/// The answer says that the address is taken; its time says no more than that.
+#[tokio::test]
+async fn signing_up_takes_about_as_long_for_an_address_that_is_taken() {
+    let app = TestApp::start_with(SignUp::Open).await;
+    app.user("anna").await;
+    let sign_up = |email: String| {
+        let accounts = app.accounts.clone();
+        async move {
+            let email = Email::parse(&email).unwrap();
+            let password = Password::parse_new("password", PASSWORD).unwrap();
+            accounts.sign_up(&email, password).await.is_ok()
+        }
+    };
+    let mut best = f64::MAX;
+    for (series, rounds) in [31, 61, 121].into_iter().enumerate() {
+        let taken = |_| async { assert!(!sign_up("anna@example.com".to_owned()).await) };
+        let new = |n| {
+            let made = sign_up(format!("s{series}n{n}@example.com"));
+            async { assert!(made.await) }
+        };
+        best = best.min(apart(rounds, taken, new).await);
+        // Only the new one waits for its commit.
+        if best <= 0.15 {
+            return;
+        }
+    }
+    panic!("{:.1} % apart", best * 100.0);
+}
+
+#[tokio::test]
+async fn an_id_that_somebody_else_chose_never_becomes_a_session() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let planted = "keepsake=AAAAAAAAAAAAAAAAAAAAAA";
+    let with_planted = |request: reqwest::RequestBuilder| {
+        request
+            .header("cookie", planted)
+            .header("sec-fetch-site", "same-origin")
+    };
+    let client = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .unwrap();
+    let fields = [("email", anna.email.as_str()), ("password", PASSWORD)];
+    let login = client.post(format!("{}/login", app.base)).form(&fields);
+    let signed_in = with_planted(login).send().await.unwrap();
+    assert_eq!(signed_in.status(), StatusCode::SEE_OTHER);
+    let cookie = signed_in.headers()["set-cookie"].to_str().unwrap();
+    assert!(!cookie.starts_with(planted), "{cookie}");
+    let memory = client.get(format!("{}/memory", app.base));
+    let memory = with_planted(memory).send().await.unwrap();
+    assert_eq!(memory.status(), StatusCode::SEE_OTHER, "it opens nothing");
+}
+
+#[tokio::test]
+async fn signing_out_deletes_the_session() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let count = async || {
+        let count = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM web_sessions");
+        count.fetch_one(&mut app.superuser().await).await.unwrap()
+    };
+    assert_eq!(count().await, 1);
+    let out = browser.post("/logout", &[]).await;
+    assert_eq!(out.headers()["location"], "/login");
+    assert_eq!(count().await, 0);
+}
+
+#[tokio::test]
+async fn behind_https_the_cookie_is_bound_to_the_host() {
+    let app = TestApp::start_as(Wish {
+        public_url: Some("https://memory.example.com"),
+        ..Wish::default()
+    })
+    .await;
+    let anna = app.user("anna").await;
+    let fields = [("email", anna.email.as_str()), ("password", PASSWORD)];
+    let response = app.browser().post("/login", &fields).await;
+    let cookie = response.headers()["set-cookie"].to_str().unwrap();
+    assert!(cookie.starts_with("__Host-keepsake="), "{cookie}");
+    for part in ["; Secure", "; HttpOnly", "; SameSite=Lax", "; Path=/"] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    assert!(!cookie.contains("Domain"), "{cookie}");
+    // A plain cookie of that name is not read.
+    let plain = cookie
+        .split(';')
+        .next()
+        .unwrap()
+        .trim_start_matches("__Host-");
+    let memory = app.browser().client.get(format!("{}/memory", app.base));
+    let memory = memory.header("cookie", plain).send().await.unwrap();
+    assert_eq!(memory.status(), StatusCode::SEE_OTHER);
+}

@@ -1,0 +1,419 @@
+use std::time::Duration;
+
+use keepsake::accounts::people::{Act, By};
+use keepsake::accounts::{Email, Scope};
+use keepsake::config::SignUp;
+use keepsake::embedding::Drained;
+use reqwest::StatusCode;
+use serde_json::json;
+
+use crate::support::{Browser, PASSWORD, Provider, TestApp, TestUser};
+
+async fn admin(app: &TestApp) -> (TestUser, Browser) {
+    let anna = app.user("anna").await;
+    app.make_admin(&anna).await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    (anna, browser)
+}
+
+async fn change(browser: &Browser, user: i64, action: &str) -> (StatusCode, String) {
+    let path = format!("/admin/users/{user}");
+    let response = browser.post(&path, &[("action", action)]).await;
+    let status = response.status();
+    (status, text_of(&response.text().await.unwrap()))
+}
+
+/// Without the marks between pieces of text.
+fn text_of(page: &str) -> String {
+    page.replace("<!>", "").replace("<!---->", "")
+}
+
+async fn scalar(app: &TestApp, sql: &'static str) -> i64 {
+    let mut conn = app.superuser().await;
+    sqlx::query_scalar(sql).fetch_one(&mut conn).await.unwrap()
+}
+
+async fn mcp_status(app: &TestApp, token: &str) -> StatusCode {
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
+    let request = reqwest::Client::new()
+        .post(format!("{}/mcp", app.base))
+        .bearer_auth(token)
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2025-06-18")
+        .json(&body);
+    request.send().await.unwrap().status()
+}
+
+#[tokio::test]
+async fn disabling_ends_browsers_agents_mcp_jobs_and_invitations_at_once() {
+    let app = TestApp::start().await;
+    let (_, browser) = admin(&app).await;
+    let ben = app.user("ben").await;
+    app.make_admin(&ben).await;
+    let bens = app.browser();
+    bens.sign_in(&ben).await;
+    let invited = [("email", ""), ("role", "admin")];
+    assert_eq!(
+        bens.post("/admin/invitations", &invited).await.status(),
+        200
+    );
+    let provider = Provider::start().await;
+    app.use_provider(&ben, &provider, "model").await;
+    ben.add("to be embedded").await;
+    assert_eq!(mcp_status(&app, &ben.token).await, 200);
+
+    let (status, page) = change(&browser, ben.id.0, "disable").await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(page.contains("ben@example.com is disabled"), "{page}");
+    assert_eq!(bens.get("/memory").await.0, 303);
+    let again = bens
+        .post("/login", &[("email", &ben.email), ("password", PASSWORD)])
+        .await;
+    assert_eq!(again.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    let (status, refused) = ben.refused("memory_search", json!({ "query": "*" })).await;
+    assert_eq!(
+        (status, refused["code"].as_str()),
+        (401, Some("disabled_user"))
+    );
+    assert_eq!(mcp_status(&app, &ben.token).await, 401);
+    let asked = provider.call_sizes().len();
+    assert_eq!(app.drain(&ben).await, Drained::Done);
+    assert_eq!(app.embeddings.sweep().await.unwrap(), 0);
+    assert_eq!(
+        provider.call_sizes().len(),
+        asked,
+        "nothing of them is sent to anybody"
+    );
+    let user = ben.id.0;
+    assert_eq!(
+        scalar(&app, "SELECT count(*) FROM web_sessions s JOIN users u ON u.id = s.user_id WHERE u.email = 'ben@example.com'").await,
+        0
+    );
+    assert_eq!(
+        scalar(
+            &app,
+            "SELECT count(*) FROM invitations WHERE revoked_at IS NULL"
+        )
+        .await,
+        0
+    );
+
+    let (status, page) = change(&browser, user, "enable").await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(
+        page.contains("anna@example.com disabled ben@example.com"),
+        "{page}"
+    );
+    ben.call("memory_search", json!({ "query": "*" })).await;
+    assert_eq!(
+        bens.get("/memory").await.0,
+        303,
+        "an ended session stays ended"
+    );
+    assert_eq!(app.embeddings.sweep().await.unwrap(), 1);
+    app.drain(&ben).await;
+    assert!(provider.call_sizes().len() > asked);
+}
+
+#[tokio::test]
+async fn a_drain_under_way_stops_when_its_user_is_disabled() {
+    let app = TestApp::start().await;
+    let ben = app.user("ben").await;
+    let provider = Provider::start().await;
+    app.use_provider(&ben, &provider, "model").await;
+    for n in 0..300 {
+        ben.add(&format!("item {n}")).await;
+    }
+    provider.behave(|b| b.delay = Duration::from_millis(100));
+    let draining = app.embeddings.drain(ben.id);
+    let disabling = async {
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        let change = app
+            .accounts
+            .change_person(By::Command, ben.id, Act::Disable);
+        change.await.unwrap();
+    };
+    let (drained, ()) = tokio::join!(draining, disabling);
+    drained.unwrap();
+    assert_eq!(app.embeddings.drain(ben.id).await.unwrap(), Drained::Done);
+    let pending = "SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'";
+    assert!(
+        scalar(&app, pending).await > 0,
+        "the page after the one under way is not read"
+    );
+}
+
+#[tokio::test]
+async fn an_operators_user_is_found_by_its_id_and_shut_out() {
+    let app = TestApp::start().await;
+    let (_, browser) = admin(&app).await;
+    let token = app.service_token("support", &Scope::ALL).await;
+    let call = async || {
+        let request = reqwest::Client::new()
+            .post(format!("{}/api/v1/tools/memory_add", app.base))
+            .bearer_auth(&token)
+            .header("keepsake-user", "customer-42")
+            .json(&json!({ "type": "fact", "content": "kept" }));
+        request.send().await.unwrap().status()
+    };
+    assert_eq!(call().await, 200);
+    let operator = app.accounts.list_operators().await.unwrap()[0].id.0;
+    let find = async |id: &str| {
+        let path = format!("/admin/users?operator={operator}&external_id={id}");
+        text_of(&browser.get(&path).await.1)
+    };
+    assert!(find("customer-43").await.contains("no user that it calls"));
+    assert!(find("").await.contains("no user that it calls"));
+    assert!(find("%00").await.contains("no user that it calls"));
+    let page = find("customer-42").await;
+    let user: i64 = page
+        .split("action=\"/admin/users/")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next()?.parse().ok())
+        .unwrap();
+    let (_, page) = change(&browser, user, "disable").await;
+    assert!(page.contains("support: customer-42 is disabled"), "{page}");
+    assert_eq!(call().await, 401);
+    let (status, page) = change(&browser, user, "promote").await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(page.contains("does not sign in"), "{page}");
+    change(&browser, user, "enable").await;
+    assert_eq!(call().await, 200);
+}
+
+#[tokio::test]
+async fn nobody_shuts_out_themself_or_the_last_admin() {
+    let app = TestApp::start().await;
+    let (anna, browser) = admin(&app).await;
+    let ben = app.user("ben").await;
+    for action in ["disable", "demote"] {
+        let (status, page) = change(&browser, anna.id.0, action).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(page.contains("another admin can do it"), "{action}");
+        let act = Act::parse(action).unwrap();
+        let last = app.accounts.change_person(By::Command, anna.id, act).await;
+        assert!(
+            last.unwrap_err().to_string().contains("only admin"),
+            "{action}"
+        );
+    }
+    assert_eq!(change(&browser, ben.id.0, "promote").await.0, 200);
+    // Two admins who shut out each other at the same time: one stays.
+    let bens = app.browser();
+    bens.sign_in(&ben).await;
+    let (anns, bens) = tokio::join!(
+        change(&browser, ben.id.0, "disable"),
+        change(&bens, anna.id.0, "disable")
+    );
+    assert!((anns.0 == 200) != (bens.0 == 200), "{} {}", anns.0, bens.0);
+    let left = "SELECT count(*) FROM users WHERE role = 'admin' AND disabled_at IS NULL";
+    assert_eq!(scalar(&app, left).await, 1);
+}
+
+#[tokio::test]
+async fn roles_change_at_the_next_request_and_each_change_is_recorded_once() {
+    let app = TestApp::start().await;
+    let (_, browser) = admin(&app).await;
+    let ben = app.user("ben").await;
+    let bens = app.browser();
+    bens.sign_in(&ben).await;
+    assert_eq!(bens.get("/admin/users").await.0, 404);
+    for _ in 0..2 {
+        assert_eq!(change(&browser, ben.id.0, "promote").await.0, 200);
+    }
+    assert_eq!(bens.get("/admin/users").await.0, 200);
+    change(&browser, ben.id.0, "demote").await;
+    assert_eq!(bens.get("/admin/users").await.0, 404);
+    let (status, _) = change(&bens, ben.id.0, "promote").await;
+    assert_eq!(
+        status,
+        StatusCode::NOT_FOUND,
+        "for a member there is no such form"
+    );
+    let email = Email::parse("ben@example.com").unwrap();
+    let found = app.accounts.find_person(&email).await.unwrap().unwrap();
+    app.accounts
+        .change_person(By::Command, found, Act::Disable)
+        .await
+        .unwrap();
+    let events = app.accounts.list_admin_events().await.unwrap();
+    let told: Vec<_> = events
+        .iter()
+        .map(|e| (e.action.as_str(), e.actor.as_deref(), e.by_command))
+        .collect();
+    let anna = Some("anna@example.com");
+    assert_eq!(
+        told,
+        [
+            ("disable", None, true),
+            ("demote", anna, false),
+            ("promote", anna, false)
+        ]
+    );
+    assert!(
+        events
+            .iter()
+            .all(|e| e.subject.as_deref() == Some("ben@example.com"))
+    );
+    let (status, page) = change(&browser, ben.id.0, "destroy").await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(page.contains("`action` is not known"));
+    assert_eq!(change(&browser, 999_999, "disable").await.0, 404);
+}
+
+#[tokio::test]
+async fn thousands_are_listed_page_by_page_and_found_by_a_part_of_their_address() {
+    let app = TestApp::start().await;
+    let (_, browser) = admin(&app).await;
+    sqlx::query(
+        "INSERT INTO users (email, password_hash, role, created_at, updated_at)
+         SELECT 'person' || n || '@example.com', 'x', 'member', now(), now()
+         FROM generate_series(1, 3000) n",
+    )
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
+    let (_, page) = browser.get("/admin/users").await;
+    let page = text_of(&page);
+    assert!(
+        page.contains("3,001 people")
+            && page.contains("person3000@")
+            && !page.contains("person2975@")
+    );
+    let next = page.split("href=\"/admin/users?before=").nth(1).unwrap();
+    let next = next.split('"').next().unwrap();
+    let (_, page) = browser.get(&format!("/admin/users?before={next}")).await;
+    assert!(page.contains("person2975@") && !page.contains("person2976@"));
+    let (_, page) = browser.get("/admin/users?q=SON2999%40").await;
+    assert!(text_of(&page).contains("1 person") && page.contains("person2999@example.com"));
+    for nobody in ["%25", "_", "%5C", "%00", &"x".repeat(300)] {
+        let (status, page) = browser.get(&format!("/admin/users?q={nobody}")).await;
+        assert!(
+            status == 200 && text_of(&page).contains("Nobody"),
+            "{nobody}"
+        );
+    }
+}
+
+fn link_in(page: &str) -> String {
+    let at = page.find("/invitation/").expect("a link on the page");
+    page[at..].chars().take("/invitation/".len() + 64).collect()
+}
+
+async fn invite(browser: &Browser, email: &str, role: &str) -> String {
+    let fields = [("email", email), ("role", role)];
+    let response = browser.post("/admin/invitations", &fields).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    link_in(&response.text().await.unwrap())
+}
+
+#[tokio::test]
+async fn an_invitation_makes_one_account_although_sign_up_is_closed() {
+    let app = TestApp::start_with(SignUp::Closed).await;
+    let (_, browser) = admin(&app).await;
+    let link = invite(&browser, "", "member").await;
+    let (_, page) = browser.get("/admin/users").await;
+    assert!(!page.contains(&link), "shown once");
+    let stored = "SELECT count(*) FROM invitations WHERE length(token_hash) = 32";
+    assert_eq!(scalar(&app, stored).await, 1);
+
+    let ben = app.browser();
+    let (status, page) = ben.get(&link).await;
+    assert!(status == 200 && page.contains("name=\"email\""));
+    let short = [("email", "ben@example.com"), ("password", "short")];
+    let refused = ben.post(&link, &short).await;
+    assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    let page = refused.text().await.unwrap();
+    assert!(page.contains("at least 10 characters") && page.contains("ben@example.com"));
+    let fields = [("email", "Ben@example.com"), ("password", PASSWORD)];
+    let made = ben.post(&link, &fields).await;
+    assert_eq!(made.status(), StatusCode::SEE_OTHER);
+    assert_eq!(ben.get("/memory").await.0, 200, "signed in");
+    assert_eq!(ben.get("/admin/users").await.0, 404, "a member");
+    let again = [("email", "eve@example.com"), ("password", PASSWORD)];
+    let used = app.browser().post(&link, &again).await;
+    assert_eq!(used.status(), StatusCode::NOT_FOUND);
+    assert_eq!(app.accounts.list_users().await.unwrap().len(), 2);
+    let page = text_of(&browser.get("/admin/users").await.1);
+    assert!(
+        page.contains("ben@example.com accepted an invitation"),
+        "{page}"
+    );
+}
+
+#[tokio::test]
+async fn a_bound_invitation_makes_an_account_of_that_address_alone() {
+    let app = TestApp::start().await;
+    let (_, browser) = admin(&app).await;
+    let link = invite(&browser, "Carl@Example.com", "admin").await;
+    let carl = app.browser();
+    let (_, page) = carl.get(&link).await;
+    assert!(page.contains("carl@example.com") && !page.contains("name=\"email\""));
+    let fields = [("email", "eve@example.com"), ("password", PASSWORD)];
+    assert_eq!(
+        carl.post(&link, &fields).await.status(),
+        StatusCode::SEE_OTHER
+    );
+    assert_eq!(carl.get("/admin/users").await.0, 200, "an admin");
+    let users = app.accounts.list_users().await.unwrap();
+    assert_eq!(users[1].email, "carl@example.com");
+    let taken = [("email", "carl@example.com"), ("role", "member")];
+    let refused = browser.post("/admin/invitations", &taken).await;
+    assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+#[tokio::test]
+async fn what_cannot_be_used_reads_the_same_whatever_the_reason() {
+    let app = TestApp::start().await;
+    let (_, browser) = admin(&app).await;
+    let used = invite(&browser, "", "member").await;
+    let fields = [("email", "ben@example.com"), ("password", PASSWORD)];
+    app.browser().post(&used, &fields).await;
+    let revoked = invite(&browser, "", "member").await;
+    let (_, page) = browser.get("/admin/users").await;
+    let revoke = page.split("action=\"/admin/invitations/").nth(1).unwrap();
+    let revoke = format!("/admin/invitations/{}", revoke.split('"').next().unwrap());
+    assert_eq!(
+        browser.post(&revoke, &[]).await.status(),
+        StatusCode::SEE_OTHER
+    );
+    let expired = invite(&browser, "", "member").await;
+    app.clock.advance(time::Duration::days(8));
+    let never = format!("/invitation/{}", "0".repeat(64));
+    let mut bodies = Vec::new();
+    for link in [used, revoked, expired, never, "/invitation/cut".to_owned()] {
+        let stranger = app.browser();
+        let (status, page) = stranger.get(&link).await;
+        assert_eq!(status, 404, "{link}");
+        let fields = [("email", "eve@example.com"), ("password", PASSWORD)];
+        let posted = stranger.post(&link, &fields).await;
+        assert_eq!(posted.status(), StatusCode::NOT_FOUND, "{link}");
+        for page in [page, posted.text().await.unwrap()] {
+            let body = page.split("<body").nth(1).unwrap().to_owned();
+            bodies.push(body.split("nonce").next().unwrap().to_owned());
+        }
+    }
+    assert!(bodies.iter().all(|body| *body == bodies[0]));
+    assert!(bodies[0].contains("This invitation cannot be used"));
+    assert_eq!(app.accounts.list_users().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn of_ten_who_use_a_link_at_once_one_gets_an_account() {
+    let app = TestApp::start().await;
+    let (_, browser) = admin(&app).await;
+    let link = invite(&browser, "", "member").await;
+    let tries = (0..10).map(|n| {
+        let (stranger, link) = (app.browser(), &link);
+        async move {
+            let email = format!("u{n}@example.com");
+            let fields = [("email", email.as_str()), ("password", PASSWORD)];
+            stranger.post(link, &fields).await.status()
+        }
+    });
+    let made = futures_util::future::join_all(tries).await;
+    let count = made.iter().filter(|s| **s == StatusCode::SEE_OTHER).count();
+    assert_eq!(count, 1, "{made:?}");
+    assert_eq!(app.accounts.list_users().await.unwrap().len(), 2);
+}
