@@ -8,10 +8,12 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `main.rs`, `rebuild.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, MCP over stdio · the server's life · builds every part once |
+//! | `main.rs`, `rebuild.rs`, `transfer.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, MCP over stdio · the server's life · builds every part once |
 //! | [`web`] | routes, who is asking, errors into responses; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `ui/` implements the port of `app`, the pages |
 //! | [`jobs`] | workers and the sweep: one file a job, each calling one operation of the domain |
 //! | [`tools`] | what agents can call: one file a tool, one registry for every door; `guidance.rs` is what goes into a prompt |
+//! | [`export`] | a person's data out, in small steps, and in again; `read.rs` parses a line |
+//! | [`erasure`] | one memory, or an account and all in it, gone for good, with a receipt |
 //! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `rank.rs` fuses both signals |
 //! | [`memories`] | items and themes: add, get, archive; `words.rs` cuts text into what full text finds |
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches |
@@ -100,6 +102,8 @@ pub mod clock;
 pub mod config;
 pub mod db;
 pub mod embedding;
+pub mod erasure;
+pub mod export;
 pub mod input;
 pub mod jobs;
 pub mod memories;

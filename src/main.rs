@@ -3,6 +3,7 @@
 
 mod rebuild;
 mod telemetry;
+mod transfer;
 
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
@@ -54,6 +55,21 @@ const BRIDGE: &str = "Environment:
 A client that can speak HTTP needs no bridge: give it the server's address with /mcp at its end, and the
 header `Authorization: Bearer ks_…`.";
 
+const EXPORT: &str = "Example:
+  keepsake export --email anna@example.com > memory.jsonl
+
+Themes, agents, memories with their history, settings and calls, one a line; docs/export.md says what a
+line holds. No password, token, key or vector is in it. The last line counts what was written: a file
+without it was cut off.";
+
+const IMPORT: &str = "Example:
+  keepsake import --email anna@example.com < memory.jsonl
+
+Takes the file of `keepsake export`, the JSON of mem0's get_all(), or the conversations.json of ChatGPT's
+export (of which what ChatGPT kept as memories, not what was said). Memories keep their dates, status, tags
+and source. What is there already is left as it is: the same file twice changes nothing. A line that cannot
+be taken in is told, and the others go on; then the exit code is 1.";
+
 #[derive(Subcommand)]
 enum Command {
     /// Start the server, and its own PostgreSQL unless KEEPSAKE_DATABASE_URL is set
@@ -67,7 +83,13 @@ enum Command {
     /// Bring the database to this version's schema, and end
     Migrate,
     /// Compute a user's vectors anew with the settings in force; waits, with a progress bar
-    Rebuild(Rebuild),
+    Rebuild(Account),
+    /// Write all that an account holds to standard output, as JSON Lines
+    #[command(after_help = EXPORT)]
+    Export(Account),
+    /// Take in an export from standard input: Keepsake's, mem0's or ChatGPT's
+    #[command(after_help = IMPORT)]
+    Import(Account),
     /// Pass MCP on from standard input and output to a server, for clients that speak nothing else
     #[command(after_help = BRIDGE)]
     Mcp,
@@ -80,7 +102,7 @@ enum Command {
 }
 
 #[derive(Args)]
-struct Rebuild {
+struct Account {
     /// E-mail address of the account
     #[arg(long)]
     email: String,
@@ -175,7 +197,9 @@ async fn obey(command: Command, config: Config) -> anyhow::Result<()> {
             serve::serve(&config, workers).await
         }
         Command::Work => serve::work(&config).await,
-        Command::Rebuild(Rebuild { email }) => rebuild::rebuild(&config, &email).await,
+        Command::Rebuild(Account { email }) => rebuild::rebuild(&config, &email).await,
+        Command::Export(Account { email }) => transfer::export(&config, &email).await,
+        Command::Import(Account { email }) => transfer::import(&config, &email).await,
         Command::Mcp => bridge::run(BridgeConfig::from_env()?).await,
         Command::Migrate => Database::of_command(&config).await?.close().await,
         Command::User(UserCommand::Create(create)) => create_user(&config, create).await,

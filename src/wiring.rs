@@ -174,6 +174,11 @@ pub fn app_state(
     })
 }
 
+/// For a command, which has no other need of the clock.
+pub fn now() -> time::OffsetDateTime {
+    wall_clock().now()
+}
+
 fn wall_clock() -> SharedClock {
     Arc::new(WallClock)
 }

@@ -137,8 +137,18 @@ impl Embeddings {
         user: UserId,
         item_id: i64,
     ) -> Result<EmbeddingState, EmbeddingError> {
+        self.note_items(conn, user, &[item_id]).await
+    }
+
+    /// The same for many that are added together.
+    pub async fn note_items(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        items: &[i64],
+    ) -> Result<EmbeddingState, EmbeddingError> {
         store::share_spaces(conn, user).await?;
-        let noted = store::insert_pending(conn, user, item_id, self.0.clock.now()).await?;
+        let noted = store::insert_pending(conn, user, items, self.0.clock.now()).await?;
         if noted.is_full {
             return Err(EmbeddingError::TooManyPending);
         }

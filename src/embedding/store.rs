@@ -28,12 +28,12 @@ pub async fn share_spaces(conn: &mut PgConnection, user: UserId) -> Result<(), s
     Ok(())
 }
 
-/// A pending row for the item in every space that is in use or being built.
+/// A pending row for each item in every space that is in use or being built.
 /// Call [`share_spaces`] first.
 pub async fn insert_pending(
     conn: &mut PgConnection,
     user: UserId,
-    item_id: i64,
+    items: &[i64],
     now: OffsetDateTime,
 ) -> Result<Noted, sqlx::Error> {
     sqlx::query_as!(
@@ -48,14 +48,14 @@ pub async fn insert_pending(
                                                    item_status, item_created_at, content_hash, updated_at)
                SELECT $1, s.id, i.id, 'pending', i.theme_id, i.type, i.status, i.created_at, i.content_hash, $3
                FROM memory_items i CROSS JOIN spaces s CROSS JOIN settings
-               WHERE i.user_id = $1 AND i.id = $2 AND settings.enabled
+               WHERE i.user_id = $1 AND i.id = ANY ($2) AND settings.enabled
                RETURNING 1
            )
            SELECT (SELECT count(*) FROM pending) AS "rows!", (SELECT enabled FROM settings) AS "enabled!",
                   EXISTS (SELECT FROM spaces) AS "has_space!",
                   EXISTS (SELECT FROM spaces WHERE is_full) AS "is_full!""#,
         user.0,
-        item_id,
+        items,
         now,
     )
     .fetch_one(conn)

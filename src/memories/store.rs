@@ -9,7 +9,7 @@ use super::words;
 use crate::accounts::{UserId, Viewer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThemeId(i64);
+pub struct ThemeId(pub i64);
 
 /// The item's theme, made when it is missing. Looks first: an upsert would
 /// write, and so lock, the theme at every add.

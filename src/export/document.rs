@@ -1,0 +1,239 @@
+//! What others export as one JSON document: mem0's `get_all()` and ChatGPT's
+//! `conversations.json`, told apart by their shape. Of conversations only what
+//! ChatGPT itself kept as memories is taken: what was said is no memory.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::read::{ItemRecord, attributes, date};
+use crate::accounts::AgentName;
+use crate::input::Invalid;
+use crate::memories::model::{TAG_CHARS_MAX, TAGS_MAX};
+use crate::memories::{ItemType, NewItem, Status};
+
+/// The tool by which ChatGPT keeps a memory: its messages to it are the memories.
+const MEMORY_TOOL: &str = "bio";
+
+/// An entry of the document, of whichever kind.
+#[derive(Deserialize)]
+struct Entry {
+    // mem0
+    memory: Option<Value>,
+    metadata: Option<Value>,
+    categories: Option<Value>,
+    agent_id: Option<Value>,
+    created_at: Option<Value>,
+    updated_at: Option<Value>,
+    // ChatGPT
+    mapping: Option<BTreeMap<String, Node>>,
+}
+
+#[derive(Deserialize)]
+struct Results {
+    results: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    message: Option<Message>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    recipient: Option<String>,
+    create_time: Option<f64>,
+    content: Option<Parts>,
+}
+
+#[derive(Deserialize)]
+struct Parts {
+    parts: Option<Vec<Value>>,
+}
+
+/// The memories of a document, each or why not, with the number of its entry.
+///
+/// # Errors
+/// [`Invalid`] where the document is of no form that is known here.
+pub fn parse_document(document: &[u8]) -> Result<Vec<(u64, Result<ItemRecord, Invalid>)>, Invalid> {
+    let is_list = document.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'[');
+    let entries = if is_list {
+        serde_json::from_slice::<Vec<Entry>>(document)
+    } else {
+        serde_json::from_slice::<Results>(document).map(|document| document.results)
+    };
+    let entries = entries.map_err(|_| unknown_form())?;
+    let is_known = |entry: &Entry| entry.memory.is_some() || entry.mapping.is_some();
+    if !entries.is_empty() && !entries.iter().any(is_known) {
+        return Err(unknown_form());
+    }
+    let mut memories = Vec::new();
+    for (n, entry) in (1..).zip(entries) {
+        match entry.mapping {
+            Some(mapping) => {
+                let mut kept: Vec<Message> = mapping
+                    .into_values()
+                    .filter_map(|node| node.message)
+                    .filter(|message| message.recipient.as_deref() == Some(MEMORY_TOOL))
+                    .collect();
+                kept.sort_by(|a, b| f64::total_cmp(&seconds(a), &seconds(b)));
+                memories.extend(kept.into_iter().map(|message| (n, of_chatgpt(message))));
+            }
+            None => memories.push((n, of_mem0(entry))),
+        }
+    }
+    Ok(memories)
+}
+
+fn unknown_form() -> Invalid {
+    Invalid::new(
+        "file",
+        "unknown_form",
+        "The file is in no form that is known here; give an export of Keepsake, mem0's get_all() as JSON, or the conversations.json of ChatGPT's export.",
+    )
+}
+
+fn seconds(message: &Message) -> f64 {
+    message.create_time.unwrap_or_default()
+}
+
+fn of_chatgpt(message: Message) -> Result<ItemRecord, Invalid> {
+    let created_at = message
+        .create_time
+        .filter(|seconds| seconds.is_finite() && seconds.abs() < 1e12)
+        .and_then(|seconds| {
+            OffsetDateTime::from_unix_timestamp_nanos((seconds * 1e6) as i128 * 1_000).ok()
+        });
+    let parts = message.content.and_then(|content| content.parts);
+    let texts: Vec<String> = parts
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|part| match part {
+            Value::String(text) => Some(text),
+            _ => None,
+        })
+        .collect();
+    let item = NewItem::parse(ItemType::Fact, &texts.join("\n"), None, &[])?;
+    let created_at = created_at.map(|at| date("create_time", at)).transpose()?;
+    Ok(plain("chatgpt", item, created_at))
+}
+
+fn of_mem0(entry: Entry) -> Result<ItemRecord, Invalid> {
+    let Some(Value::String(content)) = &entry.memory else {
+        return Err(Invalid::new(
+            "memory",
+            "required",
+            "`memory` is missing; it is the text of the memory.",
+        ));
+    };
+    let item = NewItem::parse(ItemType::Fact, content, None, &tags(entry.categories))?;
+    let created_at = moment("created_at", entry.created_at)?;
+    let agent = entry.agent_id.as_ref().and_then(Value::as_str);
+    let metadata = entry.metadata.filter(|metadata| !metadata.is_null());
+    Ok(ItemRecord {
+        attributes: attributes(metadata.map(|metadata| json!({ "mem0": metadata })))?,
+        agent: agent.and_then(|name| AgentName::parse(name).ok()),
+        updated_at: moment("updated_at", entry.updated_at)?,
+        ..plain("mem0", item, created_at)
+    })
+}
+
+fn plain(source: &str, item: NewItem, created_at: Option<OffsetDateTime>) -> ItemRecord {
+    ItemRecord {
+        id: None,
+        item,
+        key: None,
+        status: Status::Active,
+        source: source.to_owned(),
+        source_context: None,
+        confidence: 100,
+        protected: false,
+        expires_at: None,
+        last_verified_at: None,
+        attributes: json!({}),
+        superseded_by: None,
+        agent: None,
+        created_at,
+        updated_at: None,
+        events: Vec::new(),
+    }
+}
+
+/// Categories are names of few words; what is no such name is no tag.
+fn tags(categories: Option<Value>) -> Vec<String> {
+    let Some(Value::Array(categories)) = categories else {
+        return Vec::new();
+    };
+    categories
+        .iter()
+        .filter_map(Value::as_str)
+        .filter(|c| !c.trim().is_empty() && c.chars().count() <= TAG_CHARS_MAX && !c.contains('\0'))
+        .map(str::to_owned)
+        .take(TAGS_MAX)
+        .collect()
+}
+
+fn moment(field: &'static str, value: Option<Value>) -> Result<Option<OffsetDateTime>, Invalid> {
+    let Some(Value::String(text)) = value else {
+        return Ok(None);
+    };
+    let at = OffsetDateTime::parse(&text, &Rfc3339).map_err(|_| {
+        Invalid::new(
+            field,
+            "invalid_value",
+            format!("`{field}` is no date; it is written as 2026-11-21T15:04:05Z."),
+        )
+    })?;
+    date(field, at).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mem0_is_read_as_a_list_and_as_results() {
+        let one = r#"{"id":"3c90c3cc","memory":"Loves tea","user_id":"anna","hash":"x","metadata":{"k":1},
+            "categories":["food"],"created_at":"2025-02-13T01:12:04.123456-08:00","updated_at":null}"#;
+        for document in [format!("[{one}]"), format!("{{\"results\": [{one}]}}")] {
+            let read = parse_document(document.as_bytes()).expect("known");
+            let item = read[0].1.as_ref().expect("valid");
+            assert_eq!(item.item.content(), "Loves tea");
+            assert_eq!(item.item.tags(), ["food"]);
+            assert_eq!(item.attributes, json!({ "mem0": { "k": 1 } }));
+            assert!(item.created_at.is_some() && item.source == "mem0");
+        }
+    }
+
+    #[test]
+    fn of_chatgpt_only_what_it_kept_as_memories_is_read() {
+        let document = r#"[{"title":"x","mapping":{
+            "a":{"message":null},
+            "b":{"message":{"author":{"role":"user"},"recipient":"all","create_time":1.0,"content":{"content_type":"text","parts":["hello"]}}},
+            "c":{"message":{"author":{"role":"assistant"},"recipient":"bio","create_time":1715000000.5,"content":{"content_type":"text","parts":["User keeps bees."]}}}}}]"#;
+        let read = parse_document(document.as_bytes()).expect("known");
+        assert_eq!(read.len(), 1);
+        let item = read[0].1.as_ref().expect("valid");
+        assert_eq!(item.item.content(), "User keeps bees.");
+        assert_eq!(item.source, "chatgpt");
+    }
+
+    #[test]
+    fn other_documents_are_refused_whatever_they_hold() {
+        for document in [
+            "",
+            "[",
+            "{}",
+            "[1]",
+            r#"[{"title":"x"}]"#,
+            "\u{0}",
+            "nonsense",
+        ] {
+            assert!(parse_document(document.as_bytes()).is_err(), "{document}");
+        }
+        assert!(parse_document(b"[]").expect("nothing to do").is_empty());
+    }
+}

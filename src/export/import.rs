@@ -1,0 +1,333 @@
+//! The import: takes records in, a batch a transaction, each wholly or not at all.
+//! What is there already is left as it is, so that the same file twice changes
+//! nothing, and one that was interrupted is simply given again.
+
+use std::collections::HashMap;
+use std::io::BufRead;
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+use tokio::sync::mpsc;
+
+use super::read::{EventRecord, ItemRecord, Record, ThemeRecord};
+use super::source::{self, Piece};
+use super::store::{self, Key};
+use crate::accounts::AgentName;
+use crate::db::{Db, UserId};
+use crate::embedding::{EmbeddingError, Embeddings};
+use crate::input::Invalid;
+use crate::memories;
+
+/// Of a transaction, which others that change the same spaces wait for.
+const ITEMS_A_BATCH: usize = 200;
+/// Read ahead of the database.
+const PIECES_AHEAD: usize = 400;
+/// Told one by one; the rest are counted.
+const PROBLEMS_TOLD_MAX: usize = 20;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    #[error("the account is being erased; nothing more is taken in")]
+    Erasing,
+    #[error("the file could not be read to its end; give it again: nothing is doubled")]
+    Read(#[source] std::io::Error),
+    #[error(transparent)]
+    Embedding(#[from] EmbeddingError),
+    #[error("the database cannot be reached right now; give the file again: nothing is doubled")]
+    Database(#[from] sqlx::Error),
+}
+
+/// A piece of the file that was not taken in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// "Line 3"
+    pub place: String,
+    pub sentence: String,
+}
+
+/// What an import came to, or has come to so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Of the file, read so far.
+    pub bytes: u64,
+    pub added: u64,
+    /// Items that were there already.
+    pub known: u64,
+    pub failed: u64,
+    /// The first of them.
+    pub problems: Vec<Problem>,
+}
+
+/// An import into one user's memory.
+pub struct Importer {
+    db: Db,
+    embeddings: Embeddings,
+    user: UserId,
+    now: OffsetDateTime,
+    outcome: Outcome,
+    themes: HashMap<String, i64>,
+    agents: HashMap<String, Option<i64>>,
+    /// From the file's ids to ours; some 40 bytes an item.
+    ids: HashMap<i64, i64>,
+    /// Links whose newer item is still to come: our id of the older, the file's of the newer.
+    links: Vec<(i64, i64)>,
+    batch: Vec<(String, ItemRecord)>,
+    items_read: i64,
+    /// How a file of lines ended; `None` for other forms.
+    ending: Option<Ending>,
+}
+
+enum Ending {
+    Missing,
+    Said { items: i64 },
+}
+
+impl Importer {
+    pub fn new(db: &Db, embeddings: &Embeddings, user: UserId) -> Self {
+        Self {
+            db: db.clone(),
+            embeddings: embeddings.clone(),
+            user,
+            now: embeddings.now(),
+            outcome: Outcome::default(),
+            themes: HashMap::new(),
+            agents: HashMap::new(),
+            ids: HashMap::new(),
+            links: Vec::new(),
+            batch: Vec::new(),
+            items_read: 0,
+            ending: None,
+        }
+    }
+
+    /// Reads the file to its end. `tell` hears after each batch how far it is, and
+    /// may take its time.
+    pub async fn run<Told: Future<Output = ()>>(
+        mut self,
+        file: impl BufRead + Send + 'static,
+        mut tell: impl FnMut(Outcome) -> Told,
+    ) -> Result<Outcome, ImportError> {
+        let (send, mut pieces) = mpsc::channel::<Piece>(PIECES_AHEAD);
+        let reading = tokio::task::spawn_blocking(move || {
+            source::read(file, |piece| send.blocking_send(piece).is_ok())
+        });
+        while let Some(piece) = pieces.recv().await {
+            self.outcome.bytes = piece.bytes;
+            self.take(piece.place, piece.record).await?;
+            if self.batch.len() >= ITEMS_A_BATCH {
+                self.write_batch().await?;
+                tell(self.outcome.clone()).await;
+            }
+        }
+        let read = reading.await.unwrap_or_else(|e| Err(e.into()));
+        self.write_batch().await?;
+        read.map_err(ImportError::Read)?;
+        self.check_ending();
+        Ok(self.outcome)
+    }
+
+    async fn take(
+        &mut self,
+        place: String,
+        record: Result<Record, Invalid>,
+    ) -> Result<(), ImportError> {
+        match record {
+            Ok(Record::Header) => self.ending = Some(Ending::Missing),
+            Ok(Record::End { items }) => self.ending = Some(Ending::Said { items }),
+            Ok(Record::NotImported) => {}
+            Ok(Record::Theme(theme)) => self.take_theme(&theme).await?,
+            Ok(Record::Agent(name)) => {
+                let mut tx = self.db.as_user(self.user).await?;
+                self.agent(&mut tx, Some(&name)).await?;
+                tx.commit().await?;
+            }
+            Ok(Record::Item(item)) => {
+                self.items_read += 1;
+                self.batch.push((place, *item));
+            }
+            Err(invalid) => {
+                // It may have been an item, so that the count at the end is no second problem.
+                self.items_read += 1;
+                self.fail(place, invalid.sentence);
+            }
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, place: String, sentence: String) {
+        self.outcome.failed += 1;
+        if self.outcome.problems.len() < PROBLEMS_TOLD_MAX {
+            self.outcome.problems.push(Problem { place, sentence });
+        }
+    }
+
+    fn check_ending(&mut self) {
+        let sentence = match self.ending {
+            Some(Ending::Missing) => {
+                "It has no last line: it was cut off when it was written. What was in it is taken in; export again and import that, too."
+            }
+            Some(Ending::Said { items }) if items > self.items_read => {
+                "It has fewer memories than its last line says: lines are missing. What was in it is taken in."
+            }
+            _ => return,
+        };
+        self.fail("The file".to_owned(), sentence.to_owned());
+    }
+
+    async fn take_theme(&mut self, theme: &ThemeRecord) -> Result<(), ImportError> {
+        let mut tx = self.db.as_user(self.user).await?;
+        store::insert_theme(&mut tx, self.user, theme, self.now).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// Where the database refuses a batch, its items are tried one by one, so that
+    /// one bad item costs no other.
+    async fn write_batch(&mut self) -> Result<(), ImportError> {
+        let batch = std::mem::take(&mut self.batch);
+        match self.write(&batch).await {
+            Err(ImportError::Database(error)) if is_refusal(&error) => {
+                for one in batch.chunks(1) {
+                    match self.write(one).await {
+                        Err(ImportError::Database(error)) if is_refusal(&error) => {
+                            let sentence = "PostgreSQL cannot keep it.".to_owned();
+                            self.fail(one[0].0.clone(), sentence);
+                        }
+                        other => other?,
+                    }
+                }
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    async fn write(&mut self, batch: &[(String, ItemRecord)]) -> Result<(), ImportError> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let mut tx = self.db.as_user(self.user).await?;
+        if store::is_erasing(&mut tx, self.user).await? {
+            return Err(ImportError::Erasing);
+        }
+        let mut rows = Vec::with_capacity(batch.len());
+        for (_, item) in batch {
+            let theme_id = self.theme(&mut tx, item).await?;
+            let agent_id = self.agent(&mut tx, item.agent.as_ref()).await?;
+            // Never two at one moment: that is how what has no date is told apart.
+            let nth = self.outcome.added + self.outcome.known + rows.len() as u64;
+            let imported_at = self.now + time::Duration::microseconds(nth as i64);
+            rows.push(store::NewRow::new(item, theme_id, agent_id, imported_at));
+        }
+        let found = store::find_known(&mut tx, self.user, &rows).await?;
+        // The same item twice in one batch is one item.
+        let mut first: HashMap<Key, usize> = HashMap::new();
+        for (at, row) in rows.iter().enumerate() {
+            if !found.contains_key(&at) {
+                first.entry(row.key()).or_insert(at);
+            }
+        }
+        let new: Vec<&store::NewRow> = rows
+            .iter()
+            .enumerate()
+            .filter(|(at, row)| first.get(&row.key()) == Some(at))
+            .map(|(_, row)| row)
+            .collect();
+        let made = store::insert_items(&mut tx, self.user, &new).await?;
+        let mut events = Vec::new();
+        let mut added = Vec::new();
+        let mut ids = Vec::new();
+        for (at, ((_, item), row)) in batch.iter().zip(&rows).enumerate() {
+            let is_first = first.get(&row.key()) == Some(&at);
+            let id = match (found.get(&at), made.get(&row.key())) {
+                (Some(known), _) => *known,
+                (None, Some(id)) => *id,
+                // Another adds the same in this very moment: it is there.
+                (None, None) => continue,
+            };
+            if is_first && made.contains_key(&row.key()) {
+                added.push(id);
+                for event in &item.events {
+                    let agent_id = self.agent(&mut tx, event.agent.as_ref()).await?;
+                    events.push(store::NewEvent::of(id, event, agent_id));
+                }
+                let imported = EventRecord {
+                    event: "imported",
+                    agent: None,
+                    at: self.now,
+                };
+                events.push(store::NewEvent::of(id, &imported, None));
+            }
+            ids.push((id, item));
+        }
+        store::insert_events(&mut tx, self.user, &events).await?;
+        let mut known_ids = HashMap::new();
+        let mut links = self.links.clone();
+        for (id, item) in ids {
+            if let Some(theirs) = item.id {
+                known_ids.insert(theirs, id);
+            }
+            links.extend(item.superseded_by.map(|newer| (id, newer)));
+        }
+        let ours = |theirs: &i64| known_ids.get(theirs).or_else(|| self.ids.get(theirs));
+        let (ready, waiting): (Vec<_>, Vec<_>) = links
+            .into_iter()
+            .partition(|(_, newer)| ours(newer).is_some());
+        let ready: Vec<(i64, i64)> = ready
+            .into_iter()
+            .filter_map(|(older, newer)| Some((older, *ours(&newer)?)))
+            .collect();
+        store::link(&mut tx, self.user, &ready).await?;
+        self.embeddings
+            .note_items(&mut tx, self.user, &added)
+            .await?;
+        tx.commit().await?;
+        self.links = waiting;
+        self.ids.extend(known_ids);
+        self.outcome.added += added.len() as u64;
+        self.outcome.known += (batch.len() - added.len()) as u64;
+        Ok(())
+    }
+
+    async fn theme(
+        &mut self,
+        conn: &mut PgConnection,
+        item: &ItemRecord,
+    ) -> Result<i64, sqlx::Error> {
+        let slug = item.item.theme().as_str();
+        if let Some(id) = self.themes.get(slug) {
+            return Ok(*id);
+        }
+        let made = memories::store::ensure_theme(conn, self.user, &item.item, self.now).await?;
+        self.themes.insert(slug.to_owned(), made.0);
+        Ok(made.0)
+    }
+
+    /// The agent of this name, made without a token when it is missing; none where
+    /// there are as many agents as there may be.
+    async fn agent(
+        &mut self,
+        conn: &mut PgConnection,
+        name: Option<&AgentName>,
+    ) -> Result<Option<i64>, sqlx::Error> {
+        let Some(name) = name else {
+            return Ok(None);
+        };
+        if let Some(known) = self.agents.get(name.as_str()) {
+            return Ok(*known);
+        }
+        let id = store::ensure_agent(conn, self.user, name, self.now).await?;
+        self.agents.insert(name.as_str().to_owned(), id);
+        Ok(id)
+    }
+}
+
+/// Of what was sent, not of the moment: data exceptions, constraints, limits.
+fn is_refusal(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|e| e.code());
+    code.is_some_and(|code| {
+        ["22", "23", "54"]
+            .iter()
+            .any(|class| code.starts_with(class))
+    })
+}

@@ -1,0 +1,416 @@
+//! One line of an export, parsed: a pure function from text to a record that keeps
+//! every limit of an item, or to the one sentence that says why not. It never
+//! repeats what the line holds.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use time::OffsetDateTime;
+
+use super::FORM_VERSION;
+use crate::accounts::AgentName;
+use crate::input::{Invalid, check_text, required_text};
+use crate::memories::{ItemType, NewItem, Status, ThemeSlug};
+
+pub const KEY_CHARS_MAX: usize = 200;
+pub const SOURCE_CHARS_MAX: usize = 64;
+pub const SOURCE_CONTEXT_CHARS_MAX: usize = 20_000;
+pub const DESCRIPTION_CHARS_MAX: usize = 2_000;
+pub const DISPLAY_NAME_CHARS_MAX: usize = 200;
+pub const ATTRIBUTES_BYTES_MAX: usize = 64 * 1024;
+pub const EVENTS_MAX: usize = 1_000;
+/// Years that a date may have.
+const YEARS: std::ops::RangeInclusive<i32> = 1900..=9999;
+/// Of an item's history; what a newer Keepsake calls otherwise is passed over.
+const EVENTS: [&str; 3] = ["added", "archived", "imported"];
+
+/// What one line says.
+#[derive(Clone, Debug)]
+pub enum Record {
+    Header,
+    Theme(ThemeRecord),
+    Agent(AgentName),
+    Item(Box<ItemRecord>),
+    /// Calls and settings are for their owner to read: they are not taken in.
+    NotImported,
+    End {
+        items: i64,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct ThemeRecord {
+    pub slug: ThemeSlug,
+    pub display_name: String,
+    pub description: String,
+    pub created_at: OffsetDateTime,
+}
+
+/// An item as it was where it comes from.
+#[derive(Clone, Debug)]
+pub struct ItemRecord {
+    /// Its id there.
+    pub id: Option<i64>,
+    pub item: NewItem,
+    pub key: Option<String>,
+    pub status: Status,
+    pub source: String,
+    pub source_context: Option<String>,
+    pub confidence: i16,
+    pub protected: bool,
+    pub expires_at: Option<OffsetDateTime>,
+    pub last_verified_at: Option<OffsetDateTime>,
+    /// An object.
+    pub attributes: Value,
+    /// The id there of what took its place.
+    pub superseded_by: Option<i64>,
+    pub agent: Option<AgentName>,
+    /// `None` where it is not said: then that of the import.
+    pub created_at: Option<OffsetDateTime>,
+    pub updated_at: Option<OffsetDateTime>,
+    pub events: Vec<EventRecord>,
+}
+
+#[derive(Clone, Debug)]
+pub struct EventRecord {
+    pub event: &'static str,
+    pub agent: Option<AgentName>,
+    pub at: OffsetDateTime,
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    keepsake_export: Option<i64>,
+    record: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RawTheme {
+    slug: String,
+    display_name: Option<String>,
+    description: Option<String>,
+    #[serde(with = "time::serde::rfc3339")]
+    created_at: OffsetDateTime,
+}
+
+#[derive(Deserialize)]
+struct RawAgent {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct RawEnd {
+    counts: RawCounts,
+}
+
+#[derive(Deserialize)]
+struct RawCounts {
+    items: i64,
+}
+
+#[derive(Deserialize)]
+struct RawItem {
+    id: Option<i64>,
+    r#type: String,
+    theme: Option<String>,
+    key: Option<String>,
+    content: String,
+    #[serde(default)]
+    tags: Vec<String>,
+    status: Option<String>,
+    source: Option<String>,
+    source_context: Option<String>,
+    confidence: Option<i64>,
+    #[serde(default)]
+    protected: bool,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    expires_at: Option<OffsetDateTime>,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    last_verified_at: Option<OffsetDateTime>,
+    attributes: Option<Value>,
+    superseded_by: Option<i64>,
+    agent: Option<String>,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    created_at: Option<OffsetDateTime>,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    updated_at: Option<OffsetDateTime>,
+    #[serde(default)]
+    events: Vec<RawEvent>,
+}
+
+#[derive(Deserialize)]
+struct RawEvent {
+    event: String,
+    agent: Option<String>,
+    #[serde(with = "time::serde::rfc3339")]
+    at: OffsetDateTime,
+}
+
+/// # Errors
+/// [`Invalid`] naming the first field that cannot be taken; nothing of the line is in it.
+pub fn parse_line(line: &str) -> Result<Record, Invalid> {
+    let kind: Kind = parse(line)?;
+    match (kind.keepsake_export, kind.record.as_deref()) {
+        (Some(FORM_VERSION), _) => Ok(Record::Header),
+        (Some(_), _) => Err(Invalid::new(
+            "keepsake_export",
+            "unknown_version",
+            format!(
+                "`keepsake_export` is another version than {FORM_VERSION}; import it with the Keepsake that made it, or a newer one."
+            ),
+        )),
+        (None, Some("theme")) => parse(line).and_then(theme).map(Record::Theme),
+        (None, Some("agent")) => {
+            let agent: RawAgent = parse(line)?;
+            AgentName::parse(&agent.name).map(Record::Agent)
+        }
+        (None, Some("item")) => parse(line).and_then(item).map(Box::new).map(Record::Item),
+        (None, Some("call" | "embedding_settings")) => Ok(Record::NotImported),
+        (None, Some("end")) => {
+            let end: RawEnd = parse(line)?;
+            Ok(Record::End {
+                items: end.counts.items,
+            })
+        }
+        (None, _) => Err(Invalid::new(
+            "record",
+            "unknown_record",
+            "`record` is not known; it is theme, agent, item, call, embedding_settings or end.",
+        )),
+    }
+}
+
+fn parse<T: DeserializeOwned>(line: &str) -> Result<T, Invalid> {
+    let mut json = serde_json::Deserializer::from_str(line);
+    serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        let inner = error.into_inner();
+        if inner.is_syntax() || inner.is_eof() {
+            return Invalid::new("", "invalid_json", "It is not a whole line of JSON.");
+        }
+        // serde's own words may repeat the value, but these name only our field.
+        let said = inner.to_string();
+        let missing = said.strip_prefix("missing field `");
+        match missing.and_then(|rest| rest.split_once('`')) {
+            Some((field, _)) => Invalid::new(
+                field.to_owned(),
+                "required",
+                format!("`{field}` is missing."),
+            ),
+            None => Invalid::new(
+                path.clone(),
+                "invalid_value",
+                format!("`{path}` is not of the kind that belongs there."),
+            ),
+        }
+    })
+}
+
+fn theme(raw: RawTheme) -> Result<ThemeRecord, Invalid> {
+    let slug = ThemeSlug::parse(&raw.slug)?;
+    let display_name = raw.display_name.unwrap_or_default();
+    check_text("display_name", &display_name, DISPLAY_NAME_CHARS_MAX)?;
+    let description = raw.description.unwrap_or_default();
+    check_text("description", &description, DESCRIPTION_CHARS_MAX)?;
+    Ok(ThemeRecord {
+        display_name: match display_name.trim() {
+            "" => slug.as_str().to_owned(),
+            name => name.to_owned(),
+        },
+        slug,
+        description,
+        created_at: date("created_at", raw.created_at)?,
+    })
+}
+
+fn item(raw: RawItem) -> Result<ItemRecord, Invalid> {
+    let item_type = ItemType::parse("type", &raw.r#type)?;
+    let status = match raw.status.as_deref() {
+        None | Some("active") => Status::Active,
+        Some("archived") => Status::Archived,
+        Some(_) => {
+            return Err(Invalid::new(
+                "status",
+                "invalid_status",
+                "`status` is not known; it is active or archived.",
+            ));
+        }
+    };
+    let confidence = raw.confidence.unwrap_or(100);
+    if !(0..=100).contains(&confidence) {
+        return Err(Invalid::new(
+            "confidence",
+            "out_of_range",
+            "`confidence` is out of range; it is 0 to 100.",
+        ));
+    }
+    let source = raw.source.as_deref().unwrap_or("import");
+    let optional = |field, text: Option<String>, limit| match text {
+        Some(text) => required_text(field, &text, limit).map(|text| Some(text.to_owned())),
+        None => Ok(None),
+    };
+    let date = |field, at: Option<OffsetDateTime>| at.map(|at| date(field, at)).transpose();
+    Ok(ItemRecord {
+        id: raw.id,
+        item: NewItem::parse(item_type, &raw.content, raw.theme.as_deref(), &raw.tags)?,
+        key: optional("key", raw.key, KEY_CHARS_MAX)?,
+        status,
+        source: required_text("source", source, SOURCE_CHARS_MAX)?.to_owned(),
+        source_context: optional(
+            "source_context",
+            raw.source_context,
+            SOURCE_CONTEXT_CHARS_MAX,
+        )?,
+        confidence: confidence as i16,
+        protected: raw.protected,
+        expires_at: date("expires_at", raw.expires_at)?,
+        last_verified_at: date("last_verified_at", raw.last_verified_at)?,
+        attributes: attributes(raw.attributes)?,
+        superseded_by: raw.superseded_by,
+        agent: raw.agent.as_deref().map(AgentName::parse).transpose()?,
+        created_at: date("created_at", raw.created_at)?,
+        updated_at: date("updated_at", raw.updated_at)?,
+        events: events(raw.events)?,
+    })
+}
+
+/// An object that PostgreSQL can keep.
+pub(super) fn attributes(value: Option<Value>) -> Result<Value, Invalid> {
+    let value = match value {
+        None | Some(Value::Null) => Value::Object(serde_json::Map::new()),
+        Some(value) => value,
+    };
+    let text = value.to_string();
+    let is_kept = value.is_object() && text.len() <= ATTRIBUTES_BYTES_MAX && !has_nul(&value);
+    if is_kept {
+        return Ok(value);
+    }
+    Err(Invalid::new(
+        "attributes",
+        "invalid_attributes",
+        format!(
+            "`attributes` must be an object of at most {ATTRIBUTES_BYTES_MAX} bytes, without the character U+0000."
+        ),
+    ))
+}
+
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(values) => values.iter().any(has_nul),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| name.contains('\0') || has_nul(value)),
+        _ => false,
+    }
+}
+
+fn events(raw: Vec<RawEvent>) -> Result<Vec<EventRecord>, Invalid> {
+    if raw.len() > EVENTS_MAX {
+        return Err(Invalid::new(
+            "events",
+            "too_many",
+            format!(
+                "`events` has {} entries; at most {EVENTS_MAX} are accepted.",
+                raw.len()
+            ),
+        ));
+    }
+    let mut events = Vec::with_capacity(raw.len());
+    for one in raw {
+        let Some(event) = EVENTS.into_iter().find(|known| *known == one.event) else {
+            continue;
+        };
+        events.push(EventRecord {
+            event,
+            agent: one.agent.as_deref().map(AgentName::parse).transpose()?,
+            at: date("events", one.at)?,
+        });
+    }
+    Ok(events)
+}
+
+/// In whole microseconds, as PostgreSQL keeps them: what comes in a second time is to be equal.
+pub(super) fn date(field: &'static str, at: OffsetDateTime) -> Result<OffsetDateTime, Invalid> {
+    let whole = at.replace_microsecond(at.microsecond()).unwrap_or(at);
+    if YEARS.contains(&whole.to_offset(time::UtcOffset::UTC).year()) {
+        return Ok(whole);
+    }
+    Err(Invalid::new(
+        field,
+        "out_of_range",
+        format!(
+            "`{field}` is out of range; years {} to {} are accepted.",
+            YEARS.start(),
+            YEARS.end()
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ITEM: &str = r#"{"record":"item","type":"fact","content":"Anna keeps bees."}"#;
+
+    #[test]
+    fn a_line_with_the_least_it_needs_is_an_item() {
+        let Ok(Record::Item(item)) = parse_line(ITEM) else {
+            panic!("{:?}", parse_line(ITEM));
+        };
+        assert_eq!(item.item.theme().as_str(), "general");
+        assert_eq!((item.confidence, item.source.as_str()), (100, "import"));
+    }
+
+    #[test]
+    fn what_cannot_be_taken_is_told_by_field_and_never_repeated() {
+        for (line, field) in [
+            ("nonsense canary", ""),
+            (r#"{"record":"canary"}"#, "record"),
+            (r#"{"keepsake_export":2}"#, "keepsake_export"),
+            (r#"{"record":"item","type":"fact"}"#, "content"),
+            (r#"{"record":"item","type":"canary","content":"x"}"#, "type"),
+            (
+                r#"{"record":"item","type":"fact","content":"x","status":"canary"}"#,
+                "status",
+            ),
+            (
+                r#"{"record":"item","type":"fact","content":"x","created_at":"canary"}"#,
+                "created_at",
+            ),
+            (
+                r#"{"record":"item","type":"fact","content":"x","created_at":"0001-01-01T00:00:00Z"}"#,
+                "created_at",
+            ),
+            (
+                r#"{"record":"item","type":"fact","content":"x","attributes":["canary"]}"#,
+                "attributes",
+            ),
+            (
+                r#"{"record":"item","type":"fact","content":"x","attributes":{"a":"canary\u0000"}}"#,
+                "attributes",
+            ),
+            (
+                r#"{"record":"item","type":"fact","content":"canary\u0000"}"#,
+                "content",
+            ),
+            (
+                r#"{"record":"item","type":"fact","content":"x","confidence":101}"#,
+                "confidence",
+            ),
+            (
+                r#"{"record":"item","type":"fact","content":"x","tags":"canary"}"#,
+                "tags",
+            ),
+        ] {
+            let refused = parse_line(line).expect_err(line);
+            assert_eq!(refused.field, field, "{line}");
+            assert!(
+                !refused.sentence.contains("canary"),
+                "{line}: {}",
+                refused.sentence
+            );
+            assert!(refused.sentence.ends_with('.'), "{}", refused.sentence);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The bytes of an import, read as they come: by lines where they are an export of
+//! Keepsake, as one document otherwise. Memory is bounded by one line or one
+//! document, whatever the file. It blocks: it runs beside the tasks, not in one.
+
+use std::io::{self, BufRead, Read};
+
+use super::document::parse_document;
+use super::read::{Record, parse_line};
+use crate::input::Invalid;
+
+/// Twice what the longest item can be written as.
+pub const LINE_BYTES_MAX: u64 = 1024 * 1024;
+/// What is no file of lines is read whole.
+pub const DOCUMENT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// How an export of ours begins.
+const BEGINNING: &[u8] = b"{\"keepsake_export\"";
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// One piece of an import.
+pub(super) struct Piece {
+    /// "Line 3", "Entry 5"
+    pub place: String,
+    /// Read so far.
+    pub bytes: u64,
+    pub record: Result<Record, Invalid>,
+}
+
+/// Hands on each piece until `each` wants no more.
+pub(super) fn read(mut source: impl BufRead, each: impl FnMut(Piece) -> bool) -> io::Result<()> {
+    let mut head = Vec::new();
+    let looked_at = (BYTE_ORDER_MARK.len() + BEGINNING.len()) as u64;
+    source.by_ref().take(looked_at).read_to_end(&mut head)?;
+    let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&head);
+    let is_lines = head.starts_with(BEGINNING);
+    let whole = head.chain(source);
+    match is_lines {
+        true => read_lines(whole, each),
+        false => read_document(whole, each),
+    }
+}
+
+fn read_lines(mut source: impl BufRead, mut each: impl FnMut(Piece) -> bool) -> io::Result<()> {
+    let (mut bytes, mut line) = (0, Vec::new());
+    for number in 1u64.. {
+        line.clear();
+        let read = source
+            .by_ref()
+            .take(LINE_BYTES_MAX)
+            .read_until(b'\n', &mut line)? as u64;
+        if read == 0 {
+            return Ok(());
+        }
+        bytes += read;
+        let is_whole = line.ends_with(b"\n") || read < LINE_BYTES_MAX;
+        if !is_whole {
+            bytes += skip_line(&mut source)?;
+        }
+        let record = match str::from_utf8(&line) {
+            _ if !is_whole => Err(Invalid::new(
+                "",
+                "too_long",
+                format!("It has over {LINE_BYTES_MAX} bytes, which is the most."),
+            )),
+            Err(_) => Err(Invalid::new("", "invalid_text", "It is not UTF-8.")),
+            Ok(text) if text.trim().is_empty() => continue,
+            Ok(text) => parse_line(text),
+        };
+        let place = format!("Line {number}");
+        let piece = Piece {
+            place,
+            bytes,
+            record,
+        };
+        if !each(piece) {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// To its end, without keeping it.
+fn skip_line(source: &mut impl BufRead) -> io::Result<u64> {
+    let mut skipped = 0;
+    loop {
+        let buffer = source.fill_buf()?;
+        let (used, is_end) = match buffer.iter().position(|b| *b == b'\n') {
+            Some(at) => (at + 1, true),
+            None => (buffer.len(), buffer.is_empty()),
+        };
+        source.consume(used);
+        skipped += used as u64;
+        if is_end {
+            return Ok(skipped);
+        }
+    }
+}
+
+fn read_document(source: impl Read, mut each: impl FnMut(Piece) -> bool) -> io::Result<()> {
+    let mut document = Vec::new();
+    source
+        .take(DOCUMENT_BYTES_MAX + 1)
+        .read_to_end(&mut document)?;
+    let bytes = document.len() as u64;
+    let read = match document.as_slice() {
+        _ if bytes > DOCUMENT_BYTES_MAX => Err(Invalid::new(
+            "file",
+            "too_long",
+            format!(
+                "The file has over {} MiB, which is the most for a file that is not an export of Keepsake.",
+                DOCUMENT_BYTES_MAX / 1024 / 1024
+            ),
+        )),
+        [] => Err(Invalid::new("file", "required", "The file is empty.")),
+        [b'P', b'K', ..] => Err(Invalid::new(
+            "file",
+            "is_zip",
+            "The file is a zip archive; unpack it and give the conversations.json that is in it.",
+        )),
+        document => parse_document(document),
+    };
+    drop(document);
+    let whole = |record| Piece {
+        place: "The file".to_owned(),
+        bytes,
+        record,
+    };
+    match read {
+        Err(invalid) => drop(each(whole(Err(invalid)))),
+        Ok(entries) => {
+            for (number, item) in entries {
+                let record = item.map(Box::new).map(Record::Item);
+                let place = format!("Entry {number}");
+                let piece = Piece {
+                    place,
+                    bytes,
+                    record,
+                };
+                if !each(piece) {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(())
+}

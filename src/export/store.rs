@@ -1,0 +1,464 @@
+//! The statements of export and import. All run as the app role in a transaction
+//! that knows its user. A batch comes as one JSON parameter, so that its columns
+//! need not be arrays of one length.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use serde_json::Value;
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::read::{EventRecord, ItemRecord, ThemeRecord};
+use super::write::rows;
+use crate::accounts::AgentName;
+use crate::accounts::model::AGENTS_PER_USER_MAX;
+use crate::db::UserId;
+use crate::memories::{Status, words};
+
+/// The newest ids that there are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Last {
+    pub item: i64,
+    pub call: i64,
+}
+
+pub async fn find_last(conn: &mut PgConnection, user: UserId) -> Result<Last, sqlx::Error> {
+    sqlx::query_as!(
+        Last,
+        r#"SELECT coalesce((SELECT max(id) FROM memory_items WHERE user_id = $1), 0) AS "item!",
+                  coalesce((SELECT max(id) FROM activity WHERE user_id = $1), 0) AS "call!""#,
+        user.0,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+pub async fn list_agents(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Vec<rows::Agent>, sqlx::Error> {
+    sqlx::query_as!(
+        rows::Agent,
+        "SELECT name, memory_enabled, created_at FROM agents WHERE user_id = $1 ORDER BY id",
+        user.0
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// None where the user has changed nothing.
+pub async fn find_embedding_settings(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<rows::EmbeddingSettings>, sqlx::Error> {
+    sqlx::query_as!(
+        rows::EmbeddingSettings,
+        "SELECT enabled, own_enabled, provider_type, endpoint, model, dimensions, query_prefix,
+                document_prefix, batch_size, concurrency, pause_ms
+         FROM embedding_settings WHERE user_id = $1",
+        user.0
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+pub async fn list_themes(
+    conn: &mut PgConnection,
+    user: UserId,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<rows::Theme>, sqlx::Error> {
+    sqlx::query_as!(
+        rows::Theme,
+        "SELECT id, slug, display_name, description, created_at, updated_at
+         FROM memory_themes WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3",
+        user.0,
+        after,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// In the order of their ids, without their events.
+pub async fn list_items(
+    conn: &mut PgConnection,
+    user: UserId,
+    after: i64,
+    last: i64,
+    limit: i64,
+) -> Result<Vec<rows::Item>, sqlx::Error> {
+    let found = sqlx::query!(
+        r#"SELECT i.id, i.type AS item_type, t.slug AS theme, i.key, i.content, i.tags, i.status, i.source,
+                  i.source_context, i.confidence, i.protected, i.expires_at, i.last_verified_at,
+                  i.attributes, i.superseded_by, a.name AS "agent?", i.created_at, i.updated_at
+           FROM memory_items i
+           JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
+           LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
+           WHERE i.user_id = $1 AND i.id > $2 AND i.id <= $3 ORDER BY i.id LIMIT $4"#,
+        user.0,
+        after,
+        last,
+        limit,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(found
+        .into_iter()
+        .map(|row| rows::Item {
+            id: row.id,
+            r#type: row.item_type,
+            theme: row.theme,
+            key: row.key,
+            content: row.content,
+            tags: row.tags,
+            status: row.status,
+            source: row.source,
+            source_context: row.source_context,
+            confidence: row.confidence,
+            protected: row.protected,
+            expires_at: row.expires_at,
+            last_verified_at: row.last_verified_at,
+            attributes: row.attributes,
+            superseded_by: row.superseded_by,
+            agent: row.agent,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            events: Vec::new(),
+        })
+        .collect())
+}
+
+/// Of these items, each with the item's id.
+pub async fn list_events(
+    conn: &mut PgConnection,
+    user: UserId,
+    items: &[i64],
+) -> Result<Vec<(i64, rows::Event)>, sqlx::Error> {
+    let found = sqlx::query!(
+        r#"SELECT e.item_id, e.event, a.name AS "agent?", e.at
+           FROM memory_item_events e
+           LEFT JOIN agents a ON a.user_id = e.user_id AND a.id = e.agent_id
+           WHERE e.user_id = $1 AND e.item_id = ANY ($2) ORDER BY e.item_id, e.id"#,
+        user.0,
+        items,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(found
+        .into_iter()
+        .map(|row| {
+            let event = rows::Event {
+                event: row.event,
+                agent: row.agent,
+                at: row.at,
+            };
+            (row.item_id, event)
+        })
+        .collect())
+}
+
+pub async fn list_calls(
+    conn: &mut PgConnection,
+    user: UserId,
+    after: i64,
+    last: i64,
+    limit: i64,
+) -> Result<Vec<rows::Call>, sqlx::Error> {
+    sqlx::query_as!(
+        rows::Call,
+        r#"SELECT c.id, c.at, a.name AS "agent?", c.tool, c.outcome, c.duration_us, c.item_ids, c.query
+           FROM activity c
+           LEFT JOIN agents a ON a.user_id = c.user_id AND a.id = c.agent_id
+           WHERE c.user_id = $1 AND c.id > $2 AND c.id <= $3 ORDER BY c.id LIMIT $4"#,
+        user.0,
+        after,
+        last,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+// Import.
+
+pub async fn is_erasing(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
+    let erasing = sqlx::query_scalar!(
+        r#"SELECT erasing_at IS NOT NULL AS "erasing!" FROM users WHERE id = $1"#,
+        user.0
+    );
+    // Whoever is gone is erased.
+    Ok(erasing.fetch_optional(conn).await?.unwrap_or(true))
+}
+
+/// One that is there stays as it is.
+pub async fn insert_theme(
+    conn: &mut PgConnection,
+    user: UserId,
+    theme: &ThemeRecord,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO memory_themes (user_id, slug, display_name, description, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT ON CONSTRAINT memory_themes_slug_key DO NOTHING",
+        user.0,
+        theme.slug.as_str(),
+        theme.display_name,
+        theme.description,
+        theme.created_at,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn ensure_agent(
+    conn: &mut PgConnection,
+    user: UserId,
+    name: &AgentName,
+    now: OffsetDateTime,
+) -> Result<Option<i64>, sqlx::Error> {
+    let find = sqlx::query_scalar!(
+        "SELECT id FROM agents WHERE user_id = $1 AND name = $2",
+        user.0,
+        name.as_str()
+    );
+    if let Some(id) = find.fetch_optional(&mut *conn).await? {
+        return Ok(Some(id));
+    }
+    sqlx::query_scalar!(
+        "INSERT INTO agents (user_id, name, created_at)
+         SELECT $1, $2, $3 WHERE (SELECT count(*) FROM agents WHERE user_id = $1) < $4
+         ON CONFLICT ON CONSTRAINT agents_name_key DO NOTHING
+         RETURNING id",
+        user.0,
+        name.as_str(),
+        now,
+        AGENTS_PER_USER_MAX,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// By what two items are the same: archived ones by their date as well.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    theme_id: i64,
+    content_hash: String,
+    archived_of: Option<OffsetDateTime>,
+}
+
+impl Key {
+    fn new(theme_id: i64, hash: String, status: &str, created_at: OffsetDateTime) -> Self {
+        Self {
+            theme_id,
+            content_hash: hash,
+            archived_of: (status == Status::Archived.as_str()).then_some(created_at),
+        }
+    }
+}
+
+/// An item as a row of memory_items.
+#[derive(Serialize)]
+pub struct NewRow<'a> {
+    theme_id: i64,
+    agent_id: Option<i64>,
+    item_type: &'static str,
+    key: Option<&'a str>,
+    content: &'a str,
+    /// In hexadecimal.
+    content_hash: String,
+    tags: &'a [String],
+    status: &'static str,
+    source: &'a str,
+    source_context: Option<&'a str>,
+    confidence: i16,
+    protected: bool,
+    #[serde(with = "time::serde::rfc3339::option")]
+    expires_at: Option<OffsetDateTime>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    last_verified_at: Option<OffsetDateTime>,
+    attributes: &'a Value,
+    #[serde(with = "time::serde::rfc3339")]
+    created_at: OffsetDateTime,
+    #[serde(with = "time::serde::rfc3339")]
+    updated_at: OffsetDateTime,
+    words: String,
+}
+
+impl<'a> NewRow<'a> {
+    /// `imported_at` dates what has no date.
+    pub fn new(
+        record: &'a ItemRecord,
+        theme_id: i64,
+        agent_id: Option<i64>,
+        imported_at: OffsetDateTime,
+    ) -> Self {
+        let item = &record.item;
+        let texts = std::iter::once(item.content()).chain(item.tags().iter().map(String::as_str));
+        let created_at = record.created_at.unwrap_or(imported_at);
+        Self {
+            theme_id,
+            agent_id,
+            item_type: item.item_type().as_str(),
+            key: record.key.as_deref(),
+            content: item.content(),
+            content_hash: hex(&item.content_hash()),
+            tags: item.tags(),
+            status: record.status.as_str(),
+            source: &record.source,
+            source_context: record.source_context.as_deref(),
+            confidence: record.confidence,
+            protected: record.protected,
+            expires_at: record.expires_at,
+            last_verified_at: record.last_verified_at,
+            attributes: &record.attributes,
+            created_at,
+            updated_at: record.updated_at.unwrap_or(created_at),
+            words: words::tsvector(texts),
+        }
+    }
+
+    pub fn key(&self) -> Key {
+        let hash = self.content_hash.clone();
+        Key::new(self.theme_id, hash, self.status, self.created_at)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// By their place among `rows`, the ids of those that are there: of the same theme, text
+/// and date, and whoever archived one meanwhile does not get it back; or active with the
+/// same text, of whatever date.
+pub async fn find_known(
+    conn: &mut PgConnection,
+    user: UserId,
+    rows: &[NewRow<'_>],
+) -> Result<HashMap<usize, i64>, sqlx::Error> {
+    let themes: Vec<i64> = rows.iter().map(|row| row.theme_id).collect();
+    let hashes: Vec<String> = rows.iter().map(|row| row.content_hash.clone()).collect();
+    let dates: Vec<OffsetDateTime> = rows.iter().map(|row| row.created_at).collect();
+    let statuses: Vec<String> = rows.iter().map(|row| row.status.to_owned()).collect();
+    let found = sqlx::query!(
+        r#"SELECT f.n AS "n!", known.id AS "id?"
+           FROM unnest($2::bigint[], $3::text[], $4::timestamptz[], $5::text[])
+                WITH ORDINALITY AS f (theme_id, content_hash, created_at, status, n)
+           CROSS JOIN LATERAL (SELECT coalesce(
+               (SELECT i.id FROM memory_items i
+                WHERE i.user_id = $1 AND i.theme_id = f.theme_id AND i.created_at = f.created_at
+                  AND i.content_hash = decode(f.content_hash, 'hex') AND i.status IN (f.status, 'archived')
+                ORDER BY i.id LIMIT 1),
+               (SELECT i.id FROM memory_items i
+                WHERE f.status = 'active' AND i.user_id = $1 AND i.theme_id = f.theme_id
+                  AND i.content_hash = decode(f.content_hash, 'hex') AND i.status = 'active')
+           ) AS id) known
+           WHERE known.id IS NOT NULL"#,
+        user.0,
+        &themes,
+        &hashes,
+        &dates,
+        &statuses,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(found
+        .into_iter()
+        .filter_map(|row| Some((usize::try_from(row.n).ok()?.checked_sub(1)?, row.id?)))
+        .collect())
+}
+
+/// The ids of those that were made.
+pub async fn insert_items(
+    conn: &mut PgConnection,
+    user: UserId,
+    rows: &[&NewRow<'_>],
+) -> Result<HashMap<Key, i64>, sqlx::Error> {
+    let rows = serde_json::to_value(rows).unwrap_or_default();
+    let made = sqlx::query!(
+        r#"INSERT INTO memory_items (user_id, theme_id, agent_id, type, key, content, content_hash, tags,
+               status, source, source_context, confidence, protected, expires_at, last_verified_at,
+               attributes, created_at, updated_at, content_tsv)
+           SELECT $1, f.theme_id, f.agent_id, f.item_type, f.key, f.content, decode(f.content_hash, 'hex'), f.tags,
+                  f.status, f.source, f.source_context, f.confidence, f.protected, f.expires_at,
+                  f.last_verified_at, f.attributes, f.created_at, f.updated_at, f.words::tsvector
+           FROM jsonb_to_recordset($2) AS f (theme_id bigint, agent_id bigint, item_type text, key text,
+                content text, content_hash text, tags text[], status text, source text, source_context text,
+                confidence smallint, protected boolean, expires_at timestamptz, last_verified_at timestamptz,
+                attributes jsonb, created_at timestamptz, updated_at timestamptz, words text)
+           ON CONFLICT (user_id, theme_id, content_hash) WHERE status = 'active' DO NOTHING
+           RETURNING id, theme_id, encode(content_hash, 'hex') AS "content_hash!", status, created_at"#,
+        user.0,
+        rows,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(made
+        .into_iter()
+        .map(|row| {
+            let key = Key::new(row.theme_id, row.content_hash, &row.status, row.created_at);
+            (key, row.id)
+        })
+        .collect())
+}
+
+#[derive(Serialize)]
+pub struct NewEvent {
+    item_id: i64,
+    agent_id: Option<i64>,
+    event: &'static str,
+    #[serde(with = "time::serde::rfc3339")]
+    at: OffsetDateTime,
+}
+
+impl NewEvent {
+    pub fn of(item_id: i64, record: &EventRecord, agent_id: Option<i64>) -> Self {
+        Self {
+            item_id,
+            agent_id,
+            event: record.event,
+            at: record.at,
+        }
+    }
+}
+
+pub async fn insert_events(
+    conn: &mut PgConnection,
+    user: UserId,
+    events: &[NewEvent],
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
+         SELECT $1, f.item_id, f.agent_id, f.event, f.at
+         FROM jsonb_to_recordset($2) AS f (item_id bigint, agent_id bigint, event text, at timestamptz)",
+        user.0,
+        serde_json::to_value(events).unwrap_or_default(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Pairs of an older item and the one that took its place. A link that is there stays.
+pub async fn link(
+    conn: &mut PgConnection,
+    user: UserId,
+    links: &[(i64, i64)],
+) -> Result<(), sqlx::Error> {
+    let (older, newer): (Vec<i64>, Vec<i64>) = links.iter().copied().unzip();
+    sqlx::query!(
+        "UPDATE memory_items i SET superseded_by = f.newer
+         FROM unnest($2::bigint[], $3::bigint[]) AS f (older, newer)
+         WHERE i.user_id = $1 AND i.id = f.older AND i.superseded_by IS NULL AND f.older <> f.newer",
+        user.0,
+        &older,
+        &newer,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,258 @@
+//! The export, a piece at a time: each piece is read in a short transaction of its
+//! own, so that a slow reader holds up nobody, and memory is bounded by one piece.
+//! What is added after it began is not in it; nothing of it is ever a secret.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::{FORM_VERSION, store};
+use crate::db::{Db, UserId};
+
+/// Items of a piece: at most some 16 MB, where each is as long as it may be.
+const ITEMS_A_PIECE: i64 = 200;
+/// Themes, and calls, which are short.
+const ROWS_A_PIECE: i64 = 1_000;
+
+/// An export under way.
+pub struct Export {
+    db: Db,
+    user: UserId,
+    stage: Stage,
+    /// The last that there was when it began.
+    last: store::Last,
+    counts: Counts,
+    now: OffsetDateTime,
+}
+
+enum Stage {
+    Head,
+    Themes { after: i64 },
+    Items { after: i64 },
+    Calls { after: i64 },
+    End,
+    Done,
+}
+
+/// What was written; the last line says it, so that a file that was cut off is noticed.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+struct Counts {
+    themes: usize,
+    agents: usize,
+    items: usize,
+    events: usize,
+    calls: usize,
+}
+
+/// One line that says what kind of record it is.
+#[derive(Serialize)]
+struct Line<'a, T: Serialize> {
+    record: &'static str,
+    #[serde(flatten)]
+    row: &'a T,
+}
+
+impl Export {
+    /// Nothing is read before the first piece is asked for.
+    pub fn new(db: &Db, user: UserId, now: OffsetDateTime) -> Self {
+        Self {
+            db: db.clone(),
+            user,
+            stage: Stage::Head,
+            last: store::Last::default(),
+            counts: Counts::default(),
+            now,
+        }
+    }
+
+    /// Whole lines; `None` when all are written. After an error it is over, and the
+    /// file has no last line.
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, sqlx::Error> {
+        loop {
+            let mut lines = Vec::new();
+            let stage = std::mem::replace(&mut self.stage, Stage::Done);
+            self.stage = match stage {
+                Stage::Head => self.head(&mut lines).await?,
+                Stage::Themes { after } => self.themes(after, &mut lines).await?,
+                Stage::Items { after } => self.items(after, &mut lines).await?,
+                Stage::Calls { after } => self.calls(after, &mut lines).await?,
+                Stage::End => {
+                    let end = json!({ "record": "end", "counts": self.counts });
+                    write_value(&mut lines, &end);
+                    Stage::Done
+                }
+                Stage::Done => return Ok(None),
+            };
+            if !lines.is_empty() {
+                return Ok(Some(lines));
+            }
+        }
+    }
+
+    async fn head(&mut self, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
+        let mut tx = self.db.as_user(self.user).await?;
+        self.last = store::find_last(&mut tx, self.user).await?;
+        let agents = store::list_agents(&mut tx, self.user).await?;
+        let settings = store::find_embedding_settings(&mut tx, self.user).await?;
+        tx.commit().await?;
+        // By hand: the version comes first, by which an import knows the file.
+        let at = self.now.format(&Rfc3339).unwrap_or_default();
+        let first = format!("{{\"keepsake_export\":{FORM_VERSION},\"exported_at\":\"{at}\"}}\n");
+        lines.extend_from_slice(first.as_bytes());
+        self.counts.agents = agents.len();
+        agents.iter().for_each(|row| write(lines, "agent", row));
+        settings
+            .iter()
+            .for_each(|row| write(lines, "embedding_settings", row));
+        Ok(Stage::Themes { after: 0 })
+    }
+
+    async fn themes(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
+        let mut tx = self.db.as_user(self.user).await?;
+        let rows = store::list_themes(&mut tx, self.user, after, ROWS_A_PIECE).await?;
+        tx.commit().await?;
+        self.counts.themes += rows.len();
+        rows.iter().for_each(|row| write(lines, "theme", row));
+        Ok(match rows.last() {
+            Some(row) => Stage::Themes { after: row.id },
+            None => Stage::Items { after: 0 },
+        })
+    }
+
+    async fn items(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
+        let mut tx = self.db.as_user(self.user).await?;
+        let last = self.last.item;
+        let mut rows = store::list_items(&mut tx, self.user, after, last, ITEMS_A_PIECE).await?;
+        let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+        let events = store::list_events(&mut tx, self.user, &ids).await?;
+        tx.commit().await?;
+        self.counts.items += rows.len();
+        self.counts.events += events.len();
+        for (item, event) in events {
+            if let Ok(at) = rows.binary_search_by_key(&item, |row| row.id) {
+                rows[at].events.push(event);
+            }
+        }
+        rows.iter().for_each(|row| write(lines, "item", row));
+        Ok(match rows.last() {
+            Some(row) => Stage::Items { after: row.id },
+            None => Stage::Calls { after: 0 },
+        })
+    }
+
+    async fn calls(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
+        let mut tx = self.db.as_user(self.user).await?;
+        let last = self.last.call;
+        let rows = store::list_calls(&mut tx, self.user, after, last, ROWS_A_PIECE).await?;
+        tx.commit().await?;
+        self.counts.calls += rows.len();
+        rows.iter().for_each(|row| write(lines, "call", row));
+        Ok(match rows.last() {
+            Some(row) => Stage::Calls { after: row.id },
+            None => Stage::End,
+        })
+    }
+}
+
+fn write(lines: &mut Vec<u8>, record: &'static str, row: &impl Serialize) {
+    write_value(lines, &Line { record, row });
+}
+
+/// Into memory, and of types that JSON can say: it does not fail.
+fn write_value(lines: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(&mut *lines, value).ok();
+    lines.push(b'\n');
+}
+
+/// Serialises a time as RFC 3339, as the rest of the API does.
+pub(super) mod rows {
+    use super::{OffsetDateTime, Serialize, Value};
+
+    #[derive(Serialize)]
+    pub struct Theme {
+        #[serde(skip)]
+        pub id: i64,
+        pub slug: String,
+        pub display_name: String,
+        pub description: String,
+        #[serde(with = "time::serde::rfc3339")]
+        pub created_at: OffsetDateTime,
+        #[serde(with = "time::serde::rfc3339")]
+        pub updated_at: OffsetDateTime,
+    }
+
+    /// Its tokens are nowhere but in their hashes, and those are not written.
+    #[derive(Serialize)]
+    pub struct Agent {
+        pub name: String,
+        pub memory_enabled: bool,
+        #[serde(with = "time::serde::rfc3339")]
+        pub created_at: OffsetDateTime,
+    }
+
+    /// Without the endpoint's key.
+    #[derive(Serialize)]
+    pub struct EmbeddingSettings {
+        pub enabled: bool,
+        pub own_enabled: bool,
+        pub provider_type: String,
+        pub endpoint: String,
+        pub model: String,
+        pub dimensions: Option<i32>,
+        pub query_prefix: String,
+        pub document_prefix: String,
+        pub batch_size: i32,
+        pub concurrency: i32,
+        pub pause_ms: i32,
+    }
+
+    #[derive(Serialize)]
+    pub struct Item {
+        pub id: i64,
+        pub r#type: String,
+        pub theme: String,
+        pub key: Option<String>,
+        pub content: String,
+        pub tags: Vec<String>,
+        pub status: String,
+        pub source: String,
+        pub source_context: Option<String>,
+        pub confidence: i16,
+        pub protected: bool,
+        #[serde(with = "time::serde::rfc3339::option")]
+        pub expires_at: Option<OffsetDateTime>,
+        #[serde(with = "time::serde::rfc3339::option")]
+        pub last_verified_at: Option<OffsetDateTime>,
+        pub attributes: Value,
+        pub superseded_by: Option<i64>,
+        pub agent: Option<String>,
+        #[serde(with = "time::serde::rfc3339")]
+        pub created_at: OffsetDateTime,
+        #[serde(with = "time::serde::rfc3339")]
+        pub updated_at: OffsetDateTime,
+        pub events: Vec<Event>,
+    }
+
+    #[derive(Serialize)]
+    pub struct Event {
+        pub event: String,
+        pub agent: Option<String>,
+        #[serde(with = "time::serde::rfc3339")]
+        pub at: OffsetDateTime,
+    }
+
+    #[derive(Serialize)]
+    pub struct Call {
+        #[serde(skip)]
+        pub id: i64,
+        #[serde(with = "time::serde::rfc3339")]
+        pub at: OffsetDateTime,
+        pub agent: Option<String>,
+        pub tool: String,
+        pub outcome: String,
+        pub duration_us: i32,
+        pub item_ids: Vec<i64>,
+        pub query: Option<String>,
+    }
+}

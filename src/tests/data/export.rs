@@ -1,0 +1,165 @@
+use std::io::Write;
+
+use serde_json::json;
+
+use super::{export, records};
+use crate::server::Home;
+use crate::support::{TestApp, database_url};
+
+#[tokio::test]
+async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    ben.add("Ben's own").await;
+    let input = json!({ "type": "preference", "content": "Anna likes tea.", "theme": "Food & Drink", "tags": ["tea"] });
+    let id = anna.call("memory_add", input).await["id"].clone();
+    let old = anna.add("Anna likes coffee.").await;
+    anna.call("memory_archive", json!({ "item_id": old })).await;
+    app.activity.keep_queries(anna.id, true).await.unwrap();
+    anna.find("tea").await;
+    app.activity.flush().await.unwrap();
+    app.save_endpoint(
+        &anna,
+        "https://api.example.com/v1",
+        "m",
+        "sk-canary-key",
+        true,
+    )
+    .await;
+
+    let file = export(&app, &anna).await;
+    let first: serde_json::Value = serde_json::from_str(file.lines().next().unwrap()).unwrap();
+    assert_eq!(first["keepsake_export"], 1);
+    let items = records(&file, "item");
+    assert_eq!(items.len(), 2);
+    assert_eq!(items[0]["id"], id);
+    assert_eq!(items[0]["theme"], "food-drink");
+    assert_eq!(items[0]["tags"], json!(["tea"]));
+    assert_eq!(items[0]["agent"], "agent");
+    assert_eq!(items[1]["status"], "archived");
+    let events: Vec<_> = items[1]["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| e["event"].clone())
+        .collect();
+    assert_eq!(events, ["added", "archived"]);
+    let themes: Vec<_> = records(&file, "theme")
+        .iter()
+        .map(|t| t["display_name"].clone())
+        .collect();
+    assert_eq!(themes, ["Food & Drink", "general"]);
+    assert_eq!(records(&file, "agent")[0]["name"], "agent");
+    let settings = records(&file, "embedding_settings");
+    assert_eq!(settings[0]["endpoint"], "https://api.example.com/v1");
+    let calls = records(&file, "call");
+    let search = calls.iter().find(|c| c["tool"] == "memory_search").unwrap();
+    assert_eq!(
+        (search["query"].as_str(), search["item_ids"][0].clone()),
+        (Some("tea"), id)
+    );
+    let end: serde_json::Value = serde_json::from_str(file.lines().last().unwrap()).unwrap();
+    assert_eq!(end["counts"]["items"], 2);
+    assert_eq!(end["counts"]["calls"], calls.len());
+    for secret in [
+        "Ben",
+        "sk-canary-key",
+        "sealed",
+        "password",
+        &anna.token[3..],
+    ] {
+        assert!(!file.contains(secret), "{secret}");
+    }
+}
+
+/// Resident memory of this process, in MiB.
+fn resident_mib() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|l| l.starts_with("VmRSS:")).unwrap();
+    let kib: f64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kib / 1024.0
+}
+
+#[tokio::test]
+async fn a_hundred_thousand_memories_go_out_in_bounded_memory() {
+    const ITEMS: i64 = 100_000;
+    const GROWTH_MIB_MAX: f64 = 96.0;
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.add("The first of many.").await;
+    sqlx::query(
+        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at, content_tsv)
+         SELECT user_id, theme_id, type, 'note ' || n || repeat(' and what it says', 40), sha256(n::text::bytea), source,
+                created_at, updated_at, ''
+         FROM memory_items, generate_series(2, $1) n",
+    )
+    .bind(ITEMS)
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
+    let before = resident_mib();
+    let began = std::time::Instant::now();
+    let mut file = keepsake::export::Export::new(&app.db, anna.id, app.embeddings.now());
+    let (mut bytes, mut lines, mut most) = (0, 0, before);
+    while let Some(piece) = file.next().await.unwrap() {
+        bytes += piece.len();
+        lines += piece.iter().filter(|b| **b == b'\n').count();
+        most = most.max(resident_mib());
+    }
+    println!(
+        "{lines} lines, {} MiB in {:?}; resident memory grew by {:.1} MiB",
+        bytes / 1024 / 1024,
+        began.elapsed(),
+        most - before
+    );
+    assert!(lines as i64 > ITEMS && bytes > 60 * 1024 * 1024);
+    // Other tests run in the same process: the bound is generous, and far below the file.
+    assert!(most - before < GROWTH_MIB_MAX, "{before} → {most} MiB");
+}
+
+#[tokio::test]
+async fn the_command_line_exports_and_imports_and_says_what_was_not_taken_in() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    anna.add("Anna keeps bees.").await;
+    let home = Home::new();
+    let run = |command: &str, email: &str, input: &str| {
+        let mut child = home
+            .command(&[command, "--email", email])
+            .env("KEEPSAKE_DATABASE_URL", database_url(&app.options))
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).ok();
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (
+            output.status.code(),
+            text(output.stdout),
+            text(output.stderr),
+        )
+    };
+    let (code, file, said) = run("export", &anna.email, "");
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(records(&file, "item").len(), 1);
+    let (code, said, _) = run("import", &ben.email, &file);
+    assert_eq!(
+        (code, said.as_str()),
+        (Some(0), "1 added, 0 known already, 0 failed\n")
+    );
+    let broken = file.replace("\"fact\"", "\"nonsense\"");
+    let (code, said, problems) = run("import", &ben.email, &broken);
+    assert_eq!(
+        (code, said.as_str()),
+        (Some(1), "0 added, 0 known already, 1 failed\n")
+    );
+    assert!(
+        problems.contains("Line 4: `type` is not known"),
+        "{problems}"
+    );
+    let (code, _, said) = run("export", "nobody@example.com", "");
+    assert_eq!(code, Some(1));
+    assert!(said.contains("there is no account"), "{said}");
+}

@@ -1,0 +1,194 @@
+use serde_json::{Value, json};
+
+use super::{export, import, records};
+use crate::support::{Provider, TestApp, TestUser};
+
+/// All that is in a user's memory, less ids.
+async fn memory(app: &TestApp, user: &TestUser) -> Vec<String> {
+    let mut rows: Vec<String> = records(&export(app, user).await, "item")
+        .into_iter()
+        .map(|mut item| {
+            item["id"] = Value::Null;
+            let is_old = !item["superseded_by"].is_null();
+            item["superseded_by"] = is_old.into();
+            let events = item["events"].as_array_mut().unwrap();
+            events.retain(|event| event["event"] != "imported");
+            item.to_string()
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
+/// With every column that an item has, set by hand where no tool sets it yet.
+async fn filled(app: &TestApp, user: &TestUser) {
+    let old = user.add("Anna lives in Ulm.").await;
+    let new = user.add("Anna lives in Bonn.").await;
+    let gone = user.add_to("work stuff", "Anna works at night.").await;
+    user.call("memory_archive", json!({ "item_id": gone }))
+        .await;
+    user.add_to("work stuff", "Anna works at night.").await;
+    sqlx::query(
+        "UPDATE memory_items SET superseded_by = $2, key = 'home', status = 'archived', confidence = 70,
+             source = 'session', source_context = 'said so', attributes = '{\"a\": [1]}', protected = true,
+             expires_at = '2030-01-01', last_verified_at = '2026-01-01', tags = '{place}'
+         WHERE id = $1",
+    )
+    .bind(old)
+    .bind(new)
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn what_was_exported_is_imported_as_it_was_and_twice_changes_nothing() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    filled(&app, &anna).await;
+    let file = export(&app, &anna).await;
+    let outcome = import(&app, &ben, &file).await;
+    assert_eq!(
+        (outcome.added, outcome.known, outcome.failed),
+        (4, 0, 0),
+        "{outcome:?}"
+    );
+    assert_eq!(memory(&app, &ben).await, memory(&app, &anna).await);
+    let once = export(&app, &ben).await;
+    for item in records(&once, "item") {
+        let events = item["events"].as_array().unwrap();
+        assert_eq!(events.last().unwrap()["event"], "imported");
+        assert_eq!(events[0]["event"], "added");
+    }
+    let again = import(&app, &ben, &file).await;
+    assert_eq!((again.added, again.known, again.failed), (0, 4, 0));
+    let twice = export(&app, &ben).await;
+    assert_eq!(records(&twice, "item"), records(&once, "item"));
+    // Into its own account, too.
+    let own = import(&app, &anna, &file).await;
+    assert_eq!((own.added, own.known), (0, 4));
+    assert_eq!(ben.find("Bonn").await.len(), 1);
+}
+
+#[tokio::test]
+async fn what_was_archived_since_does_not_come_back() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let id = anna.add("Anna keeps bees.").await;
+    let file = export(&app, &anna).await;
+    anna.call("memory_archive", json!({ "item_id": id })).await;
+    assert_eq!(import(&app, &anna, &file).await.known, 1);
+    assert_eq!(anna.find("bees").await, Vec::<i64>::new());
+}
+
+#[tokio::test]
+async fn imported_memories_get_their_vectors() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    for n in 0..450 {
+        anna.add(&format!("note {n}")).await;
+    }
+    app.use_provider(&ben, &provider, "first").await;
+    let outcome = import(&app, &ben, &export(&app, &anna).await).await;
+    assert_eq!(outcome.added, 450);
+    app.drain(&ben).await;
+    let vectors = app.vectors(&ben, "active").await;
+    assert_eq!(vectors.len(), 450);
+    assert!(vectors.iter().all(|(_, state)| state == "ready"));
+}
+
+#[tokio::test]
+async fn a_bad_line_is_told_by_its_number_and_the_others_go_on() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let long = "x".repeat(20_001);
+    let file = format!(
+        "{{\"keepsake_export\":1}}\n\
+         {{\"record\":\"item\",\"type\":\"fact\",\"content\":\"one\"}}\n\
+         not json\n\
+         {{\"record\":\"item\",\"type\":\"fact\",\"content\":\"{long}\"}}\n\
+         {}\n\
+         {{\"record\":\"item\",\"type\":\"fact\",\"content\":\"two\",\"superseded_by\":99}}\n",
+        "y".repeat(2 * 1024 * 1024),
+    );
+    let outcome = import(&app, &anna, &file).await;
+    let problems: Vec<_> = outcome
+        .problems
+        .iter()
+        .map(|p| (p.place.as_str(), p.sentence.as_str()))
+        .collect();
+    assert_eq!(
+        problems,
+        [
+            ("Line 3", "It is not a whole line of JSON."),
+            (
+                "Line 4",
+                "`content` has 20001 characters; at most 20000 are accepted."
+            ),
+            ("Line 5", "It has over 1048576 bytes, which is the most."),
+            (
+                "The file",
+                "It has no last line: it was cut off when it was written. What was in it is taken in; export again and import that, too."
+            ),
+        ]
+    );
+    assert_eq!((outcome.added, outcome.failed), (2, 4));
+    assert_eq!(outcome.bytes, file.len() as u64);
+}
+
+#[tokio::test]
+async fn mem0_and_chatgpt_are_known_by_their_shape() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mem0 = json!({ "results": [
+        { "id": "a", "memory": "Loves hiking", "hash": "x", "metadata": { "trip": 1 }, "categories": ["hobbies"],
+          "created_at": "2025-02-13T01:12:04-08:00", "updated_at": null, "user_id": "anna" },
+        { "id": "b", "hash": "y" },
+    ] });
+    let outcome = import(&app, &anna, &mem0.to_string()).await;
+    assert_eq!((outcome.added, outcome.failed), (1, 1));
+    assert_eq!(outcome.problems[0].place, "Entry 2");
+    assert_eq!(import(&app, &anna, &mem0.to_string()).await.known, 1);
+    let said = |recipient: &str, text: &str| {
+        json!({ "message": { "author": { "role": "assistant" },
+        "recipient": recipient, "create_time": 1715000000.25, "content": { "content_type": "text", "parts": [text] } } })
+    };
+    let chatgpt = json!([{ "title": "t", "mapping": { "a": said("all", "hello"), "b": said("bio", "User has a dog.") } }]);
+    assert_eq!(import(&app, &anna, &chatgpt.to_string()).await.added, 1);
+    let items = records(&export(&app, &anna).await, "item");
+    let told: Vec<_> = items
+        .iter()
+        .map(|i| {
+            (
+                i["content"].clone(),
+                i["source"].clone(),
+                i["created_at"].clone(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (
+                "Loves hiking".into(),
+                "mem0".into(),
+                json!("2025-02-13T09:12:04Z")
+            ),
+            (
+                "User has a dog.".into(),
+                "chatgpt".into(),
+                json!("2024-05-06T12:53:20.25Z")
+            ),
+        ]
+    );
+    for (file, code) in [
+        ("PK\u{3}\u{4}", "zip"),
+        ("", "empty"),
+        ("{\"a\":1}", "in no form that is known"),
+    ] {
+        let outcome = import(&app, &anna, file).await;
+        assert_eq!(outcome.added, 0);
+        assert!(outcome.problems[0].sentence.contains(code), "{outcome:?}");
+    }
+}

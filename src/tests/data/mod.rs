@@ -1,0 +1,36 @@
+//! A person's data: out, in again, and gone for good.
+
+mod export;
+mod import;
+
+use keepsake::export::{Export, Importer, Outcome};
+use serde_json::Value;
+
+use crate::support::{TestApp, TestUser};
+
+/// The whole export, as text.
+pub async fn export(app: &TestApp, user: &TestUser) -> String {
+    let mut export = Export::new(&app.db, user.id, app.embeddings.now());
+    let mut file = Vec::new();
+    while let Some(lines) = export.next().await.unwrap() {
+        file.extend(lines);
+    }
+    String::from_utf8(file).unwrap()
+}
+
+/// Its lines of this kind.
+pub fn records(file: &str, record: &str) -> Vec<Value> {
+    file.lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|line| line["record"] == record)
+        .collect()
+}
+
+pub async fn import(app: &TestApp, user: &TestUser, file: &str) -> Outcome {
+    let file = std::io::Cursor::new(file.as_bytes().to_vec());
+    let importer = Importer::new(&app.db, &app.embeddings, user.id);
+    importer
+        .run(file, |_| std::future::ready(()))
+        .await
+        .unwrap()
+}
