@@ -1,0 +1,88 @@
+//! Every job and every queue: what runs for one user touches no other's rows,
+//! and what waits in a queue tells of nobody more than an id.
+
+use serde_json::{Value, json};
+
+use super::scene::{Answer, Scene};
+use super::walk;
+use crate::support::Provider;
+
+/// Its test is below, under this name.
+const CASES: &[&str] = &["embed", "sweep", "EMBED_QUEUE"];
+
+#[test]
+fn every_job_and_queue_has_a_case() {
+    for job in walk::jobs() {
+        assert!(
+            CASES.contains(&job.as_str()),
+            "{job} (src/jobs, or a queue of src/queue/mod.rs) has no case: add a test to src/tests/isolation/jobs.rs \
+             that runs it for Ben and sees Anna's rows untouched, and its name to CASES"
+        );
+    }
+}
+
+#[tokio::test]
+async fn embed_works_on_one_users_rows_with_that_users_endpoint() {
+    let scene = Scene::start().await;
+    let (app, bens_provider) = (&scene.app, Provider::start().await);
+    app.use_provider(&scene.ben, &bens_provider, "bens-model")
+        .await;
+    scene.annas_provider.forget_calls();
+    scene.ben.add("Ben bakes.").await;
+    app.drain(&scene.ben).await;
+    let mut sent = bens_provider.texts();
+    sent.retain(|text| text.contains("Ben"));
+    assert_eq!(sent, ["Ben rows.", "Ben bakes."]);
+    assert!(scene.annas_provider.texts().is_empty());
+    scene.assert_untouched("embed").await;
+    // Somebody who never was: nothing is done, and nothing goes wrong.
+    let nobody = keepsake::db::UserId(999_999_999);
+    app.embeddings.drain(nobody).await.unwrap();
+    scene.assert_untouched("embed for nobody").await;
+}
+
+#[tokio::test]
+async fn each_users_texts_go_to_their_own_endpoint_when_both_wait() {
+    let scene = Scene::start().await;
+    let (app, bens_provider) = (&scene.app, Provider::start().await);
+    app.use_provider(&scene.ben, &bens_provider, "bens-model")
+        .await;
+    scene.annas_provider.forget_calls();
+    for n in 0..20 {
+        scene.anna.add(&format!("quokka {n}")).await;
+        scene.ben.add(&format!("Ben {n}")).await;
+    }
+    tokio::join!(app.drain(&scene.anna), app.drain(&scene.ben));
+    let (annas, bens) = (scene.annas_provider.texts(), bens_provider.texts());
+    assert_eq!((annas.len() >= 20, bens.len() >= 20), (true, true));
+    assert!(annas.iter().all(|text| !text.contains("Ben")), "{annas:?}");
+    assert!(bens.iter().all(|text| !text.contains("quokka")), "{bens:?}");
+}
+
+#[tokio::test]
+async fn sweep_changes_nobodys_rows_and_queues_ids_alone() {
+    let scene = Scene::start().await;
+    scene.ben.add("Ben bakes.").await;
+    scene.app.embeddings.sweep().await.unwrap();
+    scene.assert_untouched("sweep").await;
+    // EMBED_QUEUE: all of a job is whose it is.
+    for (key, _, arguments) in scene.app.jobs().await {
+        let told: Value = serde_json::from_str(&arguments).unwrap();
+        let user = told["user_id"].as_i64().expect("an id");
+        assert_eq!(told, json!({ "user_id": user }));
+        assert!(key.is_none_or(|key| key == user.to_string()));
+    }
+    let all: String = sqlx::query_scalar(
+        "SELECT coalesce(string_agg(j::text || convert_from(j.job, 'UTF8'), ' '), '') FROM apalis.jobs j WHERE convert_from(j.job, 'UTF8') NOT LIKE '%' || $1 || '%'",
+    )
+    .bind(scene.anna.id.0.to_string())
+    .fetch_one(&mut scene.app.superuser().await)
+    .await
+    .unwrap();
+    let others = Answer {
+        status: 0,
+        headers: Vec::new(),
+        body: all,
+    };
+    scene.assert_tells_nothing(&others, "the queue");
+}

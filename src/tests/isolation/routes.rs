@@ -1,0 +1,413 @@
+//! Every route, by the table in src/web/routes.rs, called with what is another's.
+
+use reqwest::{Client, RequestBuilder};
+
+use super::scene::{Answer, Scene, spread_ids};
+use super::walk;
+use crate::support::{Browser, TestApp};
+
+type Form = &'static [(&'static str, &'static str)];
+
+/// One way to ask a route for what is not one's own. `{item}`, `{agent}`,
+/// `{token}`, `{theme}` and so on stand for Anna's (src/tests/isolation/scene.rs).
+struct Case {
+    method: &'static str,
+    route: &'static str,
+    asks: Asks,
+}
+
+enum Asks {
+    /// Names somebody's row: answered as for a name that never was, with this status.
+    Row(&'static str, Form, u16),
+    /// Is about the caller, whose rows it finds by who they are: whatever others have changes nothing.
+    Own(&'static str, Form, u16),
+    /// For admins: a member is answered as if it were not there.
+    Admin(&'static str, Form),
+    /// The same for all: no word of any user is in it.
+    Server(&'static str, u16),
+}
+
+use Asks::{Admin, Own, Row, Server};
+
+const fn get(route: &'static str, asks: Asks) -> Case {
+    Case {
+        method: "GET",
+        route,
+        asks,
+    }
+}
+
+const fn post(route: &'static str, asks: Asks) -> Case {
+    Case {
+        method: "POST",
+        route,
+        asks,
+    }
+}
+
+const NEW_TOKEN: Form = &[("scope", "memory:read"), ("name", "x"), ("users_max", "9")];
+
+#[rustfmt::skip]
+const CASES: &[Case] = &[
+    get("/livez", Server("/livez", 200)),
+    get("/readyz", Server("/readyz", 200)),
+    get("/pkg", Server("/pkg/keepsake.css", 0)),
+    get("/favicon.svg", Server("/favicon.svg", 0)),
+    // Its methods and tools are walked in mcp.rs.
+    post("/mcp", Own("/mcp", &[], 400)),
+    get("/api/v1/tools", Own("/api/v1/tools?format=json", &[], 200)),
+    // Its tools are walked in tools.rs.
+    post("/api/v1/tools/{name}", Row("/api/v1/tools/{theme}", &[], 404)),
+    get("/api/v1/prompt", Own("/api/v1/prompt", &[], 200)),
+    get("/api/v1/openapi.json", Server("/api/v1/openapi.json", 200)),
+    Case { method: "ANY", route: "/api/{*rest}", asks: Row("/api/v1/items/{item}", &[], 404) },
+    Case { method: "ANY", route: "/.well-known/{*rest}", asks: Row("/.well-known/{item}", &[], 404) },
+    post("/register", Server("/register", 404)),
+    get("/", Server("/", 303)),
+    get("/login", Server("/login?next=/memory/{item}", 200)),
+    post("/login", Row("/login", &[("email", "{email}"), ("password", "not the password")], 422)),
+    post("/signup", Row("/signup", &[("email", "{email}"), ("password", "long enough to be one")], 403)),
+    post("/logout", Own("/logout", &[], 303)),
+    get("/docs", Server("/docs", 200)),
+    get("/memory", Own("/memory?archived=1", &[], 200)),
+    get("/memory", Own("/memory?q=rows", &[], 200)),
+    get("/memory", Row("/memory?q={word}&archived=1", &[], 200)),
+    get("/memory", Row("/memory?theme={theme}&archived=1", &[], 200)),
+    get("/memory/{id}", Row("/memory/{item}", &[], 404)),
+    get("/memory/{id}", Row("/memory/{item}?q={word}", &[], 404)),
+    get("/agents", Own("/agents", &[], 200)),
+    get("/agents", Own("/agents?connect=cursor", &[], 200)),
+    post("/agents", Own("/agents", &[("name", "mine"), ("scope", "memory:read")], 200)),
+    post("/agents/{agent_id}/tokens", Row("/agents/{agent}/tokens", NEW_TOKEN, 404)),
+    post("/agents/{agent_id}/tokens/{token_id}/revoke", Row("/agents/{agent}/tokens/{token}/revoke", &[], 404)),
+    post("/agents/{agent_id}/memory", Row("/agents/{agent}/memory", &[("action", "off")], 404)),
+    get("/activity", Own("/activity", &[], 200)),
+    get("/activity", Row("/activity?item={item}", &[], 200)),
+    get("/activity", Row("/activity?agent={agent}", &[], 200)),
+    post("/activity/queries", Own("/activity/queries", &[("action", "forget")], 200)),
+    get("/settings/embeddings", Own("/settings/embeddings", &[], 200)),
+    post("/settings/embeddings", Own("/settings/embeddings", &[("action", "cancel")], 200)),
+    // A key that another had sealed for a confirmation.
+    post("/settings/embeddings", Row("/settings/embeddings", &[("action", "confirm"), ("staged", "{staged}"),
+        ("own_enabled", "1"), ("provider_type", "openai"), ("url", "https://api.example.com/v1"), ("model", "m")], 422)),
+    get("/admin", Admin("/admin", &[])),
+    post("/admin/embeddings", Admin("/admin/embeddings", &[("action", "builtin_off")])),
+    post("/admin/endpoints", Admin("/admin/endpoints", &[("action", "add"), ("endpoint", "127.0.0.1:1")])),
+    post("/admin/operators", Admin("/admin/operators", NEW_TOKEN)),
+    post("/admin/operators/{operator_id}", Admin("/admin/operators/{operator}", NEW_TOKEN)),
+    post("/admin/operators/{operator_id}/tokens", Admin("/admin/operators/{operator}/tokens", NEW_TOKEN)),
+    post("/admin/operators/{operator_id}/tokens/{token_id}/revoke",
+        Admin("/admin/operators/{operator}/tokens/{operator_token}/revoke", &[])),
+    get("/account", Own("/account", &[], 200)),
+    post("/account/password", Own("/account/password", &[("current_password", "no"), ("new_password", "long enough to be one")], 422)),
+    post("/account/memory", Own("/account/memory", &[("action", "on")], 303)),
+];
+
+#[test]
+fn every_route_has_a_case() {
+    let served = walk::routes();
+    for (method, route) in &served {
+        let has_case = CASES.iter().any(|c| c.method == method && c.route == route);
+        assert!(
+            has_case,
+            "{method} {route} is served and nobody has tried it with another's rows. Add to CASES in \
+             src/tests/isolation/routes.rs a line such as\n    {}(\"{route}\", Row(\"{}\", &[], 404)),\n\
+             Row where its address or form names somebody's row ({{item}}, {{agent}}, …); Own where it is about the \
+             caller alone; Admin where only admins may; Server where it is the same for all.",
+            method.to_lowercase(),
+            route.replace("{id}", "{item}"),
+        );
+    }
+    for case in CASES {
+        let is_served = served
+            .iter()
+            .any(|(m, r)| m == case.method && r == case.route);
+        assert!(
+            is_served,
+            "{} {} is not in src/web/routes.rs any more: remove its case from src/tests/isolation/routes.rs",
+            case.method, case.route
+        );
+    }
+}
+
+/// For programs: by token, and without a cookie.
+fn is_for_programs(route: &str) -> bool {
+    let doors = ["/api/", "/mcp", "/.well-known/", "/register"];
+    doors.iter().any(|door| route.starts_with(door))
+}
+
+/// As the browser, from one of our own pages.
+fn by_browser(
+    browser: &Browser,
+    method: &str,
+    path: &str,
+    form: &[(String, String)],
+) -> RequestBuilder {
+    let url = format!("{}{path}", browser.base);
+    match method {
+        "POST" => browser
+            .client
+            .post(url)
+            .header("sec-fetch-site", "same-origin")
+            .form(form),
+        _ => browser.client.get(url),
+    }
+}
+
+fn by_token(
+    client: &Client,
+    base: &str,
+    method: &str,
+    path: &str,
+    token: Option<&str>,
+    user: Option<&str>,
+) -> RequestBuilder {
+    let url = format!("{base}{path}");
+    let mut request = match method {
+        "POST" => client.post(url).body("{}"),
+        _ => client.get(url),
+    };
+    request = request.header("content-type", "application/json");
+    if let Some(token) = token {
+        request = request.bearer_auth(token);
+    }
+    if let Some(user) = user {
+        request = request.header("keepsake-user", user);
+    }
+    request
+}
+
+fn filled(form: Form, fill: &dyn Fn(&str) -> String) -> Vec<(String, String)> {
+    form.iter()
+        .map(|(n, v)| ((*n).to_owned(), fill(v)))
+        .collect()
+}
+
+fn template_of(path: &str, form: Form) -> String {
+    form.iter()
+        .fold(path.to_owned(), |all, (n, v)| format!("{all} {n}={v}"))
+}
+
+/// Whom a stranger is shown: the sign-in, or that a token is missing.
+fn assert_is_sent_away(case: &Case, answer: &Answer) {
+    if is_for_programs(case.route) {
+        assert!(matches!(answer.status, 400 | 401 | 404), "{answer:?}");
+        return;
+    }
+    assert_eq!(
+        answer.status, 303,
+        "{} {}: {answer:?}",
+        case.method, case.route
+    );
+    assert!(
+        answer.header("location").starts_with("/login"),
+        "{answer:?}"
+    );
+}
+
+/// Says where two pages part, rather than showing both.
+fn assert_same_page(one: &Answer, other: &Answer, path: &str) {
+    let (tags, others) = (one.body.split('>'), other.body.split('>'));
+    let differing = tags.zip(others).find(|(one, other)| one != other);
+    assert_eq!(differing, None, "{path}");
+    assert_eq!(one.body.len(), other.body.len(), "{path}");
+}
+
+async fn is_signed_in(browser: &Browser) -> bool {
+    browser.get("/account").await.0 == 200
+}
+
+#[tokio::test]
+async fn whatever_route_is_called_with_anothers_names_it_answers_as_if_they_never_were() {
+    let scene = Scene::start().await;
+    for case in CASES {
+        let told = format!("{} {}", case.method, case.route);
+        match case.asks {
+            Row(path, form, status) => named(&scene, case, path, form, status).await,
+            Own(path, form, status) => own(&scene, case, path, form, status).await,
+            Admin(path, form) => of_admins(&scene, case, path, form).await,
+            Server(path, status) => {
+                let path = scene.annas.fill(path);
+                let request = by_browser(&scene.stranger, case.method, &path, &[]);
+                let answer = Answer::of(request.send().await.unwrap()).await;
+                // Static files are there or not, as the pages were built or not.
+                assert!(status == 0 || answer.status == status, "{told}: {answer:?}");
+                let named = scene.annas.fill("{item}");
+                let body = answer.body.replace(&named, "");
+                scene.assert_tells_nothing(&Answer { body, ..answer }, &told);
+            }
+        }
+        scene.assert_untouched(&told).await;
+        if !is_signed_in(&scene.bens).await {
+            scene.bens.sign_in(&scene.ben).await;
+        }
+    }
+}
+
+async fn named(scene: &Scene, case: &Case, path: &'static str, form: Form, status: u16) {
+    let template = &template_of(path, form);
+    if is_for_programs(case.route) {
+        for (who, token, user) in scene.by_token() {
+            let ask = |fill: &dyn Fn(&str) -> String| {
+                by_token(
+                    &scene.client,
+                    &scene.app.base,
+                    case.method,
+                    &fill(path),
+                    Some(&token),
+                    user,
+                )
+            };
+            let answer = scene.assert_alike(who, template, &ask).await;
+            assert_eq!(answer.status, status, "{who}: {template}: {answer:?}");
+        }
+        let ask = |fill: &dyn Fn(&str) -> String| {
+            by_token(
+                &scene.client,
+                &scene.app.base,
+                case.method,
+                &fill(path),
+                None,
+                None,
+            )
+        };
+        let answer = scene.assert_alike("a stranger", template, &ask).await;
+        assert_is_sent_away(case, &answer);
+        return;
+    }
+    let is_open = ["/login", "/signup"].contains(&case.route);
+    for (who, browser) in [("Ben", &scene.bens), ("a stranger", &scene.stranger)] {
+        let ask = |fill: &dyn Fn(&str) -> String| {
+            by_browser(browser, case.method, &fill(path), &filled(form, fill))
+        };
+        if is_open {
+            // Tries are counted: once is all that is needed.
+            let of = async |names: &super::scene::Names| {
+                let response = ask(&|text| names.fill(text)).send().await.unwrap();
+                Answer::of(response).await.forgetting(names, template)
+            };
+            let (hers, never) = (of(&scene.annas).await, of(&scene.nobodys).await);
+            assert_eq!(hers, never, "{who}: {template}");
+            assert_eq!(hers.status, status, "{who}: {template}");
+            continue;
+        }
+        let answer = scene.assert_alike(who, template, &ask).await;
+        match who {
+            "Ben" => assert_eq!(answer.status, status, "{template}: {answer:?}"),
+            _ => assert_is_sent_away(case, &answer),
+        }
+    }
+}
+
+async fn own(scene: &Scene, case: &Case, path: &str, form: Form, status: u16) {
+    let template = template_of(path, form);
+    let form = filled(form, &str::to_owned);
+    if is_for_programs(case.route) {
+        for (who, token, user) in scene.by_token() {
+            let request = by_token(
+                &scene.client,
+                &scene.app.base,
+                case.method,
+                path,
+                Some(&token),
+                user,
+            );
+            let answer = Answer::of(request.send().await.unwrap()).await;
+            assert_eq!(answer.status, status, "{who}: {template}: {answer:?}");
+            scene.assert_tells_nothing(&answer, &format!("{who} ({template})"));
+        }
+        let request = by_token(
+            &scene.client,
+            &scene.app.base,
+            case.method,
+            path,
+            None,
+            None,
+        );
+        let answer = Answer::of(request.send().await.unwrap()).await;
+        assert_is_sent_away(case, &answer);
+        return;
+    }
+    let request = by_browser(&scene.bens, case.method, path, &form);
+    let answer = Answer::of(request.send().await.unwrap()).await;
+    assert_eq!(answer.status, status, "{template}: {answer:?}");
+    scene.assert_tells_nothing(&answer, &format!("Ben ({template})"));
+    let request = by_browser(&scene.stranger, case.method, path, &form);
+    let answer = Answer::of(request.send().await.unwrap()).await;
+    assert_is_sent_away(case, &answer);
+}
+
+async fn of_admins(scene: &Scene, case: &Case, path: &'static str, form: Form) {
+    let fill = |text: &str| scene.annas.fill(text);
+    let form = &filled(form, &fill);
+    let request = by_browser(&scene.bens, case.method, &fill(path), form);
+    let mut answer = Answer::of(request.send().await.unwrap()).await;
+    // That there is a page for admins is no secret; what is on it is.
+    answer.body = answer.body.replace("<title>Admin ", "<title>Not found ");
+    let nowhere = match case.method {
+        "GET" => "/no-such-page",
+        // A form that is not there is answered with the page that is not there.
+        _ => "/admin/no-such-form",
+    };
+    let request = by_browser(&scene.bens, "GET", nowhere, &[]);
+    let nothing = Answer::of(request.send().await.unwrap()).await;
+    assert_eq!(answer.status, 404, "{path}: {answer:?}");
+    assert_same_page(&answer, &nothing, path);
+    scene.assert_tells_nothing(&answer, &format!("a member ({path})"));
+    let request = by_browser(&scene.stranger, case.method, &fill(path), form);
+    assert_is_sent_away(case, &Answer::of(request.send().await.unwrap()).await);
+    if case.method == "GET" {
+        // Admins see accounts and operators, and nothing that is remembered.
+        let (_, page) = scene.admins.get(&fill(path)).await;
+        for word in [
+            "quokka",
+            "bergamot",
+            "anna-private-theme",
+            "anna-private-tag",
+            "sk-annas",
+        ] {
+            assert!(!page.contains(word), "an admin is shown {word} at {path}");
+        }
+    }
+}
+
+/// Ben's pages and answers, before there is an Anna and after she has done
+/// everything: not one letter may differ.
+#[tokio::test]
+async fn what_others_do_changes_no_letter_of_what_one_sees() {
+    let app = TestApp::start().await;
+    spread_ids(&app).await;
+    let ben = app.user("ben").await;
+    ben.add_to("rowing", "Ben rows.").await;
+    ben.find("rows").await;
+    let bens = app.browser();
+    bens.sign_in(&ben).await;
+    let client = Client::new();
+    let look = async |app: &TestApp| {
+        app.activity.flush().await.unwrap();
+        let mut seen = Vec::new();
+        for case in CASES {
+            let Own(path, ..) = case.asks else {
+                continue;
+            };
+            if case.method != "GET" {
+                continue;
+            }
+            let request = match is_for_programs(case.route) {
+                true => by_token(&client, &app.base, "GET", path, Some(&ben.token), None),
+                false => by_browser(&bens, "GET", path, &[]),
+            };
+            seen.push((path, Answer::of(request.send().await.unwrap()).await));
+        }
+        assert!(seen.len() >= 8);
+        seen
+    };
+    let before = look(&app).await;
+    let others = TestApp::twin(&app).await;
+    let anothers_ben = ben.with_token(&ben.token);
+    Scene::with_anna(others, anothers_ben).await;
+    for (then, now) in before.into_iter().zip(look(&app).await) {
+        assert_same_page(&then.1, &now.1, then.0);
+        assert_eq!(then, now);
+    }
+}

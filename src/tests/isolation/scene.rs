@@ -1,0 +1,517 @@
+//! Who takes part, and what an attempt on somebody else's rows must look like.
+//!
+//! *Anna* owns what is looked for, and so does *customer-42*, a user of the
+//! operator *acme*. *Ben*, a member, tries to reach it, as do *rival*, another
+//! operator, and strangers. For every name of Anna's (an id, a slug, a cursor)
+//! there is one of the same length that never was: both must be answered alike.
+
+use std::time::{Duration, Instant};
+
+use keepsake::accounts::Scope;
+use keepsake::embedding::{EndpointChange, Saved};
+use keepsake::providers::settings::EndpointForm;
+use reqwest::{Client, RequestBuilder, Response};
+use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, Row};
+
+use crate::support::{Browser, Provider, TestApp, TestUser};
+
+/// Calls of each kind whose medians are compared.
+const TIMED_CALLS: usize = 8;
+const TIMED_ROUNDS: usize = 6;
+/// Generous: two cores may be shared with other tests.
+const SLOWER_AT_MOST: f64 = 3.0;
+const SLOWER_AT_MOST_MS: f64 = 3.0;
+
+const KEY: &str = "sk-annas-private-key-7f3a";
+const CUSTOMER: &str = "customer-42";
+
+/// `{item}` and so on, and what each stands for.
+#[derive(Clone)]
+pub struct Names(Vec<(&'static str, String)>);
+
+impl Names {
+    pub fn fill(&self, template: &str) -> String {
+        let mut filled = template.to_owned();
+        for (name, value) in &self.0 {
+            filled = filled.replace(&format!("{{{name}}}"), value);
+        }
+        filled
+    }
+
+    /// What was sent comes back as its name, whoever's it was; only what the template names.
+    fn forget(&self, template: &str, answer: &str) -> String {
+        let mut text = answer.to_owned();
+        for (name, value) in &self.0 {
+            if template.contains(&format!("{{{name}}}")) {
+                text = text.replace(value.as_str(), &format!("{{{name}}}"));
+            }
+        }
+        text
+    }
+}
+
+/// All of an answer but what changes with each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+}
+
+impl Answer {
+    pub async fn of(response: Response) -> Self {
+        let status = response.status().as_u16();
+        let mut headers: Vec<(String, String)> = response
+            .headers()
+            .iter()
+            .filter(|(name, _)| *name != "date")
+            .map(|(n, v)| (n.to_string(), String::from_utf8_lossy(v.as_bytes()).into()))
+            .collect();
+        headers.sort();
+        let mut body = response.text().await.unwrap();
+        let nonce = headers
+            .iter()
+            .find_map(|(_, value)| value.split("'nonce-").nth(1)?.split('\'').next())
+            .map(str::to_owned);
+        if let Some(nonce) = nonce {
+            body = body.replace(&nonce, "NONCE");
+            for (_, value) in &mut headers {
+                *value = value.replace(&nonce, "NONCE");
+            }
+        }
+        Self {
+            status,
+            headers,
+            body,
+        }
+    }
+
+    pub fn forgetting(self, names: &Names, template: &str) -> Self {
+        let forget = |text: &str| names.forget(template, text);
+        Self {
+            status: self.status,
+            headers: self
+                .headers
+                .iter()
+                .map(|(n, v)| (n.clone(), forget(v)))
+                .collect(),
+            body: forget(&self.body),
+        }
+    }
+
+    pub fn header(&self, name: &str) -> &str {
+        let found = self.headers.iter().find(|(n, _)| n == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    fn text(&self) -> String {
+        format!("{} {:?} {}", self.status, self.headers, self.body)
+    }
+}
+
+pub struct Scene {
+    pub app: TestApp,
+    pub anna: TestUser,
+    pub ben: TestUser,
+    /// Signed in as Ben.
+    pub bens: Browser,
+    /// Signed in as an admin.
+    pub admins: Browser,
+    pub stranger: Browser,
+    /// By token; kept, since making one reads every certificate of the machine.
+    pub client: Client,
+    pub rival: String,
+    pub annas_provider: Provider,
+    pub annas: Names,
+    pub customers: Names,
+    pub nobodys: Names,
+    owners: Vec<i64>,
+    /// Words that stand in Anna's and the customer's rows and in nobody else's.
+    secrets: Vec<String>,
+    untouched: Vec<(String, String)>,
+}
+
+impl Scene {
+    pub async fn start() -> Self {
+        let app = TestApp::start().await;
+        spread_ids(&app).await;
+        let ben = app.user("ben").await;
+        ben.add_to("rowing", "Ben rows.").await;
+        Self::with_anna(app, ben).await
+    }
+
+    /// Anna comes to an app where Ben is already.
+    pub async fn with_anna(app: TestApp, ben: TestUser) -> Self {
+        let anna = app.user("anna-private").await;
+        let private = "anna-private-agent";
+        let anna = anna.with_token(&app.token(anna.id, private, &Scope::ALL, None).await);
+        let annas_provider = Provider::start().await;
+        app.embeddings
+            .allow_endpoint(&annas_provider.host_port())
+            .await
+            .unwrap();
+        let url = annas_provider.url();
+        app.save_endpoint(&anna, &url, "anna-private-model", KEY, true)
+            .await;
+        app.activity.keep_queries(anna.id, true).await.unwrap();
+        let item = remember(&anna).await;
+        app.drain(&anna).await;
+        let staged = stage(&app, &anna, &url).await;
+        let listed = anna.call("memory_search", json!({ "query": "*", "limit": 1 }));
+        let cursor = listed.await["cursor"].as_str().unwrap().to_owned();
+
+        let acme = app.service_token("acme-private", &Scope::ALL).await;
+        let rival = app.service_token("rival", &Scope::ALL).await;
+        for (token, user) in [(&acme, CUSTOMER), (&rival, "own-user")] {
+            call_as(
+                &app,
+                token,
+                user,
+                "memory_add",
+                &fact("seen by acme-private alone"),
+            )
+            .await;
+        }
+        let customers = names_of(&app, Owner::Operated, &cursor, &staged, None).await;
+        let annas = names_of(&app, Owner::Anna, &cursor, &staged, Some(item)).await;
+        let nobodys = nobodys(&annas);
+        app.activity.flush().await.unwrap();
+
+        let admin = app.user("carla").await;
+        app.make_admin(&admin).await;
+        let (bens, admins, stranger) = (app.browser(), app.browser(), app.browser());
+        bens.sign_in(&ben).await;
+        admins.sign_in(&admin).await;
+        let customer: i64 = sqlx::query_scalar("SELECT id FROM users WHERE external_id = $1")
+            .bind(CUSTOMER)
+            .fetch_one(&mut app.superuser().await)
+            .await
+            .unwrap();
+        let mut secrets: Vec<String> = [
+            "anna-private",
+            "acme-private",
+            "quokka",
+            "bergamot",
+            KEY,
+            &anna.token,
+            &acme,
+            &annas_provider.host_port(),
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        let ids = ["item", "agent", "token", "space", "user", "operator_token"];
+        for names in [&annas, &customers] {
+            let ids = names.0.iter().filter(|(name, _)| ids.contains(name));
+            secrets.extend(
+                ids.map(|(_, value)| value.clone())
+                    .filter(|v| !v.is_empty()),
+            );
+        }
+        let mut scene = Self {
+            owners: vec![anna.id.0, customer],
+            untouched: Vec::new(),
+            app,
+            anna,
+            ben,
+            bens,
+            admins,
+            stranger,
+            client: Client::new(),
+            rival,
+            annas_provider,
+            annas,
+            customers,
+            nobodys,
+            secrets,
+        };
+        scene.untouched = scene.fingerprint().await;
+        scene
+    }
+
+    /// Of each table: all rows of Anna, of the customer and of their operator.
+    async fn fingerprint(&self) -> Vec<(String, String)> {
+        let mut conn = self.app.superuser().await;
+        let owned: Vec<String> = sqlx::query_scalar(
+            "SELECT c.oid::regclass::text FROM pg_class c
+             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'user_id' AND NOT a.attisdropped
+             WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') ORDER BY 1",
+        )
+        .fetch_all(&mut conn)
+        .await
+        .unwrap();
+        assert!(owned.len() >= 9, "{owned:?}");
+        let mut tables: Vec<(String, String)> = owned
+            .into_iter()
+            .map(|table| (table, format!("t.user_id = ANY (ARRAY{:?})", self.owners)))
+            .collect();
+        let users = format!("t.id = ANY (ARRAY{:?})", self.owners);
+        tables.push(("users".to_owned(), users));
+        tables.push(("operators".to_owned(), "t.name = 'acme-private'".to_owned()));
+        let tokens =
+            "t.operator_id = (SELECT id FROM operators WHERE name = 'acme-private')".to_owned();
+        tables.push(("service_tokens".to_owned(), tokens));
+        let mut prints = Vec::new();
+        for (table, condition) in tables {
+            let all = AssertSqlSafe(format!(
+                "SELECT coalesce(string_agg(t::text, E'\\n' ORDER BY t::text), '') FROM {table} t WHERE {condition}"
+            ));
+            let row = sqlx::query(all).fetch_one(&mut conn).await.unwrap();
+            prints.push((table, row.get(0)));
+        }
+        prints
+    }
+
+    pub async fn assert_untouched(&self, after: &str) {
+        // What waits in memory would otherwise hide what a case did.
+        self.app.activity.flush().await.unwrap();
+        for (now, then) in self.fingerprint().await.into_iter().zip(&self.untouched) {
+            assert_eq!(&now, then, "{after} changed somebody else's {}", now.0);
+        }
+    }
+
+    pub fn assert_tells_nothing(&self, answer: &Answer, to: &str) {
+        let text = answer.text();
+        for secret in &self.secrets {
+            assert!(!text.contains(secret), "{to} is told {secret}: {text}");
+        }
+    }
+
+    /// Asks with Anna's names, with the customer's and with names that never were,
+    /// each made of the template. All must be answered alike, in status, headers,
+    /// body and time, and nothing may be told. Returns how.
+    pub async fn assert_alike(
+        &self,
+        who: &str,
+        template: &str,
+        ask: &dyn Fn(&dyn Fn(&str) -> String) -> RequestBuilder,
+    ) -> Answer {
+        let send = async |names: &Names| {
+            let response = ask(&|text| names.fill(text)).send().await.unwrap();
+            Answer::of(response).await.forgetting(names, template)
+        };
+        let never = send(&self.nobodys).await;
+        for (whose, names) in [("Anna's", &self.annas), ("the customer's", &self.customers)] {
+            let theirs = send(names).await;
+            self.assert_tells_nothing(&theirs, &format!("{who} ({template})"));
+            assert_eq!(theirs, never, "{who} sees that {whose} exist: {template}");
+        }
+        // A busy machine only ever adds time: the lowest medians of several rounds tell.
+        let (mut theirs, mut none) = (f64::MAX, f64::MAX);
+        for _ in 0..TIMED_ROUNDS {
+            let round = time_both(&send, &self.annas, &self.nobodys).await;
+            (theirs, none) = (theirs.min(round.0), none.min(round.1));
+            let (short, long) = (theirs.min(none), theirs.max(none));
+            if long <= short * SLOWER_AT_MOST || long - short <= SLOWER_AT_MOST_MS {
+                return never;
+            }
+        }
+        panic!(
+            "{who} can tell by the time that a row exists ({theirs:.1} ms, else {none:.1} ms): {template}"
+        );
+    }
+}
+
+/// Medians of both in ms, asked in turns.
+async fn time_both(
+    send: &impl AsyncFn(&Names) -> Answer,
+    annas: &Names,
+    nobodys: &Names,
+) -> (f64, f64) {
+    let (mut taken, mut taken_for_none) = (Vec::new(), Vec::new());
+    for turn in 0..TIMED_CALLS {
+        for is_hers in [turn % 2 == 0, turn % 2 != 0] {
+            let began = Instant::now();
+            send(if is_hers { annas } else { nobodys }).await;
+            let times = if is_hers {
+                &mut taken
+            } else {
+                &mut taken_for_none
+            };
+            times.push(began.elapsed());
+        }
+    }
+    (median_ms(taken), median_ms(taken_for_none))
+}
+
+fn median_ms(mut taken: Vec<Duration>) -> f64 {
+    taken.sort();
+    taken[taken.len() / 2].as_secs_f64() * 1e3
+}
+
+fn fact(content: &str) -> Value {
+    json!({ "type": "fact", "content": content, "theme": "anna-private-theme" })
+}
+
+/// One of everything, and three items, so that listing them needs a cursor.
+async fn remember(anna: &TestUser) -> i64 {
+    let input = json!({ "type": "fact", "content": "The quokka likes bergamot.",
+        "theme": "anna-private-theme", "tags": ["anna-private-tag"] });
+    let item = anna.call("memory_add", input).await["id"].as_i64().unwrap();
+    for more in ["A second quokka.", "A third quokka."] {
+        anna.call("memory_add", fact(more)).await;
+    }
+    anna.call("memory_archive", json!({ "item_id": item }))
+        .await;
+    anna.find("bergamot").await;
+    anna.call("memory_get", json!({ "item_id": item })).await;
+    item
+}
+
+/// What the form carries while a change waits to be confirmed: a key, sealed.
+async fn stage(app: &TestApp, anna: &TestUser, url: &str) -> String {
+    let change = EndpointChange {
+        own_enabled: true,
+        form: EndpointForm {
+            provider_type: "openai",
+            url,
+            model: "anna-private-other-model",
+            key: KEY,
+            ..EndpointForm::default()
+        },
+        staged: "",
+        confirmed: false,
+    };
+    match app.embeddings.save(anna.id, change).await.unwrap() {
+        Saved::AskFirst { staged, .. } => staged,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Ids of nine digits, of each kind from another million: none is met by chance.
+pub async fn spread_ids(app: &TestApp) {
+    sqlx::query(
+        "SELECT setval(format('public.%I', sequencename)::regclass,
+                       481000000 + 1000000 * row_number() OVER (ORDER BY sequencename))
+         FROM pg_sequences WHERE schemaname = 'public'",
+    )
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+}
+
+enum Owner {
+    Anna,
+    Operated,
+}
+
+/// The newest of each kind that the owner has.
+async fn names_of(
+    app: &TestApp,
+    owner: Owner,
+    cursor: &str,
+    staged: &str,
+    item: Option<i64>,
+) -> Names {
+    let mut conn = app.superuser().await;
+    let whose = match owner {
+        Owner::Anna => "email = 'anna-private@example.com'",
+        Owner::Operated => "external_id = 'customer-42'",
+    };
+    let user: i64 = {
+        let user = AssertSqlSafe(format!("SELECT id FROM users WHERE {whose}"));
+        sqlx::query_scalar(user).fetch_one(&mut conn).await.unwrap()
+    };
+    let mut names = vec![("user", user.to_string())];
+    for (name, table) in [
+        ("item", "memory_items"),
+        ("agent", "agents"),
+        ("token", "agent_tokens"),
+        ("space", "embedding_spaces"),
+    ] {
+        let newest = AssertSqlSafe(format!("SELECT max(id) FROM {table} WHERE user_id = $1"));
+        let id: Option<i64> = sqlx::query_scalar(newest)
+            .bind(user)
+            .fetch_one(&mut conn)
+            .await
+            .unwrap();
+        // An operator's user has no tokens; a name of their own stands for them.
+        let id = id
+            .filter(|_| name != "item")
+            .or(item.filter(|_| name == "item"))
+            .or(id);
+        names.push((name, id.unwrap_or(481_999_998).to_string()));
+    }
+    for (name, table) in [
+        ("operator", "operators"),
+        ("operator_token", "service_tokens"),
+    ] {
+        let first = AssertSqlSafe(format!("SELECT min(id) FROM {table}"));
+        let id: i64 = sqlx::query_scalar(first)
+            .fetch_one(&mut conn)
+            .await
+            .unwrap();
+        names.push((name, id.to_string()));
+    }
+    let words = [
+        ("theme", "anna-private-theme"),
+        ("tag", "anna-private-tag"),
+        ("email", "anna-private@example.com"),
+        ("content", "The quokka likes bergamot."),
+        ("word", "quokka"),
+        ("external", CUSTOMER),
+        ("cursor", cursor),
+        ("staged", staged),
+    ];
+    names.extend(words.map(|(name, word)| (name, word.to_owned())));
+    Names(names)
+}
+
+/// As long, and nobody's.
+fn nobodys(annas: &Names) -> Names {
+    let never = |name: &str, value: &str| match name {
+        "theme" => "none-private-theme".to_owned(),
+        "tag" => "none-private-tag".to_owned(),
+        "email" => "none-private@example.com".to_owned(),
+        "content" => "No quagga drank chamomile.".to_owned(),
+        "word" => "quagga".to_owned(),
+        "external" => "customer-99".to_owned(),
+        // The same moment, an item that never was.
+        "cursor" => {
+            let (moment, id) = value.split_once('.').unwrap();
+            format!("{moment}.{}", id.parse::<i64>().unwrap() + 500_000)
+        }
+        "staged" => {
+            let (last, other) = (
+                value.len() - 2,
+                if value.as_bytes()[value.len() - 2] == b'A' {
+                    "B"
+                } else {
+                    "A"
+                },
+            );
+            format!("{}{other}{}", &value[..last], &value[last + 1..])
+        }
+        _ => (value.parse::<i64>().unwrap() + 500_000).to_string(),
+    };
+    let all = annas.0.iter();
+    Names(all.map(|(n, v)| (*n, never(n, v))).collect())
+}
+
+/// A tool by a service token, for a user of its operator.
+pub async fn call_as(
+    app: &TestApp,
+    token: &str,
+    user: &str,
+    tool: &str,
+    input: &Value,
+) -> Response {
+    let request = Client::new()
+        .post(format!("{}/api/v1/tools/{tool}", app.base))
+        .bearer_auth(token)
+        .header("keepsake-user", user)
+        .json(input);
+    let response = request.send().await.unwrap();
+    assert_eq!(response.status(), 200, "{tool}");
+    response
+}
+
+impl Scene {
+    /// Those who try, by token: Ben, and an operator for another operator's user.
+    pub fn by_token(&self) -> [(&'static str, String, Option<&'static str>); 2] {
+        [
+            ("Ben", self.ben.token.clone(), None),
+            ("another operator", self.rival.clone(), Some(CUSTOMER)),
+        ]
+    }
+}

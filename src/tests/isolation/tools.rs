@@ -1,0 +1,109 @@
+//! Every tool of the registry, through REST and MCP, called with what is another's.
+
+use reqwest::RequestBuilder;
+use serde_json::Value;
+
+use super::scene::{Answer, Scene};
+use crate::mcp::{CURRENT, message};
+
+/// Input of a tool as JSON with `{names}`, and the status that REST answers.
+/// Several where a tool can name rows in several ways.
+#[rustfmt::skip]
+const CASES: &[(&str, &str, u16)] = &[
+    ("memory_search", r#"{"query":"*","theme":"{theme}"}"#, 200),
+    ("memory_search", r#"{"query":"{word}","explain":true}"#, 200),
+    ("memory_search", r#"{"query":"*","status":"archived","theme":"{theme}"}"#, 200),
+    ("memory_search", r#"{"query":"*","cursor":"{cursor}"}"#, 200),
+    ("memory_get", r#"{"item_id":{item}}"#, 404),
+    ("memory_archive", r#"{"item_id":{item}}"#, 404),
+    ("memory_list_themes", "{}", 200),
+    // What another has said already, in a theme of the same name: it is new here.
+    ("memory_add", r#"{"type":"fact","content":"{content}","theme":"{theme}"}"#, 200),
+];
+
+fn names_of_tools(scene: &Value) -> Vec<String> {
+    let tools = scene["tools"].as_array().unwrap();
+    tools
+        .iter()
+        .map(|t| t["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn whatever_tool_is_called_with_anothers_names_it_answers_as_if_they_never_were() {
+    let scene = Scene::start().await;
+    let listed = scene
+        .client
+        .get(format!("{}/api/v1/tools?format=json", scene.app.base))
+        .bearer_auth(&scene.ben.token);
+    let listed: Value = listed.send().await.unwrap().json().await.unwrap();
+    let tools = names_of_tools(&listed);
+    for tool in &tools {
+        assert!(
+            CASES.iter().any(|(name, ..)| name == tool),
+            "the tool {tool} is in the registry and nobody has tried it with another's rows: add to CASES in \
+             src/tests/isolation/tools.rs its name, an input with {{item}}, {{theme}}, {{cursor}} or {{word}} for \
+             each way to name a row, and the status"
+        );
+    }
+    for (tool, input, status) in CASES {
+        assert!(
+            tools.iter().any(|t| t == tool),
+            "{tool} is no tool any more"
+        );
+        for (who, token, user) in scene.by_token() {
+            let rest = |fill: &dyn Fn(&str) -> String| {
+                let url = format!("{}/api/v1/tools/{tool}", scene.app.base);
+                with_user(scene.client.post(url), &token, user).body(fill(input))
+            };
+            let mcp = |fill: &dyn Fn(&str) -> String| {
+                let arguments: Value = serde_json::from_str(&fill(input)).unwrap();
+                let params = serde_json::json!({ "name": tool, "arguments": arguments });
+                let url = format!("{}/mcp", scene.app.base);
+                with_user(scene.client.post(url), &token, user)
+                    .header("accept", "application/json, text/event-stream")
+                    .header("mcp-protocol-version", CURRENT)
+                    .header("mcp-method", "tools/call")
+                    .header("mcp-name", *tool)
+                    .json(&message("tools/call", params))
+            };
+            if *tool == "memory_add" {
+                add(&scene, who, &rest).await;
+                continue;
+            }
+            let template = format!("{tool} {input}");
+            let answer = scene.assert_alike(who, &template, &rest).await;
+            assert_eq!(answer.status, *status, "{who}: {template}: {answer:?}");
+            if *status == 200 && input.contains('{') && input.len() > 2 && !input.contains("cursor")
+            {
+                let body: Value = serde_json::from_str(&answer.body).unwrap();
+                assert_eq!(body["results"], serde_json::json!([]), "{template}");
+            }
+            let answer = scene.assert_alike(who, &template, &mcp).await;
+            assert_eq!(answer.status, 200, "{who}: MCP {template}: {answer:?}");
+        }
+        scene.assert_untouched(tool).await;
+    }
+}
+
+fn with_user(request: RequestBuilder, token: &str, user: Option<&str>) -> RequestBuilder {
+    let request = request
+        .bearer_auth(token)
+        .header("content-type", "application/json");
+    match user {
+        Some(user) => request.header("keepsake-user", user),
+        None => request,
+    }
+}
+
+/// The one tool that writes a row anew: each is stored, as nobody else's duplicate.
+async fn add(scene: &Scene, who: &str, rest: &dyn Fn(&dyn Fn(&str) -> String) -> RequestBuilder) {
+    for names in [&scene.annas, &scene.nobodys] {
+        let response = rest(&|text| names.fill(text)).send().await.unwrap();
+        let mut answer = Answer::of(response).await;
+        let body: Value = serde_json::from_str(&answer.body).unwrap();
+        assert_eq!(body["duplicate"], false, "{who}: {body}");
+        answer.body = answer.body.replace(&body["id"].to_string(), "");
+        scene.assert_tells_nothing(&answer, who);
+    }
+}
