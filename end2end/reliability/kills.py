@@ -241,7 +241,7 @@ class Series:
             else:
                 kill_hard(processes[:1] if way == "postmaster" else processes)
                 await asyncio.to_thread(self.postgres.ended)
-                self.postgres.start()
+                await asyncio.to_thread(self.postgres.start)
             self.kills[f"{what}: {way}"] += 1
         if what != "postgres":
             self.server.process.wait()
@@ -357,6 +357,8 @@ async def main():
                 log = server.log.read_text()
                 series.wrong += [line for line in log.splitlines() if "panicked" in line]
             finally:
+                if sys.exc_info()[0] and cluster:
+                    print(cluster.log.read_text()[-3000:], file=sys.stderr)
                 if server.process and server.process.poll() is None:
                     server.kill()
                 with contextlib.suppress(Exception):

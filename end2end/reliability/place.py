@@ -40,7 +40,7 @@ def folder():
 
 
 class Cluster:
-    """A PostgreSQL that an operator runs: it does not start itself again."""
+    """A PostgreSQL that an operator runs, below something that starts it again, as systemd would."""
 
     def __init__(self, home):
         self.owner = unprivileged_user()
@@ -59,6 +59,17 @@ class Cluster:
         return f"postgres://postgres:{self.password}@127.0.0.1:{self.port}/{database}"
 
     def start(self):
+        """A postmaster that was killed leaves backends which may hold its memory for a moment: then again."""
+        self._start()
+        deadline = time.monotonic() + READY_PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.3)
+                self._start()
+                continue
+            return
+
+    def _start(self):
         options = [f"-c{name}={value}" for name, value in {**SETTINGS, "port": self.port}.items()]
         with self.log.open("a") as log:
             command = [self.bin / "postgres", "-D", self.home / "data", *options]
