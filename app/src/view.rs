@@ -5,6 +5,7 @@
 mod activity;
 mod docs;
 mod embeddings;
+mod queue;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ pub use embeddings::{
     EmbeddingsPage, EndpointSettings, FailedItem, ItemEmbedding, OwnEndpoint, QueueCounts, Rebuild,
     ScoreParts, SpaceView, TestResult, Why, WhySurface,
 };
+pub use queue::{FailedJob, QueueRow, QueueView, TroubleRow};
 
 /// The person who is signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -224,8 +226,8 @@ pub struct NewToken {
 pub struct FormState {
     /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`, `revoke`;
     /// `memory` (Account, Agents); `embeddings` and `progress` (Settings › Embeddings);
-    /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke` and
-    /// `users_max` (Admin); `queries` (Activity). Empty when the page was just opened.
+    /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`,
+    /// `users_max` and `queue` (Admin); `queries` (Activity). Empty when the page was just opened.
     pub form: String,
     /// The field to blame, by its `name`.
     pub field: Option<String>,

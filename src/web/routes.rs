@@ -86,6 +86,7 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/admin", get(pages::behind_sign_in))
         .route("/admin/embeddings", post(forms::embeddings::system))
         .route("/admin/endpoints", post(forms::embeddings::allowed))
+        .route("/admin/queue", post(forms::queue::change))
         .route("/admin/operators", post(forms::operators::create))
         .route(
             "/admin/operators/{operator_id}",

@@ -1,8 +1,9 @@
 //! What an admin sets for everybody: the system's llama.cpp, the builtin model,
-//! the hosts that members' endpoints may name, and operators; and how much work is open.
+//! the hosts that members' endpoints may name, and operators; and how the work stands.
 //! Whoever is no admin is told that there is no such page.
 
 mod operators;
+mod queue;
 mod system;
 
 use leptos::prelude::*;
@@ -11,8 +12,10 @@ use crate::backend::backend;
 use crate::components::{
     Confirm, Done, Field, FormError, Frame, Section, StateBadge, Trouble, count,
 };
+use crate::islands::LiveProgress;
 use crate::view::{AdminPage, FormState};
 use operators::Operators;
+use queue::Queue;
 use system::System;
 
 const PATH: &str = "/admin";
@@ -53,11 +56,12 @@ pub fn Admin() -> impl IntoView {
 #[component]
 fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
     view! {
-        <div class="page">
+        <div class="page" data-renewed-from=PATH>
             <h1>"Admin"</h1>
             <p class="lead">"What holds for everybody on this server."</p>
             <Done form=form.clone() />
             <Figures page=page.clone() />
+            <Queue queue=page.work.clone() form=form.of("queue") />
             <div class="with-side parts">
                 <div class="parts">
                     <System page=page.clone() form=form.of("system") />
@@ -73,6 +77,7 @@ fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
                 </div>
             </div>
         </div>
+        <LiveProgress />
     }
     .into_any()
 }

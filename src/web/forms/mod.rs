@@ -5,6 +5,7 @@ pub mod activity;
 pub mod embeddings;
 pub mod memory;
 pub mod operators;
+pub mod queue;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
