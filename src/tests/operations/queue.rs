@@ -15,8 +15,6 @@ async fn what_failed_is_seen_without_a_word_of_it_and_tried_again() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     app.make_admin(&ben).await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
     let browser = app.browser();
     browser.sign_in(&ben).await;
     let (_, page) = browser.get("/admin").await;
@@ -24,7 +22,8 @@ async fn what_failed_is_seen_without_a_word_of_it_and_tried_again() {
         page.contains("Nothing waits and nothing has failed"),
         "{page}"
     );
-
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
     provider.behave(|b| b.poison = Some("zanzibar"));
     anna.add("zanzibar clove").await;
     anna.add("plain").await;
