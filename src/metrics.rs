@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
-use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use time::OffsetDateTime;
@@ -233,13 +233,16 @@ impl Collector for Asked {
         let mut at = 0;
         while let Some(first) = self.0.get(at) {
             let same = self.0[at..].iter().take_while(|g| g.name == first.name);
-            let value = ConstGauge::new(first.value);
             let mut family =
-                encoder.encode_descriptor(first.name, first.help, None, value.metric_type())?;
+                encoder.encode_descriptor(first.name, first.help, None, MetricType::Gauge)?;
             for gauge in same {
                 at += 1;
-                let value = ConstGauge::new(gauge.value);
-                value.encode(family.encode_family(&gauge.labels)?)?;
+                match gauge.labels.as_slice() {
+                    [] => family.encode_gauge(&gauge.value)?,
+                    _ => family
+                        .encode_family(&gauge.labels)?
+                        .encode_gauge(&gauge.value)?,
+                }
             }
         }
         Ok(())

@@ -14,11 +14,12 @@ use opentelemetry::trace::TracerProvider;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::SdkTracerProvider;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData, SpanEvents, SpanExporter as Export};
 use reqwest::redirect;
 use tokio::runtime::Handle;
 use tracing_subscriber::Registry;
-use tracing_subscriber::filter::{EnvFilter, FilterExt, LevelFilter, Targets, filter_fn};
+use tracing_subscriber::filter::{EnvFilter, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -42,18 +43,22 @@ pub fn start(config: &Config) -> anyhow::Result<Telemetry> {
         Some(endpoint) => Some(exporting(endpoint.as_str())?),
         None => None,
     };
-    // Spans of our own alone: their fields are known, other crates' may hold anything.
-    let ours = Targets::new().with_target("keepsake", LevelFilter::INFO);
+    // The filters are everybody's: sqlx asks what is enabled without saying anything
+    // then, after which filters of single layers would drop what comes next. Our own
+    // spans are of the highest level, so that only `off` silences them.
     let spans = traces.as_ref().map(|provider| {
         tracing_opentelemetry::layer()
             .with_tracer(provider.tracer("keepsake"))
+            .with_context_activation(false)
+            .with_tracked_inactivity(false)
             .with_location(false)
             .with_threads(false)
-            .with_filter(ours.and(filter_fn(|about| about.is_span())))
     });
     tracing_subscriber::registry()
-        .with(lines(config.log_format).with_filter(chosen.and(quiet)))
+        .with(lines(config.log_format))
         .with(spans)
+        .with(chosen)
+        .with(quiet)
         .init();
     Ok(Telemetry(traces))
 }
@@ -88,9 +93,48 @@ fn exporting(endpoint: &str) -> anyhow::Result<SdkTracerProvider> {
         .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
         .build();
     Ok(SdkTracerProvider::builder()
-        .with_batch_exporter(exporter)
+        .with_batch_exporter(OursAlone(exporter))
         .with_resource(resource)
         .build())
+}
+
+/// Spans of our own, whose fields are known; other crates' and all events may hold anything.
+#[derive(Debug)]
+struct OursAlone(SpanExporter);
+
+impl OursAlone {
+    fn keeps(span: &SpanData) -> bool {
+        let mut targets = span
+            .attributes
+            .iter()
+            .filter(|a| a.key.as_str() == "target");
+        targets.any(|target| target.value.as_str().starts_with("keepsake"))
+    }
+}
+
+impl Export for OursAlone {
+    async fn export(&self, mut batch: Vec<SpanData>) -> OTelSdkResult {
+        batch.retain(Self::keeps);
+        for span in &mut batch {
+            span.events = SpanEvents::default();
+        }
+        match batch.is_empty() {
+            true => Ok(()),
+            false => self.0.export(batch).await,
+        }
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.0.shutdown_with_timeout(timeout)
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.0.force_flush()
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.0.set_resource(resource);
+    }
 }
 
 impl Telemetry {

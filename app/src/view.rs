@@ -5,6 +5,7 @@
 mod activity;
 mod docs;
 mod embeddings;
+mod queue;
 mod users;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ pub use embeddings::{
     EmbeddingsPage, EndpointSettings, FailedItem, ItemEmbedding, OwnEndpoint, QueueCounts, Rebuild,
     ScoreParts, SpaceView, TestResult, Why, WhySurface,
 };
+pub use queue::{FailedJob, QueueRow, QueueView, TroubleRow};
 
 pub use users::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
@@ -230,9 +232,9 @@ pub struct NewToken {
 pub struct FormState {
     /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`, `revoke`;
     /// `memory` (Account, Agents); `embeddings` and `progress` (Settings › Embeddings);
-    /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke` and
-    /// `users_max` (Admin); `people` and `invitation` (Admin › Users; the latter also the
-    /// invited person's); `queries` (Activity). Empty when the page was just opened.
+    /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`,
+    /// `users_max` and `queue` (Admin); `people` and `invitation` (Admin › Users; the latter
+    /// also the invited person's); `queries` (Activity). Empty when the page was just opened.
     pub form: String,
     /// The field to blame, by its `name`.
     pub field: Option<String>,

@@ -2,10 +2,16 @@
 //! numbers and states, never whose and never of what.
 
 use sqlx::PgConnection;
+use time::OffsetDateTime;
 
-use super::Embeddings;
 use super::system::store;
 pub use super::system::store::OpenVectors;
+use super::{EmbeddingError, Embeddings};
+use crate::providers::ProviderType;
+
+const TROUBLES_SHOWN: i64 = 20;
+/// Each is a transaction of its own: a form answers within seconds.
+const USERS_RETRIED_AT_ONCE: usize = 500;
 
 /// The model in our own process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +34,58 @@ pub enum SystemProviderState {
     Failing,
 }
 
+/// What keeps a kind of provider from making vectors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    pub provider_type: ProviderType,
+    /// One sentence, without a host or a text.
+    pub problem: String,
+    pub users: i64,
+    pub next_try: Option<OffsetDateTime>,
+}
+
+/// What came of trying everything again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retried {
+    pub users: usize,
+    pub items: u64,
+    /// There were more users than one turn takes.
+    pub users_left: usize,
+}
+
 impl Embeddings {
+    /// On a connection of the system role.
+    pub async fn troubles(&self, conn: &mut PgConnection) -> Result<Vec<Trouble>, sqlx::Error> {
+        let rows = store::list_troubles(conn, TROUBLES_SHOWN).await?;
+        let trouble = |(provider_type, problem, users, next_try): (String, _, _, _)| {
+            Some(Trouble {
+                provider_type: ProviderType::parse("provider_type", &provider_type).ok()?,
+                problem,
+                users,
+                next_try,
+            })
+        };
+        Ok(rows.into_iter().filter_map(trouble).collect())
+    }
+
+    /// For an admin: what was given up waits again, whatever stood in the way, and every
+    /// provider is asked at once. Other servers' breakers close within a minute.
+    pub async fn retry_all(&self) -> Result<Retried, EmbeddingError> {
+        let mut conn = self.0.db.system_connection().await?;
+        let users = store::list_users_to_retry(&mut conn).await?;
+        drop(conn);
+        let mut retried = Retried {
+            users_left: users.len().saturating_sub(USERS_RETRIED_AT_ONCE),
+            ..Retried::default()
+        };
+        for user in users.into_iter().take(USERS_RETRIED_AT_ONCE) {
+            retried.items += self.retry(user).await?;
+            retried.users += 1;
+        }
+        self.0.breakers.close_all();
+        Ok(retried)
+    }
+
     /// Spaces whose provider searches leave alone just now, in this process.
     pub fn count_open_breakers(&self) -> usize {
         self.0.breakers.count_open(self.0.clock.now())

@@ -26,7 +26,7 @@ pub(super) async fn run(
     context: Data<JobContext>,
 ) -> Result<(), BoxDynError> {
     let began = Instant::now();
-    let span = tracing::info_span!("job", queue = EMBED_QUEUE);
+    let span = tracing::error_span!("job", queue = EMBED_QUEUE);
     let ended = turn(job, attempt, context).instrument(span).await;
     let outcome = if ended.is_ok() { "ok" } else { "failed" };
     metrics::job_ended(EMBED_QUEUE, outcome, began.elapsed());

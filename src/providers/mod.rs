@@ -114,7 +114,7 @@ impl Embedder {
         let began = Instant::now();
         let called = self
             .embed_within(endpoint, texts, deadline)
-            .instrument(tracing::info_span!(
+            .instrument(tracing::error_span!(
                 "provider_call",
                 provider,
                 texts = texts.len()

@@ -175,3 +175,56 @@ pub async fn worker_last_seen(
         .fetch_one(conn)
         .await
 }
+
+/// A job that was given up.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct FailedJob {
+    pub id: String,
+    #[sqlx(rename = "job_type")]
+    pub queue: String,
+    pub attempts: i32,
+    #[sqlx(rename = "done_at")]
+    pub ended_at: Option<OffsetDateTime>,
+}
+
+/// As the system role; those that ended last come first.
+pub async fn list_failed(
+    conn: &mut PgConnection,
+    limit: i64,
+) -> Result<Vec<FailedJob>, sqlx::Error> {
+    sqlx::query_as(
+        "SELECT id, job_type, attempts, done_at FROM apalis.jobs
+         WHERE status IN ('Failed', 'Killed') ORDER BY done_at DESC NULLS LAST, id LIMIT $1",
+    )
+    .bind(limit)
+    .fetch_all(conn)
+    .await
+}
+
+/// As the system role: a job that was given up begins anew. Returns how many there were.
+pub async fn retry_failed(
+    conn: &mut PgConnection,
+    id: &str,
+    now: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query(
+        "UPDATE apalis.jobs SET status = 'Pending', attempts = 0, run_at = $2, done_at = NULL,
+                                lock_at = NULL, lock_by = NULL
+         WHERE id = $1 AND status IN ('Failed', 'Killed')",
+    )
+    .bind(id)
+    .bind(now)
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// As the system role. Returns how many there were.
+pub async fn remove_failed(conn: &mut PgConnection, id: &str) -> Result<u64, sqlx::Error> {
+    let done =
+        sqlx::query("DELETE FROM apalis.jobs WHERE id = $1 AND status IN ('Failed', 'Killed')")
+            .bind(id)
+            .execute(conn)
+            .await?;
+    Ok(done.rows_affected())
+}

@@ -88,7 +88,7 @@ pub async fn find(
     viewer: &Viewer,
     query: &SearchQuery,
 ) -> Result<Page, sqlx::Error> {
-    let span = tracing::info_span!("search");
+    let span = tracing::error_span!("search");
     find_in_span(db, embeddings, viewer, query)
         .instrument(span)
         .await

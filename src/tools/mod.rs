@@ -323,7 +323,7 @@ impl Registry {
         let began = Instant::now();
         let called = self
             .run(access, named, known_name, input)
-            .instrument(tracing::info_span!("tool", tool = known_name, door))
+            .instrument(tracing::error_span!("tool", tool = known_name, door))
             .await;
         let outcome = called.as_ref().map_or_else(ToolError::code, |_| "ok");
         metrics::tool_called(known_name, door, outcome, began.elapsed());

@@ -97,6 +97,7 @@ fn people(state: &AppState) -> Router<AppState> {
         )
         .route("/admin/embeddings", post(forms::embeddings::system))
         .route("/admin/endpoints", post(forms::embeddings::allowed))
+        .route("/admin/queue", post(forms::queue::change))
         .route("/admin/operators", post(forms::operators::create))
         .route(
             "/admin/operators/{operator_id}",

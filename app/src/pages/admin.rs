@@ -1,8 +1,9 @@
 //! What an admin sets for everybody: the system's llama.cpp, the builtin model,
-//! the hosts that members' endpoints may name, and operators; and how much work is open.
+//! the hosts that members' endpoints may name, and operators; and how the work stands.
 //! Whoever is no admin is told that there is no such page.
 
 mod operators;
+mod queue;
 mod system;
 mod users;
 
@@ -12,8 +13,10 @@ use crate::backend::backend;
 use crate::components::{
     Confirm, Done, Field, FormError, Frame, Section, StateBadge, Trouble, count,
 };
+use crate::islands::LiveProgress;
 use crate::view::{AdminPage, FormState};
 use operators::Operators;
+use queue::Queue;
 use system::System;
 pub use users::Users;
 
@@ -60,11 +63,12 @@ fn no_such_page() -> AnyView {
 #[component]
 fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
     view! {
-        <div class="page">
+        <div class="page" data-renewed-from=PATH>
             <h1>"Admin"</h1>
             <p class="lead">"What holds for everybody on this server."</p>
             <Done form=form.clone() />
             <Figures page=page.clone() />
+            <Queue queue=page.work.clone() form=form.of("queue") />
             <div class="with-side parts">
                 <div class="parts">
                     <System page=page.clone() form=form.of("system") />
@@ -80,6 +84,7 @@ fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
                 </div>
             </div>
         </div>
+        <LiveProgress />
     }
     .into_any()
 }

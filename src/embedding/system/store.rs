@@ -101,13 +101,15 @@ pub async fn count_all(conn: &mut PgConnection) -> Result<(i64, i64, i64), sqlx:
 pub struct OpenVectors {
     pub pending: i64,
     pub failed: i64,
+    pub failed_users: i64,
     pub pending_since: Option<OffsetDateTime>,
 }
 
 /// As the system role.
 pub async fn count_open(conn: &mut PgConnection) -> Result<OpenVectors, sqlx::Error> {
-    let (pending, failed, pending_since) = sqlx::query_as(
+    let (pending, failed, failed_users, pending_since) = sqlx::query_as(
         "SELECT count(*) FILTER (WHERE e.state = 'pending'), count(*) FILTER (WHERE e.state = 'error'),
+                count(DISTINCT e.user_id) FILTER (WHERE e.state = 'error'),
                 min(e.updated_at) FILTER (WHERE e.state = 'pending')
          FROM memory_item_embeddings e
          JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
@@ -118,6 +120,7 @@ pub async fn count_open(conn: &mut PgConnection) -> Result<OpenVectors, sqlx::Er
     Ok(OpenVectors {
         pending,
         failed,
+        failed_users,
         pending_since,
     })
 }
@@ -134,4 +137,35 @@ pub async fn count_system_trouble(conn: &mut PgConnection) -> Result<Option<i64>
     )
     .fetch_optional(conn)
     .await
+}
+
+/// As the system role: what keeps providers from making vectors, for how many users,
+/// and when it is tried again; the most users first.
+pub async fn list_troubles(
+    conn: &mut PgConnection,
+    limit: i64,
+) -> Result<Vec<(String, String, i64, Option<OffsetDateTime>)>, sqlx::Error> {
+    sqlx::query_as(
+        "SELECT provider_type, problem, count(DISTINCT user_id), min(retry_at)
+         FROM embedding_spaces
+         WHERE problem IS NOT NULL AND state <> 'retired'
+         GROUP BY provider_type, problem ORDER BY 3 DESC, 1, 2 LIMIT $1",
+    )
+    .bind(limit)
+    .fetch_all(conn)
+    .await
+}
+
+/// As the system role: users with vectors that were given up, or a space in trouble.
+pub async fn list_users_to_retry(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
+    let ids: Vec<i64> = sqlx::query_scalar(
+        "SELECT s.user_id FROM embedding_spaces s
+         WHERE s.state <> 'retired' AND (s.problem IS NOT NULL OR s.retry_at IS NOT NULL
+             OR EXISTS (SELECT FROM memory_item_embeddings e
+                        WHERE e.user_id = s.user_id AND e.space_id = s.id AND e.state = 'error'))
+         GROUP BY s.user_id ORDER BY s.user_id",
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(ids.into_iter().map(UserId).collect())
 }

@@ -3,3 +3,24 @@
 
 mod health;
 mod metrics;
+mod queue;
+mod several;
+mod stop;
+mod told;
+
+use std::process::Command;
+
+use crate::server::Home;
+use crate::support::{TestApp, database_url};
+
+/// As the sealer of [`TestApp`] has it: servers on one database share it.
+const SECRET_KEY: &str = "0707070707070707070707070707070707070707070707070707070707070707";
+
+/// `keepsake …` on the database of this app.
+fn beside(app: &TestApp, home: &Home, args: &[&str]) -> Command {
+    let mut command = home.command(args);
+    command
+        .env("KEEPSAKE_DATABASE_URL", database_url(&app.options))
+        .env("KEEPSAKE_SECRET_KEY", SECRET_KEY);
+    command
+}

@@ -34,7 +34,7 @@ impl Home {
         Self { folder, port }
     }
 
-    fn url(&self, path: &str) -> String {
+    pub fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
@@ -46,6 +46,8 @@ impl Home {
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("KEEPSAKE_DATA_DIR", self.folder.path())
             .env("KEEPSAKE_LISTEN", format!("127.0.0.1:{}", self.port))
+            // No balancer has to notice anything.
+            .env("KEEPSAKE_STOP_GRACE_SECONDS", "0")
             .stdin(Stdio::null());
         command
     }
@@ -123,7 +125,7 @@ impl Server {
         Self::start_command(home, &mut command).await
     }
 
-    async fn start_command(home: &Home, command: &mut Command) -> Self {
+    pub async fn start_command(home: &Home, command: &mut Command) -> Self {
         let server = Self::spawn(command);
         wait_until_ready(home, PATIENCE).await;
         server
@@ -146,13 +148,22 @@ impl Server {
         }
     }
 
-    fn pid(&self) -> Pid {
+    pub fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 
     /// Asks it to stop: its exit code and its log.
-    pub fn stop(mut self) -> (Option<i32>, String) {
-        kill_process(self.pid(), Signal::TERM).unwrap();
+    pub fn stop(self) -> (Option<i32>, String) {
+        self.signal(Signal::TERM);
+        self.ended()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Waits for its end: its exit code and its log.
+    pub fn ended(mut self) -> (Option<i32>, String) {
         let code = self.child.wait().unwrap().code();
         (code, self.log.take().unwrap().join().unwrap())
     }

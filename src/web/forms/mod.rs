@@ -6,6 +6,7 @@ pub mod embeddings;
 pub mod invitations;
 pub mod memory;
 pub mod operators;
+pub mod queue;
 pub mod users;
 
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use app::view::EmbeddingState as StateView;
 use app::view::{
     AdminPage, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingsPage,
     EndpointSettings, FailedItem, ItemEmbedding as ItemEmbeddingView, OperatorRow, OwnEndpoint,
-    QueueCounts, Rebuild as RebuildView, ScoreParts, SpaceView,
+    QueueCounts, QueueView, Rebuild as RebuildView, ScoreParts, SpaceView,
 };
 
 use super::Ui;
@@ -110,6 +110,7 @@ impl Ui {
         system: SystemOverview,
         users: i64,
         operators: Vec<OperatorRow>,
+        work: QueueView,
     ) -> AdminPage {
         let settings = system.settings;
         let shown = match (&settings.provider, &system.offered) {
@@ -141,6 +142,7 @@ impl Ui {
                 failed: system.failed,
                 users_waiting: system.users_waiting,
             },
+            work,
             users,
             operators,
             public_url: self.state.public_url.origin().to_owned(),

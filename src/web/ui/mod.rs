@@ -5,6 +5,7 @@ mod activity;
 mod docs;
 mod embeddings;
 mod moment;
+mod queue;
 mod users;
 
 pub(super) use embeddings::host_port;
@@ -321,6 +322,7 @@ impl Backend for Ui {
             system.map_err(embedding_error)?,
             users.map_err(account_error)?,
             operators.map(|o| self.operator_row(o)).collect(),
+            self.queue_view().await?,
         )))
     }
 

@@ -1,0 +1,236 @@
+//! How everybody's work stands: jobs by queue, what was given up, which provider
+//! makes no vectors and why, and the buttons that try again. It looks again by itself
+//! while something moves.
+
+use leptos::prelude::*;
+
+use crate::components::{FormError, StateBadge, When, count, memories};
+use crate::view::{FailedJob, FormState, Moment, QueueRow, QueueView, TroubleRow};
+
+const QUEUE_PATH: &str = "/admin/queue";
+const LOOK_SECONDS: u32 = 2;
+
+#[component]
+pub fn Queue(queue: QueueView, form: FormState) -> impl IntoView {
+    let look_again = queue.is_moving().then_some(LOOK_SECONDS);
+    let state = match (
+        queue.has_failures() || !queue.failed_jobs.is_empty(),
+        queue.is_moving(),
+    ) {
+        (true, _) => "failed",
+        (false, true) => "pending",
+        (false, false) => "ready",
+    };
+    let is_empty = state == "ready";
+    view! {
+        <section
+            class="part"
+            id="queue"
+            data-live="queue"
+            data-look-again=look_again
+            aria-labelledby="queue-title"
+        >
+            <div class="title-row">
+                <h2 id="queue-title">"Queue"</h2>
+                <StateBadge state />
+            </div>
+            <p class="lead" data-progress-line="">
+                {line(&queue)}
+            </p>
+            <FormError form fields=&[] />
+            {is_empty
+                .then(|| {
+                    view! {
+                        <p class="hint">
+                            "Nothing waits and nothing has failed. Work shows here while it is done: an added memory waits for its vector, usually for less than a second."
+                        </p>
+                    }
+                })}
+            <Queues queues=queue.queues.clone() />
+            <Troubles troubles=queue.troubles.clone() open_breakers=queue.open_breakers />
+            <Given queue=queue.clone() />
+            <Jobs jobs=queue.failed_jobs />
+        </section>
+    }
+    .into_any()
+}
+
+/// The whole in one sentence; it is what is read out.
+fn line(queue: &QueueView) -> String {
+    match (queue.pending, queue.failed_items) {
+        (0, 0) => "Every memory has its vector, or no provider is set up.".to_owned(),
+        (pending, 0) => format!("{} wait for their vectors.", memories(pending)),
+        (0, failed) => format!("{} could not be embedded.", memories(failed)),
+        (pending, failed) => format!(
+            "{} wait for their vectors; {} could not be embedded.",
+            memories(pending),
+            count(failed)
+        ),
+    }
+}
+
+#[component]
+fn Queues(queues: Vec<QueueRow>) -> impl IntoView {
+    let rows = queues
+        .into_iter()
+        .map(|queue| {
+            view! {
+                <tr>
+                    <th scope="row">
+                        <code>{queue.name}</code>
+                    </th>
+                    <td class="number">{count(queue.waiting)}</td>
+                    <td class="number">{count(queue.delayed)}</td>
+                    <td class="number">{count(queue.running)}</td>
+                    <td class="number">{count(queue.failed)}</td>
+                    <td>{since(queue.waiting_since)}</td>
+                </tr>
+            }
+        })
+        .collect_view();
+    (!rows.is_empty())
+        .then(|| {
+            view! {
+                <div class="table">
+                    <table>
+                        <thead>
+                            <tr>
+                                <th scope="col">"Jobs"</th>
+                                <th scope="col">"Waiting"</th>
+                                <th scope="col">"For later"</th>
+                                <th scope="col">"Running"</th>
+                                <th scope="col">"Given up"</th>
+                                <th scope="col">"Oldest waits since"</th>
+                            </tr>
+                        </thead>
+                        <tbody>{rows}</tbody>
+                    </table>
+                </div>
+            }
+        })
+        .into_any()
+}
+
+fn since(moment: Option<Moment>) -> AnyView {
+    match moment {
+        Some(moment) => view! { <When moment /> }.into_any(),
+        None => "–".into_any(),
+    }
+}
+
+/// Which provider makes no vectors, why, for how many, and when it is tried again.
+#[component]
+fn Troubles(troubles: Vec<TroubleRow>, open_breakers: i64) -> impl IntoView {
+    let rows = troubles
+        .into_iter()
+        .map(|trouble| {
+            view! {
+                <li>
+                    <span>
+                        <strong>{trouble.provider}</strong>
+                        ": "
+                        {trouble.problem}
+                        " ("
+                        {users(trouble.users)}
+                        {trouble
+                            .next_try
+                            .map(|moment| view! { ", tried again " <When moment /> })}
+                        ")"
+                    </span>
+                </li>
+            }
+        })
+        .collect_view();
+    let breakers = (open_breakers > 0).then(|| {
+        let spaces = match open_breakers {
+            1 => "one user's provider".to_owned(),
+            n => format!("{} users' providers", count(n)),
+        };
+        view! { <p class="hint">{format!("Searches on this server leave {spaces} alone for a moment and go by words.")}</p> }
+    });
+    view! {
+        {(!rows.is_empty())
+            .then(|| {
+                view! {
+                    <h3>"No vectors just now"</h3>
+                    <ul class="list">{rows}</ul>
+                }
+            })}
+        {breakers}
+    }
+    .into_any()
+}
+
+fn users(n: i64) -> String {
+    match n {
+        1 => "1 user".to_owned(),
+        n => format!("{} users", count(n)),
+    }
+}
+
+/// What was given up, and the button that sends it again.
+#[component]
+fn Given(queue: QueueView) -> impl IntoView {
+    let failed = (queue.failed_items > 0).then(|| {
+        let sentence = format!(
+            "{} of {} could not be embedded; whose they are sees why on Settings › Embeddings.",
+            memories(queue.failed_items),
+            users(queue.failed_users)
+        );
+        view! { <p>{sentence}</p> }
+    });
+    queue
+        .has_failures()
+        .then(|| {
+            view! {
+                {failed}
+                <form method="post" action=QUEUE_PATH>
+                    <button type="submit" name="action" value="retry">
+                        "Retry now"
+                    </button>
+                </form>
+            }
+        })
+        .into_any()
+}
+
+#[component]
+fn Jobs(jobs: Vec<FailedJob>) -> impl IntoView {
+    let rows = jobs
+        .into_iter()
+        .map(|job| {
+            let attempts = match job.attempts {
+                1 => "after 1 attempt".to_owned(),
+                n => format!("after {} attempts", count(n)),
+            };
+            view! {
+                <li>
+                    <span>
+                        "A job of " <code>{job.queue}</code> " was given up " {attempts} " "
+                        {job.ended.map(|moment| view! { <When moment /> })}
+                    </span>
+                    <form method="post" action=QUEUE_PATH class="actions">
+                        <input type="hidden" name="job" value=job.id />
+                        <button class="quiet" type="submit" name="action" value="retry_job">
+                            "Retry"
+                        </button>
+                        <button class="quiet" type="submit" name="action" value="remove_job">
+                            "Remove"
+                        </button>
+                    </form>
+                </li>
+            }
+        })
+        .collect_view();
+    (!rows.is_empty())
+        .then(|| {
+            view! {
+                <h3>"Jobs that were given up"</h3>
+                <p class="hint">
+                    "They are removed by themselves after an hour. What they were to do is looked for every minute, so that nothing is lost with them."
+                </p>
+                <ul class="list">{rows}</ul>
+            }
+        })
+        .into_any()
+}

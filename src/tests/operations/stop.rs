@@ -1,0 +1,201 @@
+//! A stop, of the real program: told at once, and no request is lost by it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use reqwest::Client;
+use rustix::process::Signal;
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::beside;
+use crate::server::{Home, Server, is_ready};
+use crate::support::{Provider, TestApp};
+
+const STOPS: usize = 20;
+const CLIENTS: usize = 4;
+const GRACE: Duration = Duration::from_secs(1);
+
+#[derive(Default)]
+struct Seen {
+    answered: AtomicUsize,
+    answered_while_draining: AtomicUsize,
+    lost: AtomicUsize,
+    is_stopping: AtomicBool,
+}
+
+/// Asks on kept-alive connections until nobody listens any more: when that was.
+async fn keep_asking(url: String, token: String, seen: Arc<Seen>) -> Instant {
+    let client = Client::new();
+    loop {
+        let was_stopping = seen.is_stopping.load(Ordering::Relaxed);
+        let request = client.post(&url).bearer_auth(&token).json(&json!({}));
+        match request.send().await {
+            Ok(response) if response.status() == 200 => {
+                seen.answered.fetch_add(1, Ordering::Relaxed);
+                if was_stopping {
+                    seen.answered_while_draining.fetch_add(1, Ordering::Relaxed);
+                    let connection = response.headers().get("connection");
+                    assert!(connection.is_some_and(|value| value == "close"));
+                }
+                response.bytes().await.unwrap();
+            }
+            Err(error) if error.is_connect() => return Instant::now(),
+            other => {
+                eprintln!("lost: {other:?}");
+                seen.lost.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn twenty_stops_under_load_lose_no_request() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let home = Home::new();
+    let seen = Arc::new(Seen::default());
+    let watcher = Client::new();
+    for _ in 0..STOPS {
+        seen.is_stopping.store(false, Ordering::Relaxed);
+        let mut command = beside(&app, &home, &["serve", "--no-worker"]);
+        command.env("KEEPSAKE_STOP_GRACE_SECONDS", GRACE.as_secs().to_string());
+        let server = Server::start_command(&home, &mut command).await;
+        let url = home.url("/api/v1/tools/memory_list_themes");
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|_| tokio::spawn(keep_asking(url.clone(), anna.token.clone(), seen.clone())))
+            .collect();
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let asked = Instant::now();
+        server.signal(Signal::TERM);
+        while watcher
+            .get(home.url("/readyz"))
+            .send()
+            .await
+            .unwrap()
+            .status()
+            == 200
+        {}
+        assert!(asked.elapsed() < GRACE, "readiness was told too late");
+        seen.is_stopping.store(true, Ordering::Relaxed);
+        for client in clients {
+            let after = client.await.unwrap() - asked;
+            assert!(after >= GRACE, "refused {after:?} after the signal");
+        }
+        assert_eq!(server.ended().0, Some(0));
+    }
+    let count = |n: &AtomicUsize| n.load(Ordering::Relaxed);
+    eprintln!(
+        "{STOPS} stops: {} answered, {} of them while stopping, {} lost",
+        count(&seen.answered),
+        count(&seen.answered_while_draining),
+        count(&seen.lost)
+    );
+    assert!(count(&seen.answered_while_draining) > STOPS);
+    assert_eq!(count(&seen.lost), 0);
+}
+
+/// A call of which all but the last byte is sent.
+async fn begin_call(home: &Home, token: &str) -> TcpStream {
+    let address = home.url("").replace("http://", "");
+    let mut stream = TcpStream::connect(&address).await.unwrap();
+    let head = format!(
+        "POST /api/v1/tools/memory_list_themes HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{{"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    stream
+}
+
+#[tokio::test]
+async fn a_request_under_way_is_finished_after_the_door_has_closed() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let home = Home::new();
+    let mut command = beside(&app, &home, &["serve", "--no-worker"]);
+    let server = Server::start_command(&home, &mut command).await;
+    let mut call = begin_call(&home, &anna.token).await;
+    server.signal(Signal::TERM);
+    while is_ready(&home).await.is_some() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    call.write_all(b"}").await.unwrap();
+    let mut answer = String::new();
+    call.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(
+        answer.to_lowercase().contains("connection: close"),
+        "{answer}"
+    );
+    assert_eq!(server.ended().0, Some(0));
+}
+
+#[tokio::test]
+async fn who_asks_twice_does_not_wait() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let home = Home::new();
+    let mut command = beside(&app, &home, &["serve", "--no-worker"]);
+    let server = Server::start_command(&home, &mut command).await;
+    let _call = begin_call(&home, &anna.token).await;
+    server.signal(Signal::INT);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let again = Instant::now();
+    server.signal(Signal::INT);
+    let (code, log) = server.ended();
+    assert_eq!(code, Some(130), "{log}");
+    assert!(again.elapsed() < Duration::from_millis(500), "{log}");
+}
+
+#[tokio::test]
+async fn jobs_under_way_are_put_back_and_no_text_is_sent_twice() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    for n in 0..120 {
+        anna.add(&format!("item {n}")).await;
+    }
+    // The batch is 32: four calls of 1 s each are too long a drain for a stop.
+    provider.behave(|b| b.delay = Duration::from_secs(1));
+    let home = Home::new();
+    let worker = Server::spawn(&mut beside(&app, &home, &["work"]));
+    let began = Instant::now();
+    while provider.texts().is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(30), "nobody came");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let asked = Instant::now();
+    let (code, log) = worker.stop();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(asked.elapsed() < Duration::from_secs(3), "{log}");
+    assert!(
+        provider.texts().len() < 120,
+        "the stop came too late to show anything"
+    );
+    provider.behave(|b| b.delay = Duration::ZERO);
+    let next = Server::spawn(&mut beside(&app, &home, &["work"]));
+    let began = Instant::now();
+    while app
+        .vectors(&anna, "active")
+        .await
+        .iter()
+        .any(|(_, state)| state != "ready")
+    {
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            app.jobs().await
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let mut texts = provider.texts();
+    texts.sort();
+    texts.dedup();
+    assert_eq!((texts.len(), provider.texts().len()), (120, 120));
+    assert_eq!(next.stop().0, Some(0));
+}

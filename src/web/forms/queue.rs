@@ -1,0 +1,79 @@
+//! The admin page's form about the queue: everything that failed is tried again, or one
+//! job that was given up is tried again or removed. For whoever is no admin there is
+//! no such form.
+
+use axum::extract::{RawForm, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::{Form, Outcome, done, respond};
+use crate::embedding::Retried;
+use crate::queue;
+use crate::web::AppState;
+use crate::web::auth::Admin;
+use crate::web::error::Problem;
+
+const PATH: &str = "/admin";
+
+pub async fn change(
+    State(state): State<AppState>,
+    Admin(signed_in): Admin,
+    body: RawForm,
+) -> Response {
+    let form = Form::parse(&body);
+    let outcome = obey(&state, &form).await;
+    respond(&state, signed_in, PATH, "queue", &form, outcome).await
+}
+
+async fn obey(state: &AppState, form: &Form) -> Result<Outcome, Problem> {
+    let job = form.get("job");
+    let sentence = match form.get("action") {
+        "retry" => told(state.embeddings.retry_all().await?),
+        "retry_job" => {
+            let mut conn = state.db.system_connection().await?;
+            found(queue::store::retry_failed(&mut conn, job, state.clock.now()).await?)?;
+            "The job is tried again.".to_owned()
+        }
+        "remove_job" => {
+            let mut conn = state.db.system_connection().await?;
+            found(queue::store::remove_failed(&mut conn, job).await?)?;
+            "The job is removed.".to_owned()
+        }
+        _ => {
+            return Err(Problem::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "invalid_action",
+                "`action` is not known; it is retry, retry_job or remove_job.",
+            ));
+        }
+    };
+    Ok(done("queue", sentence))
+}
+
+fn found(changed: u64) -> Result<(), Problem> {
+    if changed > 0 {
+        return Ok(());
+    }
+    Err(Problem::new(
+        StatusCode::NOT_FOUND,
+        "not_found",
+        "This job is not among those that were given up any more.",
+    ))
+}
+
+fn told(retried: Retried) -> String {
+    let items = match retried.items {
+        1 => "1 memory".to_owned(),
+        n => format!("{n} memories"),
+    };
+    let more = match retried.users_left {
+        0 => String::new(),
+        1 => " 1 user is left: press it again.".to_owned(),
+        n => format!(" {n} users are left: press it again."),
+    };
+    match retried.users {
+        0 => "There is nothing to try again.".to_owned(),
+        1 => format!("{items} of 1 user: tried again now.{more}"),
+        n => format!("{items} of {n} users: tried again now.{more}"),
+    }
+}
