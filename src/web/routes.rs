@@ -26,8 +26,8 @@ pub fn router(state: AppState) -> Router {
         .merge(programs(&state))
         .merge(people(&state))
         .merge(files(&state))
-        .layer(from_fn(headers::secure))
         .layer(CatchPanicLayer::custom(|_| pages::broken()))
+        .layer(from_fn(headers::secure))
         .layer(
             TraceLayer::new_for_http()
                 .make_span_with(request_span)
