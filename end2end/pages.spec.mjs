@@ -78,6 +78,17 @@ test("every page is accessible and fits a phone", async (t) => {
     await page.locator(".fresh").waitFor();
   });
   await passes("admin, with an operator", "/admin");
+  let invitation;
+  await passes("users, with a new invitation", async () => {
+    await page.goto(`${url}/admin/users`);
+    await page.getByLabel("Bound to an e-mail address").fill(`${"a-long-name-".repeat(8)}@example.com`);
+    await page.getByRole("button", { name: "Make an invitation" }).click();
+    invitation = await page.locator(".fresh code").textContent();
+  });
+  await passes("users", "/admin/users");
+  await passes("users, nobody found", "/admin/users?q=zeppelin&operator=1&external_id=nobody");
+  await passes("an invitation", () => page.goto(invitation));
+  await passes("an invitation that is over", "/invitation/over");
   await passes("account, memory switched off", async () => {
     await page.goto(`${url}/account`);
     await page.getByRole("button", { name: "Switch memory off" }).click();

@@ -39,6 +39,11 @@ try {
   await shoot("activity", "/activity", context);
   await shoot("embeddings", "/settings/embeddings", context);
   await shoot("admin", "/admin", admin);
+  await shoot("users", "/admin/users", admin, async (page) => {
+    await page.getByLabel("Bound to an e-mail address").fill("carl@example.com");
+    await page.getByRole("button", { name: "Make an invitation" }).click();
+    await page.locator(".fresh").waitFor();
+  });
   const plain = await browser.newContext({ javaScriptEnabled: false, storageState: await context.storageState() });
   for (const [name, address] of [["memory", "/memory"], ["search", "/memory?q=coffee%20or%20tea"], ["item", item], ["agents", "/agents"], ["activity", "/activity"], ["embeddings", "/settings/embeddings"]]) {
     await shoot(`${name}-plain`, address, plain);

@@ -19,7 +19,7 @@
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches |
 //! | [`embedding`] | THE life of a vector: spaces follow the settings (`spaces.rs`), pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
 //! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model |
-//! | [`accounts`] | users, passwords, agents, tokens; `access.rs`: what a token opens; `operators/`: service tokens and the users they act for |
+//! | [`accounts`] | users, passwords, agents, tokens; `access.rs`: what a token opens; `operators/`: service tokens and the users they act for; `people/`: what an admin sees and changes; `invitations/` |
 //! | [`queue`] | puts a job on the caller's transaction |
 //! | [`db`], [`postgres`] | roles, migrations, a transaction that knows its user · the embedded PostgreSQL |
 //! | [`config`], [`clock`], [`input`], [`metrics`], [`seal`] | the only reader of the environment · time as a parameter · the words for bad input · what is counted · sealed secrets |
@@ -82,7 +82,8 @@
 //!     and content hash. Vectors of two spaces are never compared.
 //! 13. Which provider is in force follows what is configured, never what is
 //!     healthy: an outage rebuilds nothing.
-//! 14. A user either signs in or belongs to an operator. A service token finds its users
+//! 14. A forwarded address is heeded only from a proxy that the admin has named.
+//! 15. A user either signs in or belongs to an operator. A service token finds its users
 //!     by operator and external id alone, so that it reaches nobody who signs in.
 //!
 //! Where this differs from the first design: words are cut here and not by

@@ -125,6 +125,7 @@ impl Accounts {
         let user = store::insert_user(&mut tx, email, &hash, role, self.clock.now())
             .await?
             .ok_or_else(address_taken)?;
+        store::note_sign_in(&mut tx, user, self.clock.now()).await?;
         tx.commit().await?;
         Ok(user)
     }

@@ -81,7 +81,9 @@ impl Email {
             !name.is_empty()
                 && !host.is_empty()
                 && !host.contains('@')
-                && !text.chars().any(|c| c.is_whitespace() || c.is_control())
+                && !text
+                    .chars()
+                    .any(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
         });
         if !well_formed {
             return Err(Invalid::new(
@@ -189,7 +191,7 @@ impl ExternalId {
     }
 }
 
-/// Two ids that look the same are better no two users: soft hyphens, zero widths,
+/// Two ids or addresses that look the same are better no two users: soft hyphens, zero widths,
 /// directions, line and paragraph separators.
 fn is_invisible(c: char) -> bool {
     matches!(

@@ -23,8 +23,8 @@ pub fn router(state: AppState) -> Router {
         .merge(programs(&state))
         .merge(people(&state))
         .merge(files(&state))
-        .layer(from_fn(headers::secure))
         .layer(CatchPanicLayer::custom(|_| pages::broken()))
+        .layer(from_fn(headers::secure))
         .layer(from_fn_with_state(
             state.readiness.clone(),
             observe::request,

@@ -1,17 +1,20 @@
 //! The words of a memory as they were written: never as HTML, with every space
-//! and line kept. Lines that are set off as code are shown as code.
+//! and line kept. Lines that are set off as code are shown as code, and what
+//! cannot be seen is marked.
 
 use leptos::prelude::*;
+
+use super::Marked;
 
 #[component]
 pub fn Content(text: String) -> impl IntoView {
     let runs = runs_of(&text)
         .into_iter()
         .map(|run| match run {
-            Run::Prose(lines) => lines.into_any(),
+            Run::Prose(lines) => view! { <Marked text=lines /> }.into_any(),
             Run::Code(lines) => view! {
                 <span class="code" dir="ltr">
-                    {lines}
+                    <Marked text=lines />
                 </span>
             }
             .into_any(),

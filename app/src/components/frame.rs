@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::Shortcuts;
+use super::{Shortcuts, without_unseen};
 use crate::backend::backend;
 use crate::islands::Keyboard;
 use crate::view::Account;
@@ -50,6 +50,7 @@ const ADMIN_PAGES: [Link; 2] = [
 pub fn Frame(section: Section, title: String, children: Children) -> impl IntoView {
     let viewer = backend().viewer();
     let signed_in = viewer.is_some();
+    let title = escaped(&without_unseen(&title));
     view! {
         <Title text=format!("{title} · Keepsake") />
         <a class="skip" href="#main">
@@ -78,6 +79,11 @@ pub fn Frame(section: Section, title: String, children: Children) -> impl IntoVi
         {signed_in.then(|| view! { <Shortcuts /> })}
     }
     .into_any()
+}
+
+/// leptos_meta writes a title as it is given, and a search's words are part of one.
+fn escaped(title: &str) -> String {
+    title.replace('&', "&amp;").replace('<', "&lt;")
 }
 
 /// The pages that stand beside this one, and what they are called together.

@@ -22,6 +22,7 @@ mod score;
 mod shortcuts;
 mod time;
 mod token;
+mod unseen;
 
 pub use badge::{EmbeddingMark, ITEM_TYPES, Shape, StateBadge, TypeBadge};
 pub use beginning::FirstSteps;
@@ -44,3 +45,4 @@ pub use score::{Score, ScoreTable};
 pub use shortcuts::Shortcuts;
 pub use time::When;
 pub use token::{TOKEN_FIELDS, TokenChoices, TokenEntry};
+pub use unseen::{Marked, without_unseen};

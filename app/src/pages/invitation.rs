@@ -57,9 +57,9 @@ fn invited(page: InvitationPage, form: FormState, path: String) -> impl IntoView
         }
         .into_any(),
     };
-    let role = page.is_admin.then(|| {
-        view! { " It will be an admin's: it looks after the server, and sees nobody else's memory." }
-    });
+    let role = page.is_admin.then_some(
+        " It will be an admin's: it looks after the server, and sees nobody else's memory.",
+    );
     view! {
         <h1>"You are invited"</h1>
         <p class="lead">

@@ -174,6 +174,7 @@ impl Accounts {
         let user = super::store::insert_user(&mut tx, &email, &hash, found.role, now)
             .await?
             .ok_or_else(address_taken)?;
+        super::store::note_sign_in(&mut tx, user, now).await?;
         store::set_used_by(&mut tx, id, user).await?;
         let by = By::Admin(user);
         people::store::insert_event(&mut tx, by, Act::AcceptInvitation, Some(user), now).await?;

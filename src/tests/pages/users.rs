@@ -24,9 +24,11 @@ async fn change(browser: &Browser, user: i64, action: &str) -> (StatusCode, Stri
     (status, text_of(&response.text().await.unwrap()))
 }
 
-/// Without the marks between pieces of text.
+/// Without the marks around pieces of text.
 fn text_of(page: &str) -> String {
-    page.replace("<!>", "").replace("<!---->", "")
+    ["<!>", "<bdi>", "</bdi>"]
+        .iter()
+        .fold(page.to_owned(), |page, mark| page.replace(mark, ""))
 }
 
 async fn scalar(app: &TestApp, sql: &'static str) -> i64 {

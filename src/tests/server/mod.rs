@@ -247,6 +247,12 @@ async fn commands_work_with_and_beside_a_running_server() {
         home.say(&["user", "list"])
             .contains("support-bot: customer-42\tmember\tactive")
     );
+    for (act, state) in [("disable", "disabled"), ("enable", "active")] {
+        let said = home.say(&["user", act, "--email", "Anna@example.com"]);
+        assert_eq!(said, format!("anna@example.com\t{act}d"));
+        let listed = format!("anna@example.com\tmember\t{state}");
+        assert!(home.say(&["user", "list"]).contains(&listed));
+    }
     let twice = home.command(&["serve"]).output().unwrap();
     assert!(!twice.status.success());
     let said = String::from_utf8_lossy(&twice.stderr).into_owned();

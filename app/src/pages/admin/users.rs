@@ -294,11 +294,7 @@ fn Invitations(invitations: Vec<InvitationRow>, form: FormState) -> impl IntoVie
     let role = form.value("role");
     let role_error = form.error_of("role");
     let role_described_by = role_error.is_some().then_some("invitation-role-error");
-    let roles = [
-        ("member", "a member's, with a memory of their own"),
-        ("admin", "an admin's, who also looks after the server"),
-    ]
-    .map(|(value, words)| {
+    let roles = [("member", "a member's"), ("admin", "an admin's")].map(|(value, words)| {
         view! {
             <option value=value selected=role == value>
                 {words}
@@ -352,6 +348,8 @@ fn Invited(invitation: InvitationRow) -> impl IntoView {
         InvitationState::Revoked => "revoked",
     };
     let is_open = invitation.state == InvitationState::Open;
+    // Where it was bound, the address stands there already.
+    let used_by = invitation.used_by.filter(|_| invitation.email.is_none());
     let name = match invitation.email {
         Some(email) => view! { <bdi>{email}</bdi> }.into_any(),
         None => "Whoever has the link".into_any(),
@@ -359,9 +357,7 @@ fn Invited(invitation: InvitationRow) -> impl IntoView {
     let by = invitation
         .invited_by
         .map(|admin| view! { <span>"by " <bdi>{admin}</bdi></span> });
-    let used_by = invitation
-        .used_by
-        .map(|user| view! { <span>"made " <bdi>{user}</bdi></span> });
+    let used_by = used_by.map(|user| view! { <span>"made " <bdi>{user}</bdi></span> });
     let ends = match invitation.state {
         InvitationState::Open => {
             Some(view! { <span>"ends " <When moment=invitation.expires /></span> })

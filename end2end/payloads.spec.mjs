@@ -1,0 +1,107 @@
+// Hostile text in a real browser: nothing of it runs, and what turns text about
+// turns nothing beside it.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { EMAIL, launch, makeAgent, signUp } from "./browser.mjs";
+import { startServer } from "./server.mjs";
+
+const PAYLOADS = [
+  "<script>window.pwned=1</script>",
+  '"><img src=x onerror="window.pwned=1">',
+  "'><svg/onload=window.pwned=1>",
+  "</title></textarea><script>window.pwned=1</script>",
+  "javascript:window.pwned=1",
+  "<a href=\"javascript:window.pwned=1\">x</a>",
+];
+/** Turns about all that follows, and never ends it. */
+const BIDI = "\u202eabc\u2067def";
+
+test("hostile text neither runs nor turns anything about", async (t) => {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const browser = await launch();
+  t.after(() => browser.close());
+  const { url, tool } = server;
+  const context = await browser.newContext();
+  const dialogs = [];
+  context.on("page", (page) => page.on("dialog", (dialog) => dialogs.push(dialog.message()) && dialog.dismiss()));
+  const page = await context.newPage();
+  await signUp(page, url);
+  await page.goto(`${url}/activity`);
+  await page.getByRole("button", { name: "Keep the words of searches" }).click();
+  const token = await makeAgent(page, url, BIDI);
+  for (const text of PAYLOADS) await makeAgent(page, url, text);
+  let item;
+  for (const text of [...PAYLOADS, `${BIDI} ghi`]) {
+    ({ id: item } = await tool(token, "memory_add", { type: "fact", content: text, theme: text, tags: [text] }));
+    await tool(token, "memory_search", { query: text });
+  }
+  await page.goto(`${url}/admin/users`);
+  for (const text of PAYLOADS) {
+    const name = text.replaceAll(/[\s@]/g, "");
+    await page.locator("input[name=email]").evaluate((input, value) => {
+      input.type = "text";
+      input.value = value;
+    }, `${name}@example.com`);
+    await page.getByRole("button", { name: "Make an invitation" }).click();
+    await page.locator(".fresh").waitFor();
+  }
+  await page.waitForTimeout(1000); // calls are recorded at most a second late
+
+  const ran = () => page.evaluate(() => window.pwned);
+  const query = encodeURIComponent(PAYLOADS[1]);
+  const addresses = ["/memory", `/memory?q=${query}&theme=${query}`, `/memory/${item}`, `/memory/${item}?q=${query}`, "/agents", "/activity", "/admin", "/admin/users", `/admin/users?q=${query}`, "/settings/embeddings", "/account", `/login?next=${query}`, `/invitation/${query}`];
+  const searches = PAYLOADS.map((text) => `/memory?q=${encodeURIComponent(text)}`);
+  for (const address of [...addresses, ...searches]) {
+    await page.goto(url + address);
+    await page.waitForTimeout(100);
+    assert.equal(await ran(), undefined, address);
+    assert.equal(await page.locator('img, iframe, [onerror], [onload], a[href^="javascript:"]').count(), 0, address);
+  }
+  assert.deepEqual(dialogs, []);
+
+  await page.goto(`${url}/memory`);
+  const first = page.locator("[data-row]").first();
+  await inOrder(first.locator(".row-from .theme"), first.locator(".row-from .source"), "theme and source");
+  await page.goto(`${url}/activity`);
+  await startsAtTheLeft(page.locator(".row-from > span").first(), "by ");
+  await page.goto(`${url}/memory/${item}`);
+  const mark = page.locator(".unseen").first();
+  assert.match(await mark.getAttribute("title"), /U\+202E/);
+  assert.equal(await page.locator(".whole").first().innerText(), `${BIDI} ghi`);
+  assert.ok((await lefts(page.locator(".whole").first(), "abc")).every((left, n, all) => n === 0 || left > all[n - 1]), "abc reads from left to right");
+  assert.equal((await page.title()).includes("\u202e"), false);
+  assert.ok((await page.locator(".whoami").innerText()).includes(EMAIL));
+});
+
+/** Of two on one line, the first stands left of the second. */
+async function inOrder(first, second, what) {
+  const [a, b] = [await first.boundingBox(), await second.boundingBox()];
+  assert.ok(a.x + a.width <= b.x + 1 || a.y + a.height <= b.y + 1, what);
+}
+
+/** The element's text begins with `words`, and they are drawn at its left. */
+async function startsAtTheLeft(element, words) {
+  const box = await element.boundingBox();
+  const [left] = await lefts(element, words.trim());
+  assert.ok(Math.abs(left - box.x) < 2, `${words}stands at ${left}, its line begins at ${box.x}`);
+}
+
+/** Where each character of `words` is drawn. */
+function lefts(element, words) {
+  return element.evaluate((root, words) => {
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const at = walker.currentNode.data.indexOf(words);
+      if (at < 0) continue;
+      return [...words].map((_, n) => {
+        const range = document.createRange();
+        range.setStart(walker.currentNode, at + n);
+        range.setEnd(walker.currentNode, at + n + 1);
+        return range.getBoundingClientRect().left;
+      });
+    }
+    return [];
+  }, words);
+}
