@@ -9,7 +9,7 @@ use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
 use crate::pages::{
-    Account, Activity, Admin, Agents, Docs, Embeddings, Item, Login, Memory, NotFound,
+    Account, Activity, Admin, Agents, Data, Docs, Embeddings, Erased, Item, Login, Memory, NotFound,
 };
 
 /// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.
@@ -56,6 +56,8 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/admin") view=Admin ssr=SsrMode::Async />
                 <Route path=path!("/docs") view=Docs ssr=SsrMode::Async />
                 <Route path=path!("/account") view=Account ssr=SsrMode::Async />
+                <Route path=path!("/data") view=Data ssr=SsrMode::Async />
+                <Route path=path!("/erased/:receipt") view=Erased ssr=SsrMode::Async />
             </FlatRoutes>
         </Router>
     }

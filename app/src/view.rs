@@ -3,12 +3,14 @@
 //! shows it), so nothing secret can reach a page by accident.
 
 mod activity;
+mod data;
 mod docs;
 mod embeddings;
 
 use std::collections::BTreeMap;
 
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
+pub use data::{DataPage, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use embeddings::{
     AdminPage, Confirmation, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingState,
@@ -149,6 +151,8 @@ pub struct ItemPage {
     pub readings: Vec<Reading>,
     /// Days for which readings are kept.
     pub kept_days: i64,
+    /// What would go with it.
+    pub erasure: ItemErasure,
     pub embedding: ItemEmbedding,
     pub why: Why,
 }
@@ -225,7 +229,7 @@ pub struct FormState {
     /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`, `revoke`;
     /// `memory` (Account, Agents); `embeddings` and `progress` (Settings › Embeddings);
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke` and
-    /// `users_max` (Admin); `queries` (Activity). Empty when the page was just opened.
+    /// `users_max` (Admin); `queries` (Activity); `import` and `erase` (Your data). Empty when the page was just opened.
     pub form: String,
     /// The field to blame, by its `name`.
     pub field: Option<String>,

@@ -4,6 +4,7 @@
 mod address;
 mod api;
 mod auth;
+mod downloads;
 mod error;
 mod forms;
 mod headers;
@@ -27,6 +28,7 @@ use crate::clock::SharedClock;
 use crate::config::PublicUrl;
 use crate::db::Db;
 use crate::embedding::Embeddings;
+use crate::export::Imports;
 use crate::tools::Registry;
 
 pub use health::Readiness;
@@ -40,6 +42,7 @@ pub struct AppState {
     pub clock: SharedClock,
     pub embeddings: Embeddings,
     pub activity: Activity,
+    pub imports: Imports,
     pub registry: Arc<Registry>,
     pub readiness: Readiness,
     pub public_url: PublicUrl,
@@ -52,6 +55,7 @@ impl AppState {
     pub fn new(parts: Parts) -> Self {
         let published = api::openapi::Published::new(&parts.registry, &parts.public_url);
         Self {
+            imports: Imports::new(&parts.db, &parts.embeddings),
             accounts: parts.accounts,
             db: parts.db,
             clock: parts.clock,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{MatchedPath, Request};
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
@@ -16,7 +16,7 @@ use tower_http::trace::TraceLayer;
 use tracing::Span;
 
 use super::error::Problem;
-use super::{AppState, address, api, auth, forms, headers, health, mcp, pages, session};
+use super::{AppState, address, api, auth, downloads, forms, headers, health, mcp, pages, session};
 
 pub fn router(state: AppState) -> Router {
     // Leptos spawns its tasks on the runtime it is told of; telling it twice does no harm.
@@ -81,6 +81,7 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/docs", get(pages::open_to_all))
         .route("/memory", get(pages::behind_sign_in))
         .route("/memory/{id}", get(pages::behind_sign_in))
+        .route("/memory/{id}/erase", post(forms::data::erase_item))
         .route(
             "/agents",
             get(pages::behind_sign_in).post(forms::create_agent),
@@ -116,6 +117,16 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/account", get(pages::behind_sign_in))
         .route("/account/password", post(forms::change_password))
         .route("/account/memory", post(forms::memory::of_user))
+        .route("/data", get(pages::behind_sign_in))
+        .route("/data/export", get(downloads::export))
+        // It goes to a file as it comes, and counts for itself.
+        .route(
+            "/data/import",
+            post(forms::data::import).layer(DefaultBodyLimit::disable()),
+        )
+        .route("/data/erase", post(forms::data::erase_account))
+        .route("/erased/{receipt}", get(pages::open_to_all))
+        .route("/erased/{receipt}/receipt.json", get(downloads::receipt))
         .fallback(pages::not_found)
         .layer(
             ServiceBuilder::new()
