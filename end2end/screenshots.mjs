@@ -37,6 +37,9 @@ try {
     await page.locator("label", { hasText: "OpenAI SDK" }).click();
   });
   await shoot("activity", "/activity", context);
+  await shoot("data", "/data", context);
+  await shoot("data-erase", "/data", context, (page) => page.getByText("Erase my account and everything in it").click());
+  await shoot("item-erase", item, context, (page) => page.getByText("Erase for good").click());
   await shoot("embeddings", "/settings/embeddings", context);
   await shoot("admin", "/admin", admin);
   await shoot("users", "/admin/users", admin, async (page) => {

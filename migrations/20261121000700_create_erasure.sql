@@ -177,7 +177,7 @@ DECLARE
     receipt erasure_receipts;
     name    text;
     n       bigint;
-    job     text;
+    its_job text;
 BEGIN
     SELECT * INTO receipt FROM erasure_receipts WHERE finished_at IS NULL ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
@@ -205,10 +205,10 @@ BEGIN
         END IF;
     END LOOP;
     -- A job that runs may put another on; one that was left running by a worker that is gone, not.
-    job := format('{"user_id":%s}', receipt.user_id);
-    DELETE FROM apalis.jobs WHERE convert_from(jobs.job, 'UTF8') = job
+    its_job := format('{"user_id":%s}', receipt.user_id);
+    DELETE FROM apalis.jobs WHERE convert_from(job, 'UTF8') = its_job
         AND (status <> 'Running' OR lock_at < at - interval '1 minute');
-    IF EXISTS (SELECT FROM apalis.jobs WHERE convert_from(jobs.job, 'UTF8') = job) THEN
+    IF EXISTS (SELECT FROM apalis.jobs WHERE convert_from(job, 'UTF8') = its_job) THEN
         RETURN 'waiting';
     END IF;
     -- Waits for whoever is adding just now, and holds off all others: then nothing is missed.
@@ -224,7 +224,7 @@ BEGIN
     DELETE FROM users WHERE id = receipt.user_id;
     UPDATE erasure_receipts
     SET finished_at = at,
-        erased = erased || jsonb_build_object('users', 1, 'embedding_settings', found->'embedding_settings')
+        erased = erased || jsonb_build_object('users', 1, 'embedding_settings', receipt.found->'embedding_settings')
     WHERE id = receipt.id;
     UPDATE erasure_receipts SET user_id = NULL WHERE user_id = receipt.user_id;
     RETURN 'finished';

@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use leptos::prelude::expect_context;
 
 use crate::view::{
-    Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, DocsPage, EmbeddingsPage,
-    FormState, InvitationPage, ItemPage, MemoryFilters, MemoryPage, SignInOffer, UsersFilters,
-    UsersPage,
+    Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, DataPage, DocsPage,
+    EmbeddingsPage, FormState, InvitationPage, ItemPage, MemoryFilters, MemoryPage, Receipt,
+    SignInOffer, UsersFilters, UsersPage,
 };
 
 /// Rows a step of "load more", and at first.
@@ -53,6 +53,9 @@ pub trait Backend: Send + Sync {
     ) -> Result<Option<ItemPage>, PageError>;
     async fn activity_page(&self, filters: &ActivityFilters) -> Result<ActivityPage, PageError>;
     async fn agents_page(&self) -> Result<AgentsPage, PageError>;
+    async fn data_page(&self) -> Result<DataPage, PageError>;
+    /// For whoever holds its id, signed in or not.
+    async fn receipt(&self, id: &str) -> Result<Option<Receipt>, PageError>;
     async fn embeddings_page(&self) -> Result<EmbeddingsPage, PageError>;
     /// `None` when the person is no admin.
     async fn admin_page(&self) -> Result<Option<AdminPage>, PageError>;

@@ -9,8 +9,8 @@ use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
 use crate::pages::{
-    Account, Activity, Admin, Agents, Docs, Embeddings, Invitation, Item, Login, Memory, NotFound,
-    Users,
+    Account, Activity, Admin, Agents, Data, Docs, Embeddings, Erased, Invitation, Item, Login,
+    Memory, NotFound, Users,
 };
 
 /// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.
@@ -59,6 +59,8 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/invitation/:token") view=Invitation ssr=SsrMode::Async />
                 <Route path=path!("/docs") view=Docs ssr=SsrMode::Async />
                 <Route path=path!("/account") view=Account ssr=SsrMode::Async />
+                <Route path=path!("/data") view=Data ssr=SsrMode::Async />
+                <Route path=path!("/erased/:receipt") view=Erased ssr=SsrMode::Async />
             </FlatRoutes>
         </Router>
     }

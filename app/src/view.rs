@@ -3,6 +3,7 @@
 //! shows it), so nothing secret can reach a page by accident.
 
 mod activity;
+mod data;
 mod docs;
 mod embeddings;
 mod queue;
@@ -11,6 +12,7 @@ mod users;
 use std::collections::BTreeMap;
 
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
+pub use data::{DataPage, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use embeddings::{
     AdminPage, Confirmation, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingState,
@@ -157,6 +159,8 @@ pub struct ItemPage {
     pub readings: Vec<Reading>,
     /// Days for which readings are kept.
     pub kept_days: i64,
+    /// What would go with it.
+    pub erasure: ItemErasure,
     pub embedding: ItemEmbedding,
     pub why: Why,
 }
@@ -234,7 +238,8 @@ pub struct FormState {
     /// `memory` (Account, Agents); `embeddings` and `progress` (Settings › Embeddings);
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`,
     /// `users_max` and `queue` (Admin); `people` and `invitation` (Admin › Users; the latter
-    /// also the invited person's); `queries` (Activity). Empty when the page was just opened.
+    /// also the invited person's); `queries` (Activity); `import` and `erase` (Your data).
+    /// Empty when the page was just opened.
     pub form: String,
     /// The field to blame, by its `name`.
     pub field: Option<String>,

@@ -169,6 +169,12 @@ pub struct PoolUse {
     pub max: u32,
 }
 
+/// Whether a row was refused because its user, or the user's agent, was erased meanwhile.
+pub fn is_of_a_gone_user(error: &sqlx::Error) -> bool {
+    let constraint = error.as_database_error().and_then(|e| e.constraint());
+    constraint.is_some_and(|c| c.ends_with("_user_id_fkey") || c.ends_with("_agent_id_fkey"))
+}
+
 /// The database, for those who act for somebody.
 #[derive(Clone, Debug)]
 pub struct Db {

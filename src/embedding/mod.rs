@@ -37,7 +37,7 @@ pub use system::{SystemOverview, SystemSaved};
 pub use vector::Vector;
 
 use crate::clock::SharedClock;
-use crate::db::{Db, UserId};
+use crate::db::{self, Db, UserId};
 use crate::input::Invalid;
 use crate::providers::settings::{self, Effective, SystemSettings, UserSettings};
 use crate::providers::{Embedder, EndpointUrl, ProviderError};
@@ -72,6 +72,14 @@ pub enum EmbeddingError {
 }
 
 impl EmbeddingError {
+    /// The account was erased while work on it was under way.
+    pub fn is_of_a_gone_user(&self) -> bool {
+        match self {
+            Self::Database(error) => db::is_of_a_gone_user(error),
+            _ => false,
+        }
+    }
+
     /// Stable; programs rely on it.
     pub fn code(&self) -> &'static str {
         match self {

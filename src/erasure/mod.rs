@@ -1,1 +1,165 @@
-//! Erasure: to come.
+//! Erasure: one memory and all that derives from it, or an account and everything in
+//! it. A person asks for it on a page, or an admin for an operator's user; agents
+//! never. What is gone is told by a receipt in numbers, which knows no name.
+//!
+//! An account's erasure begins at once (nobody is signed in to it any more, no token
+//! opens it) and goes on in bounded steps ([`step`]) that whichever worker is there
+//! takes; the receipt's row is the truth, so that a kill costs nothing but time.
+
+mod store;
+
+use std::collections::BTreeMap;
+
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use crate::activity::Activity;
+use crate::db::{Db, UserId};
+use crate::memories::ItemId;
+
+/// Of a step: some tens of milliseconds, in which nobody waits for longer.
+const ROWS_A_STEP: i32 = 2_000;
+/// On one page.
+const RECEIPTS_SHOWN_MAX: i64 = 50;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ErasureError {
+    #[error(
+        "you are the last admin of this server: make another user an admin first, or erase the other users"
+    )]
+    LastAdmin,
+    #[error("there is nothing to erase: it is gone already, or is being erased")]
+    Gone,
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+/// Names a receipt; random, so that only who was told it finds the receipt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceiptId(String);
+
+impl ReceiptId {
+    fn new() -> Self {
+        Self(Uuid::new_v4().simple().to_string())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Item,
+    Account,
+}
+
+/// Rows by what they are: tables, and `links` and `mentions`, which were taken out of
+/// rows that stay.
+pub type Rows = BTreeMap<String, i64>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    pub id: ReceiptId,
+    pub kind: Kind,
+    /// At the beginning.
+    pub found: Rows,
+    /// Gone so far.
+    pub erased: Rows,
+    pub requested_at: OffsetDateTime,
+    pub finished_at: Option<OffsetDateTime>,
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// No account is being erased, or others are at it.
+    Nothing,
+    /// There is more to do.
+    More,
+    /// A job of the account is under way; look again in a moment.
+    Waiting,
+    /// An account is gone.
+    Finished,
+}
+
+/// One item of the user and all that derives from it: its vectors in every space, its
+/// history, its number and the kept words in the calls that were about it, and links of
+/// other items to it. At once, in one transaction.
+pub async fn item(
+    db: &Db,
+    activity: &Activity,
+    user: UserId,
+    item: ItemId,
+    now: OffsetDateTime,
+) -> Result<ReceiptId, ErasureError> {
+    // Calls that wait in this process may be about it.
+    activity.flush().await?;
+    let id = ReceiptId::new();
+    let mut tx = db.as_user(user).await?;
+    if !store::erase_item(&mut tx, item.0, id.as_str(), now).await? {
+        return Err(ErasureError::Gone);
+    }
+    tx.commit().await?;
+    Ok(id)
+}
+
+/// Begins to erase an account: it is disabled, its web sessions and tokens end, and the
+/// workers do the rest. Whoever calls this has made sure that the person means it.
+pub async fn begin(db: &Db, user: UserId, now: OffsetDateTime) -> Result<ReceiptId, ErasureError> {
+    let id = ReceiptId::new();
+    let mut tx = db.as_system().await?;
+    match store::begin(&mut tx, user, id.as_str(), now)
+        .await?
+        .as_str()
+    {
+        "begun" => tx.commit().await?,
+        "last_admin" => return Err(ErasureError::LastAdmin),
+        _ => return Err(ErasureError::Gone),
+    }
+    Ok(id)
+}
+
+/// A bounded part of the work on accounts whose erasure has begun.
+pub async fn step(db: &Db, now: OffsetDateTime) -> Result<Step, sqlx::Error> {
+    let mut tx = db.as_system().await?;
+    let became = store::step(&mut tx, ROWS_A_STEP, now).await?;
+    tx.commit().await?;
+    Ok(match became.as_str() {
+        "more" => Step::More,
+        "waiting" => Step::Waiting,
+        "finished" => Step::Finished,
+        _ => Step::Nothing,
+    })
+}
+
+/// What an erasure of the account would remove.
+pub async fn weigh_account(db: &Db, user: UserId) -> Result<Rows, sqlx::Error> {
+    store::account_rows(&mut *db.system_connection().await?, user).await
+}
+
+/// What an erasure of the item would remove, or take out of what stays.
+pub async fn weigh_item(db: &Db, user: UserId, item: ItemId) -> Result<Rows, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let rows = store::item_rows(&mut tx, user, item.0).await?;
+    tx.commit().await?;
+    Ok(rows)
+}
+
+/// For whoever holds its id.
+pub async fn find_receipt(db: &Db, id: &str) -> Result<Option<Receipt>, sqlx::Error> {
+    if id.len() != 32 || !id.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Ok(None);
+    }
+    store::find_receipt(&mut *db.system_connection().await?, id).await
+}
+
+/// Of the user, newest first.
+pub async fn list_receipts(db: &Db, user: UserId) -> Result<Vec<Receipt>, sqlx::Error> {
+    store::list_receipts(
+        &mut *db.system_connection().await?,
+        user,
+        RECEIPTS_SHOWN_MAX,
+    )
+    .await
+}

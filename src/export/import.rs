@@ -187,6 +187,9 @@ impl Importer {
         let batch = std::mem::take(&mut self.batch);
         match self.write(&batch).await {
             Err(ImportError::Database(error)) if is_refusal(&error) => {
+                // What the batch made is not there; what it was made for may be gone.
+                self.themes.clear();
+                self.agents.clear();
                 for one in batch.chunks(1) {
                     match self.write(one).await {
                         Err(ImportError::Database(error)) if is_refusal(&error) => {

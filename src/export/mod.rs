@@ -7,11 +7,12 @@ mod import;
 pub mod read;
 mod source;
 mod store;
-// mod upload;
+mod upload;
 mod write;
 
 pub use import::{ImportError, Importer, Outcome, Problem};
 pub use source::{DOCUMENT_BYTES_MAX, LINE_BYTES_MAX};
+pub use upload::{Imports, Overview, Shown, State, UPLOAD_BYTES_MAX, UploadError};
 
 pub use write::Export;
 

@@ -60,6 +60,7 @@ async fn turn(
             tracing::error!(user = user.0, "a turn of work on vectors panicked");
             in_a_moment()
         }
+        Ok(Err(error)) if error.is_of_a_gone_user() => Drained::Done,
         Ok(Err(error)) => {
             tracing::warn!(user = user.0, %error, "a turn of work on vectors failed; trying again in a moment");
             in_a_moment()

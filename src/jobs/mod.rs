@@ -12,6 +12,7 @@
 //! - *any database error ends the worker*: it is started again.
 
 mod embed;
+mod erase;
 mod sweep;
 
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub struct JobContext {
     pub embeddings: Embeddings,
 }
 
-/// Runs the workers and the sweep until `stop` turns true.
+/// Runs the workers, the sweep and what erases accounts until `stop` turns true.
 pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
     let ended_once = Arc::new(Notify::new());
     let sweeping = tokio::spawn(sweep::every_minute(
@@ -50,6 +51,7 @@ pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
         stop.clone(),
         ended_once.clone(),
     ));
+    let erasing = tokio::spawn(erase::keep_erasing(context.clone(), stop.clone()));
     while !*stop.borrow() {
         let ended = run_worker(&context, stop.clone()).await;
         if !*stop.borrow() {
@@ -61,6 +63,7 @@ pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
         }
     }
     sweeping.abort();
+    erasing.abort();
 }
 
 async fn run_worker(

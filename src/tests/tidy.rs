@@ -91,7 +91,14 @@ fn time_comes_from_the_clock() {
 
 /// From the roof down; each may know those of the floors below, never those above or beside it.
 const HOUSE: [&[&str]; 16] = [
-    &["main", "bridge", "rebuild", "serve", "telemetry", "transfer"],
+    &[
+        "main",
+        "bridge",
+        "rebuild",
+        "serve",
+        "telemetry",
+        "transfer",
+    ],
     &["wiring"],
     &["web"],
     &["jobs"],

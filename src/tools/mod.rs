@@ -27,7 +27,7 @@ use tracing::Instrument;
 use crate::accounts::{Accounts, ActingFor, AgentAccess, MemoryOff, Scope, TooManyUsers};
 use crate::activity::{Activity, Call};
 use crate::clock::SharedClock;
-use crate::db::Db;
+use crate::db::{Db, is_of_a_gone_user};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::input::Invalid;
 use crate::memories::MemoryError;
@@ -81,8 +81,10 @@ pub enum ToolError {
     Invalid(#[from] Invalid),
     #[error("there is no item {item_id} in your memory")]
     NoSuchItem { item_id: i64 },
+    #[error("the account that this token acts for was erased; nothing was written")]
+    AccountErased,
     #[error("the database cannot be reached right now; nothing was changed: try again in a moment")]
-    Database(#[from] sqlx::Error),
+    Database(sqlx::Error),
     #[error(transparent)]
     Embedding(EmbeddingError),
     #[error("the answer could not be written as JSON")]
@@ -111,9 +113,19 @@ impl ToolError {
             Self::NotJson(_) => "invalid_json",
             Self::Invalid(invalid) => invalid.code,
             Self::NoSuchItem { .. } => "not_found",
+            Self::AccountErased => "erased_user",
             Self::Database(_) => DATABASE_UNAVAILABLE,
             Self::Embedding(error) => error.code(),
             Self::Output(_) => "unavailable",
+        }
+    }
+}
+
+impl From<sqlx::Error> for ToolError {
+    fn from(error: sqlx::Error) -> Self {
+        match is_of_a_gone_user(&error) {
+            true => Self::AccountErased,
+            false => Self::Database(error),
         }
     }
 }
@@ -122,8 +134,8 @@ impl From<MemoryError> for ToolError {
     fn from(error: MemoryError) -> Self {
         match error {
             MemoryError::NotFound(id) => Self::NoSuchItem { item_id: id.0 },
-            MemoryError::Database(error) => Self::Database(error),
-            MemoryError::Embedding(EmbeddingError::Database(error)) => Self::Database(error),
+            MemoryError::Database(error)
+            | MemoryError::Embedding(EmbeddingError::Database(error)) => error.into(),
             MemoryError::Embedding(EmbeddingError::Invalid(invalid)) => Self::Invalid(invalid),
             MemoryError::Embedding(error) => Self::Embedding(error),
         }

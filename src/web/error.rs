@@ -122,6 +122,7 @@ impl From<ToolError> for Problem {
             ToolError::Invalid(invalid) => return invalid.into(),
             ToolError::Database(error) => return error.into(),
             ToolError::UnknownTool { .. } | ToolError::NoSuchItem { .. } => StatusCode::NOT_FOUND,
+            ToolError::AccountErased => StatusCode::UNAUTHORIZED,
             ToolError::MissingScope(_) | ToolError::MemoryOff(_) | ToolError::TooManyUsers(_) => {
                 StatusCode::FORBIDDEN
             }

@@ -5,6 +5,7 @@ mod address;
 mod api;
 mod auth;
 mod client;
+mod downloads;
 mod error;
 mod forms;
 mod gate;
@@ -31,6 +32,7 @@ use crate::clock::SharedClock;
 use crate::config::{PublicUrl, TrustedProxies};
 use crate::db::Db;
 use crate::embedding::Embeddings;
+use crate::export::Imports;
 use crate::tools::Registry;
 
 pub use gate::{Gate, Peer};
@@ -45,6 +47,7 @@ pub struct AppState {
     pub clock: SharedClock,
     pub embeddings: Embeddings,
     pub activity: Activity,
+    pub imports: Imports,
     pub registry: Arc<Registry>,
     pub readiness: Readiness,
     pub public_url: PublicUrl,
@@ -59,6 +62,7 @@ impl AppState {
     pub fn new(parts: Parts) -> Self {
         let published = api::openapi::Published::new(&parts.registry, &parts.public_url);
         Self {
+            imports: Imports::new(&parts.db, &parts.embeddings),
             accounts: parts.accounts,
             db: parts.db,
             clock: parts.clock,

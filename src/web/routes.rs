@@ -1,6 +1,7 @@
 //! The whole route table, grouped by who calls.
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
@@ -12,7 +13,8 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use super::error::Problem;
 use super::{
-    AppState, address, api, auth, forms, headers, health, mcp, metrics, observe, pages, session,
+    AppState, address, api, auth, downloads, forms, headers, health, mcp, metrics, observe, pages,
+    session,
 };
 
 pub fn router(state: AppState) -> Router {
@@ -71,6 +73,7 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/docs", get(pages::open_to_all))
         .route("/memory", get(pages::behind_sign_in))
         .route("/memory/{id}", get(pages::behind_sign_in))
+        .route("/memory/{id}/erase", post(forms::data::erase_item))
         .route(
             "/agents",
             get(pages::behind_sign_in).post(forms::create_agent),
@@ -114,6 +117,16 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/account", get(pages::behind_sign_in))
         .route("/account/password", post(forms::change_password))
         .route("/account/memory", post(forms::memory::of_user))
+        .route("/data", get(pages::behind_sign_in))
+        .route("/data/export", get(downloads::export))
+        // It goes to a file as it comes, and counts for itself.
+        .route(
+            "/data/import",
+            post(forms::data::import).layer(DefaultBodyLimit::disable()),
+        )
+        .route("/data/erase", post(forms::data::erase_account))
+        .route("/erased/{receipt}", get(pages::open_to_all))
+        .route("/erased/{receipt}/receipt.json", get(downloads::receipt))
         .fallback(pages::not_found)
         .layer(
             ServiceBuilder::new()

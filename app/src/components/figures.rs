@@ -26,6 +26,15 @@ pub fn memories(n: i64) -> String {
     }
 }
 
+/// "730 bytes", "12 kB", "103.4 MB"
+pub fn size(bytes: i64) -> String {
+    match bytes {
+        ..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{} kB", (bytes + 500) / 1_000),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}
+
 /// "about 20 s left", "about 3 min left", "about 2 h left"; steps coarse enough to sit still.
 pub fn time_left(seconds: i64) -> String {
     match seconds {

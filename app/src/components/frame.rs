@@ -17,6 +17,7 @@ pub enum Section {
     Activity,
     Embeddings,
     Account,
+    Data,
     Admin,
     Users,
     Docs,
@@ -35,9 +36,10 @@ const LINKS: [Link; 4] = [
 const ADMIN: Link = (Section::Admin, "/admin", "Admin");
 
 /// The pages under Settings; the first is where its link leads.
-const SETTINGS: [Link; 2] = [
+const SETTINGS: [Link; 3] = [
     (Section::Embeddings, "/settings/embeddings", "Embeddings"),
     (Section::Account, "/account", "Account"),
+    (Section::Data, "/data", "Your data"),
 ];
 
 /// The pages under Admin, likewise.

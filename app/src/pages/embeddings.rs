@@ -10,9 +10,8 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
 use crate::backend::backend;
-use crate::components::{Done, FormError, Frame, Section, Trouble};
+use crate::components::{Done, FormError, Frame, Renewal, Section, Trouble};
 use crate::islands::LiveProgress;
-use crate::shell::IslandsBuilt;
 use crate::view::{EmbeddingsPage, FormState};
 use endpoint::Endpoint;
 use status::{Failures, Serving, Status, Switches};
@@ -58,7 +57,7 @@ fn Whole(page: EmbeddingsPage, form: FormState, is_held: bool) -> impl IntoView 
                 </div>
                 <Serving page=page.clone() />
             </div>
-            {(is_working && is_untouched).then(|| view! { <Renewal is_held /> })}
+            {(is_working && is_untouched).then(|| view! { <Renewal path=PATH.to_owned() is_held /> })}
             <div class="with-side parts">
                 {page
                     .is_enabled
@@ -72,33 +71,4 @@ fn Whole(page: EmbeddingsPage, form: FormState, is_held: bool) -> impl IntoView 
         <LiveProgress />
     }
     .into_any()
-}
-
-/// Where no island can look again, the page renews itself, but for somebody who
-/// asks it to hold still: what is typed would be gone. Never right after a form.
-#[component]
-fn Renewal(is_held: bool) -> impl IntoView {
-    let islands_built = use_context::<IslandsBuilt>().is_some_and(|built| built.0);
-    let offer = if is_held {
-        view! {
-            <p class="hint renewal">
-                "This page holds still. " <a href=PATH>"Follow the progress again"</a> "."
-            </p>
-        }
-        .into_any()
-    } else {
-        view! {
-            <meta http-equiv="refresh" content=format!("5; url={PATH}") />
-            <p class="hint renewal">
-                "This page renews itself while the work goes on. "
-                <a href=format!("{PATH}?hold=1")>"Hold it still"</a> " to change something."
-            </p>
-        }
-        .into_any()
-    };
-    if islands_built {
-        view! { <noscript>{offer}</noscript> }.into_any()
-    } else {
-        offer
-    }
 }

@@ -8,10 +8,11 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 
 use crate::backend::backend;
 use crate::components::{
-    Content, EmbeddingMark, Fact, Facts, Frame, Section, StateBadge, Trouble, TypeBadge, When, did,
+    Content, EmbeddingMark, Fact, Facts, Frame, Section, StateBadge, Trouble, TypeBadge, When,
+    count, did,
 };
 use crate::view::{
-    ActivityFilters, EmbeddingBadge, HistoryEntry, ItemPage, MemoryFilters, Reading,
+    ActivityFilters, EmbeddingBadge, HistoryEntry, ItemErasure, ItemPage, MemoryFilters, Reading,
 };
 use why::{Surfaces, Vector};
 
@@ -100,9 +101,64 @@ fn Whole(item: ItemPage) -> impl IntoView {
                     />
                 </section>
             </div>
+            <Erase item_id=item.id erasure=item.erasure />
         </article>
     }
     .into_any()
+}
+
+#[component]
+fn Erase(item_id: i64, erasure: ItemErasure) -> impl IntoView {
+    view! {
+        <section class="part" aria-labelledby="erase-title">
+            <h2 id="erase-title">"Erase it"</h2>
+            <p class="hint">
+                "Archiving hides a memory and keeps it. Erasing removes it for good; only you can do that, no agent."
+            </p>
+            <details class="confirm">
+                <summary>"Erase for good"</summary>
+                <div>
+                    <p>{goes(erasure)}</p>
+                    <form method="post" action=format!("/memory/{item_id}/erase")>
+                        <button class="danger" type="submit">
+                            "Erase this memory"
+                        </button>
+                    </form>
+                </div>
+            </details>
+        </section>
+    }
+    .into_any()
+}
+
+/// What an erasure removes, in numbers.
+fn goes(erasure: ItemErasure) -> String {
+    let of = |n: i64, one: &str, many: &str| match n {
+        1 => format!("1 {one}"),
+        n => format!("{} {many}", count(n)),
+    };
+    let mut said = format!(
+        "Its text, {} and {} are removed, and its theme if nothing else is in it. This cannot be undone.",
+        of(erasure.vectors, "vector", "vectors"),
+        of(
+            erasure.events,
+            "entry of its history",
+            "entries of its history"
+        ),
+    );
+    if erasure.mentions > 0 {
+        said += &format!(
+            " {} about it stay in the activity, without its number and without the words that were searched for.",
+            of(erasure.mentions, "call", "calls"),
+        );
+    }
+    if erasure.links > 0 {
+        said += &format!(
+            " {} whose place it took no longer lead to it.",
+            of(erasure.links, "older memory", "older memories"),
+        );
+    }
+    said
 }
 
 #[component]

@@ -1,7 +1,9 @@
 //! A person's data: out, in again, and gone for good.
 
+mod erasure;
 mod export;
 mod import;
+mod pages;
 
 use keepsake::export::{Export, Importer, Outcome};
 use serde_json::Value;

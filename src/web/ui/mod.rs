@@ -2,6 +2,7 @@
 //! visitor whose request is being answered, and turns domain types into view types.
 
 mod activity;
+mod data;
 mod docs;
 mod embeddings;
 mod moment;
@@ -12,9 +13,9 @@ pub(super) use embeddings::host_port;
 
 use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
-    Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, DocsPage,
+    Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, DataPage, DocsPage,
     EmbeddingsPage, FormState, HistoryEntry, InvitationPage, ItemPage, ItemRow, MemoryFilters,
-    MemoryPage, Moment, OperatorRow, SearchMode, SignInOffer, Span, ThemeCount, TokenRow,
+    MemoryPage, Moment, OperatorRow, Receipt, SearchMode, SignInOffer, Span, ThemeCount, TokenRow,
     TokenState, UsersFilters, UsersPage, Why, WhySurface,
 };
 use async_trait::async_trait;
@@ -31,6 +32,7 @@ use crate::accounts::operators::Operator;
 use crate::accounts::{AccountError, Role, Viewer};
 use crate::activity::KEPT_DAYS;
 use crate::embedding::{EmbeddingError, ItemEmbedding};
+use crate::erasure;
 use crate::input::{Invalid, sentence};
 use crate::memories::{self, ItemEvent, ItemId, ItemType, MemoryError, Status, words};
 use crate::search::query::RESULTS_MAX;
@@ -294,6 +296,7 @@ impl Backend for Ui {
                 .map(|event| self.history_entry(event))
                 .collect(),
             readings: self.readings(&viewer, id).await?,
+            erasure: self.item_erasure(&viewer, id).await?,
             kept_days: KEPT_DAYS,
         }))
     }
@@ -301,6 +304,17 @@ impl Backend for Ui {
     async fn activity_page(&self, filters: &ActivityFilters) -> Result<ActivityPage, PageError> {
         let viewer = self.memory_viewer()?;
         self.activity_view(&viewer, filters).await
+    }
+
+    async fn data_page(&self) -> Result<DataPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.data_view(&viewer).await
+    }
+
+    async fn receipt(&self, id: &str) -> Result<Option<Receipt>, PageError> {
+        let found = erasure::find_receipt(&self.state.db, id).await;
+        let found = found.map_err(database)?;
+        Ok(found.map(|receipt| self.receipt_view(receipt)))
     }
 
     async fn embeddings_page(&self) -> Result<EmbeddingsPage, PageError> {

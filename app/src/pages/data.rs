@@ -1,0 +1,160 @@
+//! Your data: all of it out as a file, a file in, and all of it gone for good; and
+//! the receipts of what was erased. What cannot be undone is told in numbers first.
+
+mod import;
+mod receipt;
+
+use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
+
+use crate::backend::backend;
+use crate::components::{
+    Done, Field, FormError, Frame, Password, Renewal, Section, Trouble, When, count, memories, size,
+};
+use crate::islands::LiveProgress;
+use crate::view::{DataPage, FormState, ImportState, RowCount};
+use import::Import;
+pub use receipt::Erased;
+use receipt::Receipts;
+
+pub const PATH: &str = "/data";
+
+#[component]
+pub fn Data() -> impl IntoView {
+    let backend = backend();
+    let form = backend.form();
+    let is_held = use_query_map().with_untracked(|query| query.get("hold").is_some());
+    let page = Suspend::new(async move {
+        match backend.data_page().await {
+            Ok(page) => view! { <Whole page form is_held /> }.into_any(),
+            Err(error) => {
+                view! { <Trouble heading="Your data" error href=PATH.to_owned() /> }.into_any()
+            }
+        }
+    });
+    view! {
+        <Frame section=Section::Data title="Your data".to_owned()>
+            {page}
+        </Frame>
+    }
+}
+
+#[component]
+fn Whole(page: DataPage, form: FormState, is_held: bool) -> impl IntoView {
+    let is_running = page
+        .import
+        .as_ref()
+        .is_some_and(|import| import.state == ImportState::Running);
+    let renewal = (is_running && form.form.is_empty()).then(|| {
+        view! { <Renewal path=PATH.to_owned() is_held /> }
+    });
+    view! {
+        <div class="column page" data-renewed-from=PATH>
+            <h1>"Your data"</h1>
+            <p class="lead">
+                "What is remembered of you is yours: take it with you, bring it in, or have it gone for good."
+            </p>
+            <Done form=form.clone() />
+            <Export page=page.clone() />
+            <Import page=page.clone() form=form.of("import") />
+            {renewal}
+            <Receipts receipts=page.receipts.clone() />
+            <Erase rows=page.rows form=form.of("erase") />
+        </div>
+        <LiveProgress />
+    }
+    .into_any()
+}
+
+#[component]
+fn Export(page: DataPage) -> impl IntoView {
+    let what = match (page.items, page.calls) {
+        (0, 0) => "There are no memories yet; the file would say only that you have an account."
+            .to_owned(),
+        (items, 0) => format!(
+            "{}, in a file of about {}.",
+            memories(items),
+            size(page.export_bytes)
+        ),
+        (items, calls) => format!(
+            "{} and {} of your agents, in a file of about {}.",
+            memories(items),
+            if calls == 1 {
+                "1 call".to_owned()
+            } else {
+                format!("{} calls", count(calls))
+            },
+            size(page.export_bytes)
+        ),
+    };
+    view! {
+        <section class="part" aria-labelledby="export-title">
+            <h2 id="export-title">"Export"</h2>
+            <p>{what}</p>
+            <p class="hint">
+                "JSON Lines: themes, memories with their history, agents, settings and calls. No password, token or key is in it, and no vector: those are made anew from the text."
+            </p>
+            <p>
+                <a class="button" href="/data/export" download="">
+                    "Export everything"
+                </a>
+            </p>
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Erase(rows: Vec<RowCount>, form: FormState) -> impl IntoView {
+    let is_open = form.error.is_some();
+    let list = rows
+        .into_iter()
+        .filter(|row| row.found > 0)
+        .map(|row| {
+            view! {
+                <div>
+                    <dt>{row.label}</dt>
+                    <dd class="number">{count(row.found)}</dd>
+                </div>
+            }
+        })
+        .collect_view();
+    view! {
+        <section class="part" aria-labelledby="erase-title">
+            <h2 id="erase-title">"Erase your account"</h2>
+            <p>
+                "The account and everything in it is removed from this server's database, and cannot be brought back. You are signed out everywhere and every token stops at once; the rest goes within moments, and a receipt says in numbers what was removed."
+            </p>
+            <p class="hint">"Backups of the server are kept by whoever runs it, for as long as they say."</p>
+            <details class="confirm" open=is_open>
+                <summary>"Erase my account and everything in it"</summary>
+                <div>
+                    <p>"This is removed for good:"</p>
+                    <dl class="facts">{list}</dl>
+                    <form class="stack" method="post" action="/data/erase">
+                        <FormError form=form.clone() fields=&["email", "password"] />
+                        <Field
+                            form=form.clone()
+                            name="email"
+                            label="Your e-mail address, to make sure"
+                            kind="email"
+                            autocomplete="off"
+                        />
+                        <Password form name="password" label="Your password" />
+                        <div>
+                            <button class="danger" type="submit">
+                                "Erase everything"
+                            </button>
+                        </div>
+                    </form>
+                </div>
+            </details>
+        </section>
+    }
+    .into_any()
+}
+
+/// When a thing happened, in a sentence.
+fn on(moment: crate::view::Moment) -> AnyView {
+    view! { <When moment /> }.into_any()
+}

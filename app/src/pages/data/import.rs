@@ -1,0 +1,131 @@
+//! A file comes in: the form, how far it is, and what it came to.
+
+use leptos::prelude::*;
+
+use crate::components::{FormError, Progress, count, memories, size};
+use crate::view::{DataPage, FormState, ImportProgress, ImportState};
+
+const LOOK_SECONDS: u32 = 1;
+
+#[component]
+pub fn Import(page: DataPage, form: FormState) -> impl IntoView {
+    let is_running = page
+        .import
+        .as_ref()
+        .is_some_and(|import| import.state == ImportState::Running);
+    let hint = format!(
+        "An export of Keepsake, the JSON of mem0's get_all(), or the conversations.json of ChatGPT's export, of which only what ChatGPT kept as memories is taken in. At most {}.",
+        size(page.upload_bytes_max)
+    );
+    view! {
+        <section class="part" aria-labelledby="import-title">
+            <h2 id="import-title">"Import"</h2>
+            <p>
+                "Memories keep their dates, status, tags and source. What is there already is left as it is: the same file twice changes nothing."
+            </p>
+            <div
+                data-live="import"
+                data-look-again=is_running.then_some(LOOK_SECONDS)
+            >
+                {page.import.map(|import| view! { <Last import /> })}
+            </div>
+            <form class="stack" method="post" action="/data/import" enctype="multipart/form-data">
+                <FormError form fields=&[] />
+                <div class="field">
+                    <label for="import-file">"File"</label>
+                    <p class="hint" id="import-file-hint">
+                        {hint}
+                    </p>
+                    <input
+                        id="import-file"
+                        type="file"
+                        name="file"
+                        required=true
+                        accept=".jsonl,.json,application/json,application/x-ndjson"
+                        aria-describedby="import-file-hint"
+                    />
+                </div>
+                <div>
+                    <button type="submit">"Import"</button>
+                </div>
+            </form>
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Last(import: ImportProgress) -> impl IntoView {
+    let mut line = format!("{} added", memories(import.added));
+    if import.known > 0 {
+        line += &format!(" · {} known already", count(import.known));
+    }
+    if import.failed > 0 {
+        line += &format!(" · {} not taken in", count(import.failed));
+    }
+    let body = match import.state {
+        ImportState::Running => {
+            let read = format!(
+                "{} of {} · {line}",
+                size(import.bytes_done),
+                size(import.bytes_total)
+            );
+            view! {
+                <Progress
+                    label="Import".to_owned()
+                    done=import.bytes_done
+                    failed=0
+                    total=import.bytes_total
+                    line=read
+                />
+            }
+            .into_any()
+        }
+        ImportState::Done => view! {
+            <p>
+                "The last import, " {super::on(import.started.clone())} ": "
+                <span data-progress-line="">{line}</span> "."
+            </p>
+        }
+        .into_any(),
+        ImportState::Interrupted | ImportState::Failed => {
+            let why = import.error.clone().unwrap_or_else(|| {
+                "The import was interrupted: the server stopped in the middle. Give the file again: nothing is doubled.".to_owned()
+            });
+            view! {
+                <p class="problem">
+                    {why} " Until then: " <span data-progress-line="">{line}</span> "."
+                </p>
+            }
+            .into_any()
+        }
+    };
+    let problems = (!import.problems.is_empty()).then(|| problems(&import));
+    view! {
+        {body}
+        {problems}
+    }
+    .into_any()
+}
+
+fn problems(import: &ImportProgress) -> AnyView {
+    let beyond = import.failed - import.problems.len() as i64;
+    let rows = import
+        .problems
+        .iter()
+        .map(|(place, sentence)| {
+            view! {
+                <div>
+                    <dt>{place.clone()}</dt>
+                    <dd>{sentence.clone()}</dd>
+                </div>
+            }
+        })
+        .collect_view();
+    view! {
+        <h3>"Not taken in"</h3>
+        <dl class="facts">{rows}</dl>
+        {(beyond > 0).then(|| view! { <p class="hint">{format!("And {} more.", count(beyond))}</p> })}
+    }
+    .into_any()
+}

@@ -1,0 +1,177 @@
+//! Receipts of what was erased: the list of a person's own, and the page of one,
+//! which is for whoever holds its address, since an erased account signs nobody in.
+
+use leptos::prelude::*;
+use leptos_router::hooks::{use_params_map, use_query_map};
+
+use crate::backend::backend;
+use crate::components::{Frame, Progress, Renewal, Section, StateBadge, Trouble, When, count};
+use crate::islands::LiveProgress;
+use crate::view::Receipt;
+
+const LOOK_SECONDS: u32 = 1;
+
+#[component]
+pub fn Receipts(receipts: Vec<Receipt>) -> impl IntoView {
+    let body = if receipts.is_empty() {
+        view! {
+            <p class="hint">
+                "Nothing was erased yet. The page of each memory can erase it for good; its receipt is then listed here."
+            </p>
+        }
+        .into_any()
+    } else {
+        let rows = receipts.into_iter().map(|receipt| {
+            let what = if receipt.is_account {
+                "This account"
+            } else {
+                "One memory"
+            };
+            view! {
+                <li>
+                    <a href=format!("/erased/{}", receipt.id)>{what}</a>
+                    <When moment=receipt.requested />
+                </li>
+            }
+        });
+        view! { <ol class="timeline">{rows.collect_view()}</ol> }.into_any()
+    };
+    view! {
+        <section class="part" aria-labelledby="receipts-title">
+            <h2 id="receipts-title">"Receipts"</h2>
+            {body}
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+pub fn Erased() -> impl IntoView {
+    let id = use_params_map()
+        .with_untracked(|params| params.get("receipt"))
+        .unwrap_or_default();
+    let is_held = use_query_map().with_untracked(|query| query.get("hold").is_some());
+    let backend = backend();
+    let page = Suspend::new(async move {
+        match backend.receipt(&id).await {
+            Ok(Some(receipt)) => view! { <Whole receipt is_held /> }.into_any(),
+            Ok(None) => {
+                backend.not_found();
+                view! {
+                    <h1>"There is no such receipt"</h1>
+                    <p>"Look at its address again: it must be whole."</p>
+                }
+                .into_any()
+            }
+            Err(error) => {
+                let href = format!("/erased/{id}");
+                view! { <Trouble heading="Erased" error href /> }.into_any()
+            }
+        }
+    });
+    view! {
+        <Frame section=Section::Elsewhere title="Erased".to_owned()>
+            <div class="column page">{page}</div>
+        </Frame>
+    }
+}
+
+#[component]
+fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
+    let path = format!("/erased/{}", receipt.id);
+    let is_done = receipt.finished.is_some();
+    let what = if receipt.is_account {
+        "An account and everything in it"
+    } else {
+        "One memory"
+    };
+    let lead = match (is_done, receipt.is_account) {
+        (false, _) => {
+            "It is being erased. Nobody is signed in to it any more and no token opens it; what it held is being removed. You can close this page: keep its address to see the receipt."
+        }
+        (true, true) => {
+            "It is erased. Nothing of it is left in this server's database: this receipt knows how much there was, and not whose."
+        }
+        (true, false) => {
+            "It is erased, with all that was made of it. This receipt knows how much there was, and not what it said."
+        }
+    };
+    let line = format!(
+        "{} of {} rows erased",
+        count(receipt.erased()),
+        count(receipt.total())
+    );
+    let rows = receipt
+        .rows
+        .iter()
+        .filter(|row| row.erased > 0 || row.found > 0)
+        .map(|row| {
+            view! {
+                <div>
+                    <dt>{row.label}</dt>
+                    <dd class="number">{count(row.erased)}</dd>
+                </div>
+            }
+        })
+        .collect_view();
+    let when = receipt.finished.clone().map(|moment| {
+        view! {
+            <div>
+                <dt>"Finished"</dt>
+                <dd>{moment.exact}</dd>
+            </div>
+        }
+    });
+    let download = is_done.then(|| {
+        view! {
+            <p>
+                <a class="button" href=format!("{path}/receipt.json") download="">
+                    "Download the receipt"
+                </a>
+            </p>
+        }
+    });
+    let renewal = (!is_done).then(|| view! { <Renewal path=path.clone() is_held /> });
+    view! {
+        <div data-renewed-from=path.clone()>
+            <div data-live="erased" data-look-again=(!is_done).then_some(LOOK_SECONDS)>
+                <p class="badges">
+                    <StateBadge state=if is_done { "erased" } else { "erasing" } />
+                </p>
+                <h1>{what}</h1>
+                <p class="lead">{lead}</p>
+                {(receipt.is_account || !is_done)
+                    .then(|| {
+                        view! {
+                            <Progress
+                                label="Erased".to_owned()
+                                done=receipt.erased()
+                                failed=0
+                                total=receipt.total()
+                                line
+                            />
+                        }
+                    })}
+                <dl class="facts">
+                    <div>
+                        <dt>"Receipt"</dt>
+                        <dd>
+                            <code>{receipt.id.clone()}</code>
+                        </dd>
+                    </div>
+                    <div>
+                        <dt>"Asked for"</dt>
+                        <dd>{receipt.requested.exact.clone()}</dd>
+                    </div>
+                    {when}
+                </dl>
+                <h2>"What was removed"</h2>
+                <dl class="facts">{rows}</dl>
+                {download}
+            </div>
+            {renewal}
+        </div>
+        <LiveProgress />
+    }
+    .into_any()
+}

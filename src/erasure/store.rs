@@ -1,0 +1,139 @@
+//! The statements of erasure. What deletes is a function of the owner, since neither
+//! role may: see the migration for what each is bound to.
+
+use serde_json::Value;
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::{Kind, Receipt, ReceiptId, Rows};
+use crate::db::UserId;
+
+/// Of the transaction's user, as the app role. False where there is no such item.
+pub async fn erase_item(
+    conn: &mut PgConnection,
+    item: i64,
+    receipt: &str,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let erased = sqlx::query_scalar!("SELECT erase_item($1, $2, $3)", item, receipt, now);
+    Ok(erased.fetch_one(conn).await?.is_some())
+}
+
+pub async fn item_rows(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: i64,
+) -> Result<Rows, sqlx::Error> {
+    let rows = sqlx::query_scalar!(
+        r#"SELECT jsonb_build_object(
+               'memory_item_embeddings',
+               (SELECT count(*) FROM memory_item_embeddings WHERE user_id = $1 AND item_id = $2),
+               'memory_item_events',
+               (SELECT count(*) FROM memory_item_events WHERE user_id = $1 AND item_id = $2),
+               'mentions',
+               (SELECT count(*) FROM activity WHERE user_id = $1 AND $2 = ANY (item_ids)),
+               'links',
+               (SELECT count(*) FROM memory_items WHERE user_id = $1 AND superseded_by = $2)) AS "rows!""#,
+        user.0,
+        item,
+    );
+    Ok(rows_of(&rows.fetch_one(conn).await?))
+}
+
+// As the system role.
+
+/// 'begun', 'last_admin' or 'gone'.
+pub async fn begin(
+    conn: &mut PgConnection,
+    user: UserId,
+    receipt: &str,
+    now: OffsetDateTime,
+) -> Result<String, sqlx::Error> {
+    let begun = sqlx::query_scalar!(
+        r#"SELECT begin_account_erasure($1, $2, $3) AS "became!""#,
+        user.0,
+        receipt,
+        now
+    );
+    begun.fetch_one(conn).await
+}
+
+/// 'more', 'finished', 'waiting' or 'nothing'.
+pub async fn step(
+    conn: &mut PgConnection,
+    rows_max: i32,
+    now: OffsetDateTime,
+) -> Result<String, sqlx::Error> {
+    let became = sqlx::query_scalar!(
+        r#"SELECT erase_account_step($1, $2) AS "became!""#,
+        rows_max,
+        now
+    );
+    became.fetch_one(conn).await
+}
+
+pub async fn account_rows(conn: &mut PgConnection, user: UserId) -> Result<Rows, sqlx::Error> {
+    let rows = sqlx::query_scalar!(r#"SELECT account_rows($1) AS "rows!""#, user.0);
+    Ok(rows_of(&rows.fetch_one(conn).await?))
+}
+
+struct ReceiptRow {
+    public_id: String,
+    kind: String,
+    found: Value,
+    erased: Value,
+    requested_at: OffsetDateTime,
+    finished_at: Option<OffsetDateTime>,
+}
+
+impl From<ReceiptRow> for Receipt {
+    fn from(row: ReceiptRow) -> Self {
+        Self {
+            id: ReceiptId(row.public_id),
+            kind: match row.kind.as_str() {
+                "item" => Kind::Item,
+                _ => Kind::Account,
+            },
+            found: rows_of(&row.found),
+            erased: rows_of(&row.erased),
+            requested_at: row.requested_at,
+            finished_at: row.finished_at,
+        }
+    }
+}
+
+fn rows_of(value: &Value) -> Rows {
+    let counts = value.as_object().into_iter().flatten();
+    counts
+        .map(|(name, count)| (name.clone(), count.as_i64().unwrap_or_default()))
+        .collect()
+}
+
+pub async fn find_receipt(
+    conn: &mut PgConnection,
+    public_id: &str,
+) -> Result<Option<Receipt>, sqlx::Error> {
+    let row = sqlx::query_as!(
+        ReceiptRow,
+        "SELECT public_id, kind, found, erased, requested_at, finished_at
+         FROM erasure_receipts WHERE public_id = $1",
+        public_id
+    );
+    Ok(row.fetch_optional(conn).await?.map(Receipt::from))
+}
+
+pub async fn list_receipts(
+    conn: &mut PgConnection,
+    user: UserId,
+    limit: i64,
+) -> Result<Vec<Receipt>, sqlx::Error> {
+    let rows = sqlx::query_as!(
+        ReceiptRow,
+        "SELECT public_id, kind, found, erased, requested_at, finished_at
+         FROM erasure_receipts WHERE user_id = $1 ORDER BY id DESC LIMIT $2",
+        user.0,
+        limit,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows.into_iter().map(Receipt::from).collect())
+}

@@ -1,0 +1,199 @@
+//! Imports by the page: a file that was uploaded is taken in beside the request, and
+//! a row of numbers says how far it is. A server that stops leaves the row behind,
+//! which then says that it was interrupted: given again, nothing is doubled.
+
+mod store;
+
+use std::fs::File;
+use std::io::{BufReader, Seek};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use time::{Duration, OffsetDateTime};
+
+use super::{Importer, Outcome, Problem};
+use crate::db::{Db, UserId};
+use crate::embedding::Embeddings;
+use crate::input::sentence;
+
+pub const UPLOAD_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// Of one server: each keeps a connection busy.
+const IMPORTS_AT_ONCE: usize = 2;
+/// Whoever takes a file in says so far more often.
+const SILENT_AFTER: Duration = Duration::seconds(30);
+
+#[derive(Debug, thiserror::Error)]
+pub enum UploadError {
+    #[error("an import of yours is under way; wait until it is done")]
+    UnderWay,
+    #[error("this server takes in {IMPORTS_AT_ONCE} files right now; try again in a moment")]
+    TooMany,
+    #[error("the file could not be read again; upload it once more")]
+    File(#[source] std::io::Error),
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Running,
+    Done,
+    Failed,
+    /// Its server stopped.
+    Interrupted,
+}
+
+/// An import as the page shows it.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    pub state: State,
+    pub bytes_total: u64,
+    pub outcome: Outcome,
+    /// Why it stopped.
+    pub error: Option<String>,
+    pub started_at: OffsetDateTime,
+}
+
+/// What there is to export.
+#[derive(Clone, Copy, Debug)]
+pub struct Overview {
+    pub items: i64,
+    pub calls: i64,
+    /// An estimate of the file.
+    pub bytes: i64,
+}
+
+/// Cheap to clone; one is made at the start.
+#[derive(Clone)]
+pub struct Imports {
+    db: Db,
+    embeddings: Embeddings,
+    under_way: Arc<AtomicUsize>,
+}
+
+impl Imports {
+    pub fn new(db: &Db, embeddings: &Embeddings) -> Self {
+        Self {
+            db: db.clone(),
+            embeddings: embeddings.clone(),
+            under_way: Arc::default(),
+        }
+    }
+
+    /// Takes the file in from its beginning, beside the caller.
+    pub async fn begin(&self, user: UserId, mut file: File, bytes: u64) -> Result<(), UploadError> {
+        file.rewind().map_err(UploadError::File)?;
+        let turn = Turn::take(&self.under_way).ok_or(UploadError::TooMany)?;
+        let now = self.embeddings.now();
+        let mut tx = self.db.as_user(user).await?;
+        store::end_silent(&mut tx, user, now, now - SILENT_AFTER).await?;
+        let id = store::insert(&mut tx, user, bytes as i64, now).await?;
+        let id = id.ok_or(UploadError::UnderWay)?;
+        tx.commit().await?;
+        let imports = self.clone();
+        tokio::spawn(async move {
+            imports.run(user, id, file).await;
+            drop(turn);
+        });
+        Ok(())
+    }
+
+    async fn run(&self, user: UserId, id: i64, file: File) {
+        let tell = |outcome: Outcome| {
+            let imports = self.clone();
+            async move {
+                imports.note(user, id, &outcome, false).await;
+            }
+        };
+        let importer = Importer::new(&self.db, &self.embeddings, user);
+        match importer.run(BufReader::new(file), tell).await {
+            Ok(outcome) => self.note(user, id, &outcome, true).await,
+            Err(error) => {
+                tracing::warn!(%error, "an import stopped");
+                let error = sentence(&error.to_string());
+                self.end(user, id, &error).await;
+            }
+        }
+    }
+
+    /// What cannot be noted is noted with the next batch, or shown as interrupted.
+    async fn note(&self, user: UserId, id: i64, outcome: &Outcome, is_done: bool) {
+        let note = async {
+            let mut tx = self.db.as_user(user).await?;
+            let now = self.embeddings.now();
+            store::update(&mut tx, user, id, outcome, is_done, now).await?;
+            tx.commit().await
+        };
+        let _: Result<(), sqlx::Error> = note.await;
+    }
+
+    async fn end(&self, user: UserId, id: i64, error: &str) {
+        let end = async {
+            let mut tx = self.db.as_user(user).await?;
+            store::fail(&mut tx, user, id, error, self.embeddings.now()).await?;
+            tx.commit().await
+        };
+        let _: Result<(), sqlx::Error> = end.await;
+    }
+
+    /// The last import of the user.
+    pub async fn last(&self, user: UserId) -> Result<Option<Shown>, sqlx::Error> {
+        let mut tx = self.db.as_user(user).await?;
+        let found = store::find_last(&mut tx, user).await?;
+        tx.commit().await?;
+        let silent_since = self.embeddings.now() - SILENT_AFTER;
+        Ok(found.map(|row| {
+            let state = match row.state.as_str() {
+                "running" if row.updated_at < silent_since => State::Interrupted,
+                "running" => State::Running,
+                "done" => State::Done,
+                _ => State::Failed,
+            };
+            let problem = |told: &serde_json::Value| Problem {
+                place: told["place"].as_str().unwrap_or_default().to_owned(),
+                sentence: told["sentence"].as_str().unwrap_or_default().to_owned(),
+            };
+            let problems = row.problems.as_array().map(Vec::as_slice);
+            Shown {
+                state,
+                bytes_total: row.bytes_total as u64,
+                outcome: Outcome {
+                    bytes: row.bytes_done as u64,
+                    added: row.added as u64,
+                    known: row.known as u64,
+                    failed: row.failed as u64,
+                    problems: problems.unwrap_or_default().iter().map(problem).collect(),
+                },
+                error: row.error,
+                started_at: row.started_at,
+            }
+        }))
+    }
+
+    /// What an export of the user would hold.
+    pub async fn overview(&self, user: UserId) -> Result<Overview, sqlx::Error> {
+        let mut tx = self.db.as_user(user).await?;
+        let overview = store::weigh(&mut tx, user).await?;
+        tx.commit().await?;
+        Ok(overview)
+    }
+}
+
+/// One of the few imports that run; given back when it is dropped.
+struct Turn(Arc<AtomicUsize>);
+
+impl Turn {
+    fn take(under_way: &Arc<AtomicUsize>) -> Option<Self> {
+        let one_more = |n: usize| (n < IMPORTS_AT_ONCE).then_some(n + 1);
+        under_way
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more)
+            .ok()?;
+        Some(Self(under_way.clone()))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,145 @@
+//! The rows that say how far an upload is: numbers, never content. As the app role
+//! in a transaction that knows its user.
+
+use serde_json::{Value, json};
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::Overview;
+use crate::db::UserId;
+use crate::export::Outcome;
+
+/// `None` while another of the user runs.
+pub async fn insert(
+    conn: &mut PgConnection,
+    user: UserId,
+    bytes_total: i64,
+    now: OffsetDateTime,
+) -> Result<Option<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "INSERT INTO data_imports (user_id, state, bytes_total, started_at, updated_at)
+         VALUES ($1, 'running', $2, $3, $3)
+         ON CONFLICT (user_id) WHERE state = 'running' DO NOTHING
+         RETURNING id",
+        user.0,
+        bytes_total,
+        now,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Whose server stopped, so that another may begin.
+pub async fn end_silent(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+    silent_since: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE data_imports SET state = 'failed', updated_at = $2
+         WHERE user_id = $1 AND state = 'running' AND updated_at < $3",
+        user.0,
+        now,
+        silent_since,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// How far it is; `is_done` where there is nothing more.
+pub async fn update(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: i64,
+    outcome: &Outcome,
+    is_done: bool,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let problems: Vec<Value> = outcome
+        .problems
+        .iter()
+        .map(|problem| json!({ "place": problem.place, "sentence": problem.sentence }))
+        .collect();
+    sqlx::query!(
+        "UPDATE data_imports
+         SET bytes_done = $3, added = $4, known = $5, failed = $6, problems = $7, updated_at = $8,
+             state = CASE WHEN $9 THEN 'done' ELSE 'running' END
+         WHERE user_id = $1 AND id = $2",
+        user.0,
+        id,
+        outcome.bytes as i64,
+        outcome.added as i64,
+        outcome.known as i64,
+        outcome.failed as i64,
+        Value::from(problems),
+        now,
+        is_done,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// It stopped; what was taken in stays.
+pub async fn fail(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: i64,
+    error: &str,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE data_imports SET state = 'failed', error = $3, updated_at = $4
+         WHERE user_id = $1 AND id = $2",
+        user.0,
+        id,
+        error,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub struct ImportRow {
+    pub state: String,
+    pub bytes_total: i64,
+    pub bytes_done: i64,
+    pub added: i64,
+    pub known: i64,
+    pub failed: i64,
+    pub problems: Value,
+    pub error: Option<String>,
+    pub started_at: OffsetDateTime,
+    pub updated_at: OffsetDateTime,
+}
+
+pub async fn find_last(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<ImportRow>, sqlx::Error> {
+    sqlx::query_as!(
+        ImportRow,
+        "SELECT state, bytes_total, bytes_done, added, known, failed, problems, error, started_at, updated_at
+         FROM data_imports WHERE user_id = $1 ORDER BY id DESC LIMIT 1",
+        user.0
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Lengths are read off the rows' heads: no text is looked at.
+pub async fn weigh(conn: &mut PgConnection, user: UserId) -> Result<Overview, sqlx::Error> {
+    sqlx::query_as!(
+        Overview,
+        r#"SELECT i.items AS "items!", c.calls AS "calls!", (i.bytes + 650 * i.items + 180 * c.calls) AS "bytes!"
+           FROM (SELECT count(*) AS items, coalesce(sum(octet_length(content)), 0)::bigint AS bytes
+                 FROM memory_items WHERE user_id = $1) i,
+                (SELECT count(*) AS calls FROM activity WHERE user_id = $1) c"#,
+        user.0
+    )
+    .fetch_one(conn)
+    .await
+}

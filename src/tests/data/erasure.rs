@@ -1,0 +1,629 @@
+use std::time::Duration;
+
+use keepsake::accounts::Scope;
+use keepsake::erasure::{self, Receipt, Step};
+use keepsake::jobs::{self, JobContext};
+use reqwest::multipart::{Form, Part};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use sqlx::{AssertSqlSafe, PgConnection, Row};
+
+use super::{export, import};
+use crate::support::{Browser, PASSWORD, Provider, TestApp, TestUser};
+
+/// One word, as every part of a person's data holds it.
+const CANARY: &str = "kanarienvogel4711";
+const TEXT: &str = "Anna hat einen kanarienvogel4711.";
+
+/// As text, as bytes, and by its hash.
+fn traces() -> Vec<String> {
+    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+    let hash = |text: &str| hex(&Sha256::digest(text.as_bytes()));
+    [
+        CANARY.to_owned(),
+        hex(CANARY.as_bytes()),
+        hash(CANARY),
+        hash(TEXT),
+    ]
+    .iter()
+    .map(|needle| format!("%{needle}%"))
+    .collect()
+}
+
+/// Every column of every table of every schema, PostgreSQL's own with its statistics
+/// among them: where one of these is found.
+async fn find_everywhere(conn: &mut PgConnection, needles: &[String]) -> Vec<String> {
+    let columns: Vec<(String, String)> = sqlx::query_as(
+        "SELECT c.oid::regclass::text, quote_ident(a.attname) FROM pg_class c
+         JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+         WHERE c.relkind IN ('r', 'p', 'm') ORDER BY 1, a.attnum",
+    )
+    .fetch_all(&mut *conn)
+    .await
+    .unwrap();
+    assert!(columns.len() > 500, "only {} columns", columns.len());
+    let mut found = Vec::new();
+    for (table, column) in columns {
+        let look = format!("SELECT count(*) FROM {table} WHERE {column}::text ILIKE ANY ($1)");
+        let rows: i64 = sqlx::query_scalar(AssertSqlSafe(look))
+            .bind(needles)
+            .fetch_one(&mut *conn)
+            .await
+            .unwrap();
+        if rows > 0 {
+            found.push(format!("{table}.{column}"));
+        }
+    }
+    found
+}
+
+/// Columns that name the user, in any table.
+async fn find_user(conn: &mut PgConnection, user: i64) -> Vec<String> {
+    let tables: Vec<String> = sqlx::query_scalar(
+        "SELECT c.oid::regclass::text FROM pg_class c
+         JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'user_id' AND NOT a.attisdropped
+         WHERE c.relkind IN ('r', 'p') ORDER BY 1",
+    )
+    .fetch_all(&mut *conn)
+    .await
+    .unwrap();
+    assert!(tables.len() >= 11, "{tables:?}");
+    let mut looks: Vec<String> = tables
+        .iter()
+        .map(|table| format!("SELECT '{table}' FROM {table} WHERE user_id = {user}"))
+        .collect();
+    looks.push(format!("SELECT 'users' FROM users WHERE id = {user}"));
+    looks.push(format!(
+        "SELECT 'jobs' FROM apalis.jobs WHERE idempotency_key = '{user}' OR convert_from(job, 'UTF8') = '{{\"user_id\":{user}}}'"
+    ));
+    let all = AssertSqlSafe(looks.join(" UNION "));
+    let rows = sqlx::query(all).fetch_all(conn).await.unwrap();
+    rows.into_iter().map(|row| row.get(0)).collect()
+}
+
+/// All rows of a user, as one hash.
+async fn fingerprint(conn: &mut PgConnection, user: i64) -> String {
+    const TABLES: [&str; 10] = [
+        "agents",
+        "agent_tokens",
+        "memory_themes",
+        "memory_items",
+        "memory_item_events",
+        "embedding_settings",
+        "embedding_spaces",
+        "memory_item_embeddings",
+        "activity",
+        "web_sessions",
+    ];
+    let of = |table: &&str| {
+        format!("SELECT '{table}' || t::text AS line FROM {table} t WHERE user_id = {user}")
+    };
+    let all: Vec<String> = TABLES.iter().map(of).collect();
+    let hash = format!(
+        "SELECT count(*) || ' ' || md5(string_agg(line, '|' ORDER BY line)) FROM ({} UNION ALL SELECT u::text FROM users u WHERE id = {user}) x",
+        all.join(" UNION ALL ")
+    );
+    let hash = sqlx::query_scalar(AssertSqlSafe(hash));
+    hash.fetch_one(conn).await.unwrap()
+}
+
+/// A person whose every field holds the canary, after a life of searches, archiving,
+/// a rebuild and an upload.
+async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
+    let anna = app.user(CANARY).await;
+    let anna = anna.with_token(&app.token(anna.id, CANARY, &Scope::ALL, None).await);
+    app.use_provider(&anna, provider, &format!("first-{CANARY}"))
+        .await;
+    app.activity.keep_queries(anna.id, true).await.unwrap();
+    let input = json!({ "type": "fact", "content": TEXT, "theme": CANARY, "tags": [CANARY] });
+    let id = anna.call("memory_add", input).await["id"].as_i64().unwrap();
+    for n in 0..20 {
+        anna.add_to(&format!("{CANARY} {}", n % 3), &format!("{CANARY} {n}"))
+            .await;
+    }
+    let old = anna.add(&format!("old {CANARY}")).await;
+    anna.call("memory_archive", json!({ "item_id": old })).await;
+    anna.find(CANARY).await;
+    app.drain(&anna).await;
+    crate::support::change_model(app, &anna, provider, &format!("second-{CANARY}")).await;
+    app.drain(&anna).await;
+    anna.find(CANARY).await;
+    app.embeddings.rebuild(anna.id).await.unwrap();
+    app.activity.flush().await.unwrap();
+    sqlx::query(
+        "WITH item AS (UPDATE memory_items SET key = $2, source = $2, source_context = $2, superseded_by = $4,
+                           attributes = jsonb_build_object($2, $2) WHERE id = $3 RETURNING user_id),
+              theme AS (UPDATE memory_themes SET description = $2 WHERE user_id = $1),
+              row AS (UPDATE memory_item_embeddings SET error = $2 WHERE user_id = $1),
+              settings AS (UPDATE embedding_settings SET declined = $2, query_prefix = $2, document_prefix = $2 WHERE user_id = $1)
+         UPDATE embedding_spaces SET problem = $2, query_prefix = $2, endpoint = $2 WHERE user_id = $1 AND state <> 'active'",
+    )
+    .bind(anna.id.0)
+    .bind(CANARY)
+    .bind(old)
+    .bind(id)
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    upload(&browser, format!("{{\"keepsake_export\":1}}\n{{\"record\":\"item\",\"type\":\"fact\",\"content\":\"up {CANARY}\"}}\n")).await;
+    while app.jobs().await.is_empty() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    sqlx::raw_sql("ANALYZE")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    (anna, browser)
+}
+
+pub async fn upload(browser: &Browser, file: String) {
+    let part = Part::bytes(file.into_bytes()).file_name("memory.jsonl");
+    let response = browser
+        .client
+        .post(format!("{}/data/import", browser.base))
+        .header("sec-fetch-site", "same-origin")
+        .multipart(Form::new().part("file", part))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(response.status(), 303, "{}", response.text().await.unwrap());
+    for _ in 0..500 {
+        if browser.get("/data").await.1.contains("The last import") {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the import does not end");
+}
+
+/// To the end, as the workers would: how many steps it took.
+async fn work_off(app: &TestApp) -> usize {
+    let mut refused = None;
+    for steps in 1..1_000 {
+        match erasure::step(&app.db, app.embeddings.now()).await {
+            Ok(Step::Finished) => return steps,
+            Ok(Step::More) => {}
+            // Somebody was adding to what goes.
+            Err(error) => refused = Some(error),
+            // The row of one that failed may still be held.
+            Ok(Step::Waiting | Step::Nothing) => {}
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("it does not end: {refused:?}");
+}
+
+async fn erase_by_page(browser: &Browser, user: &TestUser) -> String {
+    let fields = [("email", user.email.as_str()), ("password", PASSWORD)];
+    let response = browser.post("/data/erase", &fields).await;
+    assert_eq!(response.status(), 303);
+    response.headers()["location"].to_str().unwrap().to_owned()
+}
+
+async fn receipt_of(app: &TestApp, path: &str) -> Receipt {
+    let id = path.strip_prefix("/erased/").unwrap();
+    erasure::find_receipt(&app.db, id).await.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let ben = app.user("ben").await;
+    ben.add("Ben has a parrot.").await;
+    let service = app.service_token("bot", &Scope::ALL).await;
+    let of_operator = async |user: &str, tool: &str, input: serde_json::Value| {
+        let request = reqwest::Client::new().post(format!("{}/api/v1/tools/{tool}", app.base));
+        let request = request.bearer_auth(&service).header("keepsake-user", user);
+        request.json(&input).send().await.unwrap().status().as_u16()
+    };
+    let add = json!({ "type": "fact", "content": "The customer has a parrot." });
+    assert_eq!(of_operator("customer-1", "memory_add", add).await, 200);
+    let (anna, browser) = planted(&app, &provider).await;
+    let mut conn = app.superuser().await;
+    let customer: i64 = sqlx::query_scalar("SELECT id FROM users WHERE external_id = 'customer-1'")
+        .fetch_one(&mut conn)
+        .await
+        .unwrap();
+    let others = [ben.id.0, customer];
+    let before = [
+        fingerprint(&mut conn, others[0]).await,
+        fingerprint(&mut conn, others[1]).await,
+    ];
+
+    // The search itself is seen to find what is there.
+    let planted_in = find_everywhere(&mut conn, &traces()).await;
+    for place in [
+        "users.email",
+        "agents.name",
+        "memory_themes.slug",
+        "memory_themes.display_name",
+        "memory_themes.description",
+        "memory_items.key",
+        "memory_items.content",
+        "memory_items.content_hash",
+        "memory_items.tags",
+        "memory_items.source",
+        "memory_items.source_context",
+        "memory_items.attributes",
+        "memory_items.content_tsv",
+        "memory_item_embeddings.content_hash",
+        "memory_item_embeddings.error",
+        "embedding_settings.model",
+        "embedding_settings.declined",
+        "embedding_settings.query_prefix",
+        "embedding_spaces.model",
+        "activity.query",
+    ] {
+        assert!(
+            planted_in.iter().any(|p| p == place),
+            "{place} is not in {planted_in:?}"
+        );
+    }
+    // Samples of ANALYZE hold none of it even now.
+    assert!(
+        !planted_in.iter().any(|p| p.starts_with("pg_statistic")),
+        "{planted_in:?}"
+    );
+    let named_in = find_user(&mut conn, anna.id.0).await;
+    assert!(named_in.len() >= 11, "{named_in:?}");
+
+    let wrong = [
+        ("email", anna.email.as_str()),
+        ("password", "not the password"),
+    ];
+    let refused = browser.post("/data/erase", &wrong).await;
+    assert_eq!(refused.status(), 422);
+    assert!(refused.text().await.unwrap().contains("not your password"));
+    let path = erase_by_page(&browser, &anna).await;
+    // At once, whatever the workers do.
+    assert_eq!(
+        anna.send("memory_list_themes", &json!({})).await.status(),
+        401
+    );
+    assert!(browser.get("/memory").await.0 == 303);
+    let (status, page) = app.browser().get(&path).await;
+    assert_eq!(status, 200);
+    assert!(page.contains("It is being erased") && page.contains("progressbar"));
+    work_off(&app).await;
+
+    assert_eq!(
+        find_everywhere(&mut conn, &traces()).await,
+        Vec::<String>::new()
+    );
+    assert_eq!(find_user(&mut conn, anna.id.0).await, Vec::<String>::new());
+    let after = [
+        fingerprint(&mut conn, others[0]).await,
+        fingerprint(&mut conn, others[1]).await,
+    ];
+    assert_eq!(after, before);
+    let receipt = receipt_of(&app, &path).await;
+    assert_eq!(receipt.erased["memory_items"], 23);
+    assert_eq!(receipt.erased["users"], 1);
+    for (table, rows) in &receipt.found {
+        assert!(
+            receipt.erased.get(table).unwrap_or(&0) >= rows,
+            "{table}: {receipt:?}"
+        );
+    }
+    let (_, page) = app.browser().get(&path).await;
+    assert!(page.contains("It is erased") && !page.contains(CANARY));
+    let (status, document) = app.browser().get(&format!("{path}/receipt.json")).await;
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(
+        (status, &document["rows"]["memory_items"]),
+        (200, &json!(23))
+    );
+    assert_eq!(
+        app.browser()
+            .get("/erased/00000000000000000000000000000000")
+            .await
+            .0,
+        404
+    );
+
+    // The same of an operator's user, who signs in nowhere.
+    let begun = erasure::begin(
+        &app.db,
+        keepsake::accounts::UserId(customer),
+        app.embeddings.now(),
+    );
+    begun.await.unwrap();
+    let search = json!({ "query": "*" });
+    assert_eq!(
+        of_operator("customer-1", "memory_search", search).await,
+        401
+    );
+    work_off(&app).await;
+    assert_eq!(find_user(&mut conn, customer).await, Vec::<String>::new());
+    let left: i32 = sqlx::query_scalar("SELECT users_count FROM operators")
+        .fetch_one(&mut conn)
+        .await
+        .unwrap();
+    assert_eq!(left, 0);
+    assert_eq!(fingerprint(&mut conn, ben.id.0).await, before[0]);
+}
+
+#[tokio::test]
+async fn an_erased_item_takes_all_that_derives_from_it_and_nothing_else() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    for user in [&anna, &ben] {
+        app.use_provider(user, &provider, "first").await;
+        app.activity.keep_queries(user.id, true).await.unwrap();
+        user.add("A parrot talks.").await;
+    }
+    let kept = anna.add("Anna likes tea.").await;
+    let input = json!({ "type": "fact", "content": TEXT, "theme": CANARY, "tags": [CANARY] });
+    let id = anna.call("memory_add", input).await["id"].as_i64().unwrap();
+    app.drain(&anna).await;
+    anna.call("memory_get", json!({ "item_id": id })).await;
+    assert!(anna.find(CANARY).await.contains(&id));
+    app.activity.flush().await.unwrap();
+    let mut conn = app.superuser().await;
+    sqlx::query("UPDATE memory_items SET superseded_by = $1 WHERE id = $2")
+        .bind(id)
+        .bind(kept)
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    let bens = fingerprint(&mut conn, ben.id.0).await;
+    assert!(find_everywhere(&mut conn, &traces()).await.len() >= 6);
+
+    let (browser, other) = (app.browser(), app.browser());
+    other.sign_in(&ben).await;
+    assert_eq!(
+        other
+            .post(&format!("/memory/{id}/erase"), &[])
+            .await
+            .status(),
+        404
+    );
+    browser.sign_in(&anna).await;
+    let (_, page) = browser.get(&format!("/memory/{id}")).await;
+    assert!(
+        page.contains("1 vector and 1 entry of its history"),
+        "{page}"
+    );
+    // Not before Anna does it.
+    let response = browser.post(&format!("/memory/{id}/erase"), &[]).await;
+    assert_eq!(response.status(), 303);
+    let path = response.headers()["location"].to_str().unwrap().to_owned();
+    assert_eq!(browser.get(&path).await.0, 200);
+
+    assert_eq!(
+        find_everywhere(&mut conn, &traces()).await,
+        Vec::<String>::new()
+    );
+    let receipt = receipt_of(&app, &path).await;
+    let expected = [
+        ("links", 1),
+        ("memory_item_embeddings", 1),
+        ("memory_item_events", 1),
+        ("memory_items", 1),
+        ("memory_themes", 1),
+        ("mentions", 3),
+    ];
+    let erased: Vec<(&str, i64)> = receipt
+        .erased
+        .iter()
+        .map(|(n, c)| (n.as_str(), *c))
+        .collect();
+    assert_eq!(erased, expected);
+    assert!(receipt.finished_at.is_some());
+    let (status, _) = anna.refused("memory_get", json!({ "item_id": id })).await;
+    assert_eq!(status, 404);
+    let mentions: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM activity WHERE $1 = ANY (item_ids)")
+            .bind(id)
+            .fetch_one(&mut conn)
+            .await
+            .unwrap();
+    assert_eq!(mentions, 0);
+    assert!(anna.find("tea").await.contains(&kept));
+    app.activity.flush().await.unwrap();
+    let (_, data) = browser.get("/data").await;
+    assert!(data.contains(&path), "the receipt is listed");
+    // Twice is not there any more.
+    assert_eq!(
+        browser
+            .post(&format!("/memory/{id}/erase"), &[])
+            .await
+            .status(),
+        404
+    );
+    // Ben signed in meanwhile, and that is all.
+    sqlx::query("DELETE FROM web_sessions WHERE user_id = $1")
+        .bind(ben.id.0)
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    assert_eq!(fingerprint(&mut conn, ben.id.0).await, bens);
+}
+
+#[tokio::test]
+async fn what_is_added_and_searched_meanwhile_leaves_no_row_behind() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let anna = app.user(CANARY).await;
+    app.use_provider(&anna, &provider, "first").await;
+    for n in 0..50 {
+        anna.add(&format!("{CANARY} {n}")).await;
+    }
+    // Its calls have been let in before the erasure begins: the domain itself, not its doors.
+    let viewer = keepsake::accounts::Viewer {
+        user_id: anna.id,
+        agent_id: None,
+    };
+    let clock: keepsake::clock::SharedClock = app.clock.clone();
+    let mut busy = Vec::new();
+    for task in 0..4 {
+        let (db, embeddings, activity) =
+            (app.db.clone(), app.embeddings.clone(), app.activity.clone());
+        let (viewer, clock) = (viewer.clone(), clock.clone());
+        busy.push(tokio::spawn(async move {
+            let (mut added, mut refused) = (0, std::collections::BTreeMap::new());
+            for n in 0..200 {
+                let text = format!("{CANARY} {task} {n}");
+                let item = keepsake::memories::NewItem::parse(
+                    keepsake::memories::ItemType::Fact,
+                    &text,
+                    Some(CANARY),
+                    &[],
+                )
+                .unwrap();
+                let call = activity.begin(&viewer, "memory_add");
+                match keepsake::memories::add(&db, &clock, &embeddings, &call, &item).await {
+                    Ok(_) => added += 1,
+                    Err(error) => {
+                        let code = keepsake::tools::ToolError::from(error).code();
+                        *refused.entry(code).or_insert(0) += 1;
+                    }
+                }
+                embeddings.begin_search(viewer.user_id, &text).await.ok();
+                if n % 20 == 0 {
+                    embeddings.rebuild(viewer.user_id).await.ok();
+                    embeddings.drain(viewer.user_id).await.ok();
+                }
+            }
+            (added, refused)
+        }));
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    erasure::begin(&app.db, anna.id, app.embeddings.now())
+        .await
+        .unwrap();
+    work_off(&app).await;
+    let mut ended = Vec::new();
+    for task in busy {
+        ended.push(task.await.unwrap());
+    }
+    println!("added and refused, by task: {ended:?}");
+    for (_, refused) in &ended {
+        assert!(
+            refused.keys().all(|code| *code == "erased_user"),
+            "{ended:?}"
+        );
+    }
+    app.activity.flush().await.unwrap();
+    let mut conn = app.superuser().await;
+    assert_eq!(find_user(&mut conn, anna.id.0).await, Vec::<String>::new());
+    assert_eq!(
+        find_everywhere(&mut conn, &traces()).await,
+        Vec::<String>::new()
+    );
+}
+
+#[tokio::test]
+async fn an_erasure_that_was_killed_in_the_middle_goes_on_with_the_next_worker() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    ben.add("Ben's own").await;
+    anna.add("The first of many.").await;
+    sqlx::query(
+        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at, content_tsv)
+         SELECT user_id, theme_id, type, 'note ' || n, sha256(n::text::bytea), source, created_at, updated_at, ''
+         FROM memory_items, generate_series(1, 9000) n WHERE user_id = $1",
+    )
+    .bind(anna.id.0)
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
+    let receipt = erasure::begin(&app.db, anna.id, app.embeddings.now())
+        .await
+        .unwrap();
+    let again = erasure::begin(&app.db, anna.id, app.embeddings.now()).await;
+    assert!(matches!(again, Err(erasure::ErasureError::Gone)));
+    for _ in 0..5 {
+        assert_eq!(
+            erasure::step(&app.db, app.embeddings.now()).await.unwrap(),
+            Step::More
+        );
+    }
+    let halfway = erasure::find_receipt(&app.db, receipt.as_str())
+        .await
+        .unwrap()
+        .unwrap();
+    let gone = halfway
+        .erased
+        .get("memory_items")
+        .copied()
+        .unwrap_or_default();
+    assert!((1..9_000).contains(&gone), "{halfway:?}");
+    // The server is gone; another one starts its workers.
+    let twin = app.twin().await;
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let context = JobContext {
+        db: twin.db.clone(),
+        embeddings: twin.embeddings.clone(),
+    };
+    let workers = tokio::spawn(jobs::run(context, stopped));
+    let patience = std::time::Instant::now();
+    loop {
+        let now = erasure::find_receipt(&app.db, receipt.as_str())
+            .await
+            .unwrap()
+            .unwrap();
+        if now.finished_at.is_some() {
+            assert_eq!(now.erased["memory_items"], 9_001);
+            break;
+        }
+        assert!(patience.elapsed() < Duration::from_secs(30), "{now:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    stop.send(true).ok();
+    workers.await.unwrap();
+    assert_eq!(
+        find_user(&mut app.superuser().await, anna.id.0).await,
+        Vec::<String>::new()
+    );
+    assert_eq!(ben.find("own").await.len(), 1);
+}
+
+#[tokio::test]
+async fn the_last_admin_stays_while_there_are_others() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    app.make_admin(&anna).await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let fields = [("email", anna.email.as_str()), ("password", PASSWORD)];
+    let refused = browser.post("/data/erase", &fields).await;
+    assert_eq!(refused.status(), 409);
+    assert!(
+        refused
+            .text()
+            .await
+            .unwrap()
+            .contains("You are the last admin of this server")
+    );
+    let other = app.browser();
+    other.sign_in(&ben).await;
+    erase_by_page(&other, &ben).await;
+    erase_by_page(&browser, &anna).await;
+    work_off(&app).await;
+    work_off(&app).await;
+    let users: i64 = sqlx::query_scalar("SELECT count(*) FROM users")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(users, 0);
+}
+
+#[tokio::test]
+async fn an_export_taken_before_brings_everything_back_into_a_new_account() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.add("Anna keeps bees.").await;
+    let file = export(&app, &anna).await;
+    erasure::begin(&app.db, anna.id, app.embeddings.now())
+        .await
+        .unwrap();
+    work_off(&app).await;
+    let anna = app.user("anna").await;
+    assert_eq!(import(&app, &anna, &file).await.added, 1);
+    assert_eq!(anna.find("bees").await.len(), 1);
+}

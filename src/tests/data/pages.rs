@@ -1,0 +1,162 @@
+use std::time::Duration;
+
+use keepsake::export::UPLOAD_BYTES_MAX;
+use reqwest::multipart::{Form, Part};
+
+use super::{erasure::upload, export, records};
+use crate::support::TestApp;
+
+#[tokio::test]
+async fn the_page_counts_what_there_is_and_its_download_is_the_export() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    ben.add("Ben's own").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let (status, page) = browser.get("/data").await;
+    assert_eq!(status, 200);
+    assert!(page.contains("There are no memories yet"));
+    anna.add("Anna keeps bees.").await;
+    let (_, page) = browser.get("/data").await;
+    assert!(
+        page.contains("1 memory and 1 call of your agents"),
+        "{page}"
+    );
+
+    let response = browser
+        .client
+        .get(format!("{}/data/export", app.base))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(response.status(), 200);
+    let headers = response.headers().clone();
+    assert!(
+        headers["content-disposition"]
+            .to_str()
+            .unwrap()
+            .starts_with("attachment; filename=\"keepsake-")
+    );
+    assert_eq!(headers["cache-control"], "no-store");
+    let file = response.text().await.unwrap();
+    assert_eq!(
+        records(&file, "item"),
+        records(&export(&app, &anna).await, "item")
+    );
+    assert_eq!(records(&file, "end").len(), 1);
+    // Strangers and tokens get neither.
+    let stranger = app.browser();
+    assert_eq!(stranger.get("/data").await.0, 303);
+    assert_eq!(stranger.get("/data/export").await.0, 303);
+    let by_token = stranger
+        .client
+        .get(format!("{}/data/export", app.base))
+        .bearer_auth(&anna.token);
+    assert_eq!(by_token.send().await.unwrap().status(), 303);
+}
+
+#[tokio::test]
+async fn a_file_is_uploaded_and_what_it_came_to_is_on_the_page() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    for n in 0..3 {
+        anna.add(&format!("note {n}")).await;
+    }
+    let file = export(&app, &anna).await.replace("note 1", "note \\u0000");
+    let browser = app.browser();
+    browser.sign_in(&ben).await;
+    upload(&browser, file.clone()).await;
+    let (_, page) = browser.get("/data").await;
+    assert!(page.contains("2 memories added · 1 not taken in"), "{page}");
+    assert!(page.contains("contains a NUL character"), "{page}");
+    upload(&browser, file).await;
+    assert!(
+        browser
+            .get("/data")
+            .await
+            .1
+            .contains("0 memories added · 2 known already")
+    );
+}
+
+#[tokio::test]
+async fn an_upload_without_a_file_or_from_elsewhere_is_refused_in_one_sentence() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let send = async |form: Form, site: &'static str| {
+        let request = browser.client.post(format!("{}/data/import", app.base));
+        let response = request
+            .header("sec-fetch-site", site)
+            .multipart(form)
+            .send()
+            .await
+            .unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    };
+    let (status, page) = send(
+        Form::new().part("file", Part::bytes(Vec::new())),
+        "same-origin",
+    )
+    .await;
+    assert_eq!(status, 422);
+    assert!(page.contains("Choose a file first."), "{page}");
+    assert_eq!(
+        send(Form::new().text("other", "x"), "same-origin").await.0,
+        422
+    );
+    assert_eq!(
+        send(Form::new().text("file", "{}"), "cross-site").await.0,
+        403
+    );
+    let plain = browser.post("/data/import", &[("file", "x")]).await;
+    assert_eq!(plain.status(), 422);
+    // A document of no known form is taken and told.
+    upload(&browser, "{\"a\": 1}".to_owned()).await;
+    assert!(
+        browser
+            .get("/data")
+            .await
+            .1
+            .contains("in no form that is known here")
+    );
+}
+
+#[tokio::test]
+async fn a_file_past_the_limit_is_refused_and_what_a_dead_server_left_says_so() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let piece = vec![b'x'; 1024 * 1024];
+    let pieces = (0..=UPLOAD_BYTES_MAX / piece.len() as u64)
+        .map(move |_| Ok::<_, std::io::Error>(piece.clone()));
+    let body = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
+    let request = browser.client.post(format!("{}/data/import", app.base));
+    let sent = request
+        .header("sec-fetch-site", "same-origin")
+        .multipart(Form::new().part("file", Part::stream(body)))
+        .send()
+        .await;
+    // It may be told before everything is sent, and the connection closed.
+    if let Ok(response) = sent {
+        assert_eq!(response.status(), 413);
+        assert!(response.text().await.unwrap().contains("over 256 MiB"));
+    }
+    sqlx::query(
+        "INSERT INTO data_imports (user_id, state, bytes_total, bytes_done, added, started_at, updated_at)
+         VALUES ($1, 'running', 100, 50, 7, now() - interval '2 minutes', now() - interval '1 minute')",
+    )
+    .bind(anna.id.0)
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
+    let (_, page) = browser.get("/data").await;
+    assert!(
+        page.contains("nothing is doubled") && page.contains("7 memories added"),
+        "{page}"
+    );
+    upload(&browser, "{\"keepsake_export\":1}\n".to_owned()).await;
+    tokio::time::sleep(Duration::from_millis(10)).await;
+}

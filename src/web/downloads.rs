@@ -1,0 +1,67 @@
+//! Files that a browser saves: a person's export, as it is read, and a receipt. They
+//! change nothing.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::{self, StreamExt};
+use serde_json::json;
+use time::format_description::well_known::Rfc3339;
+
+use super::AppState;
+use super::auth::SignedIn;
+use super::error::Problem;
+use crate::erasure::{self, Kind};
+use crate::export::Export;
+
+pub async fn export(State(state): State<AppState>, signed_in: SignedIn) -> Response {
+    let now = state.clock.now();
+    let mut export = Export::new(&state.db, signed_in.0.id, now);
+    // Before anything is answered, so that a database that is away is told as such.
+    let first = match export.next().await {
+        Ok(first) => first.unwrap_or_default(),
+        Err(error) => return Problem::from(error).into_response(),
+    };
+    let rest = stream::try_unfold(export, async |mut export| {
+        // The connection is cut off, and the file has no last line.
+        let next = export.next().await.inspect_err(|_| {
+            tracing::warn!("an export ended before its time: the database cannot be reached");
+        });
+        Ok::<_, sqlx::Error>(next?.map(|lines| (lines, export)))
+    });
+    let body = Body::from_stream(stream::once(async { Ok(first) }).chain(rest));
+    let name = format!("attachment; filename=\"keepsake-{}.jsonl\"", now.date());
+    let mut response = body.into_response();
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/x-ndjson; charset=utf-8"),
+    );
+    if let Ok(name) = HeaderValue::from_str(&name) {
+        headers.insert(header::CONTENT_DISPOSITION, name);
+    }
+    response
+}
+
+/// For whoever holds its id.
+pub async fn receipt(State(state): State<AppState>, Path(id): Path<String>) -> Response {
+    let found = match erasure::find_receipt(&state.db, &id).await {
+        Ok(found) => found,
+        Err(error) => return Problem::from(error).into_response(),
+    };
+    let Some(receipt) = found else {
+        return (StatusCode::NOT_FOUND, "There is no such receipt.\n").into_response();
+    };
+    let rfc3339 = |at: time::OffsetDateTime| at.format(&Rfc3339).unwrap_or_default();
+    let document = json!({
+        "receipt": receipt.id.as_str(),
+        "erased": match receipt.kind { Kind::Item => "item", Kind::Account => "account" },
+        "requested_at": rfc3339(receipt.requested_at),
+        "finished_at": receipt.finished_at.map(rfc3339),
+        "rows": receipt.erased,
+    });
+    let name = HeaderValue::from_static("attachment; filename=\"keepsake-erased.json\"");
+    ([(header::CONTENT_DISPOSITION, name)], Json(document)).into_response()
+}

@@ -1,0 +1,184 @@
+//! The forms of one's data: a file that comes in, a memory that goes, and the account
+//! itself. What cannot be undone is asked for by name and password.
+
+use std::net::SocketAddr;
+
+use axum::extract::multipart::{Multipart, MultipartRejection};
+use axum::extract::{ConnectInfo, Path, RawForm, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use tokio::io::AsyncWriteExt;
+use tower_sessions::Session;
+
+use super::{Form, Outcome, check_throttle, respond};
+use crate::accounts::{AccountError, Email, Password, UserId};
+use crate::erasure::{self, ErasureError, ReceiptId};
+use crate::export::{UPLOAD_BYTES_MAX, UploadError};
+use crate::input::{Invalid, sentence};
+use crate::memories::ItemId;
+use crate::web::AppState;
+use crate::web::auth::SignedIn;
+use crate::web::error::Problem;
+use crate::web::pages::not_found_for;
+
+const PATH: &str = "/data";
+
+pub async fn import(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    upload: Result<Multipart, MultipartRejection>,
+) -> Response {
+    let attempt = async {
+        let upload = upload.map_err(|_| no_file())?;
+        let (file, bytes) = receive(upload).await?;
+        state
+            .imports
+            .begin(signed_in.0.id, file, bytes)
+            .await
+            .map_err(upload_problem)?;
+        Ok(Outcome::Redirect)
+    };
+    let outcome = attempt.await;
+    let form = Form(Vec::new());
+    respond(&state, signed_in, PATH, "import", &form, outcome).await
+}
+
+/// Into a file without a name, so that nothing of it is left wherever the server stops.
+async fn receive(mut upload: Multipart) -> Result<(std::fs::File, u64), Problem> {
+    let cut_off = |_| {
+        Problem::new(
+            StatusCode::BAD_REQUEST,
+            "incomplete_body",
+            "The upload ended before its time; nothing was taken in. Try again.",
+        )
+    };
+    while let Some(mut field) = upload.next_field().await.map_err(cut_off)? {
+        if field.name() != Some("file") {
+            continue;
+        }
+        let mut file = tokio::fs::File::from_std(tempfile::tempfile().map_err(no_space)?);
+        let mut bytes = 0;
+        while let Some(chunk) = field.chunk().await.map_err(cut_off)? {
+            bytes += chunk.len() as u64;
+            if bytes > UPLOAD_BYTES_MAX {
+                return Err(too_large());
+            }
+            file.write_all(&chunk).await.map_err(no_space)?;
+        }
+        file.flush().await.map_err(no_space)?;
+        if bytes == 0 {
+            return Err(no_file());
+        }
+        return Ok((file.into_std().await, bytes));
+    }
+    Err(no_file())
+}
+
+fn no_file() -> Problem {
+    Invalid::new("file", "required", "Choose a file first.").into()
+}
+
+fn no_space(error: std::io::Error) -> Problem {
+    tracing::error!(%error, "an upload could not be put aside");
+    Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "unavailable",
+        "The server has no room to put the file aside; nothing was taken in. Tell its admin, or try again later.",
+    )
+}
+
+fn too_large() -> Problem {
+    let mib = UPLOAD_BYTES_MAX / 1024 / 1024;
+    Problem::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "too_large",
+        format!(
+            "The file has over {mib} MiB, which is the most; on the server itself `keepsake import` takes any size."
+        ),
+    )
+}
+
+fn upload_problem(error: UploadError) -> Problem {
+    let (status, code) = match error {
+        UploadError::Database(error) => return error.into(),
+        UploadError::UnderWay => (StatusCode::CONFLICT, "under_way"),
+        UploadError::TooMany => (StatusCode::TOO_MANY_REQUESTS, "too_many"),
+        UploadError::File(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+    };
+    Problem::new(status, code, sentence(&error.to_string()))
+}
+
+/// One memory; what is another's is as if it were not there.
+pub async fn erase_item(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    Path(item): Path<String>,
+) -> Response {
+    let Ok(item) = item.parse().map(ItemId) else {
+        return not_found_for(&state, signed_in).await;
+    };
+    let user = signed_in.0.id;
+    let now = state.clock.now();
+    match erasure::item(&state.db, &state.activity, user, item, now).await {
+        Ok(receipt) => to_receipt(&receipt),
+        Err(ErasureError::Database(error)) => Problem::from(error).into_response(),
+        Err(_) => not_found_for(&state, signed_in).await,
+    }
+}
+
+pub async fn erase_account(
+    State(state): State<AppState>,
+    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    signed_in: SignedIn,
+    session: Session,
+    body: RawForm,
+) -> Response {
+    let form = Form::parse(&body);
+    let user = signed_in.0.id;
+    let attempt = async {
+        check_throttle(&state, &signed_in.0.email, address)?;
+        make_sure(&state, &signed_in, &form).await?;
+        begin(&state, user).await
+    };
+    match attempt.await {
+        Ok(receipt) => {
+            // Its row is gone already; the cookie goes, too.
+            session.flush().await.ok();
+            to_receipt(&receipt)
+        }
+        Err(problem) => respond(&state, signed_in, PATH, "erase", &form, Err(problem)).await,
+    }
+}
+
+async fn make_sure(state: &AppState, signed_in: &SignedIn, form: &Form) -> Result<(), Problem> {
+    let email = Email::parse(form.get("email"))?;
+    if email.as_str() != signed_in.0.email {
+        let sentence = "This is not the address of your account; nothing was erased.";
+        return Err(Invalid::new("email", "wrong_email", sentence).into());
+    }
+    let password = Password::to_compare(form.get("password"));
+    match state.accounts.sign_in(&email, password).await {
+        Ok(_) => Ok(()),
+        Err(AccountError::WrongPassword) => {
+            let sentence = "This is not your password; nothing was erased.";
+            Err(Invalid::new("password", "wrong_password", sentence).into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn begin(state: &AppState, user: UserId) -> Result<ReceiptId, Problem> {
+    let begun = erasure::begin(&state.db, user, state.clock.now()).await;
+    begun.map_err(|error| match error {
+        ErasureError::Database(error) => error.into(),
+        other => Problem::new(
+            StatusCode::CONFLICT,
+            "not_erased",
+            sentence(&other.to_string()),
+        ),
+    })
+}
+
+fn to_receipt(receipt: &ReceiptId) -> Response {
+    Redirect::to(&format!("/erased/{}", receipt.as_str())).into_response()
+}
