@@ -11,6 +11,7 @@ mod lease;
 pub mod model;
 mod overview;
 mod query;
+pub mod reseal;
 mod spaces;
 pub mod store;
 mod sweep;
@@ -30,6 +31,7 @@ pub use drain::Drained;
 pub use model::{EmbeddingState, ItemEmbedding, QueryVector, SpaceId};
 pub use overview::{Overview, Rebuild};
 pub use query::QueryEmbedding;
+pub use reseal::{OnlyRotation, Resealed};
 pub use system::{SystemOverview, SystemSaved};
 pub use vector::Vector;
 

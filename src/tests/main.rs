@@ -14,6 +14,7 @@ mod providers;
 mod search;
 mod search_by_meaning;
 mod search_hybrid;
+mod secrets;
 mod server;
 mod support;
 mod tidy;

@@ -91,7 +91,7 @@ fn time_comes_from_the_clock() {
 
 /// From the roof down; each may know those of the floors below, never those above or beside it.
 const HOUSE: [&[&str]; 15] = [
-    &["main", "bridge", "rebuild", "serve"],
+    &["main", "bridge", "rebuild", "secret", "serve"],
     &["wiring"],
     &["web"],
     &["jobs"],

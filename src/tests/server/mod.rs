@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A data folder that PostgreSQL's unprivileged user can reach, with the fetched tree in it.
 pub struct Home {
-    folder: tempfile::TempDir,
+    pub folder: tempfile::TempDir,
     port: u16,
 }
 
@@ -34,7 +34,7 @@ impl Home {
         Self { folder, port }
     }
 
-    fn url(&self, path: &str) -> String {
+    pub fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
@@ -50,7 +50,7 @@ impl Home {
         command
     }
 
-    fn run(&self, args: &[&str]) -> Output {
+    pub fn run(&self, args: &[&str]) -> Output {
         self.command(args).output().unwrap()
     }
 
@@ -87,7 +87,7 @@ impl Home {
     }
 }
 
-fn find(folder: &Path, name: &str) -> Option<PathBuf> {
+pub fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     for entry in std::fs::read_dir(folder).ok()?.flatten() {
         let path = entry.path();
         if path.file_name().is_some_and(|n| n == name) {
@@ -123,7 +123,7 @@ impl Server {
         Self::start_command(home, &mut command).await
     }
 
-    async fn start_command(home: &Home, command: &mut Command) -> Self {
+    pub async fn start_command(home: &Home, command: &mut Command) -> Self {
         let server = Self::spawn(command);
         wait_until_ready(home, PATIENCE).await;
         server
