@@ -44,6 +44,8 @@ pub struct Config {
     pub public_url: PublicUrl,
     /// `KEEPSAKE_SECRET_KEY`; without it the data folder keeps one.
     pub secret_key: Option<SecretKey>,
+    /// `KEEPSAKE_SECRET_KEYS_OLD`, comma-separated: they open, and seal nothing.
+    pub old_secret_keys: Vec<SecretKey>,
     /// `KEEPSAKE_LLAMACPP_URL`
     pub llamacpp_url: Option<Url>,
     /// `KEEPSAKE_SIGNUP`
@@ -122,6 +124,7 @@ impl Config {
             database_url: parse_database_url(get("KEEPSAKE_DATABASE_URL"))?,
             public_url: PublicUrl::parse(get("KEEPSAKE_PUBLIC_URL"), listen)?,
             secret_key: parse_secret_key(get("KEEPSAKE_SECRET_KEY"))?,
+            old_secret_keys: parse_old_secret_keys(get("KEEPSAKE_SECRET_KEYS_OLD"))?,
             llamacpp_url: parse_llamacpp_url(get("KEEPSAKE_LLAMACPP_URL"))?,
             sign_up: parse_sign_up(get("KEEPSAKE_SIGNUP"))?,
             trusted_proxies: TrustedProxies::parse(get("KEEPSAKE_TRUSTED_PROXIES"))?,
@@ -320,6 +323,17 @@ fn parse_secret_key(text: Option<String>) -> Result<Option<SecretKey>, ConfigErr
     Ok(Some(key))
 }
 
+fn parse_old_secret_keys(text: Option<String>) -> Result<Vec<SecretKey>, ConfigError> {
+    let text = text.unwrap_or_default();
+    let named = text.split(',').filter(|key| !key.trim().is_empty());
+    let keys: Option<Vec<_>> = named.map(SecretKey::parse).collect();
+    keys.ok_or_else(|| ConfigError {
+        name: "KEEPSAKE_SECRET_KEYS_OLD",
+        problem: "not a list of keys of 32 bytes in base64 or hex".into(),
+        accepted: "give those that KEEPSAKE_SECRET_KEY was before, with commas between them",
+    })
+}
+
 fn parse_llamacpp_url(text: Option<String>) -> Result<Option<Url>, ConfigError> {
     let Some(text) = text else { return Ok(None) };
     let url = Url::parse(&text)
@@ -515,6 +529,19 @@ mod tests {
             error.contains("openssl rand") && !error.contains("hunter2"),
             "{error}"
         );
+        let error = with("KEEPSAKE_SECRET_KEYS_OLD", "hunter2")
+            .expect_err("refused")
+            .to_string();
+        assert!(
+            error.contains("commas") && !error.contains("hunter2"),
+            "{error}"
+        );
+        let two = concat!(
+            "0707070707070707070707070707070707070707070707070707070707070707, ",
+            "CAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg="
+        );
+        let old = with("KEEPSAKE_SECRET_KEYS_OLD", two).expect("two keys");
+        assert_eq!(old.old_secret_keys.len(), 2);
         let error = with("KEEPSAKE_LLAMACPP_URL", "llamacpp:8080")
             .expect_err("refused")
             .to_string();

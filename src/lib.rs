@@ -8,7 +8,7 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `main.rs`, `rebuild.rs`, `transfer.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, MCP over stdio · the server's life · builds every part once |
+//! | `main.rs`, `rebuild.rs`, `secret.rs`, `transfer.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, MCP over stdio · the server's life · builds every part once |
 //! | [`web`] | routes, who is asking, errors into responses; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `ui/` implements the port of `app`, the pages |
 //! | [`jobs`] | workers and the sweep: one file a job, each calling one operation of the domain |
 //! | [`tools`] | what agents can call: one file a tool, one registry for every door; `guidance.rs` is what goes into a prompt |
@@ -17,7 +17,7 @@
 //! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `rank.rs` fuses both signals |
 //! | [`memories`] | items and themes: add, get, archive; `words.rs` cuts text into what full text finds |
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches |
-//! | [`embedding`] | THE life of a vector: spaces follow the settings (`spaces.rs`), pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
+//! | [`embedding`] | THE life of a vector: spaces follow the settings (`spaces.rs`), `reseal/` seals their keys anew, pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
 //! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model |
 //! | [`accounts`] | users, passwords, agents, tokens; `access.rs`: what a token opens; `operators/`: service tokens and the users they act for; `people/`: what an admin sees and changes; `invitations/` |
 //! | [`queue`] | puts a job on the caller's transaction |

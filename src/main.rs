@@ -2,6 +2,7 @@
 //! thing, and puts what others may read on standard output, alone.
 
 mod rebuild;
+mod secret;
 mod telemetry;
 mod transfer;
 
@@ -32,6 +33,7 @@ const ENVIRONMENT: &str = "Environment:
   KEEPSAKE_DATABASE_URL  a PostgreSQL of your own, instead of the built-in one
   KEEPSAKE_PUBLIC_URL    how browsers and agents reach this server
   KEEPSAKE_SECRET_KEY    32 bytes in base64 that seal provider keys (made in the data folder)
+  KEEPSAKE_SECRET_KEYS_OLD  older ones, comma-separated, that still open what they sealed
   KEEPSAKE_LLAMACPP_URL  a llama.cpp server that computes vectors for everybody
   KEEPSAKE_SIGNUP        who may make an account: first (then closed), open, closed
   KEEPSAKE_TRUSTED_PROXIES  proxies whose X-Forwarded-For is believed, such as 127.0.0.1,10.0.0.0/8
@@ -90,6 +92,9 @@ enum Command {
     /// Take in an export from standard input: Keepsake's, mem0's or ChatGPT's
     #[command(after_help = IMPORT)]
     Import(Account),
+    /// Change the key that seals the providers' keys
+    #[command(subcommand)]
+    Secret(SecretCommand),
     /// Pass MCP on from standard input and output to a server, for clients that speak nothing else
     #[command(after_help = BRIDGE)]
     Mcp,
@@ -99,6 +104,18 @@ enum Command {
     /// Make tokens for agents and for operators
     #[command(subcommand)]
     Token(TokenCommand),
+}
+
+const ROTATE: &str = "While servers run, and none needs a restart where the data folder keeps the key: a new one is made there,
+servers find it by themselves, and the old one is removed at the end. With KEEPSAKE_SECRET_KEY, first start
+every server with the new key there and the old one in KEEPSAKE_SECRET_KEYS_OLD (docs/operating.md).
+Broken off, it is run again and goes on. Backups made before keep needing the old key.";
+
+#[derive(Subcommand)]
+enum SecretCommand {
+    /// Seal every provider key anew with a new key; waits, with a progress bar
+    #[command(after_help = ROTATE)]
+    Rotate,
 }
 
 #[derive(Args)]
@@ -200,6 +217,7 @@ async fn obey(command: Command, config: Config) -> anyhow::Result<()> {
         Command::Rebuild(Account { email }) => rebuild::rebuild(&config, &email).await,
         Command::Export(Account { email }) => transfer::export(&config, &email).await,
         Command::Import(Account { email }) => transfer::import(&config, &email).await,
+        Command::Secret(SecretCommand::Rotate) => secret::rotate(&config).await,
         Command::Mcp => bridge::run(BridgeConfig::from_env()?).await,
         Command::Migrate => Database::of_command(&config).await?.close().await,
         Command::User(UserCommand::Create(create)) => create_user(&config, create).await,

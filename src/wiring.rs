@@ -138,7 +138,11 @@ pub fn embeddings(config: &Config, db: &Db) -> anyhow::Result<Embeddings> {
         db: db.clone(),
         clock: clock.clone(),
         embedder: Embedder::new(Some(builtin), Arc::new(SystemNames), clock),
-        sealer: Sealer::of(config.secret_key.as_ref(), &config.data_dir)?,
+        sealer: Sealer::of(
+            config.secret_key.as_ref(),
+            &config.old_secret_keys,
+            &config.data_dir,
+        )?,
         offered,
     }))
 }

@@ -12,6 +12,7 @@ mod lease;
 pub mod model;
 mod overview;
 mod query;
+pub mod reseal;
 mod spaces;
 pub mod store;
 mod sweep;
@@ -33,6 +34,7 @@ pub use health::{BuiltinState, OpenVectors, Retried, SystemProviderState, Troubl
 pub use model::{EmbeddingState, ItemEmbedding, QueryVector, SpaceId};
 pub use overview::{Overview, Rebuild};
 pub use query::QueryEmbedding;
+pub use reseal::{OnlyRotation, Resealed};
 pub use system::{SystemOverview, SystemSaved};
 pub use vector::Vector;
 

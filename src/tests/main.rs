@@ -16,6 +16,7 @@ mod providers;
 mod search;
 mod search_by_meaning;
 mod search_hybrid;
+mod secrets;
 mod server;
 mod support;
 mod tidy;

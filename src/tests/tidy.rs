@@ -95,6 +95,7 @@ const HOUSE: [&[&str]; 16] = [
         "main",
         "bridge",
         "rebuild",
+        "secret",
         "serve",
         "telemetry",
         "transfer",

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A data folder that PostgreSQL's unprivileged user can reach, with the fetched tree in it.
 pub struct Home {
-    folder: tempfile::TempDir,
+    pub folder: tempfile::TempDir,
     port: u16,
 }
 
@@ -52,7 +52,7 @@ impl Home {
         command
     }
 
-    fn run(&self, args: &[&str]) -> Output {
+    pub fn run(&self, args: &[&str]) -> Output {
         self.command(args).output().unwrap()
     }
 
@@ -89,7 +89,7 @@ impl Home {
     }
 }
 
-fn find(folder: &Path, name: &str) -> Option<PathBuf> {
+pub fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     for entry in std::fs::read_dir(folder).ok()?.flatten() {
         let path = entry.path();
         if path.file_name().is_some_and(|n| n == name) {

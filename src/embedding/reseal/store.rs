@@ -1,0 +1,83 @@
+//! The statements of a rotation. Those on users' rows run as the app role, whose
+//! policies let it see one user's alone; the others as the system role. Tables and
+//! columns come from the constants beside this file and from nowhere else.
+
+use sqlx::{AssertSqlSafe, PgConnection};
+
+use super::Sealed;
+use crate::db::UserId;
+
+/// False while another transaction holds it.
+pub async fn try_lock(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT pg_try_advisory_xact_lock(hashtextextended('keepsake secret rotate', 0)) AS "is_ours!""#
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Those who may have a sealed key: who has settings, or a space of their own endpoint.
+pub async fn count_users(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!" FROM
+             (SELECT user_id FROM embedding_settings
+              UNION SELECT user_id FROM embedding_spaces WHERE system_provider_id IS NULL) u"#
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// The next of the same, by id.
+pub async fn list_users_after(
+    conn: &mut PgConnection,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT user_id AS "user_id!" FROM
+             (SELECT user_id FROM embedding_settings WHERE user_id > $1
+              UNION SELECT user_id FROM embedding_spaces WHERE user_id > $1 AND system_provider_id IS NULL) u
+           ORDER BY user_id LIMIT $2"#,
+        after,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// The different values; of this user's rows, or of a table that is nobody's.
+pub async fn list_sealed(
+    conn: &mut PgConnection,
+    Sealed { table, column }: Sealed,
+    user: Option<UserId>,
+) -> Result<Vec<Vec<u8>>, sqlx::Error> {
+    let of_user = user.map_or("true", |_| "user_id = $1");
+    let list = AssertSqlSafe(format!(
+        "SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL AND {of_user}"
+    ));
+    let list = sqlx::query_scalar(list);
+    match user {
+        Some(user) => list.bind(user.0).fetch_all(conn).await,
+        None => list.fetch_all(conn).await,
+    }
+}
+
+/// Where the old value still stands. Returns in how many rows that was.
+pub async fn replace(
+    conn: &mut PgConnection,
+    Sealed { table, column }: Sealed,
+    user: Option<UserId>,
+    old: &[u8],
+    new: &[u8],
+) -> Result<u64, sqlx::Error> {
+    let of_user = user.map_or("true", |_| "user_id = $3");
+    let replace = AssertSqlSafe(format!(
+        "UPDATE {table} SET {column} = $2 WHERE {column} = $1 AND {of_user}"
+    ));
+    let replace = sqlx::query(replace).bind(old).bind(new);
+    let done = match user {
+        Some(user) => replace.bind(user.0).execute(conn).await?,
+        None => replace.execute(conn).await?,
+    };
+    Ok(done.rows_affected())
+}

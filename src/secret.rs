@@ -1,0 +1,93 @@
+//! `keepsake secret rotate`: seals every provider key anew, while servers run. It
+//! may be broken off at any moment and run again: what is done stays done, and no
+//! key is removed before nothing is left that was sealed with it.
+
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use keepsake::config::Config;
+use keepsake::embedding::{Embeddings, Resealed};
+use keepsake::seal;
+use keepsake::wiring::{self, Database};
+
+/// A request that read a key before it was sealed anew may write the old one back
+/// (a form that keeps its key); by now it has.
+const SETTLED_AFTER: Duration = Duration::from_secs(10);
+const PASSES_MAX: usize = 10;
+
+pub async fn rotate(config: &Config) -> anyhow::Result<()> {
+    let database = Database::of_command(config).await?;
+    let rotated = rotate_on(config, &database).await;
+    database.close().await?;
+    rotated
+}
+
+async fn rotate_on(config: &Config, database: &Database) -> anyhow::Result<()> {
+    let key = config.secret_key.as_ref();
+    let only = wiring::embeddings(config, &database.db)?
+        .begin_rotation()
+        .await?;
+    let Some(_only) = only else {
+        bail!("another rotation is under way on this database; wait until it has ended");
+    };
+    seal::begin_rotation(key, &config.data_dir)?;
+    // With the new key, which was not there before.
+    let embeddings = wiring::embeddings(config, &database.db)?;
+    let done = reseal_all(&embeddings).await?;
+    seal::end_rotation(key, &config.data_dir)
+        .context("every key is sealed anew, but the old one still stands in the file")?;
+    println!("{} sealed anew with the new key", keys(done.resealed));
+    match key {
+        Some(_) => println!("KEEPSAKE_SECRET_KEYS_OLD is needed no more"),
+        None => println!(
+            "the old key is removed from {}",
+            config.data_dir.join("secret-key").display()
+        ),
+    }
+    if done.unreadable > 0 {
+        eprintln!(
+            "keepsake: {} could be opened by no key at hand and stayed as they are: name the key they were sealed with in KEEPSAKE_SECRET_KEYS_OLD and run this again, or let those who gave them give them anew",
+            keys(done.unreadable)
+        );
+    }
+    Ok(())
+}
+
+/// Until a pass, after what was under way has ended, finds nothing more to do.
+async fn reseal_all(embeddings: &Embeddings) -> anyhow::Result<Resealed> {
+    let bar = ProgressBar::new(0);
+    bar.set_style(ProgressStyle::with_template(
+        "{wide_bar} {pos} of {len} users{msg} · {eta} left",
+    )?);
+    let mut resealed = 0;
+    for pass in 0..PASSES_MAX {
+        let found = embeddings
+            .reseal(|done, total| {
+                bar.set_length(total);
+                bar.set_position(done);
+            })
+            .await?;
+        resealed += found.resealed;
+        if pass > 0 && found.resealed == 0 {
+            bar.finish_and_clear();
+            return Ok(Resealed { resealed, ..found });
+        }
+        bar.set_message(format!(
+            " · {} sealed anew, waiting for requests under way",
+            keys(resealed)
+        ));
+        tokio::time::sleep(SETTLED_AFTER).await;
+    }
+    bar.finish_and_clear();
+    bail!(
+        "after {PASSES_MAX} passes there were still keys sealed with the old one: do all servers have the new key? Nothing was removed; run this again"
+    )
+}
+
+fn keys(count: u64) -> String {
+    match count {
+        1 => "1 key".to_owned(),
+        count => format!("{count} keys"),
+    }
+}

@@ -1,0 +1,3 @@
+//! Secrets: sealed, sealed anew while servers run, and found nowhere else.
+
+mod rotate;

@@ -1,0 +1,391 @@
+use std::fs;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use keepsake::clock::WallClock;
+use keepsake::embedding::{self, Embeddings, Resealed, reseal};
+use keepsake::providers::settings::{EndpointForm, own_key};
+use keepsake::providers::{Embedder, SystemNames};
+use keepsake::seal::{Sealer, SecretKey};
+use rand::Rng;
+use serde_json::json;
+use sqlx::postgres::PgConnectOptions;
+
+use crate::server::{Home, Server, call};
+use crate::support::{Provider, TestApp, TestUser, database_url};
+
+/// What every test app seals with.
+const OLD: [u8; 32] = [7; 32];
+const KEY: &str = "sk-rotated";
+
+/// The sealed values of a database, without their columns that differ by user.
+async fn sealed(app: &TestApp) -> Vec<Vec<u8>> {
+    sqlx::query_scalar(
+        "SELECT sealed_key FROM embedding_settings WHERE sealed_key IS NOT NULL
+         UNION ALL SELECT sealed_key FROM embedding_spaces WHERE sealed_key IS NOT NULL
+         UNION ALL SELECT sealed_key FROM system_providers WHERE sealed_key IS NOT NULL",
+    )
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap()
+}
+
+/// As another process has it, with these keys.
+fn sealing_with(app: &TestApp, sealer: Sealer) -> Embeddings {
+    let clock = Arc::new(WallClock);
+    Embeddings::new(embedding::Parts {
+        db: app.db.clone(),
+        clock: clock.clone(),
+        embedder: Embedder::new(None, Arc::new(SystemNames), clock),
+        sealer,
+        offered: None,
+    })
+}
+
+fn hex(key: u8) -> SecretKey {
+    SecretKey::parse(&format!("{key:02x}").repeat(32)).unwrap()
+}
+
+fn rotated() -> Sealer {
+    let nowhere = std::path::Path::new("/nonexistent");
+    Sealer::of(Some(&hex(9)), &[hex(7)], nowhere).unwrap()
+}
+
+async fn with_key(app: &TestApp, user: &TestUser, provider: &Provider) {
+    app.embeddings
+        .allow_endpoint(&provider.host_port())
+        .await
+        .unwrap();
+    let url = provider.url();
+    app.save_endpoint(user, &url, "model", KEY, true).await;
+}
+
+/// A column that rotation forgot would be lost with the old key.
+#[tokio::test]
+async fn every_sealed_column_of_the_catalogue_is_sealed_anew() {
+    let app = TestApp::start().await;
+    let found: Vec<(String, String)> = sqlx::query_as(
+        "SELECT c.oid::regclass::text, a.attname::text FROM pg_attribute a
+         JOIN pg_class c ON c.oid = a.attrelid
+         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
+           AND a.atttypid = 'bytea'::regtype AND a.attname LIKE '%seal%' ORDER BY 1, 2",
+    )
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+    let mut known: Vec<(String, String)> = reseal::OF_USERS
+        .iter()
+        .chain(&reseal::OF_THE_SYSTEM)
+        .map(|sealed| (sealed.table.to_owned(), sealed.column.to_owned()))
+        .collect();
+    known.sort();
+    assert_eq!(
+        found, known,
+        "sealed columns of the schema, and those in src/embedding/reseal/mod.rs: add the missing one there"
+    );
+}
+
+#[tokio::test]
+async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    provider.behave(|b| b.key = Some(KEY));
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    for user in [&anna, &ben] {
+        with_key(&app, user, &provider).await;
+        user.add("Bees dance.").await;
+        app.drain(user).await;
+    }
+    let url = provider.url();
+    let form = EndpointForm {
+        url: &url,
+        model: "system",
+        key: KEY,
+        ..EndpointForm::default()
+    };
+    app.embeddings.save_system(form, "", true).await.unwrap();
+    let before = sealed(&app).await;
+    assert_eq!(before.len(), 5, "two settings, two spaces, one provider");
+    let new = rotated();
+    let rotating = sealing_with(&app, new.clone());
+    let mut steps = Vec::new();
+    let done = rotating
+        .reseal(|done, total| steps.push((done, total)))
+        .await;
+    let expected = Resealed {
+        resealed: 5,
+        unreadable: 0,
+    };
+    assert_eq!(done.unwrap(), expected);
+    assert_eq!(steps, [(0, 2), (2, 2)]);
+    let after = sealed(&app).await;
+    assert!(after.iter().all(|value| new.is_current(value)));
+    assert!(after.iter().all(|value| !before.contains(value)));
+    let copies: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM embedding_settings e JOIN embedding_spaces s USING (user_id, sealed_key)",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(copies, 2);
+    // Once more: nothing is left to do.
+    assert_eq!(
+        rotating.reseal(|_, _| {}).await.unwrap(),
+        Resealed::default()
+    );
+    assert_eq!(sealed(&app).await, after);
+    // Each still opens for whom it was sealed, and for nobody else.
+    let of_anna: Vec<u8> =
+        sqlx::query_scalar("SELECT sealed_key FROM embedding_settings WHERE user_id = $1")
+            .bind(anna.id.0)
+            .fetch_one(&mut app.superuser().await)
+            .await
+            .unwrap();
+    assert_eq!(new.open(own_key(anna.id), &of_anna).as_deref(), Ok(KEY));
+    assert!(new.open(own_key(ben.id), &of_anna).is_err());
+    assert!(Sealer::new(&OLD).open(own_key(anna.id), &of_anna).is_err());
+}
+
+#[tokio::test]
+async fn what_no_key_opens_is_counted_and_left_and_the_rest_goes_on() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    with_key(&app, &anna, &provider).await;
+    with_key(&app, &ben, &provider).await;
+    let lost = Sealer::new(&[3; 32]).seal(own_key(anna.id), KEY).unwrap();
+    sqlx::query("UPDATE embedding_settings SET sealed_key = $2 WHERE user_id = $1")
+        .bind(anna.id.0)
+        .bind(&lost)
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let done = sealing_with(&app, rotated()).reseal(|_, _| {}).await;
+    assert_eq!(done.unwrap().unreadable, 1);
+    let left: Vec<Vec<u8>> = sealed(&app).await;
+    assert!(left.contains(&lost));
+    let new = rotated();
+    assert_eq!(left.iter().filter(|v| !new.is_current(v)).count(), 1);
+}
+
+#[tokio::test]
+async fn two_rotations_at_once_are_one() {
+    let app = TestApp::start().await;
+    let (one, two) = (sealing_with(&app, rotated()), sealing_with(&app, rotated()));
+    let held = one.begin_rotation().await.unwrap();
+    assert!(held.is_some());
+    assert!(two.begin_rotation().await.unwrap().is_none());
+    drop(held);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(two.begin_rotation().await.unwrap().is_some());
+}
+
+fn key_lines(home: &Home) -> Vec<String> {
+    let text = fs::read_to_string(home.folder.path().join("secret-key")).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// People with keys of their own, who make a rotation last.
+async fn crowd(app: &TestApp, users: i64) {
+    let mut conn = app.superuser().await;
+    let sealer = Sealer::new(&OLD);
+    for n in 0..users {
+        let id: i64 = sqlx::query_scalar(
+            "INSERT INTO users (email, password_hash, role, created_at, updated_at)
+             VALUES ('crowd-' || $1 || '@example.com', 'x', 'member', now(), now()) RETURNING id",
+        )
+        .bind(n)
+        .fetch_one(&mut conn)
+        .await
+        .unwrap();
+        let key = sealer.seal(own_key(keepsake::db::UserId(id)), KEY).unwrap();
+        sqlx::query("INSERT INTO embedding_settings (user_id, sealed_key, updated_at) VALUES ($1, $2, now())")
+            .bind(id)
+            .bind(key)
+            .execute(&mut conn)
+            .await
+            .unwrap();
+    }
+}
+
+fn serving(home: &Home, options: &PgConnectOptions) -> std::process::Command {
+    let mut command = home.command(&["serve"]);
+    command.env("KEEPSAKE_DATABASE_URL", database_url(options));
+    command
+}
+
+fn rotating(home: &Home, options: &PgConnectOptions) -> std::process::Command {
+    let mut command = home.command(&["secret", "rotate"]);
+    command
+        .env("KEEPSAKE_DATABASE_URL", database_url(options))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Searches by meaning, each for other words, so that each needs the provider and
+/// the key. Gives up at the first that does not get its vector.
+async fn search_on(home: &Home, token: &str, name: &str, ended: &AtomicBool) -> usize {
+    let mut asked = 0;
+    while !ended.load(Ordering::SeqCst) {
+        let input = json!({ "query": format!("bees {name} {asked}") });
+        let (status, answer) = call(home, token, "memory_search", input).await;
+        assert!(
+            status == 200 && answer["mode"] == "hybrid" && answer["degraded"].is_null(),
+            "search {asked} of {name}: {status} {answer}"
+        );
+        if asked % 5 == 0 {
+            let input = json!({ "type": "fact", "content": format!("{name} {asked}") });
+            assert_eq!(call(home, token, "memory_add", input).await.0, 200);
+        }
+        asked += 1;
+    }
+    asked
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_rotated_under_a_running_server_killed_midway_and_run_again() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    provider.behave(|b| b.key = Some(KEY));
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    with_key(&app, &anna, &provider).await;
+    anna.add("Bees dance.").await;
+    app.drain(&anna).await;
+    crowd(&app, 400).await;
+    let home = Home::new();
+    let old = STANDARD.encode(OLD);
+    fs::write(home.folder.path().join("secret-key"), format!("{old}\n")).unwrap();
+    let server = Server::start_command(&home, &mut serving(&home, &app.options)).await;
+
+    let ended = AtomicBool::new(false);
+    let searching = search_on(&home, &anna.token, "anna", &ended);
+    let rotation = async {
+        for _ in 0..6 {
+            let mut child = rotating(&home, &app.options).spawn().unwrap();
+            let after = rand::rng().random_range(100..1_500);
+            tokio::time::sleep(Duration::from_millis(after)).await;
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let lines = key_lines(&home);
+            assert!(
+                lines.len() <= 2 && lines.contains(&old),
+                "the old key still opens"
+            );
+        }
+        // A key that is given to the running server meanwhile is sealed with the new one.
+        save_key(&home, &ben, &provider).await;
+        let last = rotating(&home, &app.options);
+        let output = tokio::task::spawn_blocking(move || {
+            let mut last = last;
+            last.output()
+        });
+        let output = output.await.unwrap().unwrap();
+        ended.store(true, Ordering::SeqCst);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let (asked, said) = tokio::join!(searching, rotation);
+    assert!(asked > 50, "only {asked} searches");
+    assert!(
+        said.contains("sealed anew") && said.contains("is removed"),
+        "{said}"
+    );
+    let lines = key_lines(&home);
+    assert!(lines.len() == 1 && lines[0] != old);
+    let old_sealer = Sealer::new(&OLD);
+    let all = sealed(&app).await;
+    assert!(all.len() >= 403 && !all.iter().any(|value| old_sealer.is_current(value)));
+    drop(server);
+    // A restart knows the new key alone, and it opens everything.
+    let server = Server::start_command(&home, &mut serving(&home, &app.options)).await;
+    let (status, _) = call(
+        &home,
+        &ben.token,
+        "memory_add",
+        json!({ "type": "fact", "content": "Ben rows." }),
+    )
+    .await;
+    assert_eq!(status, 200);
+    for (user, words) in [(&anna, "dance"), (&ben, "rows")] {
+        let answer = searched_by_meaning(&home, user, words).await;
+        assert_eq!(answer["degraded"], serde_json::Value::Null, "{answer}");
+    }
+    assert_eq!(server.stop().0, Some(0));
+}
+
+/// A space that is new serves as soon as its first vector is there.
+async fn searched_by_meaning(home: &Home, user: &TestUser, words: &str) -> serde_json::Value {
+    let mut answer = serde_json::Value::Null;
+    for n in 0..100 {
+        let input = json!({ "query": format!("{words} {n}") });
+        answer = call(home, &user.token, "memory_search", input).await.1;
+        if answer["mode"] == "hybrid" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    answer
+}
+
+/// On the page, as a person does.
+async fn save_key(home: &Home, user: &TestUser, provider: &Provider) {
+    let browser = reqwest::Client::builder()
+        .cookie_store(true)
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .unwrap();
+    let post = async |path: &str, fields: &[(&str, &str)]| {
+        let request = browser.post(home.url(path)).form(fields);
+        let request = request.header("sec-fetch-site", "same-origin");
+        request.send().await.unwrap().status().as_u16()
+    };
+    let password = crate::support::PASSWORD;
+    let signed_in = post("/login", &[("email", &user.email), ("password", password)]).await;
+    assert_eq!(signed_in, 303);
+    let fields = [
+        ("action", "save"),
+        ("own_enabled", "1"),
+        ("provider_type", "openai"),
+        ("url", &provider.url()),
+        ("model", "model"),
+        ("key", KEY),
+    ];
+    let saved = post("/settings/embeddings", &fields).await;
+    assert!(matches!(saved, 200 | 303), "{saved}");
+}
+
+#[tokio::test]
+async fn a_configured_key_is_rotated_with_the_old_one_named_beside_it() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let anna = app.user("anna").await;
+    with_key(&app, &anna, &provider).await;
+    let home = Home::new();
+    let run = |old: &str| {
+        let mut command = rotating(&home, &app.options);
+        command.env("KEEPSAKE_SECRET_KEY", STANDARD.encode([9; 32]));
+        command.env("KEEPSAKE_SECRET_KEYS_OLD", old);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        text(output.stdout) + &text(output.stderr)
+    };
+    let (without, with) = (run(""), run(&STANDARD.encode(OLD)));
+    assert!(
+        without.contains("0 keys sealed anew")
+            && without.contains("2 keys could be opened by no key"),
+        "{without}"
+    );
+    assert!(
+        with.contains("2 keys sealed anew") && !with.contains("could be opened"),
+        "{with}"
+    );
+    assert!(!home.folder.path().join("secret-key").exists());
+    let new = Sealer::new(&[9; 32]);
+    assert!(sealed(&app).await.iter().all(|value| new.is_current(value)));
+}
