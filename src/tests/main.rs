@@ -11,6 +11,7 @@ mod mcp;
 mod pages;
 mod postgres;
 mod providers;
+mod reliability;
 mod search;
 mod search_by_meaning;
 mod search_hybrid;
