@@ -2,7 +2,7 @@
 """Two servers on one PostgreSQL: 100 identical adds at once make one item; 10,000 items that two agents archive
 at once, one at each server, are each archived once.
 
-    end2end/reliability/at_once.py [--items 10000] [--json FILE]
+    end2end/reliability/at_once.py [--items 10000] [--json FILE] | --short
 
 Needs the release binary (`make build`).
 """
@@ -70,7 +70,10 @@ async def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--items", type=int, default=10_000)
     arguments.add_argument("--json")
+    arguments.add_argument("--short", action="store_true", help="1,000 items")
     given = arguments.parse_args()
+    if given.short:
+        given.items = 1_000
     with folder() as home:
         cluster = Cluster(home)
         cluster.start()

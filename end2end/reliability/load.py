@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A mixed load for minutes: no errors, no deadlock that escapes, no growth of memory, and short waits.
 
-    end2end/reliability/load.py [--minutes 10] [--clients 50] [--pause-ms 1000] [--items 1000] [--json FILE]
+    end2end/reliability/load.py [--minutes 10] [--clients 50] [--pause-ms 1000] [--items 300] [--json FILE] | --short
 
 So many clients, each an agent with a token and a connection of its own, ten users' altogether: searches 70 %,
 adds 20 %, reads of an item or of the themes 8 %, archives 2 %; one client in five speaks MCP, the others
@@ -191,10 +191,13 @@ async def main():
     arguments.add_argument("--minutes", type=float, default=10)
     arguments.add_argument("--clients", type=int, default=50)
     arguments.add_argument("--pause-ms", type=float, default=1000)
-    arguments.add_argument("--items", type=int, default=1000, help="memories of each user before it begins")
+    arguments.add_argument("--items", type=int, default=300, help="memories of each user before it begins")
     arguments.add_argument("--seed", type=int, default=7)
     arguments.add_argument("--json")
+    arguments.add_argument("--short", action="store_true", help="20 s, and times and growth are not judged")
     given = arguments.parse_args()
+    if given.short:
+        given.minutes, given.items = 1 / 3, 30
     with folder() as home:
         server = Server(home, KEEPSAKE_LOG="info")
         postgres = Embedded(server.data)
@@ -253,9 +256,9 @@ async def measure(server, postgres, given):
     }
     bad = [f"{count} × {what}" for what, count in load.errors.items()]
     bad += [line for line in log.splitlines() if "panicked" in line or "deadlock" in line]
-    if percentile(load.took["search"], 0.99) > SEARCH_P99_MS:
+    if not given.short and percentile(load.took["search"], 0.99) > SEARCH_P99_MS:
         bad.append(f"search p99 is over {SEARCH_P99_MS} ms")
-    if percentile(load.took["add"], 0.99) > ADD_P99_MS:
+    if not given.short and percentile(load.took["add"], 0.99) > ADD_P99_MS:
         bad.append(f"add p99 is over {ADD_P99_MS} ms")
     # A minute says nothing about growth.
     if given.minutes >= 2 * SETTLED_AFTER_MINUTES and growth > GROWTH_KB_A_MINUTE:

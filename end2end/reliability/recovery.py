@@ -2,7 +2,7 @@
 """A dump restored into fresh clusters: the same number of rows in every table, the same answers to 100 searches,
 and the tokens, passwords and web sessions of before.
 
-    end2end/reliability/recovery.py [--items 300] [--json FILE]
+    end2end/reliability/recovery.py [--items 300] [--json FILE] | --short
 
 Fills a server, dumps its database while it runs, and restores it twice, by the commands of docs/operating.md:
 into the PostgreSQL of another data folder, and into a separate one. A third dump is taken by a role that is no
@@ -213,7 +213,10 @@ async def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--items", type=int, default=300, help="memories of each user")
     arguments.add_argument("--json")
+    arguments.add_argument("--short", action="store_true", help="few memories")
     given = arguments.parse_args()
+    if given.short:
+        given.items = 40
     rows = [["restored into", "took", "tables", "rows", "of 100 searches the same", "tokens and sign-ins", "full-text index kept"]]
     wrong = []
     with folder() as home:

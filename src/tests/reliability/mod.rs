@@ -2,4 +2,5 @@
 //! there: the parts of docs/reliability.md that need no process to be killed.
 
 mod at_once;
+mod busy_model;
 mod migrations;
