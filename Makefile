@@ -19,8 +19,9 @@ build: ## Make all that `run` needs: PostgreSQL, the embedding model, the pages'
 test: ## Format, lints, queries, tests on a real PostgreSQL, the pages in a browser
 	@bash tools/test.sh
 
-check: test ## The long series, before a release: test, and 10,000 requests out of the OpenAPI document
+check: test build ## The long series, before a release: test, 10,000 requests out of the OpenAPI document, docs/reliability.md
 	python3 tools/with_postgres.py python3 end2end/openapi/run.py --requests 10000
+	python3 end2end/reliability/run.py
 
 ui: ## Pages in development: a debug server; after a change, Ctrl-C and again
 	@python3 tools/fetch_postgres.py

@@ -65,6 +65,9 @@ python3 tools/with_postgres.py python3 end2end/openapi/run.py
 step "the lines that Agents & tokens gives out, used"
 python3 tools/with_postgres.py python3 end2end/connect/run.py
 
+step "kills, load, bad providers, many at once, dump and restore: a few of each (docs/reliability.md)"
+KEEPSAKE_BIN=target/debug/keepsake python3 end2end/reliability/run.py --short
+
 step "the pages' files"
 python3 tools/wasm.py
 

@@ -2,7 +2,7 @@
 """`kill -9` of the server, of PostgreSQL, and of both, at moments that chance chooses, under a mixed load:
 what was acknowledged is there, nothing stays stuck, no search mixes vectors of two models.
 
-    end2end/reliability/kills.py [--server 50] [--postgres 20] [--both 20] [--seed S] [--json FILE]
+    end2end/reliability/kills.py [--server 50] [--postgres 20] [--both 20] [--seed S] [--json FILE] | --short
 
 Half of the kills meet a server with the PostgreSQL of its own data folder, half one with a separate
 PostgreSQL. The clients go on asking through every kill, keep a ledger of what was acknowledged, and after
@@ -62,10 +62,14 @@ class Client:
         status, answer = await self.agent.tool(tool, arguments)
         self.series.saw(tool, status)
         if status != 200:
-            if status != 503:
-                self.series.wrong.append(f"{tool} answered {status} {answer.get('code')}")
-            raise Lost(f"{tool} answered {status}")
+            self.refused(tool, status, answer)
         return answer
+
+    def refused(self, what, status, answer=()):
+        """Only that the database is away may be said."""
+        if status != 503:
+            self.series.wrong.append(f"{what} answered {status} {dict(answer).get('code', '')}")
+        raise Lost(f"{what} answered {status}")
 
     def words(self, count):
         return " ".join(self.chance.choices(WORDS, k=count))
@@ -99,15 +103,27 @@ class Client:
                 self.series.wrong.append(f"a distance of {distance:.3f} where one model gives {expected:.3f}")
 
     async def archive(self):
-        await self.change("memory_archive", ARCHIVED)
+        async def ask(item_id):
+            await self.ask("memory_archive", {"item_id": item_id})
+        await self.change(ARCHIVED, ask)
 
-    async def change(self, tool, status):
+    async def erase(self):
+        """By its owner, on the item's page."""
+        async def ask(item_id):
+            async with self.user.at_the_page:
+                status, _ = await self.user.person.post(f"/memory/{item_id}/erase", {})
+            self.series.saw("erase", status)
+            if status != 303:
+                self.refused("erase", status)
+        await self.change(ERASED, ask)
+
+    async def change(self, status, ask):
         active = self.user.ledger.certain(ACTIVE)
         if len(active) < ITEMS_AT_FIRST // 2:
             return await self.add()
         item_id = self.chance.choice(active)
         self.user.ledger.begins(item_id, status)
-        await self.ask(tool, {"item_id": item_id})
+        await ask(item_id)
         self.user.ledger.done(item_id, status)
 
     async def get(self):
@@ -116,18 +132,23 @@ class Client:
         item_id = self.chance.choice(list(self.user.ledger.items))
         if ERASED in self.user.ledger.status[item_id]:
             return
-        answer = await self.ask("memory_get", {"item_id": item_id})
+        status, answer = await self.agent.tool("memory_get", {"item_id": item_id})
+        self.series.saw("memory_get", status)
+        if status == 404 and ERASED in self.user.ledger.status[item_id]:
+            return
+        if status != 200:
+            self.refused("memory_get", status, answer)
         if answer["content"] != self.user.ledger.items[item_id]:
             self.series.wrong.append("memory_get answered another text")
 
     async def rebuild(self):
         """Confirms the model that comes next, while the one before may still be building."""
-        async with self.user.changing:
+        async with self.user.at_the_page:
             await self.user.confirm(self.series)
 
 
-# What the clients do, and how often. Erasure joins here by one line: ("erase", Client.erase) with an
-# operation as `archive`: `begins(id, ERASED)`, the request, `done(id, ERASED)`.
+# What the clients do, and how often.
+# SLOT: erasure joins by the line `(Client.erase, 5),`.
 OPERATIONS = [
     (Client.add, 45),
     (Client.search, 30),
@@ -145,7 +166,7 @@ class User:
         self.id = None
         self.person = Person(server.port, self.email, PASSWORD)
         self.ledger = Ledger()
-        self.changing = asyncio.Lock()
+        self.at_the_page = asyncio.Lock()
         self.model = -1
         self.number = 0
 
@@ -337,7 +358,10 @@ async def main():
         arguments.add_argument(f"--{what}", type=int, default=count)
     arguments.add_argument("--seed", type=int, default=random.randrange(2**31))
     arguments.add_argument("--json")
+    arguments.add_argument("--short", action="store_true", help="4, 2 and 2 of them")
     given = arguments.parse_args()
+    if given.short:
+        given.server, given.postgres, given.both = 4, 2, 2
     print(f"--seed {given.seed}", file=sys.stderr)
     asked = {"server": given.server, "postgres": given.postgres, "both": given.both}
     if nearest_mistake(WORDS) < 5 * DISTANCE_SLACK:

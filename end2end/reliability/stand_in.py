@@ -68,13 +68,19 @@ class StandIn:
         self.open = set()
         self.chance = random.Random(7)
 
+    @property
+    def is_stopped(self):
+        return self.server is None
+
     async def start(self):
         self.server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
         self.port = self.server.sockets[0].getsockname()[1]
 
     async def stop(self):
         """From now on connections are refused; its port stays its own."""
-        self.server.close()
+        if self.server:
+            self.server.close()
+        self.server = None
         for writer in list(self.open):
             writer.transport.abort()
 

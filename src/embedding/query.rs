@@ -104,11 +104,10 @@ impl Embeddings {
             .await
             .is_ok_and(|s| s.builtin_enabled && s.provider.is_none());
         if is_wanted && self.0.embedder.has_builtin() {
-            let texts = [String::from("warm")];
             let warmed = self
                 .0
                 .embedder
-                .embed(&Endpoint::builtin(), &texts, WARM_UP_DEADLINE)
+                .embed_query(&Endpoint::builtin(), "warm".to_owned(), WARM_UP_DEADLINE)
                 .await;
             if let Err(error) = warmed {
                 tracing::warn!(%error, "the builtin model cannot be used");
@@ -148,22 +147,22 @@ impl Embeddings {
             Ok(endpoint) => endpoint,
             Err(error) => return Err(words_alone(&error)),
         };
-        let texts = [format!("{}{text}", space.settings.query_prefix)];
+        let query = format!("{}{text}", space.settings.query_prefix);
         let answer = self
             .0
             .embedder
-            .embed(&endpoint, &texts, QUERY_DEADLINE)
+            .embed_query(&endpoint, query, QUERY_DEADLINE)
             .await;
         let embedded = match answer {
             Ok(embedded) => embedded,
             Err(error) => {
-                // A question that the model does not take says nothing about the endpoint.
-                if !error.is_about_the_input() {
-                    breakers.failed(user, space.id, now);
-                }
                 // The builtin model is late when it has much to do, never because it is dead.
                 let is_busy = space.settings.provider_type == ProviderType::Builtin
                     && error == ProviderError::TimedOut;
+                // A question that the model does not take says nothing about the endpoint.
+                if !error.is_about_the_input() && !is_busy {
+                    breakers.failed(user, space.id, now);
+                }
                 return Err(if is_busy {
                     words_alone(&"the builtin model is busy")
                 } else {

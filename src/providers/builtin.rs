@@ -27,7 +27,7 @@ const TOKENIZER: &str = "tokenizer.json";
 const CONFIG: &str = "config.json";
 
 /// One pass takes at most so many texts and so many tokens, padding included:
-/// it bounds the memory, and how long a query waits. More bring no speed: the
+/// it bounds the memory, and how soon a batch ends whose caller has gone. More bring no speed: the
 /// products are large enough, and pieces of this size stay in the cache.
 const MAX_TEXTS_A_PASS: usize = 16;
 const MAX_TOKENS_A_PASS: usize = MAX_TOKENS;
@@ -43,7 +43,7 @@ pub(super) fn is_present(folder: &Path) -> bool {
     names.iter().all(|name| folder.join(name).is_file())
 }
 
-/// The model in memory, taken apart so that the work can pause between layers.
+/// The model in memory, taken apart so that the work can end between layers.
 pub(super) struct Loaded {
     embeddings: BertModel,
     layers: Vec<BertEncoder>,

@@ -61,6 +61,13 @@ pub struct Embedder {
     shared: Arc<Shared>,
 }
 
+/// What texts are embedded for.
+#[derive(Clone, Copy)]
+enum Purpose {
+    Query,
+    Document,
+}
+
 struct Shared {
     http: Http,
     builtin: Option<builtin::Model>,
@@ -104,6 +111,29 @@ impl Embedder {
         texts: &[String],
         deadline: Duration,
     ) -> Result<Embedded, ProviderError> {
+        self.embed_as(Purpose::Document, endpoint, texts, deadline)
+            .await
+    }
+
+    /// The same for a query, which somebody waits for: the builtin model answers it before
+    /// the texts of memories.
+    pub async fn embed_query(
+        &self,
+        endpoint: &Endpoint,
+        query: String,
+        deadline: Duration,
+    ) -> Result<Embedded, ProviderError> {
+        self.embed_as(Purpose::Query, endpoint, &[query], deadline)
+            .await
+    }
+
+    async fn embed_as(
+        &self,
+        purpose: Purpose,
+        endpoint: &Endpoint,
+        texts: &[String],
+        deadline: Duration,
+    ) -> Result<Embedded, ProviderError> {
         if texts.is_empty() {
             return Ok(Embedded {
                 vectors: Vec::new(),
@@ -113,7 +143,7 @@ impl Embedder {
         let provider = endpoint.provider_type.as_str();
         let began = Instant::now();
         let called = self
-            .embed_within(endpoint, texts, deadline)
+            .embed_within(purpose, endpoint, texts, deadline)
             .instrument(tracing::error_span!(
                 "provider_call",
                 provider,
@@ -127,17 +157,23 @@ impl Embedder {
 
     async fn embed_within(
         &self,
+        purpose: Purpose,
         endpoint: &Endpoint,
         texts: &[String],
         deadline: Duration,
     ) -> Result<Embedded, ProviderError> {
-        let answer = tokio::time::timeout(deadline, self.ask(endpoint, texts)).await;
+        let answer = tokio::time::timeout(deadline, self.ask(purpose, endpoint, texts)).await;
         let embedded = answer.map_err(|_| ProviderError::TimedOut)??;
         check::vectors(&embedded.vectors, texts.len())?;
         Ok(embedded)
     }
 
-    async fn ask(&self, endpoint: &Endpoint, texts: &[String]) -> Result<Embedded, ProviderError> {
+    async fn ask(
+        &self,
+        purpose: Purpose,
+        endpoint: &Endpoint,
+        texts: &[String],
+    ) -> Result<Embedded, ProviderError> {
         let http = &self.shared.http;
         match endpoint.provider_type {
             ProviderType::Openai | ProviderType::Llamacpp => {
@@ -147,9 +183,10 @@ impl Embedder {
             ProviderType::CustomHttp => {
                 custom::embed(http, &self.shared.forms, endpoint, texts).await
             }
-            ProviderType::Builtin => match &self.shared.builtin {
-                Some(model) => model.embed(texts).await,
-                None => Err(ProviderError::BuiltinMissing(BuiltinFlaw::Off)),
+            ProviderType::Builtin => match (&self.shared.builtin, purpose) {
+                (Some(model), Purpose::Document) => model.embed(texts).await,
+                (Some(model), Purpose::Query) => model.embed_query(texts).await,
+                (None, _) => Err(ProviderError::BuiltinMissing(BuiltinFlaw::Off)),
             },
         }
     }

@@ -1,16 +1,16 @@
-//! The one thread on which the built-in model runs, off the async threads. A
-//! single text (a query) goes before the batches of a rebuild: it waits for one
-//! step of theirs at most, never for a queue.
+//! The two threads on which the built-in model runs, off the async threads: one
+//! answers queries, the other works off the batches of adds and rebuilds. Somebody
+//! waits for a query; a batch gives way to queries and to all that serves requests.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 
 use super::Embedded;
-use super::builtin::{Loaded, Work, is_present};
+use super::builtin::{Loaded, is_present};
 use super::error::{BuiltinFlaw, ProviderError};
 
 /// So many queries and batches wait; who comes later waits to be let in.
@@ -20,10 +20,14 @@ const MAX_WAITING_BATCHES: usize = 8;
 /// Queries that wait together are answered in one go, up to this many.
 const MAX_QUERIES_TOGETHER: usize = 16;
 
+/// What the threads of batches add to their niceness: a tenth of the time of one
+/// that serves, where there is not enough for all.
+const BATCH_NICENESS: i32 = 10;
+
 /// Files that could not be loaded are tried again after this long.
 const RETRY_LOAD_AFTER: Duration = Duration::from_secs(10);
 
-/// A handle to the model; clones share it. The thread and the 90 MB of weights
+/// A handle to the model; clones share it. The threads and the 90 MB of weights
 /// come with the first call, and go with the last handle.
 #[derive(Clone)]
 pub struct Model {
@@ -65,13 +69,22 @@ impl Model {
         self.shared.queues.get().is_some()
     }
 
-    /// Loads it ahead of the first call, so that the first search need not wait.
-    pub async fn warm_up(&self) -> Result<(), ProviderError> {
-        self.embed(&[]).await.map(|_| ())
+    /// What nobody waits for: texts of memories.
+    pub(super) async fn embed(&self, texts: &[String]) -> Result<Embedded, ProviderError> {
+        self.ask(|queues| &queues.batches, texts).await
+    }
+
+    /// What somebody waits for.
+    pub(super) async fn embed_query(&self, texts: &[String]) -> Result<Embedded, ProviderError> {
+        self.ask(|queues| &queues.queries, texts).await
     }
 
     /// A caller that gives up drops the future; what is left of its work is not done.
-    pub(super) async fn embed(&self, texts: &[String]) -> Result<Embedded, ProviderError> {
+    async fn ask(
+        &self,
+        queue: impl Fn(&Queues) -> &mpsc::Sender<Job>,
+        texts: &[String],
+    ) -> Result<Embedded, ProviderError> {
         let missing = ProviderError::BuiltinMissing;
         if !self.is_present() {
             return Err(missing(BuiltinFlaw::NoFiles));
@@ -80,13 +93,9 @@ impl Model {
             .shared
             .queues
             .get_or_init(|| Queues::start(&self.shared.folder));
-        let queue = match texts.len() {
-            0 | 1 => &queues.queries,
-            _ => &queues.batches,
-        };
         let (reply, answer) = oneshot::channel();
         let texts = texts.to_vec();
-        let sent = queue.send(Job { texts, reply }).await;
+        let sent = queue(queues).send(Job { texts, reply }).await;
         sent.map_err(|_| missing(BuiltinFlaw::Failed))?;
         let answer = answer.await.map_err(|_| missing(BuiltinFlaw::Failed))?;
         answer.map_err(missing)
@@ -95,169 +104,140 @@ impl Model {
 
 impl Queues {
     fn start(folder: &Path) -> Self {
-        let (queries, waiting_queries) = mpsc::channel(MAX_WAITING_QUERIES);
-        let (batches, waiting_batches) = mpsc::channel(MAX_WAITING_BATCHES);
-        let worker = Worker {
+        let weights = Arc::new(Weights {
             folder: folder.to_owned(),
-            model: None,
-            failed: None,
-            queries: waiting_queries,
-            batches: waiting_batches,
-        };
-        let thread = std::thread::Builder::new().name("builtin-model".into());
-        // Without a thread the receivers are dropped, and every call says so.
-        if let Err(error) = thread.spawn(|| worker.run()) {
-            tracing::error!(%error, "the built-in model's thread did not start");
-        }
+            kept: Mutex::default(),
+        });
+        let (queries, waiting) = mpsc::channel(MAX_WAITING_QUERIES);
+        spawn("model-queries", &weights, |weights| {
+            // Its products are small: a second thread would cost more than it brings, and
+            // all would wait whenever that one has to.
+            let alone = rayon::ThreadPoolBuilder::new()
+                .num_threads(1)
+                .use_current_thread();
+            match alone.build() {
+                Ok(_pool) => answer_queries(&weights, waiting),
+                Err(error) => tracing::error!(%error, "the built-in model has no threads"),
+            }
+        });
+        let (batches, waiting) = mpsc::channel(MAX_WAITING_BATCHES);
+        spawn("model-batches", &weights, |weights| {
+            give_way();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .thread_name(|n| format!("model-batch-{n}"))
+                .start_handler(|_| give_way());
+            match pool.build() {
+                Ok(pool) => work_off_batches(&weights, &pool, waiting),
+                Err(error) => tracing::error!(%error, "the built-in model has no threads"),
+            }
+        });
         Self { queries, batches }
     }
 }
 
-struct Worker {
-    folder: PathBuf,
-    model: Option<Loaded>,
-    failed: Option<(Instant, BuiltinFlaw)>,
-    queries: mpsc::Receiver<Job>,
-    batches: mpsc::Receiver<Job>,
+/// Without a thread the receiver is dropped, and every call says so.
+fn spawn(name: &str, weights: &Arc<Weights>, run: impl FnOnce(Arc<Weights>) + Send + 'static) {
+    let weights = weights.clone();
+    let thread = std::thread::Builder::new().name(name.into());
+    if let Err(error) = thread.spawn(|| run(weights)) {
+        tracing::error!(%error, "a thread of the built-in model did not start");
+    }
 }
 
-/// A batch of which some steps are taken.
-struct Open {
-    work: Work,
-    reply: oneshot::Sender<Result<Embedded, BuiltinFlaw>>,
+/// On Linux this is of the thread that calls; elsewhere it would be of the whole server.
+fn give_way() {
+    if cfg!(target_os = "linux")
+        && let Err(error) = rustix::process::nice(BATCH_NICENESS)
+    {
+        tracing::debug!(%error, "a thread keeps its priority");
+    }
 }
 
-impl Worker {
-    fn run(mut self) {
-        // Nothing but the two queues is waited for: no timers, no sockets.
-        let Ok(waiting) = tokio::runtime::Builder::new_current_thread().build() else {
-            return;
-        };
-        let mut open = None;
-        loop {
-            let queries = self.waiting_queries();
-            if !queries.is_empty() {
-                self.answer(queries);
-                continue;
-            }
-            if let Some(batch) = open.take() {
-                open = self.advance(batch);
-                continue;
-            }
-            let next = waiting.block_on(async {
-                tokio::select! {
-                    biased;
-                    Some(query) = self.queries.recv() => Next::Query(query),
-                    Some(batch) = self.batches.recv() => Next::Batch(batch),
-                    else => Next::End,
-                }
-            });
-            match next {
-                Next::Query(query) => self.answer(vec![query]),
-                Next::Batch(batch) => open = self.begin(batch),
-                Next::End => return,
-            }
-        }
+fn answer_queries(weights: &Weights, mut waiting: mpsc::Receiver<Job>) {
+    while let Some(first) = waiting.blocking_recv() {
+        let others = std::iter::from_fn(|| waiting.try_recv().ok());
+        let jobs: Vec<Job> = std::iter::once(first)
+            .chain(others.take(MAX_QUERIES_TOGETHER - 1))
+            .filter(|job| !job.reply.is_closed())
+            .collect();
+        answer_together(weights, jobs);
     }
+}
 
-    fn waiting_queries(&mut self) -> Vec<Job> {
-        let waiting = std::iter::from_fn(|| self.queries.try_recv().ok());
-        let wanted = waiting.filter(|job| !job.reply.is_closed());
-        wanted.take(MAX_QUERIES_TOGETHER).collect()
-    }
-
-    /// Several queries in one go; each gets its own part.
-    fn answer(&mut self, jobs: Vec<Job>) {
-        let texts: Vec<String> = jobs.iter().flat_map(|job| job.texts.clone()).collect();
-        let answer = self.guarded(|model| {
-            let mut work = model.begin(&texts)?;
-            while model.advance(&mut work)? {}
-            Ok(work.finish())
+/// Several queries in one go; each gets its own part.
+fn answer_together(weights: &Weights, jobs: Vec<Job>) {
+    let texts: Vec<String> = jobs.iter().flat_map(|job| job.texts.clone()).collect();
+    let mut answer = weights.guarded(|model| {
+        let mut work = model.begin(&texts)?;
+        while model.advance(&mut work)? {}
+        Ok(work.finish())
+    });
+    for job in jobs {
+        let count = job.texts.len();
+        let part = answer.as_mut().map(|embedded| Embedded {
+            vectors: embedded.vectors.drain(..count).collect(),
+            truncated: embedded.truncated.drain(..count).collect(),
         });
-        match answer {
-            Ok(mut embedded) => {
-                for job in jobs {
-                    let count = job.texts.len();
-                    let part = Embedded {
-                        vectors: embedded.vectors.drain(..count).collect(),
-                        truncated: embedded.truncated.drain(..count).collect(),
-                    };
-                    let _ = job.reply.send(Ok(part));
-                }
-            }
-            Err(flaw) => {
-                for job in jobs {
-                    let _ = job.reply.send(Err(flaw));
-                }
-            }
-        }
+        let _ = job.reply.send(part.map_err(|flaw| *flaw));
     }
+}
 
-    fn begin(&mut self, job: Job) -> Option<Open> {
-        match self.guarded(|model| model.begin(&job.texts)) {
-            Ok(work) => Some(Open {
-                work,
-                reply: job.reply,
-            }),
-            Err(flaw) => {
-                let _ = job.reply.send(Err(flaw));
-                None
-            }
-        }
+fn work_off_batches(weights: &Weights, pool: &rayon::ThreadPool, mut waiting: mpsc::Receiver<Job>) {
+    while let Some(Job { texts, reply }) = waiting.blocking_recv() {
+        let answer = weights.guarded(|model| {
+            pool.install(|| {
+                let mut work = model.begin(&texts)?;
+                // Whoever has given up is noticed after a layer of a pass.
+                while !reply.is_closed() && model.advance(&mut work)? {}
+                Ok(work.finish())
+            })
+        });
+        let _ = reply.send(answer);
     }
+}
 
-    /// Takes one step and gives the batch back, unless it is done or nobody waits for it.
-    fn advance(&mut self, mut open: Open) -> Option<Open> {
-        if open.reply.is_closed() {
-            return None;
-        }
-        match self.guarded(|model| model.advance(&mut open.work)) {
-            Ok(true) => Some(open),
-            Ok(false) => {
-                let _ = open.reply.send(Ok(open.work.finish()));
-                None
-            }
-            Err(flaw) => {
-                let _ = open.reply.send(Err(flaw));
-                None
-            }
-        }
-    }
+/// The model in memory, once for both threads.
+struct Weights {
+    folder: PathBuf,
+    kept: Mutex<Kept>,
+}
 
+#[derive(Default)]
+struct Kept {
+    model: Option<Arc<Loaded>>,
+    failed: Option<(Instant, BuiltinFlaw)>,
+}
+
+impl Weights {
     /// Runs something on the model, loaded where it is not yet. A panic in a
     /// library is an error of this call and does not end the thread.
     fn guarded<T>(
-        &mut self,
+        &self,
         run: impl FnOnce(&Loaded) -> Result<T, BuiltinFlaw>,
     ) -> Result<T, BuiltinFlaw> {
         let model = self.loaded()?;
-        catch_unwind(AssertUnwindSafe(|| run(model))).unwrap_or(Err(BuiltinFlaw::Failed))
+        catch_unwind(AssertUnwindSafe(|| run(&model))).unwrap_or(Err(BuiltinFlaw::Failed))
     }
 
-    fn loaded(&mut self) -> Result<&Loaded, BuiltinFlaw> {
-        if self.model.is_none() {
-            if let Some((at, flaw)) = self.failed
-                && at.elapsed() < RETRY_LOAD_AFTER
-            {
-                return Err(flaw);
-            }
-            let folder = &self.folder;
-            let loaded = catch_unwind(|| Loaded::from_folder(folder));
-            match loaded.unwrap_or(Err(BuiltinFlaw::Damaged)) {
-                Ok(model) => self.model = Some(model),
-                Err(flaw) => {
-                    tracing::warn!("the built-in model is not available: {flaw}");
-                    self.failed = Some((Instant::now(), flaw));
-                }
+    fn loaded(&self) -> Result<Arc<Loaded>, BuiltinFlaw> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(model) = &kept.model {
+            return Ok(model.clone());
+        }
+        if let Some((at, flaw)) = kept.failed
+            && at.elapsed() < RETRY_LOAD_AFTER
+        {
+            return Err(flaw);
+        }
+        let folder = &self.folder;
+        let loaded = catch_unwind(|| Loaded::from_folder(folder));
+        match loaded.unwrap_or(Err(BuiltinFlaw::Damaged)) {
+            Ok(model) => Ok(kept.model.insert(Arc::new(model)).clone()),
+            Err(flaw) => {
+                tracing::warn!("the built-in model is not available: {flaw}");
+                kept.failed = Some((Instant::now(), flaw));
+                Err(flaw)
             }
         }
-        let flaw = self.failed.map_or(BuiltinFlaw::Failed, |(_, flaw)| flaw);
-        self.model.as_ref().ok_or(flaw)
     }
-}
-
-enum Next {
-    Query(Job),
-    Batch(Job),
-    End,
 }

@@ -13,6 +13,7 @@ mod operations;
 mod pages;
 mod postgres;
 mod providers;
+mod reliability;
 mod search;
 mod search_by_meaning;
 mod search_hybrid;

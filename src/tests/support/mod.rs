@@ -345,6 +345,14 @@ impl TestUser {
         }
     }
 
+    /// The same user, as a client of another server.
+    pub fn at(&self, server: &TestApp) -> Self {
+        Self {
+            base: server.base.clone(),
+            ..self.with_token(&self.token)
+        }
+    }
+
     /// Calls a tool and gives the whole response.
     pub async fn send(&self, tool: &str, input: &Value) -> Response {
         let url = format!("{}/api/v1/tools/{tool}", self.base);

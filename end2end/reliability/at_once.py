@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Two servers on one PostgreSQL: 100 identical adds at once make one item; 10,000 items that two agents archive
+at once, one at each server, are each archived once.
+
+    end2end/reliability/at_once.py [--items 10000] [--json FILE] | --short
+
+Needs the release binary (`make build`).
+"""
+
+import argparse
+import asyncio
+import collections
+import json
+import time
+from pathlib import Path
+
+from place import Cluster, Server, fail, folder, sql, table
+from wire import Agent
+
+ADDS = 100
+CONNECTIONS_AN_AGENT = 8
+
+
+async def in_parallel(port, token, tool, inputs):
+    """All of the inputs, over a few connections of one agent."""
+    waiting = collections.deque(inputs)
+    answers = []
+
+    async def work():
+        agent = Agent(port, token)
+        while waiting:
+            status, answer = await agent.tool(tool, waiting.popleft())
+            if status != 200:
+                fail(f"{tool} answered {status}: {answer}")
+            answers.append(answer)
+    await asyncio.gather(*(work() for _ in range(CONNECTIONS_AN_AGENT)))
+    return answers
+
+
+async def identical_adds(servers, tokens, database):
+    same = {"type": "fact", "theme": "a new theme", "content": "Anna keeps bees."}
+    adds = (Agent(servers[n % 2].port, tokens[n % 2]).tool("memory_add", same) for n in range(ADDS))
+    answers = await asyncio.gather(*adds)
+    if any(status != 200 for status, _ in answers):
+        fail(f"an add was refused: {answers}")
+    items, themes, events = database("SELECT (SELECT count(*) FROM memory_items), (SELECT count(*) FROM memory_themes), (SELECT count(*) FROM memory_item_events)")[0]
+    return {"identical adds at once": ADDS, "items made": int(items), "themes made": int(themes), "events": int(events),
+            "answers with the same id": len(answers) if len({answer["id"] for _, answer in answers}) == 1 else 0,
+            "answers that say it is new": sum(not answer["duplicate"] for _, answer in answers)}
+
+
+async def archived_by_two(servers, tokens, database, items):
+    adding = (in_parallel(server.port, token, "memory_add", [{"type": "fact", "content": f"note {half} {n}"} for n in range(items // 2)])
+              for half, (server, token) in enumerate(zip(servers, tokens)))
+    ids = [answer["id"] for answers in await asyncio.gather(*adding) for answer in answers]
+    # Each comes first at every other item.
+    swapped = [each for one, other in zip(ids[::2], ids[1::2]) for each in (other, one)]
+    began = time.monotonic()
+    await asyncio.gather(*(in_parallel(server.port, token, "memory_archive", [{"item_id": item_id} for item_id in order])
+                           for server, token, order in zip(servers, tokens, (ids, swapped))))
+    took = time.monotonic() - began
+    events, distinct, archived = database("SELECT count(*), count(DISTINCT item_id), (SELECT count(*) FROM memory_items WHERE status = 'archived')"
+                                          " FROM memory_item_events WHERE event = 'archived'")[0]
+    by_agent = database("SELECT a.name, count(*) FROM memory_item_events e JOIN agents a ON a.user_id = e.user_id AND a.id = e.agent_id WHERE event = 'archived' GROUP BY 1 ORDER BY 1")
+    return {"items that two agents archive": len(ids), "calls": f"{2 * len(ids)} in {took:.1f} s", "items archived": int(archived),
+            "events of it": int(events), "items with one": int(distinct), "by agent": ", ".join(f"{name} {count}" for name, count in by_agent)}
+
+
+async def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--items", type=int, default=10_000)
+    arguments.add_argument("--json")
+    arguments.add_argument("--short", action="store_true", help="1,000 items")
+    given = arguments.parse_args()
+    if given.short:
+        given.items = 1_000
+    with folder() as home:
+        cluster = Cluster(home)
+        cluster.start()
+        servers = []
+        try:
+            for name in ("one", "two"):
+                (home / name).mkdir(mode=0o755)
+                servers.append(Server(home / name, cluster.url()))
+                servers[-1].start()
+                await servers[-1].ready()
+            tokens = [servers[0].make_user("anna@example.com"), servers[1].token("anna@example.com", "two")]
+
+            def database(statement):
+                return sql(cluster.bin, cluster.url(), statement)
+            figures = await identical_adds(servers, tokens, database)
+            figures |= await archived_by_two(servers, tokens, database, given.items)
+        finally:
+            for server in servers:
+                server.stop()
+            cluster.stop()
+    print(table([["", ""], *figures.items()]))
+    if given.json:
+        Path(given.json).write_text(json.dumps(figures, indent=1))
+    ones = ("items made", "themes made", "events", "answers that say it is new")
+    whole = given.items // 2 * 2
+    if any(figures[each] != 1 for each in ones) or figures["answers with the same id"] != ADDS:
+        fail("identical adds made more than one item")
+    if any(figures[each] != whole for each in ("items archived", "events of it", "items with one")):
+        fail("an item was archived twice, or not at all")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,101 @@
+//! Many callers at once, on two servers of one database: what is to happen once happens once.
+
+use std::collections::{BTreeSet, HashMap};
+
+use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
+use keepsake::accounts::Scope;
+use serde_json::{Value, json};
+
+use crate::support::{TestApp, TestUser};
+
+const ADDS: usize = 100;
+const ITEMS: usize = 2_000;
+const CALLS_AT_ONCE_AN_AGENT: usize = 8;
+
+/// The user's agent of this name, as a client of this server.
+async fn agent_at(app: &TestApp, server: &TestApp, user: &TestUser, name: &str) -> TestUser {
+    let token = app.token(user.id, name, &Scope::ALL, None).await;
+    user.at(server).with_token(&token)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_identical_adds_at_once_on_two_servers_make_one_item() {
+    let app = TestApp::start().await;
+    let twin = app.twin().await;
+    let anna = app.user("anna").await;
+    let agents = [
+        agent_at(&app, &app, &anna, "here").await,
+        agent_at(&app, &twin, &anna, "there").await,
+    ];
+    let input = json!({ "type": "fact", "content": "Anna keeps bees.", "theme": "a new theme" });
+    let adds = (0..ADDS).map(|n| agents[n % 2].call("memory_add", input.clone()));
+    let answers: Vec<Value> = join_all(adds).await;
+
+    let ids: BTreeSet<i64> = answers.iter().filter_map(|a| a["id"].as_i64()).collect();
+    assert_eq!(ids.len(), 1, "{ids:?}");
+    let first = answers.iter().filter(|a| a["duplicate"] == false).count();
+    assert_eq!(first, 1, "one of them made it, and the others are told so");
+    let (items, themes, added): (i64, i64, i64) = sqlx::query_as(
+        "SELECT (SELECT count(*) FROM memory_items), (SELECT count(*) FROM memory_themes),
+                (SELECT count(*) FROM memory_item_events)",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!((items, themes, added), (1, 1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn items_that_two_agents_archive_at_once_on_two_servers_are_each_archived_once() {
+    let app = TestApp::start().await;
+    let twin = app.twin().await;
+    let anna = app.user("anna").await;
+    anna.add("Anna keeps bees.").await;
+    let ids: Vec<i64> = sqlx::query_scalar(
+        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at, content_tsv)
+         SELECT user_id, theme_id, type, 'note ' || n, sha256(n::text::bytea), source, created_at, updated_at, ''
+         FROM memory_items, generate_series(1, $1) n RETURNING id",
+    )
+    .bind(ITEMS as i64)
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+
+    let here = agent_at(&app, &app, &anna, "here").await;
+    let there = agent_at(&app, &twin, &anna, "there").await;
+    // Each comes first at every other item.
+    let mut swapped = ids.clone();
+    swapped.chunks_exact_mut(2).for_each(|pair| pair.swap(0, 1));
+    let archive_all = |agent: TestUser, ids: Vec<i64>| async move {
+        stream::iter(ids)
+            .for_each_concurrent(CALLS_AT_ONCE_AN_AGENT, |id| {
+                let call = agent.call("memory_archive", json!({ "item_id": id }));
+                async { assert_eq!(call.await["status"], "archived") }
+            })
+            .await;
+    };
+    let theirs = tokio::spawn(archive_all(there, swapped));
+    archive_all(here, ids.clone()).await;
+    theirs.await.unwrap();
+
+    let events: Vec<(i64, String)> = sqlx::query_as(
+        "SELECT e.item_id, a.name FROM memory_item_events e JOIN agents a ON a.user_id = e.user_id AND a.id = e.agent_id
+         WHERE event = 'archived'",
+    )
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+    let archived: BTreeSet<i64> = events.iter().map(|(id, _)| *id).collect();
+    assert_eq!(events.len(), ITEMS, "one event each");
+    assert_eq!(archived, ids.into_iter().collect());
+    let mut by_agent: HashMap<&str, usize> = HashMap::new();
+    for (_, agent) in &events {
+        *by_agent.entry(agent).or_default() += 1;
+    }
+    assert_eq!(
+        by_agent.len(),
+        2,
+        "both came first now and then: {by_agent:?}"
+    );
+}

@@ -1,0 +1,65 @@
+//! The builtin model with more queries than it can answer in time.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use keepsake::clock::WallClock;
+use keepsake::providers::{Embedder, Endpoint, SystemNames, builtin};
+use serde_json::json;
+
+use crate::support::{TestApp, Wish};
+
+const FLOOD: usize = 240;
+const PATIENCE: Duration = Duration::from_secs(120);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_busy_model_is_late_for_some_and_is_left_alone_by_nobody() {
+    let model = builtin::find(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data"));
+    let app = TestApp::start_as(Wish {
+        builtin: Some(model.clone()),
+        ..Wish::default()
+    })
+    .await;
+    let anna = app.user("anna").await;
+    anna.add("Anna keeps bees.").await;
+    app.drain(&anna).await;
+
+    let embedder = Embedder::new(Some(model), Arc::new(SystemNames), Arc::new(WallClock));
+    let flood: Vec<_> = (0..FLOOD)
+        .map(|n| {
+            let embedder = embedder.clone();
+            let query = format!("{n} {}", "herons cross rivers at dawn ".repeat(50));
+            tokio::spawn(async move {
+                let answer = embedder.embed_query(&Endpoint::builtin(), query, PATIENCE);
+                answer.await.map(drop)
+            })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    // As many failures of an endpoint would open its breaker.
+    let late = join_all((0..5).map(|n| app.embed_query(&anna, ["a", "b", "c", "d", "e"][n]))).await;
+    for query in late {
+        let reason = query
+            .degraded
+            .expect("the model was asked too much to answer in time");
+        assert!(reason.starts_with("the builtin model is busy"), "{reason}");
+    }
+    flood.iter().for_each(tokio::task::JoinHandle::abort);
+    join_all(flood).await;
+    // The one pass that is under way ends.
+    tokio::time::timeout(
+        PATIENCE,
+        embedder.embed_query(&Endpoint::builtin(), "one".to_owned(), PATIENCE),
+    )
+    .await
+    .unwrap()
+    .unwrap();
+
+    let answer = anna
+        .call("memory_search", json!({ "query": "honey" }))
+        .await;
+    assert_eq!(answer["degraded"], json!(null), "{answer}");
+    assert_eq!(answer["mode"], "hybrid");
+}

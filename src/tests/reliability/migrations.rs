@@ -1,0 +1,245 @@
+//! Every released schema goes forward with its rows. Each prefix of migrations/ counts as
+//! released: a database is brought to it, filled with what that schema allows, and brought
+//! to the head, where every row must be as it was. A new migration is covered by being there.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use sqlx::migrate::Migrator;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+
+use crate::support::empty_database;
+
+static MIGRATIONS: Migrator = sqlx::migrate!();
+
+/// What a column that must be filled is filled with, by its type. A column whose CHECK
+/// lists values takes the first of them; a foreign key finds the row of its table, since
+/// every id is 1.
+const BY_TYPE: [(&str, &str); 13] = [
+    ("bigint", "1"),
+    ("integer", "1"),
+    ("smallint", "1"),
+    ("boolean", "true"),
+    ("text", "'text'"),
+    ("text[]", "'{act_as}'"),
+    ("bigint[]", "'{1}'"),
+    ("bytea", "'\\x01'"),
+    ("jsonb", "'{}'"),
+    ("date", "'2026-11-21'"),
+    ("timestamp with time zone", "'2026-11-21'"),
+    ("tsvector", "'text'"),
+    ("inet", "'127.0.0.1'"),
+];
+
+/// Columns that may be empty, and are not: so that users sign in as they do, and a vector is one.
+const FILLED_TOO: [(&str, &str, &str); 5] = [
+    ("users", "email", "'anna@example.com'"),
+    ("users", "password_hash", "'hash'"),
+    (
+        "memory_item_embeddings",
+        "bits",
+        "repeat('1', 1024)::bit(1024)",
+    ),
+    (
+        "memory_item_embeddings",
+        "embedding",
+        "array_fill(1, ARRAY[1024])::halfvec(1024)",
+    ),
+    ("embedding_spaces", "dimensions", "384"),
+];
+
+struct Column {
+    table: String,
+    name: String,
+    kind: String,
+    must_be_filled: bool,
+    first_listed: Option<String>,
+}
+
+/// The columns of all tables of Keepsake's own.
+async fn columns(owner: &mut PgConnection) -> Vec<Column> {
+    let rows: Vec<(String, String, String, bool, Option<String>)> = sqlx::query_as(
+        r"SELECT c.relname::text, a.attname::text, format_type(a.atttypid, NULL),
+                 a.attidentity <> '' OR (a.attnotnull AND NOT a.atthasdef),
+                 (SELECT substring(pg_get_constraintdef(k.oid) FROM '''([^'']*)''::text')
+                  FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'c' AND k.conkey = ARRAY[a.attnum]
+                    AND pg_get_constraintdef(k.oid) LIKE '%ANY (ARRAY[%' LIMIT 1)
+          FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+          WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+            AND c.relname <> '_sqlx_migrations' AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+          ORDER BY c.relname, a.attnum",
+    )
+    .fetch_all(owner)
+    .await
+    .unwrap();
+    rows.into_iter()
+        .map(|(table, name, kind, must_be_filled, first_listed)| Column {
+            table,
+            name,
+            kind,
+            must_be_filled,
+            first_listed,
+        })
+        .collect()
+}
+
+fn value_of(column: &Column) -> Option<String> {
+    let is_this =
+        |(table, name, _): &&(&str, &str, &str)| *table == column.table && *name == column.name;
+    if let Some((_, _, value)) = FILLED_TOO.iter().find(is_this) {
+        return Some((*value).to_owned());
+    }
+    if !column.must_be_filled {
+        return None;
+    }
+    if let Some(listed) = &column.first_listed {
+        return Some(format!("'{listed}'"));
+    }
+    let of_type = BY_TYPE.iter().find(|(kind, _)| *kind == column.kind);
+    let (_, value) =
+        of_type.unwrap_or_else(|| panic!("name a value of type {} in BY_TYPE", column.kind));
+    Some((*value).to_owned())
+}
+
+fn insert(table: &str, columns: &[&Column]) -> String {
+    let filled: Vec<(&str, String)> = columns
+        .iter()
+        .filter_map(|column| Some((column.name.as_str(), value_of(column)?)))
+        .collect();
+    let names: Vec<&str> = filled.iter().map(|(name, _)| *name).collect();
+    let values: Vec<&str> = filled.iter().map(|(_, value)| value.as_str()).collect();
+    format!(
+        "INSERT INTO {table} ({}) OVERRIDING SYSTEM VALUE VALUES ({})",
+        names.join(", "),
+        values.join(", ")
+    )
+}
+
+/// A row in every table, in an order that the foreign keys allow.
+async fn fill(owner: &mut PgConnection, prefix: i64) {
+    let all = columns(owner).await;
+    let mut by_table: BTreeMap<&str, Vec<&Column>> = BTreeMap::new();
+    for column in &all {
+        by_table.entry(&column.table).or_default().push(column);
+    }
+    let mut waiting: Vec<(&str, String)> = by_table
+        .iter()
+        .map(|(table, columns)| (*table, insert(table, columns)))
+        .collect();
+    while !waiting.is_empty() {
+        let (mut left, mut refusals) = (Vec::new(), Vec::new());
+        for (table, statement) in waiting.clone() {
+            let mut savepoint = owner.begin().await.unwrap();
+            let done = sqlx::raw_sql(AssertSqlSafe(statement.clone()))
+                .execute(&mut *savepoint)
+                .await;
+            match done {
+                Ok(_) => savepoint.commit().await.unwrap(),
+                // The migration itself has put the row there.
+                Err(error) if is_there_already(&error) => savepoint.rollback().await.unwrap(),
+                Err(error) => {
+                    savepoint.rollback().await.unwrap();
+                    refusals.push(format!("{statement}: {error}"));
+                    left.push((table, statement));
+                }
+            }
+        }
+        assert!(
+            left.len() < waiting.len(),
+            "at migration {prefix} these tables take no row; say in FILLED_TOO what they need:\n{}",
+            refusals.join("\n")
+        );
+        waiting = left;
+    }
+}
+
+fn is_there_already(error: &sqlx::Error) -> bool {
+    error
+        .as_database_error()
+        .is_some_and(|e| e.is_unique_violation())
+}
+
+/// Every row of every table, as JSON.
+async fn rows(owner: &mut PgConnection) -> BTreeMap<String, Vec<Value>> {
+    let mut rows = BTreeMap::new();
+    let mut tables: Vec<String> = columns(owner).await.into_iter().map(|c| c.table).collect();
+    tables.dedup();
+    for table in tables {
+        let select = AssertSqlSafe(format!("SELECT to_jsonb(t) FROM {table} t"));
+        let found = sqlx::query_scalar(select)
+            .fetch_all(&mut *owner)
+            .await
+            .unwrap();
+        rows.insert(table, found);
+    }
+    rows
+}
+
+/// As the owner, who runs migrations, in a database that has the roles and the extensions alone.
+async fn owner_of(options: &PgConnectOptions) -> PgConnection {
+    let mut setup = PgConnection::connect_with(options).await.unwrap();
+    sqlx::raw_sql(
+        "CREATE EXTENSION vector; CREATE EXTENSION hstore; CREATE EXTENSION btree_gin;
+         GRANT USAGE, CREATE ON SCHEMA public TO keepsake_owner;
+         GRANT USAGE ON SCHEMA public TO keepsake_app, keepsake_system;",
+    )
+    .execute(&mut setup)
+    .await
+    .unwrap();
+    let as_owner = options.clone().options([("role", "keepsake_owner")]);
+    PgConnection::connect_with(&as_owner).await.unwrap()
+}
+
+#[tokio::test]
+async fn every_released_schema_goes_forward_with_its_rows() {
+    // Whoever comes first makes the roles.
+    crate::support::fresh_database().await;
+    let versions: Vec<i64> = MIGRATIONS.iter().map(|m| m.version).collect();
+    assert!(versions.len() >= 5, "{versions:?}");
+    for released in &versions {
+        let options = empty_database().await;
+        let mut owner = owner_of(&options).await;
+        MIGRATIONS
+            .run_direct(Some(*released), &mut owner, false)
+            .await
+            .unwrap();
+        fill(&mut owner, *released).await;
+        let before = rows(&mut owner).await;
+        let empty: Vec<&String> = before
+            .iter()
+            .filter(|(_, rows)| rows.is_empty())
+            .map(|(table, _)| table)
+            .collect();
+        assert!(
+            empty.is_empty(),
+            "at migration {released} nothing is in {empty:?}"
+        );
+        owner.close().await.unwrap();
+
+        // As a newer program does it at its start.
+        keepsake::wiring::prepare(&options).await.unwrap();
+
+        let mut owner = PgConnection::connect_with(&options).await.unwrap();
+        let after = rows(&mut owner).await;
+        for (table, rows) in before {
+            let now = after
+                .get(&table)
+                .unwrap_or_else(|| panic!("{table} of {released} is gone"));
+            for row in rows {
+                assert!(
+                    now.iter().any(|found| has_all_of(found, &row)),
+                    "{released}: {table} had {row} and has {now:?}"
+                );
+            }
+        }
+    }
+}
+
+/// New columns may have come.
+fn has_all_of(found: &Value, row: &Value) -> bool {
+    row.as_object()
+        .unwrap()
+        .iter()
+        .all(|(name, value)| found.get(name) == Some(value))
+}

@@ -1,0 +1,6 @@
+//! What is promised when many act at once, and when a schema grows under rows that are
+//! there: the parts of docs/reliability.md that need no process to be killed.
+
+mod at_once;
+mod busy_model;
+mod migrations;
