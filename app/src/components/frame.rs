@@ -36,14 +36,14 @@ const LINKS: [Link; 4] = [
 const ADMIN: Link = (Section::Admin, "/admin", "Admin");
 
 /// The pages under Settings; the first is where its link leads.
-const SETTINGS: [Link; 3] = [
+const SETTINGS: &[Link] = &[
     (Section::Embeddings, "/settings/embeddings", "Embeddings"),
     (Section::Account, "/account", "Account"),
     (Section::Data, "/data", "Your data"),
 ];
 
 /// The pages under Admin, likewise.
-const ADMIN_PAGES: [Link; 2] = [
+const ADMIN_PAGES: &[Link] = &[
     (Section::Admin, "/admin", "Server"),
     (Section::Users, "/admin/users", "Users"),
 ];
@@ -89,14 +89,14 @@ fn escaped(title: &str) -> String {
 }
 
 /// The pages that stand beside this one, and what they are called together.
-fn pages_within(section: Section) -> Option<(&'static str, [Link; 2])> {
+fn pages_within(section: Section) -> Option<(&'static str, &'static [Link])> {
     [("Settings", SETTINGS), ("Admin", ADMIN_PAGES)]
         .into_iter()
         .find(|(_, links)| links.iter().any(|(target, ..)| *target == section))
 }
 
 fn navigation(section: Section, viewer: Account) -> impl IntoView {
-    let within = pages_within(section).map_or(section, |(_, [(first, ..), _])| first);
+    let within = pages_within(section).map_or(section, |(_, links)| links[0].0);
     let links = LINKS
         .into_iter()
         .chain(viewer.is_admin.then_some(ADMIN))
@@ -122,10 +122,10 @@ fn navigation(section: Section, viewer: Account) -> impl IntoView {
     .into_any()
 }
 
-fn within(label: &'static str, links: [Link; 2], section: Section) -> impl IntoView {
+fn within(label: &'static str, links: &'static [Link], section: Section) -> impl IntoView {
     let links = links
-        .into_iter()
-        .map(|(target, href, name)| entry(href, name, (target == section).then_some("page")));
+        .iter()
+        .map(|(target, href, name)| entry(href, name, (*target == section).then_some("page")));
     view! {
         <nav class="within" aria-label=label>
             <ul>{links.collect_view()}</ul>

@@ -1,16 +1,14 @@
 //! The forms of one's data: a file that comes in, a memory that goes, and the account
 //! itself. What cannot be undone is asked for by name and password.
 
-use std::net::SocketAddr;
-
 use axum::extract::multipart::{Multipart, MultipartRejection};
-use axum::extract::{ConnectInfo, Path, RawForm, State};
+use axum::extract::{Path, RawForm, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use tokio::io::AsyncWriteExt;
 use tower_sessions::Session;
 
-use super::{Form, Outcome, check_throttle, respond};
+use super::{Form, Outcome, respond};
 use crate::accounts::{AccountError, Email, Password, UserId};
 use crate::erasure::{self, ErasureError, ReceiptId};
 use crate::export::{UPLOAD_BYTES_MAX, UploadError};
@@ -18,6 +16,7 @@ use crate::input::{Invalid, sentence};
 use crate::memories::ItemId;
 use crate::web::AppState;
 use crate::web::auth::SignedIn;
+use crate::web::client::ClientAddress;
 use crate::web::error::Problem;
 use crate::web::pages::not_found_for;
 
@@ -128,7 +127,7 @@ pub async fn erase_item(
 
 pub async fn erase_account(
     State(state): State<AppState>,
-    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    ClientAddress(address): ClientAddress,
     signed_in: SignedIn,
     session: Session,
     body: RawForm,
@@ -136,7 +135,7 @@ pub async fn erase_account(
     let form = Form::parse(&body);
     let user = signed_in.0.id;
     let attempt = async {
-        check_throttle(&state, &signed_in.0.email, address)?;
+        state.throttles.check_sign_in(&signed_in.0.email, address)?;
         make_sure(&state, &signed_in, &form).await?;
         begin(&state, user).await
     };
