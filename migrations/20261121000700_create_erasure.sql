@@ -168,8 +168,8 @@ END $$;
 REVOKE ALL ON FUNCTION begin_account_erasure(bigint, text, timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION begin_account_erasure(bigint, text, timestamptz) TO keepsake_system;
 
--- One bounded step of the oldest erasure that nobody is at: `rows_max` rows of one table,
--- and at last the user, once nothing else is left. 'more', 'finished', 'waiting' for a job
+-- One bounded step of the oldest erasure that nobody is at: `rows_max` rows, table by table,
+-- and at last the user, once next to nothing else is left. 'more', 'finished', 'waiting' for a job
 -- of the account that runs, or 'nothing' to do. The receipt grows in the same transaction.
 CREATE FUNCTION erase_account_step(rows_max integer, at timestamptz) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -178,31 +178,35 @@ DECLARE
     name    text;
     n       bigint;
     its_job text;
+    rest    jsonb;
+    budget  bigint := rows_max;
 BEGIN
     SELECT * INTO receipt FROM erasure_receipts WHERE finished_at IS NULL ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN 'nothing';
     END IF;
+    -- Waits for whoever was let in before and is adding just now, and holds off all others
+    -- until this step ends: every row they add locks its user first.
+    PERFORM FROM users WHERE id = receipt.user_id FOR UPDATE;
     UPDATE memory_items SET superseded_by = NULL WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM memory_items WHERE user_id = receipt.user_id AND superseded_by IS NOT NULL LIMIT rows_max));
     GET DIAGNOSTICS n = ROW_COUNT;
-    IF n > 0 THEN
-        RETURN 'more';
-    END IF;
+    budget := budget - n;
     -- Those that refer to others first.
     FOREACH name IN ARRAY ARRAY['memory_item_embeddings', 'memory_item_events', 'activity', 'memory_items',
                                 'memory_themes', 'embedding_spaces', 'agent_tokens', 'agents', 'data_imports',
                                 'web_sessions'] LOOP
-        EXECUTE format('DELETE FROM %1$I WHERE ctid = ANY (ARRAY(
-                            SELECT ctid FROM %1$I WHERE user_id = $1 LIMIT $2))', name)
-            USING receipt.user_id, rows_max;
-        GET DIAGNOSTICS n = ROW_COUNT;
-        IF n > 0 THEN
-            UPDATE erasure_receipts
-            SET erased = erased || jsonb_build_object(name, coalesce((erased->>name)::bigint, 0) + n)
-            WHERE id = receipt.id;
+        IF budget <= 0 THEN
             RETURN 'more';
         END IF;
+        EXECUTE format('DELETE FROM %1$I WHERE ctid = ANY (ARRAY(
+                            SELECT ctid FROM %1$I WHERE user_id = $1 LIMIT $2))', name)
+            USING receipt.user_id, budget;
+        GET DIAGNOSTICS n = ROW_COUNT;
+        budget := budget - n;
+        UPDATE erasure_receipts
+        SET erased = erased || jsonb_build_object(name, coalesce((erased->>name)::bigint, 0) + n)
+        WHERE id = receipt.id AND n > 0;
     END LOOP;
     -- A job that runs may put another on; one that was left running by a worker that is gone, not.
     its_job := format('{"user_id":%s}', receipt.user_id);
@@ -211,20 +215,19 @@ BEGIN
     IF EXISTS (SELECT FROM apalis.jobs WHERE convert_from(job, 'UTF8') = its_job) THEN
         RETURN 'waiting';
     END IF;
-    -- Waits for whoever is adding just now, and holds off all others: then nothing is missed.
-    PERFORM FROM users WHERE id = receipt.user_id FOR UPDATE;
-    SELECT sum(value::bigint) INTO n FROM jsonb_each_text(account_rows(receipt.user_id))
-    WHERE key NOT IN ('users', 'embedding_settings');
-    IF n > 0 THEN
+    -- What a worker wrote meanwhile goes with the user.
+    rest := account_rows(receipt.user_id);
+    SELECT sum(value::bigint) INTO n FROM jsonb_each_text(rest);
+    IF n > rows_max THEN
         RETURN 'more';
     END IF;
     UPDATE operators SET users_count = users_count - 1
     WHERE id = (SELECT operator_id FROM users WHERE users.id = receipt.user_id);
-    DELETE FROM embedding_settings WHERE user_id = receipt.user_id;
     DELETE FROM users WHERE id = receipt.user_id;
     UPDATE erasure_receipts
     SET finished_at = at,
-        erased = erased || jsonb_build_object('users', 1, 'embedding_settings', receipt.found->'embedding_settings')
+        erased = (SELECT jsonb_object_agg(key, coalesce((erased->>key)::bigint, 0) + value::bigint)
+                  FROM jsonb_each_text(rest))
     WHERE id = receipt.id;
     UPDATE erasure_receipts SET user_id = NULL WHERE user_id = receipt.user_id;
     RETURN 'finished';

@@ -32,11 +32,39 @@ pub struct Added {
     pub embedding: EmbeddingState,
 }
 
+/// An erasure may take an empty theme between the look at it and the insert.
+const THEME_TRIES_MAX: usize = 3;
+
 /// Adds an item; an exact duplicate of an active item in its theme is not
 /// stored twice (DESIGN §3). The same text as an archived item is a new item.
 /// The item, its pending vector, the job that computes it and the call's record are
 /// committed together.
 pub async fn add(
+    db: &Db,
+    clock: &SharedClock,
+    embeddings: &Embeddings,
+    call: &Call,
+    item: &NewItem,
+) -> Result<Added, MemoryError> {
+    let mut tries = 1;
+    loop {
+        match add_once(db, clock, embeddings, call, item).await {
+            Err(MemoryError::Database(error))
+                if tries < THEME_TRIES_MAX && is_of_a_gone_theme(&error) =>
+            {
+                tries += 1;
+            }
+            became => return became,
+        }
+    }
+}
+
+fn is_of_a_gone_theme(error: &sqlx::Error) -> bool {
+    let constraint = error.as_database_error().and_then(|e| e.constraint());
+    constraint.is_some_and(|c| c.ends_with("_theme_id_fkey"))
+}
+
+async fn add_once(
     db: &Db,
     clock: &SharedClock,
     embeddings: &Embeddings,

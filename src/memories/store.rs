@@ -11,8 +11,8 @@ use crate::accounts::{UserId, Viewer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThemeId(pub i64);
 
-/// The item's theme, made when it is missing, and held as the item's foreign key will
-/// hold it: an erasure leaves it. Looks first: an upsert would write at every add.
+/// The item's theme, made when it is missing. Looks first: an upsert would
+/// write, and so lock, the theme at every add.
 pub async fn ensure_theme(
     conn: &mut PgConnection,
     user: UserId,
@@ -21,7 +21,7 @@ pub async fn ensure_theme(
 ) -> Result<ThemeId, sqlx::Error> {
     loop {
         let found = sqlx::query_scalar!(
-            "SELECT id FROM memory_themes WHERE user_id = $1 AND slug = $2 FOR KEY SHARE",
+            "SELECT id FROM memory_themes WHERE user_id = $1 AND slug = $2",
             user.0,
             item.theme().as_str(),
         )

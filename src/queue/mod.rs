@@ -108,12 +108,16 @@ pub async fn push_at(
     Ok(())
 }
 
-/// The same, and one that waits for a later time is brought forward.
+/// The same, and one that waits for a later time is brought forward. Nothing is added
+/// for a user who was erased meanwhile.
 pub async fn push_now(
     conn: &mut PgConnection,
     user: UserId,
     now: OffsetDateTime,
 ) -> Result<(), QueueError> {
+    if !store::hold_user(conn, user.0).await? {
+        return Ok(());
+    }
     push(conn, user).await?;
     store::bring_forward(conn, EMBED_QUEUE, &user.0.to_string(), now).await?;
     Ok(())

@@ -65,6 +65,12 @@ pub async fn is_waiting(
     Ok(waiting.is_some())
 }
 
+/// Whether there is this user; if so there is until the caller's transaction has ended.
+pub async fn hold_user(conn: &mut PgConnection, user_id: i64) -> Result<bool, sqlx::Error> {
+    let held = sqlx::query("SELECT 1 FROM users WHERE id = $1 FOR KEY SHARE").bind(user_id);
+    Ok(held.fetch_optional(conn).await?.is_some())
+}
+
 pub async fn bring_forward(
     conn: &mut PgConnection,
     queue: &str,

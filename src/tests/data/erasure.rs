@@ -3,6 +3,8 @@ use std::time::Duration;
 use keepsake::accounts::Scope;
 use keepsake::erasure::{self, Receipt, Step};
 use keepsake::jobs::{self, JobContext};
+use keepsake::memories::{self, ItemType, NewItem};
+use keepsake::tools::ToolError;
 use reqwest::multipart::{Form, Part};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -465,31 +467,25 @@ async fn what_is_added_and_searched_meanwhile_leaves_no_row_behind() {
             (app.db.clone(), app.embeddings.clone(), app.activity.clone());
         let (viewer, clock) = (viewer.clone(), clock.clone());
         busy.push(tokio::spawn(async move {
-            let (mut added, mut refused) = (0, std::collections::BTreeMap::new());
-            for n in 0..200 {
+            let (mut added, mut unclear) = (0, 0);
+            for n in 0..100_000 {
                 let text = format!("{CANARY} {task} {n}");
-                let item = keepsake::memories::NewItem::parse(
-                    keepsake::memories::ItemType::Fact,
-                    &text,
-                    Some(CANARY),
-                    &[],
-                )
-                .unwrap();
+                let item = NewItem::parse(ItemType::Fact, &text, Some(CANARY), &[]).unwrap();
                 let call = activity.begin(&viewer, "memory_add");
-                match keepsake::memories::add(&db, &clock, &embeddings, &call, &item).await {
+                match memories::add(&db, &clock, &embeddings, &call, &item).await {
                     Ok(_) => added += 1,
-                    Err(error) => {
-                        let code = keepsake::tools::ToolError::from(error).code();
-                        *refused.entry(code).or_insert(0) += 1;
-                    }
+                    Err(error) => match ToolError::from(error).code() {
+                        "erased_user" => break,
+                        _ => unclear += 1,
+                    },
                 }
                 embeddings.begin_search(viewer.user_id, &text).await.ok();
-                if n % 20 == 0 {
+                if n % 20 == 19 {
                     embeddings.rebuild(viewer.user_id).await.ok();
                     embeddings.drain(viewer.user_id).await.ok();
                 }
             }
-            (added, refused)
+            (added, unclear)
         }));
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
@@ -501,12 +497,10 @@ async fn what_is_added_and_searched_meanwhile_leaves_no_row_behind() {
     for task in busy {
         ended.push(task.await.unwrap());
     }
-    println!("added and refused, by task: {ended:?}");
-    for (_, refused) in &ended {
-        assert!(
-            refused.keys().all(|code| *code == "erased_user"),
-            "{ended:?}"
-        );
+    println!("added, and refused in other words, by task: {ended:?}");
+    for (added, unclear) in ended {
+        assert!(added < 100_000, "it never heard that the account is gone");
+        assert_eq!(unclear, 0, "some were told nothing clear");
     }
     app.activity.flush().await.unwrap();
     let mut conn = app.superuser().await;
@@ -537,7 +531,7 @@ async fn an_erasure_that_was_killed_in_the_middle_goes_on_with_the_next_worker()
         .unwrap();
     let again = erasure::begin(&app.db, anna.id, app.embeddings.now()).await;
     assert!(matches!(again, Err(erasure::ErasureError::Gone)));
-    for _ in 0..5 {
+    for _ in 0..3 {
         assert_eq!(
             erasure::step(&app.db, app.embeddings.now()).await.unwrap(),
             Step::More
