@@ -38,6 +38,7 @@ export async function startServer() {
     KEEPSAKE_LISTEN: listen,
     KEEPSAKE_DATA_DIR: dataDir,
     KEEPSAKE_SITE_DIR: SITE,
+    KEEPSAKE_STOP_GRACE_SECONDS: "0",
   };
   let log = "";
   const child = spawn(BINARY, ["serve"], { cwd: dataDir, env, stdio: ["ignore", "pipe", "pipe"] });

@@ -8,7 +8,7 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `main.rs`, `rebuild.rs`, `secret.rs`, `transfer.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, MCP over stdio · the server's life · builds every part once |
+//! | `main.rs`, `rebuild.rs`, `secret.rs`, `transfer.rs`, `telemetry.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, lines and traces, MCP over stdio · the server's life · builds every part once |
 //! | [`web`] | routes, who is asking, errors into responses; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `ui/` implements the port of `app`, the pages |
 //! | [`jobs`] | workers and the sweep: one file a job, each calling one operation of the domain |
 //! | [`tools`] | what agents can call: one file a tool, one registry for every door; `guidance.rs` is what goes into a prompt |

@@ -97,10 +97,10 @@ fn Queues(queues: Vec<QueueRow>) -> impl IntoView {
                             <tr>
                                 <th scope="col">"Jobs"</th>
                                 <th scope="col">"Waiting"</th>
-                                <th scope="col">"For later"</th>
+                                <th scope="col">"Later"</th>
                                 <th scope="col">"Running"</th>
-                                <th scope="col">"Given up"</th>
-                                <th scope="col">"Oldest waits since"</th>
+                                <th scope="col">"Failed"</th>
+                                <th scope="col">"Oldest"</th>
                             </tr>
                         </thead>
                         <tbody>{rows}</tbody>
@@ -125,19 +125,14 @@ fn Troubles(troubles: Vec<TroubleRow>, open_breakers: i64) -> impl IntoView {
         .into_iter()
         .map(|trouble| {
             view! {
-                <li>
-                    <span>
-                        <strong>{trouble.provider}</strong>
-                        ": "
-                        {trouble.problem}
-                        " ("
-                        {users(trouble.users)}
-                        {trouble
-                            .next_try
-                            .map(|moment| view! { ", tried again " <When moment /> })}
-                        ")"
-                    </span>
-                </li>
+                <p class="problem">
+                    <strong>{trouble.provider}</strong>
+                    " ("
+                    {users(trouble.users)}
+                    "): "
+                    {trouble.problem}
+                    {trouble.next_try.map(|moment| view! { " Tried again " <When moment /> "." })}
+                </p>
             }
         })
         .collect_view();
@@ -152,8 +147,8 @@ fn Troubles(troubles: Vec<TroubleRow>, open_breakers: i64) -> impl IntoView {
         {(!rows.is_empty())
             .then(|| {
                 view! {
-                    <h3>"No vectors just now"</h3>
-                    <ul class="list">{rows}</ul>
+                    <h3>"Why no vectors are made"</h3>
+                    {rows}
                 }
             })}
         {breakers}
@@ -173,7 +168,7 @@ fn users(n: i64) -> String {
 fn Given(queue: QueueView) -> impl IntoView {
     let failed = (queue.failed_items > 0).then(|| {
         let sentence = format!(
-            "{} of {} could not be embedded; whose they are sees why on Settings › Embeddings.",
+            "{} of {} could not be embedded. Each user sees why on Settings › Embeddings.",
             memories(queue.failed_items),
             users(queue.failed_users)
         );
