@@ -19,7 +19,7 @@ sys.path.insert(0, str(REPO / "tools"))
 
 from common import fail  # noqa: E402
 from fetch_postgres import fetch  # noqa: E402
-from with_postgres import as_user, free_port, initdb, reachable, unprivileged_user  # noqa: E402
+from with_postgres import as_user, free_port, initdb, reachable, stop_on_signals, unprivileged_user  # noqa: E402
 
 PASSWORD = "a long password"
 READY_PATIENCE_SECONDS = 60
@@ -30,7 +30,8 @@ SETTINGS = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "max
 
 @contextlib.contextmanager
 def folder():
-    """Below /tmp, where PostgreSQL's own user may enter."""
+    """Below /tmp, where PostgreSQL's own user may enter. A signal ends us through every `finally`."""
+    stop_on_signals()
     home = Path(tempfile.mkdtemp(prefix="keepsake-reliability-", dir="/tmp"))
     home.chmod(0o755)
     try:

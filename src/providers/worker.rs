@@ -20,9 +20,9 @@ const MAX_WAITING_BATCHES: usize = 8;
 /// Queries that wait together are answered in one go, up to this many.
 const MAX_QUERIES_TOGETHER: usize = 16;
 
-/// What the threads of batches add to their niceness: a tenth of the time of one
+/// What the threads of batches add to their niceness: a third of the time of one
 /// that serves, where there is not enough for all.
-const BATCH_NICENESS: i32 = 10;
+const BATCH_NICENESS: i32 = 5;
 
 /// Files that could not be loaded are tried again after this long.
 const RETRY_LOAD_AFTER: Duration = Duration::from_secs(10);

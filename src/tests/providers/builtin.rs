@@ -98,8 +98,7 @@ async fn a_query_does_not_wait_for_a_batch() {
     });
     tokio::time::sleep(Duration::from_millis(50)).await;
     let query = "Where do herons go?".to_owned();
-    let answer = embedder.embed_query(&Endpoint::builtin(), query, PATIENCE);
-    let answer = answer.await;
+    let answer = embedder.embed_query(&endpoint, query, PATIENCE).await;
     assert_eq!(answer.unwrap().vectors.len(), 1);
     assert!(!rebuild.is_finished(), "the query waited for the batch");
     assert_eq!(rebuild.await.unwrap().unwrap().vectors.len(), 64);

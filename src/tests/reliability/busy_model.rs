@@ -32,8 +32,11 @@ async fn a_busy_model_is_late_for_some_and_is_left_alone_by_nobody() {
             let embedder = embedder.clone();
             let query = format!("{n} {}", "herons cross rivers at dawn ".repeat(50));
             tokio::spawn(async move {
-                let answer = embedder.embed_query(&Endpoint::builtin(), query, PATIENCE);
-                answer.await.map(drop)
+                let endpoint = Endpoint::builtin();
+                embedder
+                    .embed_query(&endpoint, query, PATIENCE)
+                    .await
+                    .map(drop)
             })
         })
         .collect();
