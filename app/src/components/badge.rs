@@ -26,10 +26,12 @@ fn shape_of_state(state: &str) -> &'static str {
         // a box with a lid, a padlock, a tick, an hourglass, a triangle, a bar across, a cross
         "archived" => "M1 1.5h10v3H1zM2 5.5h8v5H2zM4.5 6.5v1.2h3V6.5z",
         "protected" => "M3 5V3.8a3 3 0 0 1 6 0V5h1v6H2V5zM4.5 5h3V3.8a1.5 1.5 0 0 0-3 0z",
-        "valid" | "ready" | "works" | "in force" | "on" | "memory on" => {
+        "valid" | "ready" | "works" | "in force" | "on" | "memory on" | "erased" => {
             "M4.6 10 1 6.4l1.3-1.3 2.3 2.3L9.7 2 11 3.3z"
         }
-        "pending" | "rebuilding" | "offered" => "M2 1h8v1.4L7.2 6 10 9.6V11H2V9.6L4.8 6 2 2.4z",
+        "pending" | "rebuilding" | "offered" | "erasing" => {
+            "M2 1h8v1.4L7.2 6 10 9.6V11H2V9.6L4.8 6 2 2.4z"
+        }
         "error" | "failed" | "waiting" => {
             "M6 .8 11.6 11H.4zM5.3 4.3v3.2h1.4V4.3zM5.3 8.4v1.3h1.4V8.4z"
         }
