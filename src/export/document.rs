@@ -54,11 +54,14 @@ struct Parts {
     parts: Option<Vec<Value>>,
 }
 
+/// The number of its entry, and the memory or why it cannot be taken in.
+pub type Numbered = (u64, Result<ItemRecord, Invalid>);
+
 /// The memories of a document, each or why not, with the number of its entry.
 ///
 /// # Errors
 /// [`Invalid`] where the document is of no form that is known here.
-pub fn parse_document(document: &[u8]) -> Result<Vec<(u64, Result<ItemRecord, Invalid>)>, Invalid> {
+pub fn parse_document(document: &[u8]) -> Result<Vec<Numbered>, Invalid> {
     let is_list = document.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'[');
     let entries = if is_list {
         serde_json::from_slice::<Vec<Entry>>(document)

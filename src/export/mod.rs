@@ -10,6 +10,7 @@ mod store;
 mod upload;
 mod write;
 
+pub use document::parse_document;
 pub use import::{ImportError, Importer, Outcome, Problem};
 pub use source::{DOCUMENT_BYTES_MAX, LINE_BYTES_MAX};
 pub use upload::{Imports, Overview, Shown, State, UPLOAD_BYTES_MAX, UploadError};

@@ -84,6 +84,7 @@ fn Whole(item: ItemPage) -> impl IntoView {
                     {superseded}
                 </div>
                 <Surfaces id=item.id why=item.why.clone() embedding=item.embedding.clone() />
+                <Erase item_id=item.id erasure=item.erasure />
             </div>
             <div class="parts">
                 <section class="part" aria-labelledby="provenance">
@@ -101,7 +102,6 @@ fn Whole(item: ItemPage) -> impl IntoView {
                     />
                 </section>
             </div>
-            <Erase item_id=item.id erasure=item.erasure />
         </article>
     }
     .into_any()

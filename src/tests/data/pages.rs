@@ -146,9 +146,10 @@ async fn a_file_past_the_limit_is_refused_and_what_a_dead_server_left_says_so() 
     }
     sqlx::query(
         "INSERT INTO data_imports (user_id, state, bytes_total, bytes_done, added, started_at, updated_at)
-         VALUES ($1, 'running', 100, 50, 7, now() - interval '2 minutes', now() - interval '1 minute')",
+         VALUES ($1, 'running', 100, 50, 7, $2::timestamptz - interval '2 minutes', $2::timestamptz - interval '1 minute')",
     )
     .bind(anna.id.0)
+    .bind(app.embeddings.now())
     .execute(&mut app.superuser().await)
     .await
     .unwrap();

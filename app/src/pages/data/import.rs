@@ -14,8 +14,8 @@ pub fn Import(page: DataPage, form: FormState) -> impl IntoView {
         .as_ref()
         .is_some_and(|import| import.state == ImportState::Running);
     let hint = format!(
-        "An export of Keepsake, the JSON of mem0's get_all(), or the conversations.json of ChatGPT's export, of which only what ChatGPT kept as memories is taken in. At most {}.",
-        size(page.upload_bytes_max)
+        "An export of Keepsake, the JSON of mem0's get_all(), or the conversations.json of ChatGPT's export, of which only what ChatGPT kept as memories is taken in. At most {} MiB.",
+        page.upload_bytes_max / 1024 / 1024
     );
     view! {
         <section class="part" aria-labelledby="import-title">
@@ -24,6 +24,7 @@ pub fn Import(page: DataPage, form: FormState) -> impl IntoView {
                 "Memories keep their dates, status, tags and source. What is there already is left as it is: the same file twice changes nothing."
             </p>
             <div
+                class="column"
                 data-live="import"
                 data-look-again=is_running.then_some(LOOK_SECONDS)
             >

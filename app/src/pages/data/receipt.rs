@@ -134,7 +134,7 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
     let renewal = (!is_done).then(|| view! { <Renewal path=path.clone() is_held /> });
     view! {
         <div data-renewed-from=path.clone()>
-            <div data-live="erased" data-look-again=(!is_done).then_some(LOOK_SECONDS)>
+            <div class="column" data-live="erased" data-look-again=(!is_done).then_some(LOOK_SECONDS)>
                 <p class="badges">
                     <StateBadge state=if is_done { "erased" } else { "erasing" } />
                 </p>
