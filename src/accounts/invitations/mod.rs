@@ -160,13 +160,14 @@ impl Accounts {
         typed: &str,
         password: Password,
     ) -> Result<UserId, AccountError> {
+        let place = self.hashing.place()?;
         let found = self.find_invitation(token).await?;
         let found = found.ok_or(AccountError::InvitationOver)?;
         let email = match found.email {
             Some(bound) => bound,
             None => Email::parse(typed)?,
         };
-        let hash = self.hashing.hash(password).await?;
+        let hash = self.hashing.hash(place, password).await?;
         let now = self.clock.now();
         let mut tx = self.db.as_system().await?;
         let used = store::mark_used(&mut tx, &token.hash(), now).await?;

@@ -106,7 +106,19 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
         .await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, PAYLOADS[0]).await;
+    let url = provider.url();
     for payload in PAYLOADS {
+        let test = [
+            ("action", "test"),
+            ("own_enabled", "1"),
+            ("provider_type", "openai"),
+            ("url", &url),
+            ("model", payload),
+        ];
+        // The provider says its model's name, which is the payload.
+        let report = browser.post("/settings/embeddings", &test).await;
+        let report = report.text().await.unwrap();
+        assert!(report.contains("Works:") && check("a test's report", &report) >= 2);
         let item =
             json!({ "type": "fact", "content": payload, "theme": payload, "tags": [payload] });
         let id = anna.call("memory_add", item).await["id"].as_i64().unwrap();

@@ -201,7 +201,7 @@ impl Backend for Ui {
         let sign_up = self
             .state
             .accounts
-            .sign_up_state()
+            .sign_up_offer()
             .await
             .map_err(account_error)?;
         Ok(match (sign_up.is_open, sign_up.is_first) {
