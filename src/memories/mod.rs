@@ -2,6 +2,7 @@
 //! that knows its user. Nothing here destroys a row or changes an item's text.
 
 pub mod model;
+mod stop_words;
 pub mod store;
 pub mod words;
 

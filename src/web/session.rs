@@ -19,7 +19,7 @@ use crate::db::Db;
 const IDLE_DAYS: i64 = 30;
 
 /// `__Host-` ties the cookie to this host over https; plain http is served on
-/// loopback alone (`config.rs`), where browsers would drop such a cookie.
+/// loopback alone (`config`), where browsers would drop such a cookie.
 pub fn layer(state: &AppState) -> SessionManagerLayer<PgSessionStore> {
     let is_https = state.public_url.is_https();
     SessionManagerLayer::new(PgSessionStore {

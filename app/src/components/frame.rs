@@ -52,7 +52,14 @@ const ADMIN_PAGES: &[Link] = &[
 pub fn Frame(section: Section, title: String, children: Children) -> impl IntoView {
     let viewer = backend().viewer();
     let signed_in = viewer.is_some();
-    let title = escaped(&without_unseen(&title));
+    // For a member it is as if the admins' pages were not there.
+    let is_admin = viewer.as_ref().is_some_and(|viewer| viewer.is_admin);
+    let (section, title) = match section {
+        Section::Admin | Section::Users if !is_admin => {
+            (Section::Elsewhere, "Not found".to_owned())
+        }
+        section => (section, escaped(&without_unseen(&title))),
+    };
     view! {
         <Title text=format!("{title} · Keepsake") />
         <a class="skip" href="#main">

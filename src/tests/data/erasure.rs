@@ -438,11 +438,13 @@ async fn an_erased_item_takes_all_that_derives_from_it_and_nothing_else() {
         404
     );
     // Ben signed in meanwhile, and that is all.
-    sqlx::query("DELETE FROM web_sessions WHERE user_id = $1")
-        .bind(ben.id.0)
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    for undo in [
+        "DELETE FROM web_sessions WHERE user_id = $1",
+        "UPDATE users SET last_sign_in_at = NULL WHERE id = $1",
+    ] {
+        let undone = sqlx::query(undo).bind(ben.id.0).execute(&mut conn).await;
+        assert_eq!(undone.unwrap().rows_affected(), 1);
+    }
     assert_eq!(fingerprint(&mut conn, ben.id.0).await, bens);
 }
 

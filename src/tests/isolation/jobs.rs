@@ -1,6 +1,7 @@
 //! Every job and every queue: what runs for one user touches no other's rows,
 //! and what waits in a queue tells of nobody more than an id.
 
+use keepsake::erasure::{self, Step};
 use serde_json::{Value, json};
 
 use super::scene::{Answer, Scene};
@@ -8,7 +9,7 @@ use super::walk;
 use crate::support::Provider;
 
 /// Its test is below, under this name.
-const CASES: &[&str] = &["embed", "sweep", "EMBED_QUEUE"];
+const CASES: &[&str] = &["embed", "erase", "sweep", "EMBED_QUEUE"];
 
 #[test]
 fn every_job_and_queue_has_a_case() {
@@ -57,6 +58,22 @@ async fn each_users_texts_go_to_their_own_endpoint_when_both_wait() {
     assert_eq!((annas.len() >= 20, bens.len() >= 20), (true, true));
     assert!(annas.iter().all(|text| !text.contains("Ben")), "{annas:?}");
     assert!(bens.iter().all(|text| !text.contains("quokka")), "{bens:?}");
+}
+
+#[tokio::test]
+async fn erase_takes_the_account_that_asked_for_it_and_no_other() {
+    let scene = Scene::start().await;
+    let now = scene.app.embeddings.now();
+    let db = &scene.app.db;
+    erasure::begin(db, scene.ben.id, now).await.unwrap();
+    while erasure::step(db, now).await.unwrap() == Step::More {}
+    let bens: i64 = sqlx::query_scalar("SELECT count(*) FROM users WHERE id = $1")
+        .bind(scene.ben.id.0)
+        .fetch_one(&mut scene.app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(bens, 0);
+    scene.assert_untouched("erase").await;
 }
 
 #[tokio::test]
