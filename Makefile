@@ -19,8 +19,10 @@ build: ## Make all that `run` needs: PostgreSQL, the embedding model, the pages'
 test: ## Format, lints, queries, tests on a real PostgreSQL, the pages in a browser
 	@bash tools/test.sh
 
-check: test ## The long series, before a release: test, and 10,000 requests out of the OpenAPI document
+check: test ## The long series, before a release: test, 10,000 requests out of the OpenAPI document, what we build on, fuzzing
 	python3 tools/with_postgres.py python3 end2end/openapi/run.py --requests 10000
+	bash tools/supply_chain.sh
+	python3 tools/fuzz.py
 
 ui: ## Pages in development: a debug server; after a change, Ctrl-C and again
 	@python3 tools/fetch_postgres.py

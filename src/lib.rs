@@ -20,7 +20,7 @@
 //! | [`accounts`] | users, passwords, agents, tokens; `access.rs`: what a token opens; `operators/`: service tokens and the users they act for |
 //! | [`queue`] | puts a job on the caller's transaction |
 //! | [`db`], [`postgres`] | roles, migrations, a transaction that knows its user · the embedded PostgreSQL |
-//! | [`config`], [`clock`], [`input`], [`seal`] | the only reader of the environment · time as a parameter · the words for bad input · sealed secrets |
+//! | [`config`], [`clock`], [`input`], [`seal`], [`panics`] | the only reader of the environment · time as a parameter · the words for bad input · sealed secrets · what a panic may say |
 //!
 //! # Walkthrough: one add
 //!
@@ -103,6 +103,7 @@ pub mod embedding;
 pub mod input;
 pub mod jobs;
 pub mod memories;
+pub mod panics;
 pub mod postgres;
 pub mod providers;
 pub mod queue;

@@ -13,6 +13,7 @@ use keepsake::accounts::model::parse_expires_days;
 use keepsake::accounts::{AgentName, Email, Password, Role, Scope, TokenWish, UserId};
 use keepsake::bridge;
 use keepsake::config::{BridgeConfig, Config};
+use keepsake::panics;
 use keepsake::serve::{self, Workers};
 use keepsake::wiring::{self, Database};
 use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
@@ -158,6 +159,7 @@ fn main() -> ExitCode {
 async fn run(command: Command) -> anyhow::Result<()> {
     let config = Config::from_env()?;
     start_logging(&config)?;
+    panics::tell_only_where();
     match command {
         Command::Serve { no_worker } => {
             let workers = if no_worker {

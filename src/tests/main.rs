@@ -6,6 +6,7 @@
 
 mod api;
 mod embedding;
+mod fuzz;
 mod isolation;
 mod mcp;
 mod pages;

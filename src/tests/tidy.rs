@@ -105,7 +105,7 @@ const HOUSE: [&[&str]; 15] = [
     &["queue"],
     &["db", "postgres"],
     &["config"],
-    &["clock", "input", "seal"],
+    &["clock", "input", "panics", "seal"],
 ];
 
 #[test]
