@@ -19,9 +19,11 @@ build: ## Make all that `run` needs: PostgreSQL, the embedding model, the pages'
 test: ## Format, lints, queries, tests on a real PostgreSQL, the pages in a browser
 	@bash tools/test.sh
 
-check: test build ## The long series, before a release: test, 10,000 requests out of the OpenAPI document, docs/reliability.md
+check: test build ## The long series, before a release: test, 10,000 requests out of the OpenAPI document, docs/reliability.md, what we build on, fuzzing
 	python3 tools/with_postgres.py python3 end2end/openapi/run.py --requests 10000
 	python3 end2end/reliability/run.py
+	bash tools/supply_chain.sh
+	python3 tools/fuzz.py
 
 ui: ## Pages in development: a debug server; after a change, Ctrl-C and again
 	@python3 tools/fetch_postgres.py

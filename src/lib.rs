@@ -22,7 +22,7 @@
 //! | [`accounts`] | users, passwords, agents, tokens; `access.rs`: what a token opens; `operators/`: service tokens and the users they act for; `people/`: what an admin sees and changes; `invitations/` |
 //! | [`queue`] | puts a job on the caller's transaction |
 //! | [`db`], [`postgres`] | roles, migrations, a transaction that knows its user · the embedded PostgreSQL |
-//! | [`config`], [`clock`], [`input`], [`metrics`], [`seal`] | the only reader of the environment · time as a parameter · the words for bad input · what is counted · sealed secrets |
+//! | [`config`], [`clock`], [`input`], [`metrics`], [`panics`], [`seal`] | the only reader of the environment · time as a parameter · the words for bad input · what is counted · what a panic may say · sealed secrets |
 //!
 //! # Walkthrough: one add
 //!
@@ -109,6 +109,7 @@ pub mod input;
 pub mod jobs;
 pub mod memories;
 pub mod metrics;
+pub mod panics;
 pub mod postgres;
 pub mod providers;
 pub mod queue;

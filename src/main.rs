@@ -16,6 +16,7 @@ use keepsake::accounts::people::{Act, By};
 use keepsake::accounts::{AgentName, Email, Password, Role, Scope, TokenWish, UserId};
 use keepsake::bridge;
 use keepsake::config::{BridgeConfig, Config};
+use keepsake::panics;
 use keepsake::serve::{self, Workers};
 use keepsake::wiring::{self, Database};
 
@@ -197,6 +198,7 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn run(command: Command) -> anyhow::Result<()> {
     let config = Config::from_env()?;
+    panics::tell_only_where();
     let telemetry = telemetry::start(&config)?;
     let done = obey(command, config).await;
     telemetry.end().await;

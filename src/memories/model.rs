@@ -105,7 +105,8 @@ impl ThemeSlug {
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         check_text("theme", text, THEME_CHARS_MAX)?;
         let mut slug = String::with_capacity(text.len());
-        for c in text.nfkc().flat_map(char::to_lowercase) {
+        // Small letters may be written in pieces of their own, which are put in order again.
+        for c in text.nfkc().flat_map(char::to_lowercase).nfkc() {
             if c.is_alphanumeric() || c == '_' || unicode_normalization::char::is_combining_mark(c)
             {
                 slug.push(c);

@@ -26,6 +26,7 @@ pub use endpoint::{Endpoint, EndpointUrl, MAX_URL_CHARS, ProviderType, SecretKey
 pub use error::{BuiltinFlaw, NotEmbeddings, ProviderError, Unreachable, WrongVector};
 pub use policy::{NameLookup, Reach, SystemNames};
 pub use report::TestReport;
+pub use retry_after::parse as parse_retry_after;
 
 use tracing::Instrument;
 
@@ -53,6 +54,21 @@ pub struct Embedded {
     pub vectors: Vec<Vec<f32>>,
     /// Whether only the beginning of a text went into its vector, as far as is known.
     pub truncated: Vec<bool>,
+}
+
+/// What any endpoint's answer is read as, whatever it is; sends nothing.
+pub fn read_answer(
+    status: u16,
+    body: Vec<u8>,
+    asked_dimensions: bool,
+) -> Result<Vec<Vec<f32>>, ProviderError> {
+    let answer = client::Answer {
+        status,
+        retry_after: None,
+        is_html: false,
+        body,
+    };
+    wire::vectors(&answer, asked_dimensions)
 }
 
 /// Calls any endpoint. Clones share connections and the builtin model.

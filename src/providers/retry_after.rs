@@ -8,7 +8,7 @@ use time::{OffsetDateTime, PrimitiveDateTime, macros::format_description};
 /// Longer is not believed: an endpoint's broken clock must not silence it for a year.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-pub(super) fn parse(value: &str, now: OffsetDateTime) -> Option<Duration> {
+pub fn parse(value: &str, now: OffsetDateTime) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse::<f64>() {
         // Whole seconds by the book; some APIs write fractions.

@@ -7,6 +7,7 @@
 mod api;
 mod data;
 mod embedding;
+mod fuzz;
 mod isolation;
 mod mcp;
 mod operations;

@@ -114,7 +114,7 @@ const HOUSE: [&[&str]; 16] = [
     &["queue"],
     &["db", "postgres"],
     &["config"],
-    &["clock", "input", "metrics", "seal"],
+    &["clock", "input", "metrics", "panics", "seal"],
 ];
 
 #[test]

@@ -7,6 +7,7 @@ mod endpoints;
 mod formats;
 mod llamacpp;
 mod policy;
+mod ssrf;
 mod test_report;
 
 use std::collections::HashMap;

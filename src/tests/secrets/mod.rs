@@ -1,3 +1,4 @@
 //! Secrets: sealed, sealed anew while servers run, and found nowhere else.
 
+mod canary;
 mod rotate;

@@ -30,6 +30,9 @@ use crate::config::PublicUrl;
 /// JSON-RPC's own codes, and one of the range it leaves to servers.
 const PARSE_ERROR: i32 = -32_700;
 const INVALID_REQUEST: i32 = -32_600;
+const METHOD_NOT_FOUND: i32 = -32_601;
+/// rmcp's, of MCP 2026-07-28.
+const HEADER_MISMATCH: i32 = -32_020;
 const INVALID_PARAMS: i32 = -32_602;
 const REFUSED: i32 = -32_010;
 
@@ -104,13 +107,21 @@ impl Door {
             .headers()
             .get(header::CONTENT_TYPE)
             .is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
-        if response.status().is_success() || is_json {
+        let status = response.status();
+        if status.is_success() || (is_json && !status.is_client_error()) {
             return response;
         }
-        let status = response.status();
-        let said = to_bytes(response.into_body(), WORDS_BYTES_MAX).await;
-        let said = String::from_utf8_lossy(&said.unwrap_or_default()).into_owned();
-        let refusal = refusal_of(status, &said, &self.state.public_url);
+        let (parts, body) = response.into_parts();
+        let said = to_bytes(body, WORDS_BYTES_MAX).await.unwrap_or_default();
+        let refusal = if is_json {
+            match refusal_by_code(status, &said) {
+                Some(refusal) => refusal,
+                None => return Response::from_parts(parts, Body::from(said)),
+            }
+        } else {
+            let said = String::from_utf8_lossy(&said);
+            refusal_of(status, &said, &self.state.public_url)
+        };
         Refusal {
             id: message.id,
             ..refusal
@@ -126,6 +137,28 @@ fn allowed_origins(public_url: &PublicUrl) -> impl Iterator<Item = String> {
         .into_iter()
         .map(str::to_owned)
         .chain([public])
+}
+
+/// What rmcp refuses with a code of JSON-RPC, where its words repeat what was sent:
+/// that may be anything, memory included.
+fn refusal_by_code(status: StatusCode, said: &[u8]) -> Option<Refusal> {
+    let said: Value = serde_json::from_slice(said).unwrap_or_default();
+    let code = i32::try_from(said["error"]["code"].as_i64()?).ok()?;
+    let (problem_code, sentence) = match code {
+        METHOD_NOT_FOUND => (
+            "unknown_method",
+            "There is no such method here; tools/list and tools/call are served.",
+        ),
+        HEADER_MISMATCH => (
+            "header_mismatch",
+            "`Mcp-Method` and `Mcp-Name` must say what the body says.",
+        ),
+        _ => return None,
+    };
+    Some(Refusal {
+        code,
+        ..Problem::new(status, problem_code, sentence).into()
+    })
 }
 
 /// What rmcp refuses in a line of text, in our words.

@@ -1,0 +1,165 @@
+//! What must hold of the parsers whatever they are fed: one function a target,
+//! shared by the ten seconds of `make test` (fuzz/mod.rs) and the coverage-guided
+//! minutes of `make check` (end2end/fuzz).
+//!
+//! A new parser of what comes from outside gets a line in [`ALL`]: the import of a
+//! file belongs here too.
+
+use keepsake::accounts::Token;
+use keepsake::db::UserId;
+use keepsake::memories::{ThemeSlug, words};
+use keepsake::providers::settings::own_key;
+use keepsake::providers::{EndpointUrl, parse_retry_after, read_answer};
+use keepsake::seal::Sealer;
+use keepsake::search::{RawQuery, SearchQuery};
+
+pub struct Target {
+    pub name: &'static str,
+    pub run: fn(&[u8]),
+    /// Where mutations begin.
+    pub seeds: &'static [&'static str],
+}
+
+#[rustfmt::skip]
+pub const ALL: &[Target] = &[
+    Target { name: "query", run: query, seeds: &[
+        "*", "", "green tea", "src/db.rs ERR-5021 192.168.1.168", "\"exact words\" -not or OR and",
+        "東京タワーに行きました naïve ﬁle Straße", "a1b2c3-d4_e5.f6@g7", "1763709600000000.42", "it's 'quoted' \\ & | ! ( ) :*",
+    ] },
+    Target { name: "token", run: token, seeds: &[
+        "ks_", "ks_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef01234567",
+        "Bearer ks_é", "ks_éééééééééééééééééééééééééééééééé0",
+    ] },
+    Target { name: "slug", run: slug, seeds: &[
+        "general", "Work Stuff", "  home--lab__2 ", "ẞİıǅ ﷺ", "e\u{301}\u{301}", "日本語 の メモ", "\u{202e}abc\u{200d}", "---",
+    ] },
+    Target { name: "answer", run: answer, seeds: &[
+        r#"{"object":"list","data":[{"index":1,"embedding":[0.0,1e-3]},{"index":0,"embedding":[1,0]}],"model":"m"}"#,
+        r#"{"embeddings":[[0.1,0.2],[0.3,null]],"model":"m"}"#, r#"{"embedding":[1,2,3]}"#,
+        r#"[{"index":0,"embedding":[[0.1,0.2],[0.3,0.4]]}]"#, "[[0.1,0.2],[0.3,0.4]]",
+        r#"{"data":[{"index":18446744073709551615,"embedding":[1e400,-0]}]}"#, r#"[[NaN,Infinity]]"#,
+        r#"{"error":{"message":"the model does not exist","code":"model_not_found","type":"invalid_request_error"}}"#,
+        "<!doctype html><html>", r#"{"error":"input is too large"}"#, "120", "Wed, 21 Oct 2015 07:28:00 GMT", "1e308",
+    ] },
+    Target { name: "endpoint", run: endpoint, seeds: &[
+        "http://127.0.0.1:8080", "https://api.example.com/v1?x=1", "http://[::ffff:127.0.0.1]:1/", "http://0x7f.1/",
+        "http://user:pass@host/#f", "http:\\\\host\\path", "http://１２７.0.0.1", "http://[fe80::1%25eth0]/", "https://ex%61mple.com",
+    ] },
+    Target { name: "sealed", run: sealed, seeds: &["\u{1}0123456789012345678901234567890123456789"] },
+];
+
+/// All that a search makes of its words, and of what a text holds of them.
+fn query(data: &[u8]) {
+    let text = &String::from_utf8_lossy(data);
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let raw = |query, theme, cursor| RawQuery {
+        query,
+        theme,
+        cursor,
+        ..RawQuery::default()
+    };
+    for raw in [
+        raw(text, None, None),
+        raw(first, Some(rest), None),
+        raw("*", None, Some(first)),
+    ] {
+        if let Ok(parsed) = SearchQuery::parse(raw) {
+            assert!(
+                parsed
+                    .text
+                    .is_none_or(|t| !t.is_empty() && t.chars().count() <= 2_000)
+            );
+        }
+    }
+    let terms = words::query_terms(text);
+    assert!(terms.len() <= words::QUERY_TERMS_MAX);
+    for term in &terms {
+        assert!(!term.alternatives.is_empty() && !term.tsquery().contains('\0'));
+    }
+    assert!(words::query_fragments(text).len() <= words::QUERY_TERMS_MAX);
+    let mut end = 0;
+    for range in words::matches(text, &terms) {
+        assert!(
+            range.start >= end && range.end > range.start,
+            "in order, apart"
+        );
+        end = range.end;
+        assert!(text.get(range).is_some(), "whole characters");
+    }
+    words::tsvector([text.as_ref()]);
+}
+
+fn token(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    if let Some(token) = Token::parse(&text) {
+        assert!(text.ends_with(token.hint()));
+        assert_eq!(format!("{token:?}"), format!("Token(…{})", token.hint()));
+        assert_eq!(token.reveal(), text);
+    }
+}
+
+fn slug(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    match ThemeSlug::parse(&text) {
+        Ok(slug) => {
+            let said = slug.as_str();
+            assert!(!said.is_empty() && said.chars().count() <= 64, "{said:?}");
+            assert!(!said.starts_with('-') && !said.ends_with('-') && !said.contains("--"));
+            assert!(!said.chars().any(|c| c.is_control() || c.is_whitespace()));
+            // Whoever gives back what a list of themes showed means the same theme.
+            assert_eq!(ThemeSlug::parse(said).as_ref(), Ok(&slug), "{said:?}");
+        }
+        Err(refused) => assert!(refused.to_string().contains("`theme`")),
+    }
+}
+
+fn answer(data: &[u8]) {
+    let said = |error: &dyn std::fmt::Display| {
+        let (text, words) = (String::from_utf8_lossy(data), error.to_string());
+        // What an endpoint says is never repeated: it may hold the key, or a text.
+        assert!(text.len() < 40 || !words.contains(text.as_ref()), "{words}");
+    };
+    for status in [200, 400, 401, 404, 413, 429, 500] {
+        for asked_dimensions in [false, true] {
+            match read_answer(status, data.to_vec(), asked_dimensions) {
+                Ok(vectors) => assert!(status == 200 && vectors.len() <= data.len()),
+                Err(error) => said(&error),
+            }
+        }
+    }
+    if let Ok(header) = str::from_utf8(data) {
+        let now = time::macros::datetime!(2026-11-21 07:28 UTC);
+        let wait = parse_retry_after(header, now);
+        assert!(wait.is_none_or(|wait| wait.as_secs() <= 24 * 60 * 60));
+    }
+}
+
+fn endpoint(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    match EndpointUrl::parse("url", &text) {
+        Ok(url) => {
+            assert!(url.as_str().starts_with("http") && !url.host().is_empty());
+            assert!(!url.as_str().contains('#') && url.host() == url.host().to_lowercase());
+            let host = url
+                .as_str()
+                .split("//")
+                .nth(1)
+                .unwrap()
+                .split(['/', '?'])
+                .next();
+            assert!(!host.unwrap().contains('@'), "{url}");
+            assert_eq!(EndpointUrl::parse("url", url.as_str()).as_ref(), Ok(&url));
+        }
+        Err(refused) => assert!(refused.to_string().contains("`url`")),
+    }
+}
+
+fn sealed(data: &[u8]) {
+    let sealer = Sealer::new(&[7; 32]);
+    let bound = own_key(UserId(1));
+    assert!(sealer.open(bound, data).is_err(), "nobody sealed this");
+    if let Ok(text) = str::from_utf8(data) {
+        let sealed = sealer.seal(bound, text).unwrap();
+        assert_eq!(sealer.open(bound, &sealed).as_deref(), Ok(text));
+    }
+}
