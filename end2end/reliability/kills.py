@@ -148,11 +148,11 @@ class Client:
 
 
 # What the clients do, and how often.
-# SLOT: erasure joins by the line `(Client.erase, 5),`.
 OPERATIONS = [
     (Client.add, 45),
     (Client.search, 30),
     (Client.archive, 10),
+    (Client.erase, 5),
     (Client.get, 5),
     (Client.rebuild, 1),
 ]

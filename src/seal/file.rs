@@ -168,7 +168,10 @@ mod tests {
         let (_folder, file) = fresh();
         for text in ["", "hunter2\n", "\n"] {
             fs::write(&file.0, text).expect("written");
-            let said = format!("{:#}", file.read().err().expect("refused"));
+            let Err(refused) = file.read() else {
+                panic!("{text:?} was taken for a key");
+            };
+            let said = format!("{refused:#}");
             assert!(
                 said.contains("32 bytes") && !said.contains("hunter2"),
                 "{said}"

@@ -134,4 +134,4 @@ macro_rules! ten_seconds_each {
     };
 }
 
-ten_seconds_each!(query token slug answer endpoint sealed);
+ten_seconds_each!(query token slug answer endpoint import sealed);

@@ -2,11 +2,11 @@
 //! shared by the ten seconds of `make test` (fuzz/mod.rs) and the coverage-guided
 //! minutes of `make check` (end2end/fuzz).
 //!
-//! A new parser of what comes from outside gets a line in [`ALL`]: the import of a
-//! file belongs here too.
+//! A new parser of what comes from outside gets a line in [`ALL`].
 
 use keepsake::accounts::Token;
 use keepsake::db::UserId;
+use keepsake::export;
 use keepsake::memories::{ThemeSlug, words};
 use keepsake::providers::settings::own_key;
 use keepsake::providers::{EndpointUrl, parse_retry_after, read_answer};
@@ -44,6 +44,12 @@ pub const ALL: &[Target] = &[
     Target { name: "endpoint", run: endpoint, seeds: &[
         "http://127.0.0.1:8080", "https://api.example.com/v1?x=1", "http://[::ffff:127.0.0.1]:1/", "http://0x7f.1/",
         "http://user:pass@host/#f", "http:\\\\host\\path", "http://１２７.0.0.1", "http://[fe80::1%25eth0]/", "https://ex%61mple.com",
+    ] },
+    Target { name: "import", run: import, seeds: &[
+        r#"{"keepsake_export":1,"exported_at":"2026-11-21T12:00:00Z"}"#,
+        r#"{"record":"item","id":1,"type":"fact","theme":"work","content":"tea","tags":["a"],"status":"active","created_at":"2026-11-21T12:00:00Z"}"#,
+        r#"{"results":[{"id":"a","memory":"tea","metadata":{"theme":"x"},"created_at":"2026-11-21T12:00:00Z"}]}"#,
+        r#"[{"title":"t","mapping":{"a":{"message":{"author":{"role":"assistant"},"recipient":"bio","content":{"parts":["tea"]}}}}}]"#,
     ] },
     Target { name: "sealed", run: sealed, seeds: &["\u{1}0123456789012345678901234567890123456789"] },
 ];
@@ -131,6 +137,19 @@ fn answer(data: &[u8]) {
         let now = time::macros::datetime!(2026-11-21 07:28 UTC);
         let wait = parse_retry_after(header, now);
         assert!(wait.is_none_or(|wait| wait.as_secs() <= 24 * 60 * 60));
+    }
+}
+
+/// A line of an export, and another program's whole document.
+fn import(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    for line in text.lines() {
+        if let Err(refused) = export::read::parse_line(line) {
+            assert!(!refused.to_string().is_empty());
+        }
+    }
+    if let Err(refused) = export::parse_document(data) {
+        assert!(!refused.to_string().is_empty());
     }
 }
 

@@ -133,6 +133,9 @@ pub struct Scene {
     untouched: Vec<(String, String)>,
 }
 
+/// A request, made of whichever names fill its template.
+pub type Asking<'a> = &'a dyn Fn(&dyn Fn(&str) -> String) -> RequestBuilder;
+
 impl Scene {
     pub async fn start() -> Self {
         let app = TestApp::start().await;
@@ -281,12 +284,7 @@ impl Scene {
     /// Asks with Anna's names, with the customer's and with names that never were,
     /// each made of the template. All must be answered alike, in status, headers,
     /// body and time, and nothing may be told. Returns how.
-    pub async fn assert_alike(
-        &self,
-        who: &str,
-        template: &str,
-        ask: &dyn Fn(&dyn Fn(&str) -> String) -> RequestBuilder,
-    ) -> Answer {
+    pub async fn assert_alike(&self, who: &str, template: &str, ask: Asking<'_>) -> Answer {
         let send = async |names: &Names| {
             let response = ask(&|text| names.fill(text)).send().await.unwrap();
             Answer::of(response).await.forgetting(names, template)

@@ -3,7 +3,7 @@
 use reqwest::RequestBuilder;
 use serde_json::Value;
 
-use super::scene::{Answer, Scene};
+use super::scene::{Answer, Asking, Scene};
 use crate::mcp::{CURRENT, message};
 
 /// Input of a tool as JSON with `{names}`, and the status that REST answers.
@@ -97,7 +97,7 @@ fn with_user(request: RequestBuilder, token: &str, user: Option<&str>) -> Reques
 }
 
 /// The one tool that writes a row anew: each is stored, as nobody else's duplicate.
-async fn add(scene: &Scene, who: &str, rest: &dyn Fn(&dyn Fn(&str) -> String) -> RequestBuilder) {
+async fn add(scene: &Scene, who: &str, rest: Asking<'_>) {
     for names in [&scene.annas, &scene.nobodys] {
         let response = rest(&|text| names.fill(text)).send().await.unwrap();
         let mut answer = Answer::of(response).await;

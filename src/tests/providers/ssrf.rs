@@ -185,7 +185,7 @@ impl Everywhere {
                 let bytes = bytes.clone();
                 tokio::spawn(async move {
                     let mut request = [0; 4_096];
-                    stream.read(&mut request).await.ok();
+                    let _ = stream.read(&mut request).await.unwrap_or(0);
                     stream.write_all(bytes.as_bytes()).await.ok();
                     stream.shutdown().await.ok();
                 });
