@@ -1,5 +1,7 @@
 //! `/metrics`: what it says, to whom, and what never stands in it.
 
+use std::time::Duration;
+
 use reqwest::header::HeaderMap;
 use serde_json::json;
 
@@ -17,6 +19,20 @@ async fn scrape(app: &TestApp, headers: &[(&'static str, &str)]) -> (u16, String
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
+/// With the database's own figures: on a busy machine it may not give them within
+/// their second, and then it is asked again after some.
+async fn scrape_all(app: &TestApp) -> String {
+    for _ in 0..20 {
+        let (status, text) = scrape(app, &[]).await;
+        assert_eq!(status, 200);
+        if value(&text, "keepsake_database_up ") == 1.0 {
+            return text;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    panic!("the database gave no figures");
+}
+
 /// The value of the series whose line begins so.
 fn value(text: &str, series: &str) -> f64 {
     let line = text.lines().find(|line| line.starts_with(series));
@@ -31,7 +47,7 @@ async fn requests_tools_vectors_and_jobs_are_counted_and_nobody_is_named() {
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     anna.add("Xylophonist from Quebec").await;
-    let (_, text) = scrape(&app, &[]).await;
+    let text = scrape_all(&app).await;
     assert_eq!(value(&text, "keepsake_vectors_pending "), 1.0);
     let waiting = r#"keepsake_queue_jobs{queue="embed",status="waiting"}"#;
     assert_eq!(value(&text, waiting), 1.0);
@@ -44,8 +60,7 @@ async fn requests_tools_vectors_and_jobs_are_counted_and_nobody_is_named() {
     let made_up = reqwest::Method::from_bytes(b"ZANZIBAR").unwrap();
     let made_up = reqwest::Client::new().request(made_up, format!("{}/memory", app.base));
     made_up.send().await.unwrap();
-    let (status, text) = scrape(&app, &[]).await;
-    assert_eq!(status, 200);
+    let text = scrape_all(&app).await;
     for series in [
         r#"keepsake_http_request_duration_seconds_count{method="POST",route="/api/v1/tools/{name}",status="2xx"}"#,
         r#"keepsake_http_request_duration_seconds_count{method="GET",route="/memory/{id}",status="3xx"}"#,
@@ -61,7 +76,6 @@ async fn requests_tools_vectors_and_jobs_are_counted_and_nobody_is_named() {
     ] {
         assert!(value(&text, series) > 0.0, "{series}");
     }
-    assert_eq!(value(&text, "keepsake_database_up "), 1.0);
     let lower = text.to_lowercase();
     let host = provider.host_port();
     for secret in [
