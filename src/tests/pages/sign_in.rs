@@ -223,6 +223,7 @@ async fn take_as_long<A: Future<Output = ()>, B: Future<Output = ()>>(
 }
 
 #[tokio::test]
+#[ignore = "takes times: `make check` runs it alone"]
 async fn a_wrong_password_takes_as_long_whether_the_address_is_known_or_not() {
     let app = TestApp::start().await;
     app.user("anna").await;
@@ -241,6 +242,7 @@ async fn a_wrong_password_takes_as_long_whether_the_address_is_known_or_not() {
 
 /// The answer says that the address is taken; its time says no more than that.
 #[tokio::test]
+#[ignore = "takes times: `make check` runs it alone"]
 async fn signing_up_takes_about_as_long_for_an_address_that_is_taken() {
     let app = TestApp::start_with(SignUp::Open).await;
     app.user("anna").await;
