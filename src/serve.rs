@@ -109,7 +109,6 @@ async fn serve_until(
     let readiness = Readiness::new(About {
         workers: Some(workers),
         data_dir: Some(config.data_dir.clone()),
-        metrics_token: config.metrics_token.clone(),
     });
     let embeddings = wiring::embeddings(config, &database.db)?;
     let state = wiring::app_state(config, &database.db, &embeddings, readiness.clone());

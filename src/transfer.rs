@@ -2,12 +2,13 @@
 //! input. What others may read goes to standard output alone, and all else beside it.
 
 use std::io::{BufReader, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::accounts::{Email, UserId};
 use keepsake::config::Config;
-use keepsake::export::{Export, Importer, Outcome};
+use keepsake::export::{Export, Importer, Outcome, Overview};
 use keepsake::wiring::{self, Database};
 
 pub async fn export(config: &Config, email: &str) -> anyhow::Result<()> {
@@ -15,22 +16,29 @@ pub async fn export(config: &Config, email: &str) -> anyhow::Result<()> {
     let database = Database::of_command(config).await?;
     let exported = async {
         let user = find_user(config, &database, &email).await?;
-        write_all(Export::new(&database.db, user, wiring::now())).await
+        let Overview { items, calls, .. } = Overview::of(&database.db, user).await?;
+        let bar = ProgressBar::new((items + calls).unsigned_abs());
+        bar.set_style(ProgressStyle::with_template(
+            "{wide_bar} {pos} of {len} · {per_sec} · {eta} left",
+        )?);
+        write_all(Export::new(&database.db, user, wiring::now()), &bar).await
     }
     .await;
     database.close().await?;
     exported
 }
 
-async fn write_all(mut export: Export) -> anyhow::Result<()> {
+async fn write_all(mut export: Export, bar: &ProgressBar) -> anyhow::Result<()> {
     let mut out = std::io::stdout();
     let mut written = 0;
     while let Some(lines) = export.next().await? {
         out.write_all(&lines)
             .context("standard output does not take any more")?;
         written += lines.iter().filter(|b| **b == b'\n').count();
+        bar.set_position(export.written());
     }
     out.flush()?;
+    bar.finish_and_clear();
     eprintln!("{written} lines written");
     Ok(())
 }
@@ -44,11 +52,10 @@ pub async fn import(config: &Config, email: &str) -> anyhow::Result<()> {
     let imported = async {
         let user = find_user(config, &database, &email).await?;
         let embeddings = wiring::embeddings(config, &database.db)?;
-        let bar = ProgressBar::new_spinner();
-        bar.set_style(ProgressStyle::with_template("{spinner} {msg}")?);
+        let bar = bar_of_input()?;
         let tell = |outcome: Outcome| {
+            bar.set_position(outcome.bytes);
             bar.set_message(said(&outcome));
-            bar.tick();
             std::future::ready(())
         };
         let importer = Importer::new(&database.db, &embeddings, user);
@@ -67,6 +74,20 @@ pub async fn import(config: &Config, email: &str) -> anyhow::Result<()> {
         0 => Ok(()),
         failed => bail!("{failed} were not taken in"),
     }
+}
+
+/// How much a file has is known; what comes through a pipe, not.
+fn bar_of_input() -> anyhow::Result<ProgressBar> {
+    let input = std::io::stdin().as_fd().try_clone_to_owned()?;
+    let about = std::fs::File::from(input).metadata()?;
+    let (bar, template) = match about.is_file() {
+        true => (
+            ProgressBar::new(about.len()),
+            "{wide_bar} {bytes} of {total_bytes} · {msg} · {eta} left",
+        ),
+        false => (ProgressBar::new_spinner(), "{spinner} {bytes} · {msg}"),
+    };
+    Ok(bar.with_style(ProgressStyle::with_template(template)?))
 }
 
 fn said(outcome: &Outcome) -> String {

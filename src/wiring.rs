@@ -174,6 +174,7 @@ pub fn app_state(
         readiness,
         public_url: config.public_url.clone(),
         trusted_proxies: config.trusted_proxies.clone(),
+        metrics_token: config.metrics_token.clone(),
         site: Site::at(find_site(config)),
     })
 }

@@ -194,6 +194,18 @@ impl Accounts {
         }
     }
 
+    /// For what somebody who is signed in must confirm.
+    pub async fn is_password_of(
+        &self,
+        user: UserId,
+        password: Password,
+    ) -> Result<bool, AccountError> {
+        let place = self.hashing.place()?;
+        let hash =
+            store::find_password_hash(&mut *self.db.system_connection().await?, user).await?;
+        Ok(self.hashing.verify(place, password, hash).await?)
+    }
+
     /// Ends every web session of the user, this one included.
     pub async fn change_password(
         &self,
@@ -201,10 +213,7 @@ impl Accounts {
         current: Password,
         new: Password,
     ) -> Result<(), AccountError> {
-        let hash =
-            store::find_password_hash(&mut *self.db.system_connection().await?, user).await?;
-        let place = self.hashing.place()?;
-        if !self.hashing.verify(place, current, hash).await? {
+        if !self.is_password_of(user, current).await? {
             return Err(Invalid::new(
                 "current_password",
                 "wrong_password",

@@ -10,7 +10,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::read::{EventRecord, ItemRecord, ThemeRecord};
-use super::write::rows;
+use super::write::{Overview, rows};
 use crate::accounts::AgentName;
 use crate::accounts::model::AGENTS_PER_USER_MAX;
 use crate::db::UserId;
@@ -29,6 +29,20 @@ pub async fn find_last(conn: &mut PgConnection, user: UserId) -> Result<Last, sq
         r#"SELECT coalesce((SELECT max(id) FROM memory_items WHERE user_id = $1), 0) AS "item!",
                   coalesce((SELECT max(id) FROM activity WHERE user_id = $1), 0) AS "call!""#,
         user.0,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Lengths are read off the rows' heads: no text is looked at.
+pub async fn weigh(conn: &mut PgConnection, user: UserId) -> Result<Overview, sqlx::Error> {
+    sqlx::query_as!(
+        Overview,
+        r#"SELECT i.items AS "items!", c.calls AS "calls!", (i.bytes + 650 * i.items + 180 * c.calls) AS "bytes!"
+           FROM (SELECT count(*) AS items, coalesce(sum(octet_length(content)), 0)::bigint AS bytes
+                 FROM memory_items WHERE user_id = $1) i,
+                (SELECT count(*) AS calls FROM activity WHERE user_id = $1) c"#,
+        user.0
     )
     .fetch_one(conn)
     .await

@@ -54,15 +54,6 @@ pub struct Shown {
     pub started_at: OffsetDateTime,
 }
 
-/// What there is to export.
-#[derive(Clone, Copy, Debug)]
-pub struct Overview {
-    pub items: i64,
-    pub calls: i64,
-    /// An estimate of the file.
-    pub bytes: i64,
-}
-
 /// Cheap to clone; one is made at the start.
 #[derive(Clone)]
 pub struct Imports {
@@ -168,14 +159,6 @@ impl Imports {
                 started_at: row.started_at,
             }
         }))
-    }
-
-    /// What an export of the user would hold.
-    pub async fn overview(&self, user: UserId) -> Result<Overview, sqlx::Error> {
-        let mut tx = self.db.as_user(user).await?;
-        let overview = store::weigh(&mut tx, user).await?;
-        tx.commit().await?;
-        Ok(overview)
     }
 }
 

@@ -15,6 +15,25 @@ const ITEMS_A_PIECE: i64 = 200;
 /// Themes, and calls, which are short.
 const ROWS_A_PIECE: i64 = 1_000;
 
+/// What there is to export.
+#[derive(Clone, Copy, Debug)]
+pub struct Overview {
+    pub items: i64,
+    pub calls: i64,
+    /// An estimate of the file.
+    pub bytes: i64,
+}
+
+impl Overview {
+    /// Of the user, before anything is written.
+    pub async fn of(db: &Db, user: UserId) -> Result<Self, sqlx::Error> {
+        let mut tx = db.as_user(user).await?;
+        let overview = store::weigh(&mut tx, user).await?;
+        tx.commit().await?;
+        Ok(overview)
+    }
+}
+
 /// An export under way.
 pub struct Export {
     db: Db,
@@ -64,6 +83,11 @@ impl Export {
             counts: Counts::default(),
             now,
         }
+    }
+
+    /// Items and calls that were written so far.
+    pub fn written(&self) -> u64 {
+        (self.counts.items + self.counts.calls) as u64
     }
 
     /// Whole lines; `None` when all are written. After an error it is over, and the

@@ -13,7 +13,6 @@ use axum::response::IntoResponse;
 use serde::Serialize;
 
 use super::AppState;
-use crate::config::MetricsToken;
 use crate::db::Schema;
 use crate::embedding::{BuiltinState, SystemProviderState};
 use crate::queue;
@@ -52,7 +51,6 @@ pub struct About {
     pub workers: Option<Workers>,
     /// Whose disk must not run full.
     pub data_dir: Option<PathBuf>,
-    pub metrics_token: Option<MetricsToken>,
 }
 
 impl Readiness {
@@ -70,10 +68,6 @@ impl Readiness {
 
     pub(super) fn is_draining(&self) -> bool {
         self.0.draining.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn metrics_token(&self) -> Option<&MetricsToken> {
-        self.0.about.metrics_token.as_ref()
     }
 }
 

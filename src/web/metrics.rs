@@ -61,7 +61,7 @@ fn may_see(state: &AppState, peer: Option<SocketAddr>, headers: &HeaderMap) -> b
         .and_then(|value| value.to_str().ok())
         .and_then(|value| value.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    match (state.readiness.metrics_token(), given) {
+    match (&state.metrics_token, given) {
         (Some(token), Some((_, given))) => token.matches(given.trim()),
         _ => false,
     }

@@ -29,7 +29,7 @@ use leptos::config::LeptosOptions;
 use crate::accounts::Accounts;
 use crate::activity::Activity;
 use crate::clock::SharedClock;
-use crate::config::{PublicUrl, TrustedProxies};
+use crate::config::{MetricsToken, PublicUrl, TrustedProxies};
 use crate::db::Db;
 use crate::embedding::Embeddings;
 use crate::export::Imports;
@@ -54,6 +54,7 @@ pub struct AppState {
     pub site: Site,
     pub published: Arc<api::openapi::Published>,
     pub asked: Arc<metrics::Asked>,
+    pub metrics_token: Option<MetricsToken>,
     pub throttles: Arc<throttle::Throttles>,
     pub trusted_proxies: TrustedProxies,
 }
@@ -74,6 +75,7 @@ impl AppState {
             site: parts.site,
             published: Arc::new(published),
             asked: Arc::new(metrics::Asked::default()),
+            metrics_token: parts.metrics_token,
             throttles: Arc::new(throttle::Throttles::new()),
             trusted_proxies: parts.trusted_proxies,
         }
@@ -91,6 +93,7 @@ pub struct Parts {
     pub readiness: Readiness,
     pub public_url: PublicUrl,
     pub trusted_proxies: TrustedProxies,
+    pub metrics_token: Option<MetricsToken>,
     pub site: Site,
 }
 

@@ -37,7 +37,7 @@ pub use figures::{count, memories, rate, size, time_left};
 pub use frame::{Frame, Section};
 pub use item_row::ItemRow;
 pub use memory_switch::MemorySwitch;
-pub use notice::Trouble;
+pub use notice::{NoSuchPage, Trouble};
 pub use outcome::{Confirm, TestReport};
 pub use paste::Paste;
 pub use progress::Progress;

@@ -1,4 +1,4 @@
-//! What a page says when it could not be made.
+//! What a page says when it could not be made, or when there is none.
 
 use leptos::prelude::*;
 
@@ -16,6 +16,21 @@ pub fn Trouble(heading: &'static str, error: PageError, href: String) -> impl In
                 <a class="button" href=href>
                     "Try again"
                 </a>
+            </p>
+        </div>
+    }
+}
+
+/// Answers with 404, and shows the way back.
+#[component]
+pub fn NoSuchPage() -> impl IntoView {
+    backend().not_found();
+    view! {
+        <div class="prose">
+            <h1>"There is no such page"</h1>
+            <p>"The address may be mistyped, or what it named is gone."</p>
+            <p>
+                <a href="/memory">"Go to your memory"</a>
             </p>
         </div>
     }

@@ -11,7 +11,7 @@ use leptos::prelude::*;
 
 use crate::backend::backend;
 use crate::components::{
-    Confirm, Done, Field, FormError, Frame, Section, StateBadge, Trouble, count,
+    Confirm, Done, Field, FormError, Frame, NoSuchPage, Section, StateBadge, Trouble, count,
 };
 use crate::islands::LiveProgress;
 use crate::view::{AdminPage, FormState};
@@ -30,10 +30,7 @@ pub fn Admin() -> impl IntoView {
     let page = Suspend::new(async move {
         match backend.admin_page().await {
             Ok(Some(page)) => view! { <Whole page form /> }.into_any(),
-            Ok(None) => {
-                backend.not_found();
-                no_such_page()
-            }
+            Ok(None) => view! { <NoSuchPage /> }.into_any(),
             Err(error) => {
                 view! { <Trouble heading="Admin" error href=PATH.to_owned() /> }.into_any()
             }
@@ -44,20 +41,6 @@ pub fn Admin() -> impl IntoView {
             {page}
         </Frame>
     }
-}
-
-/// For whoever is no admin.
-fn no_such_page() -> AnyView {
-    view! {
-        <div class="prose">
-            <h1>"There is no such page"</h1>
-            <p>"The address may be mistyped, or what it named is gone."</p>
-            <p>
-                <a href="/memory">"Go to your memory"</a>
-            </p>
-        </div>
-    }
-    .into_any()
 }
 
 #[component]

@@ -9,7 +9,7 @@ use leptos_router::hooks::use_query_map;
 
 use crate::backend::backend;
 use crate::components::{
-    Done, Field, FormError, Frame, Password, Renewal, Section, Trouble, When, count, memories, size,
+    Done, Field, FormError, Frame, Password, Renewal, Section, Trouble, count, memories, size,
 };
 use crate::islands::LiveProgress;
 use crate::view::{DataPage, FormState, ImportState, RowCount};
@@ -152,9 +152,4 @@ fn Erase(rows: Vec<RowCount>, form: FormState) -> impl IntoView {
         </section>
     }
     .into_any()
-}
-
-/// When a thing happened, in a sentence.
-fn on(moment: crate::view::Moment) -> AnyView {
-    view! { <When moment /> }.into_any()
 }

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::Overview;
 use crate::db::UserId;
 use crate::export::Outcome;
 
@@ -127,19 +126,5 @@ pub async fn find_last(
         user.0
     )
     .fetch_optional(conn)
-    .await
-}
-
-/// Lengths are read off the rows' heads: no text is looked at.
-pub async fn weigh(conn: &mut PgConnection, user: UserId) -> Result<Overview, sqlx::Error> {
-    sqlx::query_as!(
-        Overview,
-        r#"SELECT i.items AS "items!", c.calls AS "calls!", (i.bytes + 650 * i.items + 180 * c.calls) AS "bytes!"
-           FROM (SELECT count(*) AS items, coalesce(sum(octet_length(content)), 0)::bigint AS bytes
-                 FROM memory_items WHERE user_id = $1) i,
-                (SELECT count(*) AS calls FROM activity WHERE user_id = $1) c"#,
-        user.0
-    )
-    .fetch_one(conn)
     .await
 }

@@ -170,27 +170,39 @@ fn by_browser(
     }
 }
 
-fn by_token(
-    client: &Client,
-    base: &str,
-    method: &str,
-    path: &str,
-    token: Option<&str>,
-    user: Option<&str>,
-) -> RequestBuilder {
-    let url = format!("{base}{path}");
-    let mut request = match method {
-        "POST" => client.post(url).body("{}"),
-        _ => client.get(url),
-    };
-    request = request.header("content-type", "application/json");
-    if let Some(token) = token {
-        request = request.bearer_auth(token);
+/// A program that calls with a token or none, and may name whom it acts for.
+struct Program<'a> {
+    client: &'a Client,
+    base: &'a str,
+    token: Option<&'a str>,
+    user: Option<&'a str>,
+}
+
+impl Program<'_> {
+    fn ask(&self, method: &str, path: &str) -> RequestBuilder {
+        let url = format!("{}{path}", self.base);
+        let mut request = match method {
+            "POST" => self.client.post(url).body("{}"),
+            _ => self.client.get(url),
+        };
+        request = request.header("content-type", "application/json");
+        if let Some(token) = self.token {
+            request = request.bearer_auth(token);
+        }
+        if let Some(user) = self.user {
+            request = request.header("keepsake-user", user);
+        }
+        request
     }
-    if let Some(user) = user {
-        request = request.header("keepsake-user", user);
+}
+
+fn program<'a>(scene: &'a Scene, token: Option<&'a str>, user: Option<&'a str>) -> Program<'a> {
+    Program {
+        client: &scene.client,
+        base: &scene.app.base,
+        token,
+        user,
     }
-    request
 }
 
 fn filled(form: Form, fill: &dyn Fn(&str) -> String) -> Vec<(String, String)> {
@@ -264,29 +276,13 @@ async fn named(scene: &Scene, case: &Case, path: &'static str, form: Form, statu
     let template = &template_of(path, form);
     if is_for_programs(case.route) {
         for (who, token, user) in scene.by_token() {
-            let ask = |fill: &dyn Fn(&str) -> String| {
-                by_token(
-                    &scene.client,
-                    &scene.app.base,
-                    case.method,
-                    &fill(path),
-                    Some(&token),
-                    user,
-                )
-            };
+            let caller = program(scene, Some(&token), user);
+            let ask = |fill: &dyn Fn(&str) -> String| caller.ask(case.method, &fill(path));
             let answer = scene.assert_alike(who, template, &ask).await;
             assert_eq!(answer.status, status, "{who}: {template}: {answer:?}");
         }
-        let ask = |fill: &dyn Fn(&str) -> String| {
-            by_token(
-                &scene.client,
-                &scene.app.base,
-                case.method,
-                &fill(path),
-                None,
-                None,
-            )
-        };
+        let caller = program(scene, None, None);
+        let ask = |fill: &dyn Fn(&str) -> String| caller.ask(case.method, &fill(path));
         let answer = scene.assert_alike("a stranger", template, &ask).await;
         assert_is_sent_away(case, &answer);
         return;
@@ -322,26 +318,12 @@ async fn own(scene: &Scene, case: &Case, path: &str, form: Form, status: u16) {
     let form = filled(form, &str::to_owned);
     if is_for_programs(case.route) {
         for (who, token, user) in scene.by_token() {
-            let request = by_token(
-                &scene.client,
-                &scene.app.base,
-                case.method,
-                path,
-                Some(&token),
-                user,
-            );
+            let request = program(scene, Some(&token), user).ask(case.method, path);
             let answer = Answer::of(request.send().await.unwrap()).await;
             assert_eq!(answer.status, status, "{who}: {template}: {answer:?}");
             scene.assert_tells_nothing(&answer, &format!("{who} ({template})"));
         }
-        let request = by_token(
-            &scene.client,
-            &scene.app.base,
-            case.method,
-            path,
-            None,
-            None,
-        );
+        let request = program(scene, None, None).ask(case.method, path);
         let answer = Answer::of(request.send().await.unwrap()).await;
         assert_is_sent_away(case, &answer);
         return;
@@ -413,7 +395,15 @@ async fn what_others_do_changes_no_letter_of_what_one_sees() {
                 continue;
             }
             let request = match is_for_programs(case.route) {
-                true => by_token(&client, &app.base, "GET", path, Some(&ben.token), None),
+                true => {
+                    let caller = Program {
+                        client: &client,
+                        base: &app.base,
+                        token: Some(&ben.token),
+                        user: None,
+                    };
+                    caller.ask("GET", path)
+                }
                 false => by_browser(&bens, "GET", path, &[]),
             };
             seen.push((path, Answer::of(request.send().await.unwrap()).await));

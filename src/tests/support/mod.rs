@@ -20,7 +20,7 @@ use keepsake::providers::settings::EndpointForm;
 use keepsake::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use keepsake::seal::Sealer;
 use keepsake::tools::{Registry, ToolContext};
-use keepsake::web::{About, AppState, Parts, Readiness, Site, router};
+use keepsake::web::{AppState, Parts, Readiness, Site, router};
 use keepsake::wiring;
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
@@ -130,10 +130,8 @@ impl TestApp {
                 },
                 accounts.clone(),
             ),
-            readiness: Readiness::new(About {
-                metrics_token: wish.metrics_token.map(MetricsToken::new),
-                ..About::default()
-            }),
+            readiness: Readiness::default(),
+            metrics_token: wish.metrics_token.map(MetricsToken::new),
             public_url: PublicUrl::parse(
                 wish.public_url.map(str::to_owned),
                 "127.0.0.1:3000".parse().unwrap(),

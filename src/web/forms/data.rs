@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt;
 use tower_sessions::Session;
 
 use super::{Form, Outcome, respond};
-use crate::accounts::{AccountError, Email, Password, UserId};
+use crate::accounts::{Email, Password, UserId};
 use crate::erasure::{self, ErasureError, ReceiptId};
 use crate::export::{UPLOAD_BYTES_MAX, UploadError};
 use crate::input::{Invalid, sentence};
@@ -156,14 +156,15 @@ async fn make_sure(state: &AppState, signed_in: &SignedIn, form: &Form) -> Resul
         return Err(Invalid::new("email", "wrong_email", sentence).into());
     }
     let password = Password::to_compare(form.get("password"));
-    match state.accounts.sign_in(&email, password).await {
-        Ok(_) => Ok(()),
-        Err(AccountError::WrongPassword) => {
-            let sentence = "This is not your password; nothing was erased.";
-            Err(Invalid::new("password", "wrong_password", sentence).into())
-        }
-        Err(error) => Err(error.into()),
+    if !state
+        .accounts
+        .is_password_of(signed_in.0.id, password)
+        .await?
+    {
+        let sentence = "This is not your password; nothing was erased.";
+        return Err(Invalid::new("password", "wrong_password", sentence).into());
     }
+    Ok(())
 }
 
 async fn begin(state: &AppState, user: UserId) -> Result<ReceiptId, Problem> {

@@ -6,7 +6,7 @@ use axum::extract::{RawForm, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use super::{Form, Outcome, done, respond};
+use super::{Form, Outcome, done, respond, unknown_action};
 use crate::embedding::Retried;
 use crate::queue;
 use crate::web::AppState;
@@ -39,13 +39,7 @@ async fn obey(state: &AppState, form: &Form) -> Result<Outcome, Problem> {
             found(queue::store::remove_failed(&mut conn, job).await?)?;
             "The job is removed.".to_owned()
         }
-        _ => {
-            return Err(Problem::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "invalid_action",
-                "`action` is not known; it is retry, retry_job or remove_job.",
-            ));
-        }
+        _ => return Err(unknown_action()),
     };
     Ok(done("queue", sentence))
 }

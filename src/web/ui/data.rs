@@ -9,7 +9,7 @@ use app::view::{
 use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::erasure::{self, Kind, Receipt, Rows};
-use crate::export::{Shown, State, UPLOAD_BYTES_MAX};
+use crate::export::{Overview, Shown, State, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
 /// Rows of a receipt as people call them, in the order in which they are told.
@@ -36,7 +36,7 @@ const LABELS: [(&str, &str); 14] = [
 impl Ui {
     pub(super) async fn data_view(&self, viewer: &Viewer) -> Result<DataPage, PageError> {
         let user = viewer.user_id;
-        let overview = self.state.imports.overview(user).await.map_err(database)?;
+        let overview = Overview::of(&self.state.db, user).await.map_err(database)?;
         let last = self.state.imports.last(user).await.map_err(database)?;
         let rows = erasure::weigh_account(&self.state.db, user).await;
         let receipts = erasure::list_receipts(&self.state.db, user).await;

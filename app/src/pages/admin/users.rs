@@ -5,10 +5,10 @@
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 
-use super::no_such_page;
 use crate::backend::backend;
 use crate::components::{
-    Done, Field, FieldError, FormError, Frame, Paste, Section, StateBadge, Trouble, When, count,
+    Done, Field, FieldError, FormError, Frame, NoSuchPage, Paste, Section, StateBadge, Trouble,
+    When, count,
 };
 use crate::view::{
     AdminEventRow, FormState, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
@@ -25,10 +25,7 @@ pub fn Users() -> impl IntoView {
     let page = Suspend::new(async move {
         match backend.users_page(&filters).await {
             Ok(Some(page)) => view! { <Whole page filters form /> }.into_any(),
-            Ok(None) => {
-                backend.not_found();
-                no_such_page()
-            }
+            Ok(None) => view! { <NoSuchPage /> }.into_any(),
             Err(error) => {
                 view! { <Trouble heading="Users" error href=PATH.to_owned() /> }.into_any()
             }

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::{FormError, Progress, count, memories, size};
+use crate::components::{FormError, Progress, When, count, memories, size};
 use crate::view::{DataPage, FormState, ImportProgress, ImportState};
 
 const LOOK_SECONDS: u32 = 1;
@@ -84,7 +84,7 @@ fn Last(import: ImportProgress) -> impl IntoView {
         }
         ImportState::Done => view! {
             <p>
-                "The last import, " {super::on(import.started.clone())} ": "
+                "The last import, " <When moment=import.started.clone() /> ": "
                 <span data-progress-line="">{line}</span> "."
             </p>
         }

@@ -1,0 +1,110 @@
+// All of it out as a file, the same file in, one memory erased, then the account;
+// the same way with JavaScript and without.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { EMAIL, PASSWORD, collectComplaints, launch, makeAgent, signUp } from "./browser.mjs";
+import { startServer } from "./server.mjs";
+
+const SECRET = "The spare key lies beneath the third flowerpot.";
+
+export async function data(t, { javaScriptEnabled }) {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const browser = await launch();
+  t.after(() => browser.close());
+  const { url, tool } = server;
+  const context = await browser.newContext({ javaScriptEnabled, acceptDownloads: true });
+  const complaints = await collectComplaints(context);
+  const page = await context.newPage();
+  let token, id, file;
+
+  await t.test("an account with nothing in it says so", async () => {
+    await signUp(page, url);
+    await page.goto(`${url}/data`);
+    await page.getByText("There are no memories yet").waitFor();
+    await page.getByText("Nothing was erased yet.").waitFor();
+  });
+
+  await t.test("the export is a file with every memory", async () => {
+    token = await makeAgent(page, url, "claude-code");
+    ({ id } = await tool(token, "memory_add", { type: "fact", content: SECRET, theme: "home" }));
+    await tool(token, "memory_add", { type: "preference", content: "Likes oolong.", theme: "food" });
+    await page.goto(`${url}/data`);
+    await page.getByText(/^2 memories/).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name: "Export everything" }).click(),
+    ]);
+    assert.match(download.suggestedFilename(), /\.jsonl$/);
+    file = await readFile(await download.path());
+    const lines = file.toString().trim().split("\n").map((line) => JSON.parse(line));
+    assert.ok(lines.some((line) => JSON.stringify(line).includes(SECRET)));
+    assert.ok(!file.toString().includes(token));
+  });
+
+  await t.test("the same file changes nothing", async () => {
+    await importFile(page, file);
+    await page.getByText(/0 memories added · .* known already/).waitFor();
+  });
+
+  await t.test("a file that is none is refused with a sentence", async () => {
+    await importFile(page, Buffer.from("what is this?\n"));
+    await page.locator(".problem").first().waitFor();
+  });
+
+  await t.test("one memory is erased, and its receipt is kept", async () => {
+    await page.goto(`${url}/memory/${id}`);
+    await page.locator("details.confirm summary").click();
+    await page.locator("details.confirm button.danger").click();
+    await page.waitForURL(/\/erased\//);
+    await page.getByText("It is erased, with all that was made of it.").waitFor();
+    await page.goto(`${url}/memory/${id}`);
+    await page.getByText("It may have been erased").waitFor();
+    await page.goto(`${url}/data`);
+    await page.getByRole("link", { name: "One memory" }).waitFor();
+  });
+
+  await t.test("the file brings it back, for whoever still has it", async () => {
+    await importFile(page, file);
+    await page.getByText(/1 memory added/).waitFor();
+    await page.goto(`${url}/memory?q=flowerpot`);
+    await page.locator("[data-row]").filter({ hasText: "flowerpot" }).waitFor();
+  });
+
+  await t.test("the account is not erased at a wrong password", async () => {
+    await page.goto(`${url}/data`);
+    await eraseAccount(page, "not the password at all");
+    await page.getByText("This is not your current password.").or(page.locator("#erase-title ~ details .problem")).first().waitFor();
+    await page.goto(`${url}/memory`);
+    assert.equal(await page.locator("[data-row]").count(), 2);
+  });
+
+  await t.test("the account is erased, and its receipt is for whoever holds it", async () => {
+    await page.goto(`${url}/data`);
+    await eraseAccount(page, PASSWORD);
+    await page.waitForURL(/\/erased\//);
+    await page.getByText("Nothing of it is left in this server's database").waitFor();
+    const receipt = await (await fetch(`${page.url().split("?")[0]}/receipt.json`)).json();
+    assert.ok(!JSON.stringify(receipt).includes(EMAIL));
+    await page.goto(`${url}/memory`);
+    assert.equal(new URL(page.url()).pathname, "/login");
+    await assert.rejects(tool(token, "memory_search", { query: "*" }), /401/);
+  });
+
+  assert.deepEqual(complaints, []);
+}
+
+async function importFile(page, buffer) {
+  await page.goto(new URL("/data", page.url()).href);
+  await page.getByLabel("File", { exact: true }).setInputFiles({ name: "memory.jsonl", mimeType: "application/x-ndjson", buffer });
+  await page.getByRole("button", { name: "Import" }).click();
+}
+
+async function eraseAccount(page, password) {
+  const details = page.locator("details.confirm");
+  if (!(await details.evaluate((one) => one.open))) await details.locator("summary").click();
+  await details.getByLabel("Your e-mail address, to make sure").fill(EMAIL);
+  await details.getByLabel("Your password").fill(password);
+  await details.getByRole("button", { name: "Erase everything" }).click();
+}

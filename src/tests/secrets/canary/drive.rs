@@ -1,0 +1,336 @@
+//! Everything that can be asked of a server, well and badly.
+
+use serde_json::{Value, json};
+
+use super::everything::Everything;
+use super::holds::holds;
+use super::{
+    CUSTOMER, EMAIL, KEPT_QUERY, KEY, NEW_PASSWORD, OTHER_KEY, PASSWORD, QUERY, TAG, TEXT, THEME,
+};
+
+/// Everything that can be done. Returns an invitation's token, where there are invitations.
+pub(super) async fn drive(all: &Everything, endpoint: &str) -> Option<String> {
+    let other = "nobody@example.com";
+    all.form("/login", &[("email", other), ("password", PASSWORD)])
+        .await;
+    // What was typed into a field that is no secret's stands in it again, for whoever typed
+    // it: these two are looked for in the logs alone.
+    for typed in [
+        [("email", PASSWORD), ("password", EMAIL), ("next", "")],
+        [("email", EMAIL), ("password", NEW_PASSWORD), ("next", KEY)],
+    ] {
+        all.form("/login", &typed).await;
+        all.heard.lock().unwrap().pages.pop();
+    }
+    let signed_in = all
+        .form("/login", &[("email", EMAIL), ("password", PASSWORD)])
+        .await;
+    assert_eq!(signed_in.0, 303, "{}", signed_in.1);
+    all.form("/signup", &[("email", EMAIL), ("password", PASSWORD)])
+        .await;
+
+    // Remembered, found, archived, and refused in every way.
+    let text = format!("{TEXT} is remembered");
+    let fact = json!({ "type": "fact", "content": text, "theme": THEME, "tags": [TAG] });
+    let (status, added) = all.tool("memory_add", &fact.to_string()).await;
+    assert_eq!(status, 200, "{added}");
+    let item = added["id"].clone();
+    for input in [
+        json!({ "query": QUERY }),
+        json!({ "query": QUERY, "theme": THEME, "explain": true }),
+        json!({ "query": QUERY, "cursor": QUERY }),
+        json!({ "query": "*", "cursor": KEY }),
+        json!({ "query": QUERY, "status": QUERY }),
+        json!({ "query": QUERY, "types": [QUERY] }),
+        json!({ "query": QUERY, "theme": format!("{THEME}{}", "x".repeat(99)) }),
+        json!({ "query": QUERY.repeat(200) }),
+        json!({ "query": format!("{QUERY}\0") }),
+        json!({ "query": [QUERY], "limit": KEY }),
+        json!({ "query": QUERY, "recency_days": QUERY }),
+    ] {
+        all.tool("memory_search", &input.to_string()).await;
+        all.mcp(
+            "tools/call",
+            json!({ "name": "memory_search", "arguments": input }),
+        )
+        .await;
+    }
+    for input in [
+        json!({ "type": TEXT, "content": TEXT }),
+        json!({ "type": "fact", "content": TEXT.repeat(2_000) }),
+        json!({ "type": "fact", "content": TEXT, "theme": "!", "tags": [TAG] }),
+        json!({ "type": "fact", "content": TEXT, "tags": TAG }),
+        json!({ "type": "fact", "content": TEXT, "tags": [TAG.repeat(9)] }),
+        json!({ "type": "fact", "content": format!("{TEXT}\0") }),
+        json!({ "content": TEXT }),
+        json!(TEXT),
+        json!([TEXT]),
+    ] {
+        all.tool("memory_add", &input.to_string()).await;
+        all.mcp(
+            "tools/call",
+            json!({ "name": "memory_add", "arguments": input }),
+        )
+        .await;
+    }
+    for broken in [
+        format!("{{\"content\": \"{TEXT}"),
+        TEXT.to_owned(),
+        format!("{{\"content\": \"{TEXT}\\ud800\", \"type\": \"fact\"}}"),
+        format!("{{\"type\": \"fact\", \"content\": \"{TEXT}\"}} {TEXT}"),
+    ] {
+        all.tool("memory_add", &broken).await;
+        let request = all
+            .program
+            .post(all.home.url("/mcp"))
+            .bearer_auth(&all.agent);
+        all.hear(
+            request
+                .header("content-type", "application/json")
+                .body(broken),
+        )
+        .await;
+    }
+    for input in [
+        json!({ "item_id": item }),
+        json!({ "item_id": TEXT }),
+        json!({ "item_id": 999_999 }),
+    ] {
+        all.tool("memory_get", &input.to_string()).await;
+        all.mcp(
+            "tools/call",
+            json!({ "name": "memory_get", "arguments": input }),
+        )
+        .await;
+    }
+    all.tool(TEXT, "{}").await;
+    all.mcp(
+        "tools/call",
+        json!({ "name": TEXT, "arguments": { TEXT: TEXT } }),
+    )
+    .await;
+    for method in [
+        TEXT,
+        "resources/read",
+        "prompts/get",
+        "logging/setLevel",
+        "server/discover",
+    ] {
+        all.mcp(method, json!({ "uri": TEXT, "level": TEXT })).await;
+    }
+    let hello = json!({ "jsonrpc": "2.0", "id": TEXT, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": TEXT, "version": QUERY } } });
+    let request = all
+        .program
+        .post(all.home.url("/mcp"))
+        .bearer_auth(&all.agent);
+    let request = request.header("accept", "application/json, text/event-stream");
+    // Its answer repeats the id, as JSON-RPC has it.
+    request.json(&hello).send().await.unwrap();
+
+    tokens_in_wrong_places(all).await;
+    settings(all, endpoint).await;
+    pages(all, &item).await;
+    let invitation = invite(all).await;
+    let keep = [("action", "keep")];
+    let (status, page) = all.form("/activity/queries", &keep).await;
+    assert_eq!(status, 200, "{page:.3000}");
+    let kept = json!({ "query": KEPT_QUERY }).to_string();
+    let (status, found) = all.tool("memory_search", &kept).await;
+    assert_eq!(status, 200, "{found}");
+    all.tool("memory_archive", &json!({ "item_id": item }).to_string())
+        .await;
+    let changed = [
+        ("current_password", PASSWORD),
+        ("new_password", NEW_PASSWORD),
+    ];
+    all.form(
+        "/account/password",
+        &[("current_password", KEY), ("new_password", NEW_PASSWORD)],
+    )
+    .await;
+    all.form(
+        "/account/password",
+        &[("current_password", PASSWORD), ("new_password", "short")],
+    )
+    .await;
+    assert_eq!(all.form("/account/password", &changed).await.0, 200);
+    // Once more, so that the vector of what is remembered is asked for.
+    let more = json!({ "type": "fact", "content": format!("{TEXT} again"), "theme": THEME });
+    assert_eq!(all.tool("memory_add", &more.to_string()).await.0, 200);
+    invitation
+}
+
+async fn tokens_in_wrong_places(all: &Everything) {
+    for token in [&all.agent, &all.service] {
+        for path in [
+            format!("/mcp?token={token}"),
+            format!("/api/v1/prompt?token={token}"),
+            format!("/api/v1/{token}"),
+            format!("/{token}"),
+            format!("/memory?q={token}"),
+        ] {
+            all.hear(all.program.get(all.home.url(&path))).await;
+        }
+        for header in [
+            format!("Basic {token}"),
+            token.to_string(),
+            format!("Bearer {token}x"),
+            format!("Bearer {}", &token[..70]),
+        ] {
+            let request = all.program.get(all.home.url("/api/v1/prompt"));
+            all.hear(request.header("authorization", header)).await;
+        }
+    }
+    let as_customer = |user: &str| {
+        all.program
+            .post(all.home.url("/api/v1/tools/memory_add"))
+            .bearer_auth(&all.service)
+            .header("keepsake-user", user)
+            .json(&json!({ "type": "fact", "content": TEXT }))
+    };
+    assert_eq!(all.hear(as_customer(CUSTOMER)).await.0, 200);
+    all.hear(as_customer(&CUSTOMER.repeat(20))).await;
+    all.hear(as_customer(CUSTOMER).header("keepsake-user", CUSTOMER))
+        .await;
+    let own = all
+        .program
+        .get(all.home.url("/api/v1/prompt"))
+        .bearer_auth(&all.agent);
+    all.hear(own.header("keepsake-user", CUSTOMER)).await;
+}
+
+/// A provider with a key, for oneself and for all; it fails and repeats everything.
+async fn settings(all: &Everything, endpoint: &str) {
+    let with = |action: &'static str, key: &'static str| {
+        vec![
+            ("action", action),
+            ("own_enabled", "1"),
+            ("provider_type", "openai"),
+            ("url", endpoint),
+            ("model", "echo"),
+            ("key", key),
+        ]
+    };
+    for _ in 0..8 {
+        all.form("/settings/embeddings", &with("test", OTHER_KEY))
+            .await;
+        all.form("/admin/embeddings", &with("test", OTHER_KEY))
+            .await;
+    }
+    let (_, page) = all.form("/settings/embeddings", &with("save", KEY)).await;
+    let staged = page
+        .split("name=\"staged\"")
+        .nth(1)
+        .and_then(|rest| rest.split("value=\"").nth(1));
+    let staged = staged
+        .and_then(|rest| rest.split('"').next())
+        .unwrap_or_default()
+        .to_owned();
+    let mut confirm = with("confirm", "");
+    confirm.push(("staged", staged.as_str()));
+    let confirmed = all.form("/settings/embeddings", &confirm).await;
+    assert_eq!(confirmed.0, 303, "{:.3000}", confirmed.1);
+    // A key in another field than its own is given back like all that is typed, and is
+    // looked for in the logs alone.
+    for field in ["url", "dimensions", "batch_size", "provider_type", "staged"] {
+        let mut bad = with("save", OTHER_KEY);
+        bad.retain(|(name, _)| *name != field && (field != "staged" || *name != "key"));
+        bad.push((field, KEY));
+        let request = all.browser.post(all.home.url("/settings/embeddings"));
+        let request = request.header("sec-fetch-site", "same-origin").form(&bad);
+        request.send().await.unwrap();
+    }
+    let headers = all.browser.post(all.home.url("/settings/embeddings"));
+    all.hear(
+        headers
+            .header("sec-fetch-site", "cross-site")
+            .form(&with("save", KEY)),
+    )
+    .await;
+}
+
+async fn pages(all: &Everything, item: &Value) {
+    for path in [
+        format!("/memory?q={QUERY}&theme={THEME}"),
+        format!("/memory/{item}?q={QUERY}"),
+        format!("/memory/{TEXT}"),
+        format!("/activity?tool={TEXT}&agent={TEXT}"),
+        format!("/login?next=/{TEXT}"),
+        format!("/docs?{TEXT}"),
+        format!("/no/such/{TEXT}"),
+        format!("/pkg/{TEXT}"),
+        format!("/api/v1/{TEXT}?{QUERY}"),
+        format!("/.well-known/{TEXT}"),
+        "/memory".into(),
+        "/agents".into(),
+        "/activity".into(),
+        "/account".into(),
+        "/admin".into(),
+        "/settings/embeddings".into(),
+    ] {
+        let (status, page) = all.page(&path).await;
+        for secret in [KEY, OTHER_KEY, PASSWORD] {
+            assert!(!holds(&page, secret), "{secret} at {path} ({status})");
+        }
+    }
+    // Not there on every server: what it says of everybody, it says to everybody.
+    let metrics = all
+        .program
+        .get(all.home.url("/metrics"))
+        .send()
+        .await
+        .unwrap();
+    if metrics.status() == 200 {
+        let said = metrics.text().await.unwrap();
+        for secret in [
+            KEY,
+            EMAIL,
+            TEXT,
+            QUERY,
+            THEME,
+            TAG,
+            CUSTOMER,
+            PASSWORD,
+            &all.agent[3..67],
+        ] {
+            assert!(!holds(&said, secret), "{secret} in /metrics");
+        }
+    }
+    for (path, fields) in [
+        ("/agents", [("name", KEY), ("scope", "x")]),
+        (
+            "/agents/1/tokens",
+            [("scope", TEXT), ("expires_days", TEXT)],
+        ),
+        ("/admin/endpoints", [("action", "add"), ("endpoint", TEXT)]),
+        ("/account/memory", [("action", TEXT), ("x", TEXT)]),
+    ] {
+        let request = all.browser.post(all.home.url(path)).form(&fields);
+        request
+            .header("sec-fetch-site", "same-origin")
+            .send()
+            .await
+            .unwrap();
+    }
+}
+
+/// Where admins can invite: the token, which is shown once.
+async fn invite(all: &Everything) -> Option<String> {
+    let fields = [("email", "invited@example.com"), ("role", "member")];
+    let (status, page) = all.form("/admin/invitations", &fields).await;
+    if status != 200 {
+        assert_eq!(status, 404, "{page:.3000}");
+        return None;
+    }
+    let token: String = page
+        .split("/invitation/")
+        .nth(1)
+        .expect("an address to send")
+        .chars()
+        .take_while(|c| c.is_ascii_alphanumeric() || "_-".contains(*c))
+        .collect();
+    all.page(&format!("/invitation/{token}")).await;
+    all.page(&format!("/invitation/{token}x")).await;
+    Some(token)
+}
