@@ -45,12 +45,14 @@ export async function data(t, { javaScriptEnabled }) {
 
   await t.test("the same file changes nothing", async () => {
     await importFile(page, file);
-    await page.getByText(/0 memories added · .* known already/).waitFor();
+    await outcome(page, /^0 memories added · .* known already$/).waitFor();
   });
 
-  await t.test("a file that is none is refused with a sentence", async () => {
+  await t.test("of a file that is none nothing is taken in, and the page says where it stopped", async () => {
     await importFile(page, Buffer.from("what is this?\n"));
-    await page.locator(".problem").first().waitFor();
+    await outcome(page, /^0 memories added · 1 not taken in$/).waitFor();
+    await page.getByRole("heading", { name: "Not taken in" }).waitFor();
+    assert.match(await page.locator("[data-live=import] .facts").innerText(), /JSON/);
   });
 
   await t.test("one memory is erased, and its receipt is kept", async () => {
@@ -67,7 +69,7 @@ export async function data(t, { javaScriptEnabled }) {
 
   await t.test("the file brings it back, for whoever still has it", async () => {
     await importFile(page, file);
-    await page.getByText(/1 memory added/).waitFor();
+    await outcome(page, /^1 memory added/).waitFor();
     await page.goto(`${url}/memory?q=flowerpot`);
     await page.locator("[data-row]").filter({ hasText: "flowerpot" }).waitFor();
   });
@@ -75,7 +77,7 @@ export async function data(t, { javaScriptEnabled }) {
   await t.test("the account is not erased at a wrong password", async () => {
     await page.goto(`${url}/data`);
     await eraseAccount(page, "not the password at all");
-    await page.getByText("This is not your current password.").or(page.locator("#erase-title ~ details .problem")).first().waitFor();
+    await page.getByText("This is not your password; nothing was erased.").waitFor();
     await page.goto(`${url}/memory`);
     assert.equal(await page.locator("[data-row]").count(), 2);
   });
@@ -93,6 +95,11 @@ export async function data(t, { javaScriptEnabled }) {
   });
 
   assert.deepEqual(complaints, []);
+}
+
+/** What the last import came to. */
+function outcome(page, text) {
+  return page.locator("[data-progress-line]").filter({ hasText: text });
 }
 
 async function importFile(page, buffer) {
