@@ -137,13 +137,18 @@ impl EndpointUrl {
         if text.is_empty() {
             return Err(refused("required", "is empty"));
         }
-        let length_chars = text.chars().count();
-        if length_chars > MAX_URL_CHARS {
-            let what =
-                format!("has {length_chars} characters and at most {MAX_URL_CHARS} are accepted");
-            return Err(refused("too_long", &what));
-        }
+        let check_length = |text: &str, of: &str| match text.chars().count() {
+            n if n > MAX_URL_CHARS => {
+                let what =
+                    format!("has {n} characters{of} and at most {MAX_URL_CHARS} are accepted");
+                Err(refused("too_long", &what))
+            }
+            _ => Ok(()),
+        };
+        check_length(text, "")?;
         let url = Url::parse(text).map_err(|_| refused("invalid_url", "is no address (URL)"))?;
+        // It is kept in this form, which is read again, and may be longer.
+        check_length(url.as_str(), " once it is percent-encoded")?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refused("invalid_url", "begins with neither http nor https"));
         }
