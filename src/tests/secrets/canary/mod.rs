@@ -48,7 +48,11 @@ const LIVES_IN: &[(&str, &[&str])] = &[
     ),
     (
         SESSION,
-        &["sessions.external_id", "session_messages.external_id"],
+        &[
+            "sessions.external_id",
+            "session_messages.external_id",
+            "session_messages.tool_calls",
+        ],
     ),
     (TAG, &["memory_items.tags", "memory_items.content_tsv"]),
     (
