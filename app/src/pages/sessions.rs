@@ -70,7 +70,7 @@ fn Found(page: SessionsPage, filters: SessionFilters) -> impl IntoView {
         <div class="page">
             <h1>"Sessions"</h1>
             <p class="lead">
-                "What your agents handed over of their conversations, and what came of each. Nothing is lost in silence: a conversation ends as stored, as nothing worth storing, as failed with the next try, or as skipped with the reason."
+                "What your agents handed over of their conversations, and what came of each."
             </p>
             <Narrow agents=page.agents filters />
             <section id="results" class="results" aria-labelledby="count">

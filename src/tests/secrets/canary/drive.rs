@@ -192,7 +192,6 @@ async fn sessions(all: &Everything) {
         said(
             json!({ "id": TEXT, "role": "user", "content": TEXT, "tool_calls": [{ "name": TEXT }] }),
         ),
-        said(json!({ "id": TEXT, "role": "user", "content": TEXT, TEXT: TEXT })),
         said(json!(TEXT)),
         format!("{{\"messages\": \"{TEXT}"),
     ] {
