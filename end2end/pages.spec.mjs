@@ -15,7 +15,7 @@ test("every page is accessible and fits a phone", async (t) => {
   t.after(() => server.stop());
   const browser = await launch();
   t.after(() => browser.close());
-  const { url, tool } = server;
+  const { url, tool, session } = server;
   const context = await browser.newContext({ reducedMotion: "reduce" });
   const page = await context.newPage();
 
@@ -28,6 +28,7 @@ test("every page is accessible and fits a phone", async (t) => {
   await passes("login, before the first account", "/login");
   await passes("memory, empty", () => signUp(page, url));
   await passes("activity, none", "/activity");
+  await passes("sessions, none", "/sessions");
   await passes("agents, none", "/agents");
   let token;
   await passes("agents, with a new token", async () => {
@@ -53,6 +54,22 @@ test("every page is accessible and fits a phone", async (t) => {
   });
   await passes("item", `/memory/${id}`);
   await passes("item, asked why", `/memory/${id}?q=tea`);
+  await session(token, "trip-to-oslo", conversation());
+  await passes("sessions", "/sessions");
+  await passes("sessions, no such session", "/sessions?state=open&outcome=failed");
+  await passes("session", async () => {
+    await page.goto(`${url}/sessions`);
+    await page.locator("[data-row] a").first().click();
+    await page.locator("#m4").waitFor();
+  });
+  await passes("session, all of it", async () => {
+    for (const fold of await page.locator(".said summary").all()) await fold.click();
+    await page.getByText("window seat 49").waitFor();
+  });
+  await passes("session, past its end", async () => {
+    await page.goto(`${page.url()}?from=99`);
+    await page.getByText("Nothing was said after that.").waitFor();
+  });
   await passes("activity", "/activity");
   await passes("activity, filtered", `/activity?item=${id}&tool=memory_search&days=7`);
   await passes("activity, no such call", "/activity?tool=memory_archive&outcome=failed");
@@ -147,4 +164,16 @@ async function check(page) {
     }
   }
   assert.deepEqual(found, []);
+}
+
+/** Everything that a transcript can show. */
+function conversation() {
+  const call = { id: "c1", type: "function", function: { name: "seats", arguments: '{"row":12}' } };
+  const seats = Array.from({ length: 50 }, (_, n) => `window seat ${n}`).join("\n");
+  return [
+    { id: "1", role: "user", content: "Which seats are free?" },
+    { id: "2", role: "assistant", content: null, tool_calls: [call] },
+    { id: "3", role: "tool", tool_call_id: "c1", content: seats },
+    { id: "4", role: "assistant", content: "All of these:\n\n    12A\n    12F" },
+  ];
 }

@@ -22,7 +22,7 @@ test("hostile text neither runs nor turns anything about", async (t) => {
   t.after(() => server.stop());
   const browser = await launch();
   t.after(() => browser.close());
-  const { url, tool } = server;
+  const { url, tool, session } = server;
   const context = await browser.newContext();
   const dialogs = [];
   context.on("page", (page) => page.on("dialog", (dialog) => dialogs.push(dialog.message()) && dialog.dismiss()));
@@ -36,7 +36,14 @@ test("hostile text neither runs nor turns anything about", async (t) => {
   for (const text of [...PAYLOADS, `${BIDI} ghi`]) {
     ({ id: item } = await tool(token, "memory_add", { type: "fact", content: text, theme: text, tags: [text] }));
     await tool(token, "memory_search", { query: text });
+    await session(token, encodeURIComponent(text), [
+      { id: "1", role: "assistant", content: text, tool_calls: [{ id: "c", name: text, arguments: text }] },
+      { id: "2", role: "tool", tool_call_id: "c", content: text },
+    ]);
   }
+  await page.goto(`${url}/sessions`);
+  const sessions = await page.locator("[data-row] a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+  assert.equal(sessions.length, PAYLOADS.length + 1);
   await page.goto(`${url}/admin/users`);
   for (const text of PAYLOADS) {
     const name = text.replaceAll(/[\s@]/g, "");
@@ -51,7 +58,7 @@ test("hostile text neither runs nor turns anything about", async (t) => {
 
   const ran = () => page.evaluate(() => window.pwned);
   const query = encodeURIComponent(PAYLOADS[1]);
-  const addresses = ["/memory", `/memory?q=${query}&theme=${query}`, `/memory/${item}`, `/memory/${item}?q=${query}`, "/agents", "/activity", "/admin", "/admin/users", `/admin/users?q=${query}`, "/settings/embeddings", "/account", `/login?next=${query}`, `/invitation/${query}`];
+  const addresses = ["/memory", `/memory?q=${query}&theme=${query}`, `/memory/${item}`, `/memory/${item}?q=${query}`, "/agents", "/activity", "/admin", "/admin/users", `/admin/users?q=${query}`, "/settings/embeddings", "/account", `/login?next=${query}`, `/invitation/${query}`, "/sessions", ...sessions];
   const searches = PAYLOADS.map((text) => `/memory?q=${encodeURIComponent(text)}`);
   for (const address of [...addresses, ...searches]) {
     await page.goto(url + address);

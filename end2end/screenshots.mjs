@@ -37,6 +37,7 @@ try {
     await page.locator("label", { hasText: "OpenAI SDK" }).click();
   });
   await shoot("activity", "/activity", context);
+  await shoot("sessions-none", "/sessions", context);
   await shoot("data", "/data", context);
   await shoot("data-erase", "/data", context, (page) => page.getByText("Erase my account and everything in it").click());
   await shoot("item-erase", item, context, (page) => page.getByText("Erase for good").click());

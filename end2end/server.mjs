@@ -72,18 +72,24 @@ export async function startServer() {
     await sleep(100);
   }
 
-  /** Calls a tool through the REST door, as an agent does. */
-  const tool = async (token, name, input) => {
-    const response = await fetch(`${url}/api/v1/tools/${name}`, {
+  const post = async (token, path, body) => {
+    const response = await fetch(`${url}/api/v1/${path}`, {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify(input),
+      body: JSON.stringify(body),
     });
-    if (!response.ok) throw new Error(`${name} answered ${response.status}: ${await response.text()}`);
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
     return response.json();
   };
+  /** Calls a tool through the REST door, as an agent does. */
+  const tool = (token, name, input) => post(token, `tools/${name}`, input);
+  /** Hands over a conversation, and says that it has ended. */
+  const session = async (token, id, messages) => {
+    await post(token, `sessions/${id}/messages`, { messages });
+    return post(token, `sessions/${id}/complete`, {});
+  };
 
-  return { url, listen, env, tool, stop };
+  return { url, listen, env, tool, session, stop };
 }
 
 async function answers(url) {

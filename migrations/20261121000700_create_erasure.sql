@@ -107,23 +107,34 @@ END $$;
 REVOKE ALL ON FUNCTION erase_item(bigint, text, timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION erase_item(bigint, text, timestamptz) TO keepsake_app;
 
+-- What an account's rows are in, by the order in which they go: those that refer to others
+-- first. A table without a place goes with its user. Whoever makes a table adds it here.
+CREATE TABLE account_tables (
+    name  text PRIMARY KEY,
+    place integer
+);
+INSERT INTO account_tables (name, place) VALUES
+    ('memory_item_embeddings', 10), ('memory_item_events', 20), ('activity', 30), ('memory_items', 40),
+    ('memory_themes', 50), ('embedding_spaces', 60), ('agent_tokens', 70), ('agents', 80),
+    ('data_imports', 90), ('web_sessions', 100), ('embedding_settings', NULL);
+ALTER TABLE account_tables ENABLE ROW LEVEL SECURITY;
+ALTER TABLE account_tables FORCE  ROW LEVEL SECURITY;
+CREATE POLICY owner ON account_tables TO keepsake_owner USING (true) WITH CHECK (true);
+
 -- Rows of an account, by table; what goes with it.
 CREATE FUNCTION account_rows(account bigint) RETURNS jsonb
-    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
-    SELECT jsonb_build_object(
-        'memory_items', (SELECT count(*) FROM memory_items WHERE user_id = account),
-        'memory_item_embeddings', (SELECT count(*) FROM memory_item_embeddings WHERE user_id = account),
-        'memory_item_events', (SELECT count(*) FROM memory_item_events WHERE user_id = account),
-        'memory_themes', (SELECT count(*) FROM memory_themes WHERE user_id = account),
-        'activity', (SELECT count(*) FROM activity WHERE user_id = account),
-        'agents', (SELECT count(*) FROM agents WHERE user_id = account),
-        'agent_tokens', (SELECT count(*) FROM agent_tokens WHERE user_id = account),
-        'embedding_spaces', (SELECT count(*) FROM embedding_spaces WHERE user_id = account),
-        'embedding_settings', (SELECT count(*) FROM embedding_settings WHERE user_id = account),
-        'data_imports', (SELECT count(*) FROM data_imports WHERE user_id = account),
-        'web_sessions', (SELECT count(*) FROM web_sessions WHERE user_id = account),
-        'users', (SELECT count(*) FROM users WHERE id = account))
-$$;
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    one     text;
+    n       bigint;
+    counted jsonb := '{}';
+BEGIN
+    FOR one IN SELECT name FROM account_tables LOOP
+        EXECUTE format('SELECT count(*) FROM %I WHERE user_id = $1', one) INTO n USING account;
+        counted := counted || jsonb_build_object(one, n);
+    END LOOP;
+    RETURN counted || jsonb_build_object('users', (SELECT count(*) FROM users WHERE id = account));
+END $$;
 REVOKE ALL ON FUNCTION account_rows(bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION account_rows(bigint) TO keepsake_system;
 
@@ -175,7 +186,7 @@ CREATE FUNCTION erase_account_step(rows_max integer, at timestamptz) RETURNS tex
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     receipt erasure_receipts;
-    name    text;
+    one     text;
     n       bigint;
     its_job text;
     rest    jsonb;
@@ -192,20 +203,17 @@ BEGIN
         SELECT ctid FROM memory_items WHERE user_id = receipt.user_id AND superseded_by IS NOT NULL LIMIT rows_max));
     GET DIAGNOSTICS n = ROW_COUNT;
     budget := budget - n;
-    -- Those that refer to others first.
-    FOREACH name IN ARRAY ARRAY['memory_item_embeddings', 'memory_item_events', 'activity', 'memory_items',
-                                'memory_themes', 'embedding_spaces', 'agent_tokens', 'agents', 'data_imports',
-                                'web_sessions'] LOOP
+    FOR one IN SELECT name FROM account_tables WHERE place IS NOT NULL ORDER BY place LOOP
         IF budget <= 0 THEN
             RETURN 'more';
         END IF;
         EXECUTE format('DELETE FROM %1$I WHERE ctid = ANY (ARRAY(
-                            SELECT ctid FROM %1$I WHERE user_id = $1 LIMIT $2))', name)
+                            SELECT ctid FROM %1$I WHERE user_id = $1 LIMIT $2))', one)
             USING receipt.user_id, budget;
         GET DIAGNOSTICS n = ROW_COUNT;
         budget := budget - n;
         UPDATE erasure_receipts
-        SET erased = erased || jsonb_build_object(name, coalesce((erased->>name)::bigint, 0) + n)
+        SET erased = erased || jsonb_build_object(one, coalesce((erased->>one)::bigint, 0) + n)
         WHERE id = receipt.id AND n > 0;
     END LOOP;
     -- A job that runs may put another on; one that was left running by a worker that is gone, not.

@@ -176,7 +176,7 @@ struct TokenCreate {
     /// call names in the header Keepsake-User
     #[arg(long, value_name = "NAME", conflicts_with_all = ["email", "agent"])]
     service: Option<String>,
-    /// memory:read or memory:write; may be given more than once [default: both]
+    /// memory:read, memory:write or sessions:write; may be given more than once [default: all]
     #[arg(long, value_name = "SCOPE")]
     scope: Vec<String>,
     /// Days until the token expires [default: never]

@@ -3,9 +3,11 @@
 //! none forgets the others.
 
 mod activity;
+mod sessions;
 mod users;
 
 pub use activity::PERIODS;
+pub use sessions::session_from;
 
 use crate::backend::{PAGE_SIZE, ROWS_MAX};
 use crate::view::{EmbeddingState, MemoryFilters};

@@ -10,7 +10,7 @@ use leptos::prelude::expect_context;
 use crate::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, DataPage, DocsPage,
     EmbeddingsPage, FormState, InvitationPage, ItemPage, MemoryFilters, MemoryPage, Receipt,
-    SignInOffer, UsersFilters, UsersPage,
+    SessionFilters, SessionPage, SessionsPage, SignInOffer, UsersFilters, UsersPage,
 };
 
 /// Rows a step of "load more", and at first.
@@ -18,6 +18,9 @@ pub const PAGE_SIZE: usize = 25;
 
 /// Rows a list by date can grow to on one page; past it, a search helps more.
 pub const ROWS_MAX: usize = 500;
+
+/// Messages of a session on one page.
+pub const MESSAGES_SHOWN: i32 = 100;
 
 /// Rows a ranked list has at most.
 pub const RANKED_MAX: usize = 50;
@@ -51,6 +54,14 @@ pub trait Backend: Send + Sync {
         item_id: i64,
         query: Option<&str>,
     ) -> Result<Option<ItemPage>, PageError>;
+    async fn sessions_page(&self, filters: &SessionFilters) -> Result<SessionsPage, PageError>;
+    /// From the message at this position on. `None` when there is no such session, or it is
+    /// another's.
+    async fn session_page(
+        &self,
+        session_id: i64,
+        from: i32,
+    ) -> Result<Option<SessionPage>, PageError>;
     async fn activity_page(&self, filters: &ActivityFilters) -> Result<ActivityPage, PageError>;
     async fn agents_page(&self) -> Result<AgentsPage, PageError>;
     async fn data_page(&self) -> Result<DataPage, PageError>;

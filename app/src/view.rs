@@ -7,6 +7,7 @@ mod data;
 mod docs;
 mod embeddings;
 mod queue;
+mod sessions;
 mod users;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,10 @@ pub use embeddings::{
     ScoreParts, SpaceView, TestResult, Why, WhySurface,
 };
 pub use queue::{FailedJob, QueueRow, QueueView, TroubleRow};
+pub use sessions::{
+    LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow, SessionsPage,
+    ToolCallView,
+};
 
 pub use users::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,

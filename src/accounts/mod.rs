@@ -262,7 +262,7 @@ fn check_scopes(scopes: &Scopes) -> Result<(), Invalid> {
     Err(Invalid::new(
         "scope",
         "required",
-        "Choose at least one scope: memory:read, memory:write, or both.",
+        "Choose at least one scope: memory:read, memory:write or sessions:write.",
     ))
 }
 

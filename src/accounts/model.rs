@@ -242,15 +242,17 @@ impl Default for UsersMax {
 pub enum Scope {
     MemoryRead,
     MemoryWrite,
+    SessionsWrite,
 }
 
 impl Scope {
-    pub const ALL: [Self; 2] = [Self::MemoryRead, Self::MemoryWrite];
+    pub const ALL: [Self; 3] = [Self::MemoryRead, Self::MemoryWrite, Self::SessionsWrite];
 
     pub fn as_str(self) -> &'static str {
         match self {
             Self::MemoryRead => "memory:read",
             Self::MemoryWrite => "memory:write",
+            Self::SessionsWrite => "sessions:write",
         }
     }
 }
@@ -266,7 +268,7 @@ impl FromStr for Scope {
                 Invalid::new(
                     "scope",
                     "invalid_scope",
-                    "`scope` is not known; give memory:read, memory:write, or both.",
+                    "`scope` is not known; give memory:read, memory:write or sessions:write.",
                 )
             })
     }

@@ -5,6 +5,7 @@
 mod document;
 mod import;
 pub mod read;
+mod sessions;
 mod source;
 mod store;
 mod upload;

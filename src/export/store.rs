@@ -20,6 +20,7 @@ use crate::memories::{Status, words};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Last {
     pub item: i64,
+    pub session: i64,
     pub call: i64,
 }
 
@@ -27,6 +28,7 @@ pub async fn find_last(conn: &mut PgConnection, user: UserId) -> Result<Last, sq
     sqlx::query_as!(
         Last,
         r#"SELECT coalesce((SELECT max(id) FROM memory_items WHERE user_id = $1), 0) AS "item!",
+                  coalesce((SELECT max(id) FROM sessions WHERE user_id = $1), 0) AS "session!",
                   coalesce((SELECT max(id) FROM activity WHERE user_id = $1), 0) AS "call!""#,
         user.0,
     )
@@ -38,9 +40,13 @@ pub async fn find_last(conn: &mut PgConnection, user: UserId) -> Result<Last, sq
 pub async fn weigh(conn: &mut PgConnection, user: UserId) -> Result<Overview, sqlx::Error> {
     sqlx::query_as!(
         Overview,
-        r#"SELECT i.items AS "items!", c.calls AS "calls!", (i.bytes + 650 * i.items + 180 * c.calls) AS "bytes!"
+        r#"SELECT i.items AS "items!", c.calls AS "calls!", 
+                  (i.bytes + 650 * i.items + m.bytes + 260 * m.messages + 180 * c.calls) AS "bytes!"
            FROM (SELECT count(*) AS items, coalesce(sum(octet_length(content)), 0)::bigint AS bytes
                  FROM memory_items WHERE user_id = $1) i,
+                (SELECT count(*) AS messages,
+                        coalesce(sum(octet_length(content) + coalesce(pg_column_size(tool_calls), 0)), 0)::bigint AS bytes
+                 FROM session_messages WHERE user_id = $1) m,
                 (SELECT count(*) AS calls FROM activity WHERE user_id = $1) c"#,
         user.0
     )

@@ -7,13 +7,15 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::{FORM_VERSION, store};
+use super::{FORM_VERSION, sessions, store};
 use crate::db::{Db, UserId};
 
 /// Items of a piece: at most some 16 MB, where each is as long as it may be.
 const ITEMS_A_PIECE: i64 = 200;
 /// Themes, and calls, which are short.
 const ROWS_A_PIECE: i64 = 1_000;
+/// Messages of a piece: at most some 40 MB, where each is as long as it may be.
+const MESSAGES_A_PIECE: i64 = 100;
 
 /// What there is to export.
 #[derive(Clone, Copy, Debug)]
@@ -47,9 +49,25 @@ pub struct Export {
 
 enum Stage {
     Head,
-    Themes { after: i64 },
-    Items { after: i64 },
-    Calls { after: i64 },
+    Themes {
+        after: i64,
+    },
+    Items {
+        after: i64,
+    },
+    Sessions {
+        after: i64,
+    },
+    /// A session, and a position in it.
+    Messages {
+        after: (i64, i32),
+    },
+    Extractions {
+        after: i64,
+    },
+    Calls {
+        after: i64,
+    },
     End,
     Done,
 }
@@ -61,6 +79,9 @@ struct Counts {
     agents: usize,
     items: usize,
     events: usize,
+    sessions: usize,
+    messages: usize,
+    extractions: usize,
     calls: usize,
 }
 
@@ -85,9 +106,9 @@ impl Export {
         }
     }
 
-    /// Items and calls that were written so far.
+    /// Items, messages and calls that were written so far.
     pub fn written(&self) -> u64 {
-        (self.counts.items + self.counts.calls) as u64
+        (self.counts.items + self.counts.messages + self.counts.calls) as u64
     }
 
     /// Whole lines; `None` when all are written. After an error it is over, and the
@@ -100,6 +121,9 @@ impl Export {
                 Stage::Head => self.head(&mut lines).await?,
                 Stage::Themes { after } => self.themes(after, &mut lines).await?,
                 Stage::Items { after } => self.items(after, &mut lines).await?,
+                Stage::Sessions { after } => self.sessions(after, &mut lines).await?,
+                Stage::Messages { after } => self.messages(after, &mut lines).await?,
+                Stage::Extractions { after } => self.extractions(after, &mut lines).await?,
                 Stage::Calls { after } => self.calls(after, &mut lines).await?,
                 Stage::End => {
                     let end = json!({ "record": "end", "counts": self.counts });
@@ -161,6 +185,53 @@ impl Export {
         rows.iter().for_each(|row| write(lines, "item", row));
         Ok(match rows.last() {
             Some(row) => Stage::Items { after: row.id },
+            None => Stage::Sessions { after: 0 },
+        })
+    }
+
+    async fn sessions(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
+        let mut tx = self.db.as_user(self.user).await?;
+        let last = self.last.session;
+        let rows = sessions::list_sessions(&mut tx, self.user, after, last, ROWS_A_PIECE).await?;
+        tx.commit().await?;
+        self.counts.sessions += rows.len();
+        rows.iter().for_each(|row| write(lines, "session", row));
+        Ok(match rows.last() {
+            Some(row) => Stage::Sessions { after: row.id },
+            None => Stage::Messages { after: (0, 0) },
+        })
+    }
+
+    async fn messages(
+        &mut self,
+        after: (i64, i32),
+        lines: &mut Vec<u8>,
+    ) -> Result<Stage, sqlx::Error> {
+        let mut tx = self.db.as_user(self.user).await?;
+        let last = (self.last.session, self.now);
+        let rows =
+            sessions::list_messages(&mut tx, self.user, after, last, MESSAGES_A_PIECE).await?;
+        tx.commit().await?;
+        self.counts.messages += rows.len();
+        rows.iter().for_each(|row| write(lines, "message", row));
+        Ok(match rows.last() {
+            Some(row) => Stage::Messages {
+                after: (row.session, row.position),
+            },
+            None => Stage::Extractions { after: 0 },
+        })
+    }
+
+    async fn extractions(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
+        let mut tx = self.db.as_user(self.user).await?;
+        let last = self.last.session;
+        let rows =
+            sessions::list_extractions(&mut tx, self.user, after, last, ROWS_A_PIECE).await?;
+        tx.commit().await?;
+        self.counts.extractions += rows.len();
+        rows.iter().for_each(|row| write(lines, "extraction", row));
+        Ok(match rows.last() {
+            Some(row) => Stage::Extractions { after: row.id },
             None => Stage::Calls { after: 0 },
         })
     }

@@ -90,7 +90,7 @@ fn time_comes_from_the_clock() {
 }
 
 /// From the roof down; each may know those of the floors below, never those above or beside it.
-const HOUSE: [&[&str]; 16] = [
+const HOUSE: [&[&str]; 17] = [
     &[
         "main",
         "bridge",
@@ -105,6 +105,7 @@ const HOUSE: [&[&str]; 16] = [
     &["jobs"],
     &["tools"],
     &["erasure", "export"],
+    &["sessions"],
     &["search"],
     &["memories"],
     &["activity"],

@@ -9,6 +9,11 @@ use crate::input::Invalid;
 pub const NOT_AN_OBJECT: &str = "the input must be a JSON object, such as {}";
 
 pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, ToolError> {
+    parse_for("this tool", json)
+}
+
+/// The same for `whom` else it is.
+pub fn parse_for<T: DeserializeOwned>(whom: &str, json: &[u8]) -> Result<T, ToolError> {
     // serde would read a struct from an array, too.
     if !json.trim_ascii_start().starts_with(b"{") {
         return Err(ToolError::NotJson(NOT_AN_OBJECT.to_owned()));
@@ -21,7 +26,7 @@ pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, ToolError> {
         let field = if path == "." { String::new() } else { path };
         // Where serde finds no value it knows (`null` for a type) it calls good JSON bad syntax.
         let is_json = serde_json::from_str::<IgnoredAny>(json).is_ok();
-        input_error(field, error.inner(), is_json)
+        input_error(whom, field, error.inner(), is_json)
     })?;
     deserializer.end().map_err(|_| {
         ToolError::NotJson(
@@ -31,7 +36,7 @@ pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, ToolError> {
     Ok(parsed)
 }
 
-fn input_error(field: String, error: &serde_json::Error, is_json: bool) -> ToolError {
+fn input_error(whom: &str, field: String, error: &serde_json::Error, is_json: bool) -> ToolError {
     let message = error.to_string();
     // serde's own words end in " at line 1 column 9", and quote values in `invalid type: string "…"`.
     let message = message.split(" at line ").next().unwrap_or_default();
@@ -53,7 +58,7 @@ fn input_error(field: String, error: &serde_json::Error, is_json: bool) -> ToolE
             .split_once("expected ")
             .map_or("", |(_, known)| known);
         let sentence = format!(
-            "`{quoted}` is not a field of this tool; it takes {}.",
+            "`{quoted}` is not a field of {whom}; it takes {}.",
             list_of(known)
         );
         (quoted, "unknown_field", sentence)

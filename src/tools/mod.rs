@@ -32,7 +32,7 @@ use crate::embedding::{EmbeddingError, Embeddings};
 use crate::input::Invalid;
 use crate::memories::MemoryError;
 use crate::metrics;
-pub use input::NOT_AN_OBJECT;
+pub use input::{NOT_AN_OBJECT, parse_for};
 
 /// What every tool may use.
 #[derive(Clone)]

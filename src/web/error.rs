@@ -14,6 +14,7 @@ use crate::accounts::{AccountError, TokenRefusal};
 use crate::embedding::EmbeddingError;
 use crate::input::{Invalid, sentence};
 use crate::queue::QueueError;
+use crate::sessions::SessionError;
 use crate::tools::ToolError;
 
 pub const DATABASE_SENTENCE: &str =
@@ -131,6 +132,20 @@ impl From<ToolError> for Problem {
             ToolError::Output(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self::new(status, code, sentence(&error.to_string()))
+    }
+}
+
+impl From<SessionError> for Problem {
+    fn from(error: SessionError) -> Self {
+        let said = sentence(&error.to_string());
+        let (status, code) = match error {
+            SessionError::Invalid(invalid) => return invalid.into(),
+            SessionError::Database(error) => return error.into(),
+            SessionError::NotFound => (StatusCode::NOT_FOUND, "not_found"),
+            SessionError::Full => (StatusCode::UNPROCESSABLE_ENTITY, "session_full"),
+            SessionError::AccountErased => (StatusCode::UNAUTHORIZED, "erased_user"),
+        };
+        Self::new(status, code, said)
     }
 }
 

@@ -51,6 +51,15 @@ fn programs(state: &AppState) -> Router<AppState> {
         .route("/api/v1/tools", get(api::tools::list))
         .route("/api/v1/tools/{name}", post(api::tools::call))
         .route("/api/v1/prompt", get(api::prompt::show))
+        .route("/api/v1/sessions/{external_id}", get(api::sessions::show))
+        .route(
+            "/api/v1/sessions/{external_id}/messages",
+            get(api::sessions::messages).post(api::sessions::add),
+        )
+        .route(
+            "/api/v1/sessions/{external_id}/complete",
+            post(api::sessions::complete),
+        )
         .route("/api/v1/openapi.json", get(api::openapi::document))
         .route("/api/{*rest}", any(no_such_endpoint))
         .route("/.well-known/{*rest}", any(mcp::no_oauth))
@@ -84,6 +93,8 @@ fn people(state: &AppState) -> Router<AppState> {
             post(forms::revoke_token),
         )
         .route("/agents/{agent_id}/memory", post(forms::memory::of_agent))
+        .route("/sessions", get(pages::behind_sign_in))
+        .route("/sessions/{id}", get(pages::behind_sign_in))
         .route("/activity", get(pages::behind_sign_in))
         .route("/activity/queries", post(forms::activity::queries))
         .route(

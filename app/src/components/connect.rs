@@ -95,6 +95,11 @@ pub fn search_line(public_url: &str, token: &str) -> String {
     fill(CURL_SEARCH, public_url, token)
 }
 
+/// The line that hands over what was said.
+pub fn session_line(public_url: &str, token: &str) -> String {
+    fill(CURL_SESSION, public_url, token)
+}
+
 fn fill(template: &str, public_url: &str, token: &str) -> String {
     template
         .replace("{url}", public_url.trim_end_matches('/'))
@@ -272,6 +277,11 @@ const CURL_ADD: &str = r#"curl -sS {url}/api/v1/tools/memory_add \
   -H 'Authorization: Bearer {token}' \
   -H 'Content-Type: application/json' \
   -d '{"type":"preference","content":"Prefers short answers, with the reasons after them."}'"#;
+
+const CURL_SESSION: &str = r#"curl -sS {url}/api/v1/sessions/chat-1/messages \
+  -H 'Authorization: Bearer {token}' \
+  -H 'Content-Type: application/json' \
+  -d '{"messages":[{"id":"1","role":"user","content":"I moved to Lisbon last week."}]}'"#;
 
 const CURL_SEARCH: &str = r#"curl -sS {url}/api/v1/tools/memory_search \
   -H 'Authorization: Bearer {token}' \

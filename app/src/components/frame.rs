@@ -13,6 +13,7 @@ use crate::view::Account;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     Memory,
+    Sessions,
     Agents,
     Activity,
     Embeddings,
@@ -26,8 +27,9 @@ pub enum Section {
 
 type Link = (Section, &'static str, &'static str);
 
-const LINKS: [Link; 4] = [
+const LINKS: [Link; 5] = [
     (Section::Memory, "/memory", "Memory"),
+    (Section::Sessions, "/sessions", "Sessions"),
     (Section::Agents, "/agents", "Agents"),
     (Section::Activity, "/activity", "Activity"),
     (Section::Embeddings, "/settings/embeddings", "Settings"),

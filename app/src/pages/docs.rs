@@ -109,7 +109,8 @@ fn Opening(page: DocsPage) -> impl IntoView {
             />
             <p>
                 "A token has scopes: " <code>"memory:read"</code> " to look up, " <code>"memory:write"</code>
-                " to add and archive. An operator's service token also names the user it acts for, in the header "
+                " to add and archive, " <code>"sessions:write"</code>
+                " to hand over sessions. An operator's service token also names the user it acts for, in the header "
                 <code>"Keepsake-User"</code> "."
             </p>
         </section>

@@ -13,6 +13,7 @@ mod item;
 mod login;
 mod memory;
 mod not_found;
+mod sessions;
 
 pub use account::Account;
 pub use activity::Activity;
@@ -26,3 +27,4 @@ pub use item::Item;
 pub use login::Login;
 pub use memory::Memory;
 pub use not_found::NotFound;
+pub use sessions::{Session, Sessions};

@@ -12,4 +12,5 @@ mod memory_switch;
 mod openapi;
 mod prompt;
 mod service_tokens;
+mod sessions;
 mod tokens;

@@ -131,6 +131,45 @@ async fn the_examples_are_calls_that_work_and_the_answers_they_give() {
     }
 }
 
+#[tokio::test]
+async fn the_examples_of_sessions_are_calls_that_work_and_the_answers_they_give() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let document = document(&app).await;
+    let example = |object: &Value| {
+        object["content"]["application/json"]["examples"]["example"]["value"].clone()
+    };
+    for (method, below) in [
+        ("post", "/messages"),
+        ("post", "/complete"),
+        ("get", ""),
+        ("get", "/messages"),
+    ] {
+        let template = format!("/api/v1/sessions/{{external_id}}{below}");
+        let operation = &document["paths"][&template][method];
+        let path = template.replace("{external_id}", "chat-7");
+        let response = match method {
+            "post" => anna.post(&path, &example(&operation["requestBody"])).await,
+            _ => anna.get(&path).await,
+        };
+        assert_eq!(response.status(), 200, "{path}");
+        let mut answer: Value = response.json().await.unwrap();
+        let said = example(&operation["responses"]["200"]);
+        assert_eq!(shape(&answer), shape(&said), "{path}: {answer}");
+        if below == "/messages" && method == "post" {
+            assert_eq!(answer, said);
+        }
+        for moment in ["created_at", "last_message_at", "completed_at"] {
+            if said.get("extraction").is_some() {
+                answer[moment] = said[moment].clone();
+            }
+        }
+        if said.get("extraction").is_some() {
+            assert_eq!(answer, said, "{path}");
+        }
+    }
+}
+
 /// The names of all fields, however deep.
 fn shape(value: &Value) -> BTreeSet<String> {
     let mut names = BTreeSet::new();

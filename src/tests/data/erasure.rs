@@ -85,7 +85,7 @@ async fn find_user(conn: &mut PgConnection, user: i64) -> Vec<String> {
 
 /// All rows of a user, as one hash.
 async fn fingerprint(conn: &mut PgConnection, user: i64) -> String {
-    const TABLES: [&str; 10] = [
+    const TABLES: [&str; 13] = [
         "agents",
         "agent_tokens",
         "memory_themes",
@@ -96,6 +96,9 @@ async fn fingerprint(conn: &mut PgConnection, user: i64) -> String {
         "memory_item_embeddings",
         "activity",
         "web_sessions",
+        "sessions",
+        "session_messages",
+        "session_extractions",
     ];
     let of = |table: &&str| {
         format!("SELECT '{table}' || t::text AS line FROM {table} t WHERE user_id = {user}")
@@ -127,6 +130,15 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
     anna.call("memory_archive", json!({ "item_id": old })).await;
     anna.find(CANARY).await;
     app.drain(&anna).await;
+    let said = json!({ "messages": [
+        { "id": CANARY, "role": "user", "content": TEXT },
+        { "id": "2", "role": "assistant", "tool_calls": [{ "id": CANARY, "name": CANARY, "arguments": CANARY }] },
+        { "id": "3", "role": "tool", "tool_call_id": CANARY, "content": CANARY },
+    ] });
+    for (path, body) in [("messages", said), ("complete", json!({}))] {
+        let path = format!("/api/v1/sessions/{CANARY}/{path}");
+        assert_eq!(anna.post(&path, &body).await.status(), 200);
+    }
     crate::support::change_model(app, &anna, provider, &format!("second-{CANARY}")).await;
     app.drain(&anna).await;
     anna.find(CANARY).await;
@@ -136,6 +148,7 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
         "WITH item AS (UPDATE memory_items SET key = $2, source = $2, source_context = $2, superseded_by = $4,
                            attributes = jsonb_build_object($2, $2) WHERE id = $3 RETURNING user_id),
               theme AS (UPDATE memory_themes SET description = $2 WHERE user_id = $1),
+              session AS (UPDATE session_extractions SET reason = $2, model = $2 WHERE user_id = $1),
               row AS (UPDATE memory_item_embeddings SET error = $2 WHERE user_id = $1),
               settings AS (UPDATE embedding_settings SET declined = $2, query_prefix = $2, document_prefix = $2 WHERE user_id = $1)
          UPDATE embedding_spaces SET problem = $2, query_prefix = $2, endpoint = $2 WHERE user_id = $1 AND state <> 'active'",
@@ -258,6 +271,13 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
         "embedding_settings.query_prefix",
         "embedding_spaces.model",
         "activity.query",
+        "sessions.external_id",
+        "session_messages.external_id",
+        "session_messages.content",
+        "session_messages.tool_calls",
+        "session_messages.tool_call_id",
+        "session_extractions.reason",
+        "session_extractions.model",
     ] {
         assert!(
             planted_in.iter().any(|p| p == place),
@@ -303,6 +323,7 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
     assert_eq!(after, before);
     let receipt = receipt_of(&app, &path).await;
     assert_eq!(receipt.erased["memory_items"], 23);
+    assert_eq!(receipt.erased["session_messages"], 3);
     assert_eq!(receipt.erased["users"], 1);
     for (table, rows) in &receipt.found {
         assert!(

@@ -27,6 +27,14 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     )
     .await;
 
+    let said = json!({ "messages": [
+        { "id": "a", "role": "user", "content": "I like tea.", "created_at": "2026-11-21T10:00:00Z" },
+        { "id": "b", "role": "assistant", "tool_calls": [{ "name": "kettle" }] },
+    ] });
+    for (path, body) in [("messages", said), ("complete", json!({}))] {
+        let path = format!("/api/v1/sessions/chat/{path}");
+        assert_eq!(anna.post(&path, &body).await.status(), 200);
+    }
     let file = export(&app, &anna).await;
     let first: serde_json::Value = serde_json::from_str(file.lines().next().unwrap()).unwrap();
     assert_eq!(first["keepsake_export"], 1);
@@ -58,8 +66,21 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
         (search["query"].as_str(), search["item_ids"][0].clone()),
         (Some("tea"), id)
     );
+    let session = &records(&file, "session")[0];
+    assert_eq!(
+        (&session["external_id"], &session["completed_why"]),
+        (&json!("chat"), &json!("asked"))
+    );
+    let messages = records(&file, "message");
+    assert_eq!(messages.len(), 2);
+    assert_eq!(messages[0]["session"], session["id"]);
+    assert_eq!(messages[0]["content"], "I like tea.");
+    assert_eq!(messages[0]["sent_at"], "2026-11-21T10:00:00Z");
+    assert_eq!(messages[1]["tool_calls"][0]["name"], "kettle");
+    assert_eq!(records(&file, "extraction")[0]["outcome"], "pending");
     let end: serde_json::Value = serde_json::from_str(file.lines().last().unwrap()).unwrap();
     assert_eq!(end["counts"]["items"], 2);
+    assert_eq!(end["counts"]["messages"], 2);
     assert_eq!(end["counts"]["calls"], calls.len());
     for secret in [
         "Ben",

@@ -61,6 +61,11 @@ const CASES: &[Case] = &[
     // Its tools are walked in tools.rs.
     post("/api/v1/tools/{name}", Row("/api/v1/tools/{theme}", &[], 404)),
     get("/api/v1/prompt", Own("/api/v1/prompt", &[], 200)),
+    get("/api/v1/sessions/{external_id}", Row("/api/v1/sessions/{session}", &[], 404)),
+    get("/api/v1/sessions/{external_id}/messages", Row("/api/v1/sessions/{session}/messages", &[], 404)),
+    // Whose session it is hangs on the token: this would be one of the caller's own, if it said anything.
+    post("/api/v1/sessions/{external_id}/messages", Row("/api/v1/sessions/{session}/messages", &[], 422)),
+    post("/api/v1/sessions/{external_id}/complete", Row("/api/v1/sessions/{session}/complete", &[], 404)),
     get("/api/v1/openapi.json", Server("/api/v1/openapi.json", 200)),
     Case { method: "ANY", route: "/api/{*rest}", asks: Row("/api/v1/items/{item}", &[], 404) },
     Case { method: "ANY", route: "/.well-known/{*rest}", asks: Row("/.well-known/{item}", &[], 404) },
@@ -86,6 +91,9 @@ const CASES: &[Case] = &[
     get("/erased/{receipt}/receipt.json", Row("/erased/{theme}/receipt.json", &[], 404)),
     get("/invitation/{token}", Row("/invitation/{theme}", &[], 404)),
     post("/invitation/{token}", Row("/invitation/{theme}", &[("password", "long enough to be one")], 404)),
+    get("/sessions", Own("/sessions", &[], 200)),
+    get("/sessions", Row("/sessions?agent={agent}", &[], 200)),
+    get("/sessions/{id}", Row("/sessions/{session_id}", &[], 404)),
     get("/agents", Own("/agents", &[], 200)),
     get("/agents", Own("/agents?connect=cursor", &[], 200)),
     post("/agents", Own("/agents", &[("name", "mine"), ("scope", "memory:read")], 200)),

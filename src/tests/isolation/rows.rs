@@ -1,18 +1,32 @@
 //! One user never sees another, and the database itself is what keeps them apart.
 
 use keepsake::db::UserId;
+use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
-use crate::support::TestApp;
+use crate::support::{TestApp, TestUser};
 
-const TENANT_TABLES: [&str; 6] = [
+const TENANT_TABLES: [&str; 9] = [
     "agents",
     "agent_tokens",
     "memory_themes",
     "memory_items",
     "memory_item_events",
     "activity",
+    "sessions",
+    "session_messages",
+    "session_extractions",
 ];
+
+/// One row in each.
+async fn fill(user: &TestUser) -> i64 {
+    let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "mine" }] });
+    for (path, body) in [("messages", said), ("complete", json!({}))] {
+        let path = format!("/api/v1/sessions/chat/{path}");
+        assert_eq!(user.post(&path, &body).await.status(), 200);
+    }
+    user.add("mine").await
+}
 
 async fn count(conn: &mut PgConnection, table: &str) -> i64 {
     // No filter by user: row security alone decides.
@@ -24,7 +38,7 @@ async fn count(conn: &mut PgConnection, table: &str) -> i64 {
 async fn row_security_alone_hides_every_other_users_rows() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    anna.add("mine").await;
+    fill(&anna).await;
     for table in TENANT_TABLES {
         let mut as_anna = app.db.as_user(anna.id).await.unwrap();
         assert_eq!(count(&mut as_anna, table).await, 1, "{table}");
@@ -69,7 +83,7 @@ async fn row_security_alone_keeps_others_from_writing() {
 async fn forgetting_the_user_finds_nothing_and_raises_nothing_on_a_reused_connection() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    anna.add("mine").await;
+    fill(&anna).await;
     let mut conn =
         PgConnection::connect_with(&app.options.clone().options([("role", "keepsake_app")]))
             .await
@@ -107,6 +121,11 @@ async fn requests_run_as_app_and_cannot_become_more_even_with_a_superusers_url()
     for forbidden in [
         "DELETE FROM memory_items",
         "DELETE FROM memory_item_events",
+        "DELETE FROM sessions",
+        "DELETE FROM session_messages",
+        "UPDATE session_messages SET content = 'other'",
+        "DELETE FROM session_extractions",
+        "SELECT count(*) FROM account_tables",
         "UPDATE memory_item_events SET event = 'added'",
         "DELETE FROM activity",
         "UPDATE activity SET query = NULL",
@@ -140,6 +159,9 @@ async fn the_system_role_sees_no_memory() {
         "count(*) FROM memory_item_events",
         "count(*) FROM activity",
         "forget_activity_queries()",
+        "external_id FROM sessions",
+        "content FROM session_messages",
+        "reason FROM session_extractions",
         "embedding FROM memory_item_embeddings",
         "bits FROM memory_item_embeddings",
         "error FROM memory_item_embeddings",

@@ -25,6 +25,8 @@ const SLOWER_AT_MOST_MS: f64 = 3.0;
 
 const KEY: &str = "sk-annas-private-key-7f3a";
 const CUSTOMER: &str = "customer-42";
+/// As Anna's agent calls it, and the customer's too.
+const SESSION: &str = "anna-private-session";
 
 /// `{item}` and so on, and what each stands for.
 #[derive(Clone)]
@@ -177,6 +179,12 @@ impl Scene {
             )
             .await;
         }
+        let of_customer = Client::new()
+            .post(format!("{}/api/v1/sessions/{SESSION}/messages", app.base))
+            .bearer_auth(&acme)
+            .header("keepsake-user", CUSTOMER)
+            .json(&said("seen by acme-private alone"));
+        assert_eq!(of_customer.send().await.unwrap().status(), 200);
         let customers = names_of(&app, Owner::Operated, &cursor, &staged, None).await;
         let annas = names_of(&app, Owner::Anna, &cursor, &staged, Some(item)).await;
         let nobodys = nobodys(&annas);
@@ -204,7 +212,15 @@ impl Scene {
         ]
         .map(str::to_owned)
         .to_vec();
-        let ids = ["item", "agent", "token", "space", "user", "operator_token"];
+        let ids = [
+            "item",
+            "agent",
+            "token",
+            "space",
+            "user",
+            "operator_token",
+            "session_id",
+        ];
         for names in [&annas, &customers] {
             let ids = names.0.iter().filter(|(name, _)| ids.contains(name));
             secrets.extend(
@@ -354,7 +370,18 @@ async fn remember(anna: &TestUser) -> i64 {
         .await;
     anna.find("bergamot").await;
     anna.call("memory_get", json!({ "item_id": item })).await;
+    for (path, body) in [
+        ("messages", said("The quokka likes bergamot.")),
+        ("complete", json!({})),
+    ] {
+        let path = format!("/api/v1/sessions/{SESSION}/{path}");
+        assert_eq!(anna.post(&path, &body).await.status(), 200);
+    }
     item
+}
+
+fn said(content: &str) -> Value {
+    json!({ "messages": [{ "id": "anna-private-message", "role": "user", "content": content }] })
 }
 
 /// What the form carries while a change waits to be confirmed: a key, sealed.
@@ -417,6 +444,7 @@ async fn names_of(
         ("agent", "agents"),
         ("token", "agent_tokens"),
         ("space", "embedding_spaces"),
+        ("session_id", "sessions"),
     ] {
         let newest = AssertSqlSafe(format!("SELECT max(id) FROM {table} WHERE user_id = $1"));
         let id: Option<i64> = sqlx::query_scalar(newest)
@@ -449,6 +477,7 @@ async fn names_of(
         ("content", "The quokka likes bergamot."),
         ("word", "quokka"),
         ("external", CUSTOMER),
+        ("session", SESSION),
         ("cursor", cursor),
         ("staged", staged),
     ];
@@ -465,6 +494,7 @@ fn nobodys(annas: &Names) -> Names {
         "content" => "No quagga drank chamomile.".to_owned(),
         "word" => "quagga".to_owned(),
         "external" => "customer-99".to_owned(),
+        "session" => "none-private-session".to_owned(),
         // The same moment, an item that never was.
         "cursor" => {
             let (moment, id) = value.split_once('.').unwrap();

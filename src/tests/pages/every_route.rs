@@ -78,6 +78,10 @@ impl Filled {
         let ben = app.user("ben").await;
         let item = anna.add("Anna takes her tea without sugar.").await;
         anna.call("memory_search", json!({ "query": "tea" })).await;
+        let said = json!({ "id": "1", "role": "user", "content": "I take my tea without sugar." });
+        let path = "/api/v1/sessions/1/messages";
+        let handed_over = anna.post(path, &json!({ "messages": [said] })).await;
+        assert_eq!(handed_over.status(), 200);
         app.service_token("support", &Scope::ALL).await;
         app.activity.flush().await.unwrap();
         let invitation = app

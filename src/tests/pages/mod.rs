@@ -10,5 +10,6 @@ mod memory;
 mod memory_switch;
 mod operators;
 mod payloads;
+mod sessions;
 mod sign_in;
 mod users;

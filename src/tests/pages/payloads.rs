@@ -129,6 +129,7 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
         let token = app.token(anna.id, payload, &Scope::ALL, None).await;
         let agent = anna.with_token(&token);
         agent.add(&format!("by an agent: {payload}")).await;
+        hand_over(&agent, payload).await;
         let visible = payload.trim_start_matches('\u{202e}');
         let external = Client::new()
             .post(format!("{}/api/v1/tools/memory_list_themes", app.base))
@@ -166,6 +167,20 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
     (anna, browser)
 }
 
+/// A session with the payload in each of its fields.
+async fn hand_over(agent: &TestUser, payload: &str) {
+    let path = format!("/api/v1/sessions/{}", encoded(payload));
+    let said = json!({ "messages": [
+        { "id": payload, "role": "user", "content": payload },
+        { "id": "2", "role": "assistant", "tool_calls": [{ "id": payload, "name": payload, "arguments": payload }] },
+        { "id": "3", "role": "tool", "tool_call_id": payload, "content": payload.repeat(60) },
+    ] });
+    for (door, body) in [("messages", said), ("complete", json!({}))] {
+        let response = agent.post(&format!("{path}/{door}"), &body).await;
+        assert_eq!(response.status(), 200, "{payload}");
+    }
+}
+
 #[tokio::test]
 async fn no_text_that_is_kept_becomes_markup_on_any_page() {
     let app = TestApp::start().await;
@@ -174,6 +189,7 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
         ("/memory?archived=1", 40),
         ("/agents", 8),
         ("/activity", 20),
+        ("/sessions", 18),
         ("/settings/embeddings", 2),
         ("/admin", 8),
         ("/admin/users", 14),
@@ -184,6 +200,17 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
     for id in anna.find("*").await {
         assert!(look(&browser, &format!("/memory/{id}?q=pwn")).await >= 2);
         look(&browser, &format!("/activity?item={id}")).await;
+    }
+    let failed = "UPDATE session_extractions SET outcome = 'failed', reason = $1, model = $1, ended_at = now(),
+                  next_try_at = now() RETURNING session_id";
+    let sessions: Vec<i64> = sqlx::query_scalar(failed)
+        .bind(PAYLOADS[0])
+        .fetch_all(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(sessions.len(), PAYLOADS.len());
+    for id in sessions {
+        assert!(look(&browser, &format!("/sessions/{id}")).await >= 9);
     }
     // As who has such an address.
     let users = app.accounts.list_users().await.unwrap();
@@ -239,6 +266,8 @@ async fn nothing_in_an_address_becomes_markup_and_none_breaks_a_page() {
             format!(
                 "/activity?agent={text}&tool={text}&outcome={text}&days={text}&item={text}&shown={text}"
             ),
+            format!("/sessions?agent={text}&state={text}&outcome={text}&shown={text}"),
+            format!("/sessions/{text}?from={text}"),
             format!("/admin/users?q={text}"),
             format!("/admin/users?before={text}&operator=1&external_id={text}"),
             format!("/invitation/{text}"),

@@ -363,6 +363,17 @@ impl TestUser {
             .unwrap()
     }
 
+    pub async fn post(&self, path: &str, body: &Value) -> Response {
+        let request = self.client.post(format!("{}{path}", self.base));
+        let request = request.bearer_auth(&self.token).json(body);
+        request.send().await.unwrap()
+    }
+
+    pub async fn get(&self, path: &str) -> Response {
+        let request = self.client.get(format!("{}{path}", self.base));
+        request.bearer_auth(&self.token).send().await.unwrap()
+    }
+
     /// Calls a tool that must succeed.
     pub async fn call(&self, tool: &str, input: Value) -> Value {
         let response = self.send(tool, &input).await;

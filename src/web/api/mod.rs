@@ -2,4 +2,5 @@
 
 pub mod openapi;
 pub mod prompt;
+pub mod sessions;
 pub mod tools;

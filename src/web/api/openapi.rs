@@ -8,6 +8,7 @@ mod errors;
 mod examples;
 mod functions;
 mod operations;
+mod sessions;
 
 use axum::body::Bytes;
 use axum::extract::State;
@@ -27,7 +28,7 @@ const ABOUT: &str = "A long-term memory server for AI agents. Agents keep what t
     again, by meaning and by exact word. Errors are problem documents (RFC 9457) with a stable `code` and one sentence \
     that says what would be accepted.";
 const TOKEN_ABOUT: &str = "An agent's token, `ks_…`, from the page Agents & tokens or from `keepsake token create`. \
-    Each has scopes, such as memory:read and memory:write.";
+    Each has scopes: memory:read, memory:write, sessions:write.";
 
 /// What is said about the doors for programs: once for other programs, and for people.
 pub struct Published {

@@ -13,11 +13,14 @@ use crate::export::{Overview, Shown, State, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
 /// Rows of a receipt as people call them, in the order in which they are told.
-const LABELS: [(&str, &str); 14] = [
+const LABELS: [(&str, &str); 17] = [
     ("memory_items", "memories"),
     ("memory_item_embeddings", "vectors"),
     ("memory_item_events", "entries of history"),
     ("memory_themes", "themes"),
+    ("sessions", "sessions"),
+    ("session_messages", "messages of sessions"),
+    ("session_extractions", "entries of the ledger"),
     ("activity", "calls of agents"),
     (
         "mentions",

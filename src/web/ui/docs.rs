@@ -42,7 +42,10 @@ fn operation(operation: &Operation, public_url: &str) -> DocsOperation {
             limits_of(&parameter.schema, false),
         );
         inputs.push(DocsField {
-            name: format!("?{}", parameter.name),
+            name: match parameter.place {
+                "path" => parameter.name.to_owned(),
+                _ => format!("?{}", parameter.name),
+            },
             kind,
             limits,
             meaning: parameter.description.to_owned(),
@@ -92,9 +95,13 @@ fn curl(operation: &Operation, public_url: &str) -> String {
         .map(|parameter| format!("{}={}", parameter.name, parameter.example))
         .collect::<Vec<_>>()
         .join("&");
+    let in_path = operation.parameters.iter().filter(|p| p.place == "path");
+    let path = in_path.fold(operation.path.clone(), |path, parameter| {
+        path.replace(&format!("{{{}}}", parameter.name), parameter.example)
+    });
     let url = match query.as_str() {
-        "" => format!("{public_url}{}", operation.path),
-        query => format!("\"{public_url}{}?{query}\"", operation.path),
+        "" => format!("{public_url}{path}"),
+        query => format!("\"{public_url}{path}?{query}\""),
     };
     let mut lines = vec![match operation.method {
         "GET" => format!("curl -s {url}"),

@@ -7,6 +7,7 @@ mod docs;
 mod embeddings;
 mod moment;
 mod queue;
+mod sessions;
 mod users;
 
 pub(super) use embeddings::host_port;
@@ -15,8 +16,9 @@ use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, DataPage, DocsPage,
     EmbeddingsPage, FormState, HistoryEntry, InvitationPage, ItemPage, ItemRow, MemoryFilters,
-    MemoryPage, Moment, OperatorRow, Receipt, SearchMode, SignInOffer, Span, ThemeCount, TokenRow,
-    TokenState, UsersFilters, UsersPage, Why, WhySurface,
+    MemoryPage, Moment, OperatorRow, Receipt, SearchMode, SessionFilters, SessionPage,
+    SessionsPage, SignInOffer, Span, ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage,
+    Why, WhySurface,
 };
 use async_trait::async_trait;
 use axum::http::StatusCode;
@@ -304,6 +306,20 @@ impl Backend for Ui {
     async fn activity_page(&self, filters: &ActivityFilters) -> Result<ActivityPage, PageError> {
         let viewer = self.memory_viewer()?;
         self.activity_view(&viewer, filters).await
+    }
+
+    async fn sessions_page(&self, filters: &SessionFilters) -> Result<SessionsPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.sessions_view(&viewer, filters).await
+    }
+
+    async fn session_page(
+        &self,
+        session_id: i64,
+        from: i32,
+    ) -> Result<Option<SessionPage>, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.session_view(&viewer, session_id, from).await
     }
 
     async fn data_page(&self) -> Result<DataPage, PageError> {

@@ -4,15 +4,12 @@
 use leptos::prelude::*;
 
 use crate::address::PERIODS;
-use crate::components::{TOOLS, did};
+use crate::components::{Choice, Pick, TOOLS, did};
 use crate::view::ActivityFilters;
-
-/// Value, words, and whether it is chosen.
-type Choice = (String, String, bool);
 
 #[component]
 pub fn Narrow(agents: Vec<(i64, String)>, filters: ActivityFilters) -> impl IntoView {
-    let agents = agents
+    let agents: Vec<Choice> = agents
         .into_iter()
         .map(|(id, name)| (id.to_string(), name, filters.agent == Some(id)))
         .collect();
@@ -71,33 +68,6 @@ pub fn Narrow(agents: Vec<(i64, String)>, filters: ActivityFilters) -> impl Into
                 {reset}
             </div>
         </form>
-    }
-    .into_any()
-}
-
-#[component]
-fn Pick(
-    name: &'static str,
-    label: &'static str,
-    any: &'static str,
-    choices: Vec<Choice>,
-) -> impl IntoView {
-    let is_chosen = choices.iter().any(|(.., chosen)| *chosen).then_some("");
-    let options = choices.into_iter().map(|(value, words, chosen)| {
-        view! {
-            <option value=value selected=chosen>
-                {words}
-            </option>
-        }
-    });
-    view! {
-        <label class="pick">
-            <span class="visually-hidden">{label}</span>
-            <select id=format!("filter-{name}") name=name data-chosen=is_chosen>
-                <option value="">{any}</option>
-                {options.collect_view()}
-            </select>
-        </label>
     }
     .into_any()
 }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::everything::Everything;
 use super::holds::holds;
 use super::{
-    CUSTOMER, EMAIL, KEPT_QUERY, KEY, NEW_PASSWORD, OTHER_KEY, PASSWORD, QUERY, TAG, TEXT, THEME,
+    CUSTOMER, EMAIL, KEPT_QUERY, KEY, NEW_PASSWORD, OTHER_KEY, PASSWORD, QUERY, SESSION, TAG, TEXT,
+    THEME,
 };
 
 /// Everything that can be done. Returns an invitation's token, where there are invitations.
@@ -128,6 +129,7 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Option<String> {
     // Its answer repeats the id, as JSON-RPC has it.
     request.json(&hello).send().await.unwrap();
 
+    sessions(all).await;
     tokens_in_wrong_places(all).await;
     settings(all, endpoint).await;
     pages(all, &item).await;
@@ -159,6 +161,65 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Option<String> {
     let more = json!({ "type": "fact", "content": format!("{TEXT} again"), "theme": THEME });
     assert_eq!(all.tool("memory_add", &more.to_string()).await.0, 200);
     invitation
+}
+
+/// Handed over well and badly, read again, and completed.
+async fn sessions(all: &Everything) {
+    let send = async |path: &str, body: String| {
+        let request = all
+            .program
+            .post(all.home.url(&format!("/api/v1/sessions/{path}")))
+            .bearer_auth(&all.agent)
+            .header("content-type", "application/json");
+        all.hear(request.body(body)).await.0
+    };
+    let said = |message: Value| json!({ "messages": [message] }).to_string();
+    let call = json!({ "id": SESSION, "name": "look", "arguments": { "for": TEXT } });
+    for good in [
+        json!({ "id": SESSION, "role": "user", "content": TEXT }),
+        json!({ "id": "2", "role": "assistant", "content": null, "tool_calls": [call] }),
+        json!({ "id": "3", "role": "tool", "content": TEXT }),
+    ] {
+        let status = send(&format!("{SESSION}/messages"), said(good)).await;
+        assert_eq!(status, 200);
+    }
+    for bad in [
+        said(json!({ "id": SESSION.repeat(20), "role": "user", "content": TEXT })),
+        said(json!({ "id": TEXT, "role": TEXT, "content": TEXT })),
+        said(json!({ "id": TEXT, "role": "user", "content": [TEXT] })),
+        said(json!({ "id": TEXT, "role": "user", "content": format!("{TEXT}\0") })),
+        said(json!({ "id": TEXT, "role": "user", "content": TEXT, "created_at": TEXT })),
+        said(
+            json!({ "id": TEXT, "role": "user", "content": TEXT, "tool_calls": [{ "name": TEXT }] }),
+        ),
+        said(json!(TEXT)),
+        format!("{{\"messages\": \"{TEXT}"),
+    ] {
+        send(&format!("{SESSION}/messages"), bad.clone()).await;
+        send(&format!("{}/messages", SESSION.repeat(20)), bad).await;
+    }
+    let completed = send(&format!("{SESSION}/complete"), "{}".to_owned()).await;
+    assert_eq!(completed, 200);
+    send(&format!("{SESSION}x/complete"), TEXT.to_owned()).await;
+    for path in [
+        SESSION.to_owned(),
+        format!("{SESSION}x"),
+        format!("{SESSION}/messages?after={TEXT}"),
+        format!("{SESSION}/messages?limit=10"),
+    ] {
+        let request = all
+            .program
+            .get(all.home.url(&format!("/api/v1/sessions/{path}")));
+        all.hear(request.bearer_auth(&all.agent)).await;
+    }
+    for path in [
+        "/sessions".to_owned(),
+        "/sessions/1".to_owned(),
+        format!("/sessions/{TEXT}?from={TEXT}"),
+        format!("/sessions?agent={TEXT}&state={TEXT}"),
+    ] {
+        all.page(&path).await;
+    }
 }
 
 async fn tokens_in_wrong_places(all: &Everything) {

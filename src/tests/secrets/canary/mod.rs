@@ -32,11 +32,28 @@ const KEPT_QUERY: &str = "canarykeptquery18b3";
 const THEME: &str = "canarytheme33ab";
 const TAG: &str = "canarytag4f19";
 const CUSTOMER: &str = "canarycustomer2d5c";
+const SESSION: &str = "canarysession5e90";
 
 /// Where each may stand, and nowhere else: what is remembered, and who somebody is.
 const LIVES_IN: &[(&str, &[&str])] = &[
     (EMAIL, &["users.email"]),
-    (TEXT, &["memory_items.content", "memory_items.content_tsv"]),
+    (
+        TEXT,
+        &[
+            "memory_items.content",
+            "memory_items.content_tsv",
+            "session_messages.content",
+            "session_messages.tool_calls",
+        ],
+    ),
+    (
+        SESSION,
+        &[
+            "sessions.external_id",
+            "session_messages.external_id",
+            "session_messages.tool_calls",
+        ],
+    ),
     (TAG, &["memory_items.tags", "memory_items.content_tsv"]),
     (
         THEME,
@@ -134,7 +151,10 @@ async fn no_secret_is_found_where_it_does_not_live() {
     secrets.extend([&agent, &service].map(|token| token[3..67].to_owned()));
     secrets.extend(cookies);
     secrets.extend(invitation);
-    let words = [EMAIL, TEXT, QUERY, KEPT_QUERY, THEME, TAG, CUSTOMER].map(str::to_owned);
+    let words = [
+        EMAIL, TEXT, QUERY, KEPT_QUERY, THEME, TAG, CUSTOMER, SESSION,
+    ]
+    .map(str::to_owned);
 
     // What was called last is recorded within a second.
     tokio::time::sleep(Duration::from_secs(1)).await;

@@ -107,7 +107,7 @@ pub fn all(origin: &str) -> Vec<ErrorAnswer> {
         ),
         error(
             "NotFound",
-            "There is no such item in this user's memory.",
+            "There is no such item in this user's memory, or no such session of this agent.",
             vec![ToolError::NoSuchItem { item_id: 42 }.into()],
         ),
         with(

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{examples, functions};
+use super::{examples, functions, sessions};
 use crate::accounts::model::EXTERNAL_ID_CHARS_MAX;
 use crate::accounts::{ExternalId, Scope};
 use crate::tools::Definition;
@@ -15,16 +15,18 @@ const ADDS: &str = "memory_add";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     Tools,
+    Sessions,
     Agents,
     Probes,
 }
 
 impl Group {
-    pub const ALL: [Self; 3] = [Self::Tools, Self::Agents, Self::Probes];
+    pub const ALL: [Self; 4] = [Self::Tools, Self::Sessions, Self::Agents, Self::Probes];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Tools => "Tools",
+            Self::Sessions => "Sessions",
             Self::Agents => "For building agents",
             Self::Probes => "For looking after the server",
         }
@@ -33,6 +35,9 @@ impl Group {
     pub fn about(self) -> &'static str {
         match self {
             Self::Tools => "What an agent calls to remember and to look up.",
+            Self::Sessions => {
+                "What an agent hands over of its conversations, to be read for memories when they have ended."
+            }
             Self::Agents => {
                 "What an agent needs before it calls a tool: the functions to offer its model, and what to tell it."
             }
@@ -62,7 +67,7 @@ impl Parameter {
         json!({
             "name": self.name,
             "in": self.place,
-            "required": false,
+            "required": self.place == "path",
             "description": self.description,
             "schema": self.schema,
             "example": self.example,
@@ -130,6 +135,7 @@ impl Operation {
 pub fn all(tools: &[&Definition]) -> Vec<Operation> {
     let mut operations: Vec<Operation> = tools.iter().copied().map(tool).collect();
     let functions = functions::list_tools(tools);
+    operations.extend(sessions::all());
     operations.extend([functions, prompt(), openapi(), livez(), readyz()]);
     operations
 }

@@ -1,0 +1,118 @@
+//! The addresses of sessions: the list with its filters, read and written back, and
+//! one session at one of its messages.
+
+use super::rows_shown;
+use crate::backend::{PAGE_SIZE, ROWS_MAX};
+use crate::view::{Outcome, SessionFilters};
+
+impl Outcome {
+    pub const ALL: [Self; 5] = [
+        Self::Pending,
+        Self::Stored,
+        Self::Nothing,
+        Self::Failed,
+        Self::Skipped,
+    ];
+
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Stored => "stored",
+            Self::Nothing => "nothing",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+
+    pub fn from_slug(slug: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|o| o.slug() == slug)
+    }
+}
+
+impl SessionFilters {
+    /// Reads `agent=…&state=…` (without the `?`). What it does not know, it passes over.
+    pub fn from_query(query: &str) -> Self {
+        let mut filters = Self {
+            shown: PAGE_SIZE,
+            ..Self::default()
+        };
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match name.as_ref() {
+                "agent" => filters.agent = value.parse().ok(),
+                "state" => {
+                    filters.is_open = match value.as_ref() {
+                        "open" => Some(true),
+                        "completed" => Some(false),
+                        _ => None,
+                    }
+                }
+                "outcome" => filters.outcome = Outcome::from_slug(&value),
+                "shown" => filters.shown = rows_shown(&value),
+                _ => {}
+            }
+        }
+        filters
+    }
+
+    /// The path and query that show these filters; defaults are left out.
+    pub fn href(&self) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        if let Some(agent) = self.agent {
+            query.append_pair("agent", &agent.to_string());
+        }
+        if let Some(is_open) = self.is_open {
+            query.append_pair("state", if is_open { "open" } else { "completed" });
+        }
+        if let Some(outcome) = self.outcome {
+            query.append_pair("outcome", outcome.slug());
+        }
+        if self.shown > PAGE_SIZE {
+            query.append_pair("shown", &self.shown.to_string());
+        }
+        match query.finish() {
+            query if query.is_empty() => "/sessions".to_owned(),
+            query => format!("/sessions?{query}"),
+        }
+    }
+
+    pub fn is_narrowed(&self) -> bool {
+        let all = Self {
+            shown: self.shown,
+            ..Self::default()
+        };
+        *self != all
+    }
+
+    /// One step further down, or `None` where the page is as long as it gets.
+    pub fn with_more(&self) -> Option<Self> {
+        (self.shown < ROWS_MAX).then(|| Self {
+            shown: (self.shown + PAGE_SIZE).min(ROWS_MAX),
+            ..self.clone()
+        })
+    }
+}
+
+/// The page of a session that begins with this message; `#m12` is the message at position 12.
+pub fn session_from(session_id: i64, position: i32) -> String {
+    match position {
+        ..=1 => format!("/sessions/{session_id}"),
+        position => format!("/sessions/{session_id}?from={position}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_and_written_back_unchanged() {
+        let address = "agent=3&state=completed&outcome=failed&shown=50";
+        let filters = SessionFilters::from_query(address);
+        assert_eq!(filters.href(), format!("/sessions?{address}"));
+        assert!(filters.is_narrowed());
+        assert_eq!(SessionFilters::default().href(), "/sessions");
+        let nonsense = SessionFilters::from_query("agent=x&state=y&outcome=z&shown=-1&=%FF");
+        assert_eq!(nonsense.href(), "/sessions");
+        assert!(!nonsense.is_narrowed());
+    }
+}

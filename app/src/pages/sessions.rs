@@ -1,0 +1,208 @@
+//! Sessions: what agents handed over of their conversations, and what came of it.
+//! Every filter lives in the address; a form and plain links change it.
+
+mod ledger;
+mod one;
+
+use leptos::prelude::*;
+use leptos_router::hooks::use_location;
+
+use crate::backend::{ROWS_MAX, backend};
+use crate::components::{
+    Choice, FirstSteps, Frame, Marked, Pick, Section, StateBadge, TOKEN_PLACE, Trouble, When,
+    count, session_line,
+};
+use crate::view::{Outcome, SessionFilters, SessionRow, SessionsPage};
+use ledger::{OutcomeBadge, came_of};
+
+pub use one::Session;
+
+#[component]
+pub fn Sessions() -> impl IntoView {
+    let query = use_location().search.get_untracked();
+    let filters = SessionFilters::from_query(&query);
+    let backend = backend();
+    let page = Suspend::new(async move {
+        match backend.sessions_page(&filters).await {
+            Ok(page) if page.is_empty => view! { <Beginning page /> }.into_any(),
+            Ok(page) => view! { <Found page filters /> }.into_any(),
+            Err(error) => {
+                let href = filters.href();
+                view! { <Trouble heading="Sessions" error href /> }.into_any()
+            }
+        }
+    });
+    view! {
+        <Frame section=Section::Sessions title="Sessions".to_owned()>
+            {page}
+        </Frame>
+    }
+}
+
+#[component]
+fn Found(page: SessionsPage, filters: SessionFilters) -> impl IntoView {
+    let heading = match (page.rows.len(), page.has_more) {
+        (0, _) => "No sessions".to_owned(),
+        (1, false) => "1 session".to_owned(),
+        (n, true) => format!("The newest {n} sessions"),
+        (n, false) => format!("{n} sessions, newest first"),
+    };
+    let more = page.has_more.then(|| more_of(&filters));
+    let rows = if page.rows.is_empty() {
+        view! {
+            <div class="nothing">
+                <p class="first-words">"No such session."</p>
+                <p>
+                    <a href="/sessions">"Show all sessions"</a>
+                </p>
+            </div>
+        }
+        .into_any()
+    } else {
+        view! {
+            <ol class="rows">
+                {page.rows.into_iter().map(|row| view! { <Row row /> }).collect_view()}
+            </ol>
+        }
+        .into_any()
+    };
+    view! {
+        <div class="page">
+            <h1>"Sessions"</h1>
+            <p class="lead">
+                "What your agents handed over of their conversations, and what came of each."
+            </p>
+            <Narrow agents=page.agents filters />
+            <section id="results" class="results" aria-labelledby="count">
+                <h2 id="count" class="count">
+                    {heading}
+                </h2>
+                {rows}
+                {more}
+            </section>
+        </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn Narrow(agents: Vec<(i64, String)>, filters: SessionFilters) -> impl IntoView {
+    let agents: Vec<Choice> = agents
+        .into_iter()
+        .map(|(id, name)| (id.to_string(), name, filters.agent == Some(id)))
+        .collect();
+    let states: Vec<Choice> = [("open", true), ("completed", false)]
+        .map(|(slug, is_open)| {
+            let is_chosen = filters.is_open == Some(is_open);
+            (slug.to_owned(), slug.to_owned(), is_chosen)
+        })
+        .to_vec();
+    let outcomes: Vec<Choice> = Outcome::ALL
+        .map(|outcome| {
+            let is_chosen = filters.outcome == Some(outcome);
+            (
+                outcome.slug().to_owned(),
+                outcome.slug().to_owned(),
+                is_chosen,
+            )
+        })
+        .to_vec();
+    let reset = filters.is_narrowed().then(|| {
+        view! {
+            <a class="reset" href="/sessions">
+                "Show all"
+            </a>
+        }
+    });
+    view! {
+        <form id="filters" class="filters" method="get" action="/sessions" autocomplete="off">
+            <div class="narrow picks">
+                <Pick name="agent" label="Agent" any="Any agent" choices=agents />
+                <Pick name="state" label="State" any="Any state" choices=states />
+                <Pick name="outcome" label="What came of it" any="Any outcome" choices=outcomes />
+                <button type="submit">"Filter"</button>
+                {reset}
+            </div>
+        </form>
+    }
+    .into_any()
+}
+
+#[component]
+fn Row(row: SessionRow) -> impl IntoView {
+    let state = if row.is_open { "open" } else { "completed" };
+    let outcome = row.ledger.as_ref().map(|ledger| ledger.outcome);
+    let words = match &row.ledger {
+        Some(ledger) => came_of(ledger),
+        None => "Nothing was read yet.".to_owned(),
+    };
+    view! {
+        <li class="row" data-row="">
+            <div class="row-type">
+                <StateBadge state />
+            </div>
+            <div class="row-words">
+                <a class="row-link" href=format!("/sessions/{}", row.id) dir="auto">
+                    <Marked text=row.external_id />
+                </a>
+                <p class="row-from">
+                    <span>"by " <bdi class="theme">{row.agent}</bdi></span>
+                    <span class="number">{messages(row.messages)}</span>
+                    {outcome.map(|outcome| view! { <OutcomeBadge outcome /> })}
+                    <span class="came-of">{words}</span>
+                </p>
+            </div>
+            <div class="row-when">
+                <When moment=row.last_message />
+            </div>
+        </li>
+    }
+    .into_any()
+}
+
+/// "1 message", "1,234 messages"
+fn messages(n: i64) -> String {
+    match n {
+        1 => "1 message".to_owned(),
+        n => format!("{} messages", count(n)),
+    }
+}
+
+fn more_of(filters: &SessionFilters) -> AnyView {
+    match filters.with_more() {
+        Some(more) => {
+            let step = more.shown - filters.shown;
+            view! {
+                <p class="more">
+                    <a class="button" href=more.href()>
+                        {format!("Show {step} more")}
+                    </a>
+                </p>
+            }
+            .into_any()
+        }
+        None => view! {
+            <p class="more hint">
+                {format!("{ROWS_MAX} are shown at most. Narrow them down to see older ones.")}
+            </p>
+        }
+        .into_any(),
+    }
+}
+
+#[component]
+fn Beginning(page: SessionsPage) -> impl IntoView {
+    view! {
+        <div class="column">
+            <h1>"Sessions"</h1>
+            <FirstSteps
+                first_words="No agent has handed over a session yet."
+                lead="Here will be every conversation that your agents hand over as it happens, and what came of it: which memories were stored, or why none."
+                by_hand="hand over a first message"
+                caption="Hand over what was said"
+                line=session_line(&page.public_url, TOKEN_PLACE)
+            />
+        </div>
+    }
+    .into_any()
+}

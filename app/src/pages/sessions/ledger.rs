@@ -1,0 +1,142 @@
+//! The ledger in plain words: what came of each stretch of a session, why, when it
+//! is tried again, and what it cost.
+
+use leptos::prelude::*;
+
+use crate::components::{StateBadge, When, count};
+use crate::view::{LedgerRow, Outcome};
+
+#[component]
+pub fn OutcomeBadge(outcome: Outcome) -> impl IntoView {
+    view! { <StateBadge state=outcome.slug() /> }
+}
+
+/// One sentence.
+pub fn came_of(row: &LedgerRow) -> String {
+    let why = |what: &str| match &row.reason {
+        Some(reason) => format!("{what}: {}.", reason.trim_end_matches('.')),
+        None => format!("{what}."),
+    };
+    match row.outcome {
+        Outcome::Pending if row.attempts == 0 => "Waiting to be read.".to_owned(),
+        Outcome::Pending => why("Being read, or to be read again"),
+        Outcome::Stored => stored(row),
+        Outcome::Nothing => "Nothing worth storing.".to_owned(),
+        Outcome::Failed => why("Failed"),
+        Outcome::Skipped => why("Skipped"),
+    }
+}
+
+fn stored(row: &LedgerRow) -> String {
+    let mut said = format!("Stored {}", count(row.stored));
+    if row.merged > 0 {
+        said += &format!(", {} known already", count(row.merged));
+    }
+    if row.superseded > 0 {
+        said += &format!(", {} took the place of older ones", count(row.superseded));
+    }
+    said + "."
+}
+
+#[component]
+pub fn Ledger(rows: Vec<LedgerRow>, new_count: i32) -> impl IntoView {
+    let open = (new_count > 0).then(|| {
+        let words = match new_count {
+            1 => "1 message is not read yet: the session is open.".to_owned(),
+            n => format!(
+                "{} messages are not read yet: the session is open.",
+                count(n.into())
+            ),
+        };
+        view! { <p class="hint">{words}</p> }
+    });
+    let list = (!rows.is_empty()).then(|| {
+        view! {
+            <ol class="ledger">
+                {rows.into_iter().map(|row| view! { <Entry row /> }).collect_view()}
+            </ol>
+        }
+    });
+    view! {
+        {list}
+        {open}
+    }
+    .into_any()
+}
+
+#[component]
+fn Entry(row: LedgerRow) -> impl IntoView {
+    let stretch = match (row.first, row.last) {
+        (first, last) if first == last => format!("Message {first}"),
+        (first, last) => format!("Messages {first} to {last}"),
+    };
+    let words = came_of(&row);
+    let notes = notes(&row);
+    let next = row.next_try.map(|next| {
+        view! {
+            <span>
+                "Next try " <When moment=next />
+            </span>
+        }
+    });
+    let model = row.model.map(|model| {
+        view! {
+            <span>
+                "by " <bdi>{model}</bdi>
+            </span>
+        }
+    });
+    let cost = row.ended.is_some().then(|| {
+        let (sent, answered) = row.tokens;
+        format!(
+            "{} tokens in, {} out, {}",
+            count(sent),
+            count(answered),
+            row.duration
+        )
+    });
+    let when = row.ended.unwrap_or(row.created);
+    view! {
+        <li>
+            <p class="badges">
+                <OutcomeBadge outcome=row.outcome />
+                <span class="number">{stretch}</span>
+                <When moment=when />
+            </p>
+            <p dir="auto">{words}</p>
+            {notes.into_iter().map(|note| view! { <p class="hint">{note}</p> }).collect_view()}
+            <p class="row-from">
+                {next}
+                {model}
+                {cost.map(|cost| view! { <span class="number">{cost}</span> })}
+            </p>
+        </li>
+    }
+    .into_any()
+}
+
+fn notes(row: &LedgerRow) -> Vec<String> {
+    let mut notes = Vec::new();
+    if row.is_fallback {
+        notes.push(
+            "No model could be asked: explicit statements alone were kept, and it is tried again."
+                .to_owned(),
+        );
+    }
+    if row.skipped_chars > 0 {
+        notes.push(format!(
+            "It is very long: {} characters of its middle were not read.",
+            count(row.skipped_chars)
+        ));
+    }
+    if row.malformed > 0 {
+        notes.push(match row.malformed {
+            1 => "1 part of the model's answer could not be read.".to_owned(),
+            n => format!(
+                "{} parts of the model's answer could not be read.",
+                count(n)
+            ),
+        });
+    }
+    notes
+}

@@ -1,0 +1,115 @@
+//! The types of the pages of sessions: the list, and one with its ledger and
+//! what was said.
+
+use super::Moment;
+
+/// What the address of `/sessions` says: `?agent=&state=&outcome=&shown=`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionFilters {
+    pub agent: Option<i64>,
+    /// `state=open` or `state=completed`.
+    pub is_open: Option<bool>,
+    pub outcome: Option<Outcome>,
+    /// How many rows to show, in steps of [`PAGE_SIZE`](crate::backend::PAGE_SIZE).
+    pub shown: usize,
+}
+
+/// How the reading of a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Pending,
+    Stored,
+    Nothing,
+    Failed,
+    Skipped,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionRow {
+    pub id: i64,
+    /// The agent's own id of it.
+    pub external_id: String,
+    pub agent: String,
+    pub is_open: bool,
+    pub messages: i64,
+    pub last_message: Moment,
+    /// The newest row of its ledger.
+    pub ledger: Option<LedgerRow>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionsPage {
+    /// Newest first.
+    pub rows: Vec<SessionRow>,
+    /// More rows than `shown` exist: offer `shown + PAGE_SIZE`.
+    pub has_more: bool,
+    /// Those that have sessions, by id and name.
+    pub agents: Vec<(i64, String)>,
+    /// There never was one: asks for the "how to begin" page.
+    pub is_empty: bool,
+    /// This server's public URL, for the line to paste.
+    pub public_url: String,
+}
+
+/// A stretch of messages, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerRow {
+    pub first: i32,
+    pub last: i32,
+    pub outcome: Outcome,
+    /// A clause.
+    pub reason: Option<String>,
+    pub stored: i64,
+    pub merged: i64,
+    pub superseded: i64,
+    pub malformed: i64,
+    /// Characters of the middle that were not read.
+    pub skipped_chars: i64,
+    /// Without a model.
+    pub is_fallback: bool,
+    pub attempts: i64,
+    pub next_try: Option<Moment>,
+    pub model: Option<String>,
+    /// To the model, and from it.
+    pub tokens: (i64, i64),
+    /// "1.2 s"
+    pub duration: String,
+    pub created: Moment,
+    pub ended: Option<Moment>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCallView {
+    pub name: String,
+    /// JSON, or whatever the model wrote in its place.
+    pub arguments: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageView {
+    pub position: i32,
+    /// `user`, `assistant` or `tool`
+    pub role: &'static str,
+    pub content: String,
+    pub tool_calls: Vec<ToolCallView>,
+    /// Of a tool's message: the tool's name, where its call is on the page.
+    pub tool: Option<String>,
+    /// When it was said, or came in.
+    pub at: Moment,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionPage {
+    pub id: i64,
+    pub external_id: String,
+    pub agent: String,
+    pub created: Moment,
+    /// When it was completed and why: `asked`, `another`, `still`, `nightly`. None while it is open.
+    pub completed: Option<(Moment, &'static str)>,
+    pub message_count: i32,
+    /// Those since the last completion.
+    pub new_count: i32,
+    /// In the order of the messages.
+    pub ledger: Vec<LedgerRow>,
+    pub messages: Vec<MessageView>,
+}

@@ -1,0 +1,79 @@
+//! The statements that read sessions for an export, as the app role in a transaction
+//! that knows its user. Nothing past `last` is read: it came after the export began.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::{Extraction, Message, Session};
+use crate::db::UserId;
+
+pub async fn list_sessions(
+    conn: &mut PgConnection,
+    user: UserId,
+    after: i64,
+    last: i64,
+    limit: i64,
+) -> Result<Vec<Session>, sqlx::Error> {
+    sqlx::query_as!(
+        Session,
+        "SELECT s.id, s.external_id, a.name AS agent, s.state, s.created_at, s.last_message_at,
+                s.completed_at, s.completed_why
+         FROM sessions s JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
+         WHERE s.user_id = $1 AND s.id > $2 AND s.id <= $3 ORDER BY s.id LIMIT $4",
+        user.0,
+        after,
+        last,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// After a session and a position in it, up to the last session and moment.
+pub async fn list_messages(
+    conn: &mut PgConnection,
+    user: UserId,
+    after: (i64, i32),
+    last: (i64, OffsetDateTime),
+    limit: i64,
+) -> Result<Vec<Message>, sqlx::Error> {
+    sqlx::query_as!(
+        Message,
+        "SELECT session_id AS session, position, external_id AS id, role, content, tool_calls, tool_call_id,
+                sent_at, created_at
+         FROM session_messages
+         WHERE user_id = $1 AND (session_id, position) > ($2, $3) AND session_id <= $4 AND created_at <= $5
+         ORDER BY session_id, position LIMIT $6",
+        user.0,
+        after.0,
+        after.1,
+        last.0,
+        last.1,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+pub async fn list_extractions(
+    conn: &mut PgConnection,
+    user: UserId,
+    after: i64,
+    last: i64,
+    limit: i64,
+) -> Result<Vec<Extraction>, sqlx::Error> {
+    sqlx::query_as!(
+        Extraction,
+        "SELECT id, session_id AS session, first_position, last_position, outcome, reason, stored_count,
+                merged_count, superseded_count, malformed_count, skipped_chars, is_fallback, attempts, model,
+                tokens_in, tokens_out, duration_ms, created_at, ended_at
+         FROM session_extractions
+         WHERE user_id = $1 AND id > $2 AND session_id <= $3 ORDER BY id LIMIT $4",
+        user.0,
+        after,
+        last,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}

@@ -1,0 +1,214 @@
+//! The statements of the ledger. All run as the app role in a transaction that knows
+//! its user, but [`list_due`], which sees ids and times alone.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use crate::db::UserId;
+use crate::sessions::model::{Counts, Due, Ending, Extraction, ExtractionId, Outcome, SessionId};
+
+/// As the system role: what is due and in nobody's hands, of users who can sign in,
+/// longest due first.
+pub async fn list_due(
+    conn: &mut PgConnection,
+    now: OffsetDateTime,
+    limit: i64,
+) -> Result<Vec<Due>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT e.user_id, e.id FROM session_extractions e JOIN users u ON u.id = e.user_id
+         WHERE (e.outcome = 'pending' OR e.next_try_at IS NOT NULL)
+           AND coalesce(e.next_try_at, $1) <= $1 AND coalesce(e.lease_until, $1) <= $1
+           AND u.disabled_at IS NULL
+         ORDER BY e.next_try_at NULLS FIRST, e.id LIMIT $2",
+        now,
+        limit,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Due {
+            user: UserId(row.user_id),
+            extraction: ExtractionId(row.id),
+        })
+        .collect())
+}
+
+struct Row {
+    id: i64,
+    session_id: i64,
+    first_position: i32,
+    last_position: i32,
+    outcome: String,
+    reason: Option<String>,
+    stored_count: i32,
+    merged_count: i32,
+    superseded_count: i32,
+    malformed_count: i32,
+    skipped_chars: i64,
+    is_fallback: bool,
+    attempts: i32,
+    next_try_at: Option<OffsetDateTime>,
+    lease_until: Option<OffsetDateTime>,
+    model: Option<String>,
+    tokens_in: i64,
+    tokens_out: i64,
+    duration_ms: i64,
+    created_at: OffsetDateTime,
+    started_at: Option<OffsetDateTime>,
+    ended_at: Option<OffsetDateTime>,
+}
+
+impl From<Row> for Extraction {
+    fn from(row: Row) -> Self {
+        Self {
+            id: ExtractionId(row.id),
+            session_id: SessionId(row.session_id),
+            first_position: row.first_position,
+            last_position: row.last_position,
+            outcome: Outcome::from_column(&row.outcome),
+            reason: row.reason,
+            counts: Counts {
+                stored: row.stored_count,
+                merged: row.merged_count,
+                superseded: row.superseded_count,
+                malformed: row.malformed_count,
+                skipped_chars: row.skipped_chars,
+                tokens_in: row.tokens_in,
+                tokens_out: row.tokens_out,
+                duration_ms: row.duration_ms,
+            },
+            is_fallback: row.is_fallback,
+            attempts: row.attempts,
+            next_try_at: row.next_try_at,
+            lease_until: row.lease_until,
+            model: row.model,
+            created_at: row.created_at,
+            started_at: row.started_at,
+            ended_at: row.ended_at,
+        }
+    }
+}
+
+/// Takes a row in hand until `lease_until`, if it is due and in nobody's hands: one attempt
+/// more. Of one session nothing is begun before what came earlier in it has had its turn.
+pub async fn claim(
+    conn: &mut PgConnection,
+    user: UserId,
+    extraction: ExtractionId,
+    now: OffsetDateTime,
+    lease_until: OffsetDateTime,
+) -> Result<Option<Extraction>, sqlx::Error> {
+    let row = sqlx::query_as!(
+        Row,
+        "UPDATE session_extractions e SET attempts = attempts + 1, started_at = $3, lease_until = $4
+         WHERE user_id = $1 AND id = $2 AND (outcome = 'pending' OR next_try_at IS NOT NULL)
+           AND coalesce(next_try_at, $3) <= $3 AND coalesce(lease_until, $3) <= $3
+           AND NOT EXISTS (SELECT FROM session_extractions b
+                           WHERE b.user_id = $1 AND b.session_id = e.session_id
+                             AND b.first_position < e.first_position AND b.outcome = 'pending')
+         RETURNING id, session_id, first_position, last_position, outcome, reason, stored_count, merged_count,
+                   superseded_count, malformed_count, skipped_chars, is_fallback, attempts, next_try_at,
+                   lease_until, model, tokens_in, tokens_out, duration_ms, created_at, started_at, ended_at",
+        user.0,
+        extraction.0,
+        now,
+        lease_until,
+    );
+    Ok(row.fetch_optional(conn).await?.map(Extraction::from))
+}
+
+/// Writes how this attempt ended. False where another attempt has been begun since: what
+/// comes late writes nothing.
+pub async fn finish(
+    conn: &mut PgConnection,
+    user: UserId,
+    claimed: &Extraction,
+    ending: &Ending<'_>,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let counts = &ending.counts;
+    let done = sqlx::query!(
+        "UPDATE session_extractions
+         SET outcome = $4, reason = $5, stored_count = $6, merged_count = $7, superseded_count = $8,
+             malformed_count = $9, skipped_chars = $10, is_fallback = $11, next_try_at = $12, model = $13,
+             tokens_in = $14, tokens_out = $15, duration_ms = $16, ended_at = $17, lease_until = NULL
+         WHERE user_id = $1 AND id = $2 AND attempts = $3 AND lease_until IS NOT NULL",
+        user.0,
+        claimed.id.0,
+        claimed.attempts,
+        ending.outcome.as_str(),
+        ending.reason,
+        counts.stored,
+        counts.merged,
+        counts.superseded,
+        counts.malformed,
+        counts.skipped_chars,
+        ending.is_fallback,
+        ending.next_try_at,
+        ending.model,
+        counts.tokens_in,
+        counts.tokens_out,
+        counts.duration_ms,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+pub async fn find(
+    conn: &mut PgConnection,
+    user: UserId,
+    extraction: ExtractionId,
+) -> Result<Option<Extraction>, sqlx::Error> {
+    let row = sqlx::query_as!(
+        Row,
+        "SELECT id, session_id, first_position, last_position, outcome, reason, stored_count, merged_count,
+                superseded_count, malformed_count, skipped_chars, is_fallback, attempts, next_try_at,
+                lease_until, model, tokens_in, tokens_out, duration_ms, created_at, started_at, ended_at
+         FROM session_extractions WHERE user_id = $1 AND id = $2",
+        user.0,
+        extraction.0,
+    );
+    Ok(row.fetch_optional(conn).await?.map(Extraction::from))
+}
+
+/// All rows of the session, in the order of its messages.
+pub async fn list_of(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+) -> Result<Vec<Extraction>, sqlx::Error> {
+    let rows = sqlx::query_as!(
+        Row,
+        "SELECT id, session_id, first_position, last_position, outcome, reason, stored_count, merged_count,
+                superseded_count, malformed_count, skipped_chars, is_fallback, attempts, next_try_at,
+                lease_until, model, tokens_in, tokens_out, duration_ms, created_at, started_at, ended_at
+         FROM session_extractions WHERE user_id = $1 AND session_id = $2 ORDER BY first_position",
+        user.0,
+        session.0,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows.into_iter().map(Extraction::from).collect())
+}
+
+/// The newest row of each of these sessions.
+pub async fn list_newest(
+    conn: &mut PgConnection,
+    user: UserId,
+    sessions: &[i64],
+) -> Result<Vec<Extraction>, sqlx::Error> {
+    let rows = sqlx::query_as!(
+        Row,
+        "SELECT DISTINCT ON (session_id) id, session_id, first_position, last_position, outcome, reason,
+                stored_count, merged_count, superseded_count, malformed_count, skipped_chars, is_fallback,
+                attempts, next_try_at, lease_until, model, tokens_in, tokens_out, duration_ms, created_at,
+                started_at, ended_at
+         FROM session_extractions WHERE user_id = $1 AND session_id = ANY ($2)
+         ORDER BY session_id, first_position DESC",
+        user.0,
+        sessions,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows.into_iter().map(Extraction::from).collect())
+}

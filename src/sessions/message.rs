@@ -1,0 +1,392 @@
+//! Messages and names as they come in: parsed here, with every limit they must keep.
+//! Whatever is refused is told by its place, field and limit, never by what was sent.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+use crate::input::{Invalid, check_text};
+
+/// Of sessions, messages and tool calls: whatever the sender calls them by.
+pub const EXTERNAL_ID_CHARS_MAX: usize = 128;
+pub const MESSAGE_CHARS_MAX: usize = 100_000;
+pub const MESSAGES_A_REQUEST_MAX: usize = 500;
+pub const MESSAGES_A_SESSION_MAX: usize = 50_000;
+pub const TOOL_CALLS_A_MESSAGE_MAX: usize = 64;
+pub const TOOL_NAME_CHARS_MAX: usize = 128;
+pub const TOOL_ARGUMENTS_CHARS_MAX: usize = 100_000;
+/// Years that a message may be of.
+const YEARS: std::ops::RangeInclusive<i32> = 1900..=9999;
+
+/// How an agent calls one of its sessions, compared exactly. Two agents may use the
+/// same: theirs are two sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionName(String);
+
+impl SessionName {
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        check_external_id("external_id", text)?;
+        Ok(Self(text.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn check_external_id(field: &str, text: &str) -> Result<(), Invalid> {
+    let length_chars = text.chars().count();
+    if (1..=EXTERNAL_ID_CHARS_MAX).contains(&length_chars) && !text.chars().any(char::is_control) {
+        return Ok(());
+    }
+    Err(Invalid::new(
+        field.to_owned(),
+        "invalid_id",
+        format!(
+            "`{field}` is not an id; give 1 to {EXTERNAL_ID_CHARS_MAX} characters without control characters."
+        ),
+    ))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    User,
+    Assistant,
+    Tool,
+}
+
+impl Role {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+
+    /// The column's check admits nothing else.
+    pub(crate) fn from_column(text: &str) -> Self {
+        match text {
+            "user" => Self::User,
+            "assistant" => Self::Assistant,
+            _ => Self::Tool,
+        }
+    }
+}
+
+/// A call of a tool, as an assistant made it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// By which the tool's message answers it.
+    pub id: Option<String>,
+    pub name: String,
+    /// JSON as a text, or whatever the model wrote in its place.
+    pub arguments: String,
+}
+
+/// A message as it comes in, not yet looked at.
+#[derive(Debug, Default)]
+pub struct RawMessage {
+    pub id: String,
+    pub role: String,
+    pub content: Option<String>,
+    pub tool_calls: Vec<ToolCall>,
+    pub tool_call_id: Option<String>,
+    pub created_at: Option<OffsetDateTime>,
+}
+
+/// A message about to be added: parsed, so valid.
+#[derive(Clone, Debug)]
+pub struct NewMessage {
+    pub(super) external_id: String,
+    pub(super) role: Role,
+    pub(super) content: String,
+    pub(super) tool_calls: Vec<ToolCall>,
+    pub(super) tool_call_id: Option<String>,
+    pub(super) sent_at: Option<OffsetDateTime>,
+}
+
+/// The messages of one request, in their order; of several with one id the first.
+#[derive(Clone, Debug)]
+pub struct NewMessages {
+    pub(super) messages: Vec<NewMessage>,
+    /// Sent twice in the very same request.
+    pub(super) repeated: usize,
+}
+
+impl NewMessages {
+    /// # Errors
+    /// [`Invalid`] naming the first field that is not accepted, as `messages[2].role`.
+    pub fn parse(raw: Vec<RawMessage>) -> Result<Self, Invalid> {
+        if raw.is_empty() || raw.len() > MESSAGES_A_REQUEST_MAX {
+            return Err(Invalid::new(
+                "messages",
+                if raw.is_empty() {
+                    "required"
+                } else {
+                    "too_many"
+                },
+                format!(
+                    "`messages` has {} entries; give 1 to {MESSAGES_A_REQUEST_MAX} messages.",
+                    raw.len()
+                ),
+            ));
+        }
+        let sent = raw.len();
+        let mut known = HashSet::with_capacity(sent);
+        let mut messages = Vec::with_capacity(sent);
+        for (at, raw) in raw.into_iter().enumerate() {
+            let message = NewMessage::parse(at, raw)?;
+            if known.insert(message.external_id.clone()) {
+                messages.push(message);
+            }
+        }
+        Ok(Self {
+            repeated: sent - messages.len(),
+            messages,
+        })
+    }
+}
+
+impl NewMessage {
+    fn parse(at: usize, raw: RawMessage) -> Result<Self, Invalid> {
+        let field = |name: &str| format!("messages[{at}].{name}");
+        check_external_id(&field("id"), &raw.id)?;
+        let role = match raw.role.as_str() {
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            "tool" => Role::Tool,
+            _ => {
+                return Err(Invalid::new(
+                    field("role"),
+                    "invalid_role",
+                    format!(
+                        "`{}` is not known; give user, assistant or tool.",
+                        field("role")
+                    ),
+                ));
+            }
+        };
+        let content = raw.content.unwrap_or_default();
+        check_named(&field("content"), &content, MESSAGE_CHARS_MAX)?;
+        let is_silent = content.trim().is_empty() && raw.tool_calls.is_empty();
+        if is_silent && role != Role::Tool {
+            return Err(Invalid::new(
+                field("content"),
+                "required",
+                match role {
+                    Role::Assistant => format!(
+                        "`{}` is empty; give a text, or `tool_calls`.",
+                        field("content")
+                    ),
+                    _ => format!(
+                        "`{}` is empty; give 1 to {MESSAGE_CHARS_MAX} characters.",
+                        field("content")
+                    ),
+                },
+            ));
+        }
+        if role != Role::Assistant && !raw.tool_calls.is_empty() {
+            return Err(Invalid::new(
+                field("tool_calls"),
+                "unexpected",
+                format!(
+                    "`{}` belongs to an assistant's message; leave it out of others.",
+                    field("tool_calls")
+                ),
+            ));
+        }
+        if raw.tool_calls.len() > TOOL_CALLS_A_MESSAGE_MAX {
+            return Err(Invalid::new(
+                field("tool_calls"),
+                "too_many",
+                format!(
+                    "`{}` has {} entries; at most {TOOL_CALLS_A_MESSAGE_MAX} are accepted.",
+                    field("tool_calls"),
+                    raw.tool_calls.len()
+                ),
+            ));
+        }
+        for (nth, call) in raw.tool_calls.iter().enumerate() {
+            check_tool_call(&field(&format!("tool_calls[{nth}]")), call)?;
+        }
+        if let Some(id) = &raw.tool_call_id {
+            check_external_id(&field("tool_call_id"), id)?;
+        }
+        if role != Role::Tool && raw.tool_call_id.is_some() {
+            return Err(Invalid::new(
+                field("tool_call_id"),
+                "unexpected",
+                format!(
+                    "`{}` belongs to a tool's message; leave it out of others.",
+                    field("tool_call_id")
+                ),
+            ));
+        }
+        if raw.created_at.is_some_and(|at| !YEARS.contains(&at.year())) {
+            return Err(Invalid::new(
+                field("created_at"),
+                "out_of_range",
+                format!(
+                    "`{}` is out of range; give a year from {} to {}.",
+                    field("created_at"),
+                    YEARS.start(),
+                    YEARS.end()
+                ),
+            ));
+        }
+        Ok(Self {
+            external_id: raw.id,
+            role,
+            content,
+            tool_calls: raw.tool_calls,
+            tool_call_id: raw.tool_call_id,
+            sent_at: raw.created_at,
+        })
+    }
+}
+
+fn check_tool_call(field: &str, call: &ToolCall) -> Result<(), Invalid> {
+    if let Some(id) = &call.id {
+        check_external_id(&format!("{field}.id"), id)?;
+    }
+    let name = format!("{field}.name");
+    check_named(&name, &call.name, TOOL_NAME_CHARS_MAX)?;
+    if call.name.trim().is_empty() || call.name.chars().any(char::is_control) {
+        return Err(Invalid::new(
+            name.clone(),
+            "required",
+            format!("`{name}` is no name; give 1 to {TOOL_NAME_CHARS_MAX} characters on one line."),
+        ));
+    }
+    check_named(
+        &format!("{field}.arguments"),
+        &call.arguments,
+        TOOL_ARGUMENTS_CHARS_MAX,
+    )
+}
+
+/// [`check_text`], of a field that is named only now.
+fn check_named(field: &str, text: &str, limit_chars: usize) -> Result<(), Invalid> {
+    const PLACE: &str = "field";
+    check_text(PLACE, text, limit_chars).map_err(|invalid| Invalid {
+        field: field.to_owned().into(),
+        sentence: invalid
+            .sentence
+            .replacen(&format!("`{PLACE}`"), &format!("`{field}`"), 1),
+        ..invalid
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(role: &str, content: &str) -> RawMessage {
+        RawMessage {
+            id: "m1".to_owned(),
+            role: role.to_owned(),
+            content: Some(content.to_owned()),
+            ..RawMessage::default()
+        }
+    }
+
+    fn call(name: &str, arguments: &str) -> ToolCall {
+        ToolCall {
+            id: None,
+            name: name.to_owned(),
+            arguments: arguments.to_owned(),
+        }
+    }
+
+    fn refused(raw: RawMessage) -> (String, &'static str) {
+        let invalid = NewMessages::parse(vec![raw]).expect_err("refused");
+        assert!(
+            invalid.sentence.contains(&*invalid.field) && invalid.sentence.ends_with('.'),
+            "{invalid:?}"
+        );
+        (invalid.field.into_owned(), invalid.code)
+    }
+
+    #[test]
+    fn a_message_past_a_limit_is_told_by_its_place_and_field() {
+        for (raw, field, code) in [
+            (said("system", "x"), "role", "invalid_role"),
+            (said("user", " "), "content", "required"),
+            (said("assistant", ""), "content", "required"),
+            (said("user", "a\0b"), "content", "invalid_text"),
+            (said("user", &"x".repeat(100_001)), "content", "too_long"),
+            (
+                RawMessage {
+                    id: String::new(),
+                    ..said("user", "x")
+                },
+                "id",
+                "invalid_id",
+            ),
+            (
+                RawMessage {
+                    id: "x".repeat(129),
+                    ..said("user", "x")
+                },
+                "id",
+                "invalid_id",
+            ),
+            (
+                RawMessage {
+                    tool_calls: vec![call("now", "{}")],
+                    ..said("user", "x")
+                },
+                "tool_calls",
+                "unexpected",
+            ),
+            (
+                RawMessage {
+                    tool_calls: vec![call("", "{}")],
+                    ..said("assistant", "x")
+                },
+                "tool_calls[0].name",
+                "required",
+            ),
+            (
+                RawMessage {
+                    tool_calls: vec![call("now", "\0")],
+                    ..said("assistant", "x")
+                },
+                "tool_calls[0].arguments",
+                "invalid_text",
+            ),
+            (
+                RawMessage {
+                    tool_call_id: Some("c".to_owned()),
+                    ..said("user", "x")
+                },
+                "tool_call_id",
+                "unexpected",
+            ),
+        ] {
+            assert_eq!(refused(raw), (format!("messages[0].{field}"), code));
+        }
+        assert!(NewMessages::parse(Vec::new()).is_err());
+    }
+
+    #[test]
+    fn a_tool_may_say_nothing_and_an_assistant_may_only_call() {
+        let calls = RawMessage {
+            content: None,
+            tool_calls: vec![call("now", "{}")],
+            ..said("assistant", "")
+        };
+        assert!(NewMessages::parse(vec![calls]).is_ok());
+        assert!(NewMessages::parse(vec![said("tool", "")]).is_ok());
+    }
+
+    #[test]
+    fn of_one_id_sent_twice_the_first_is_taken() {
+        let parsed = NewMessages::parse(vec![said("user", "one"), said("user", "two")]);
+        let parsed = parsed.expect("valid");
+        assert_eq!((parsed.messages.len(), parsed.repeated), (1, 1));
+        assert_eq!(parsed.messages[0].content, "one");
+    }
+}

@@ -1,0 +1,344 @@
+//! Sessions: an agent hands over what was said, as it happens, and each message is kept
+//! once and in order. When a session is complete, a row of the ledger ([`ledger`]) says
+//! which messages are to be read for memories, and later what came of it. No model is
+//! called here, and nothing that was said goes anywhere but into its table.
+
+pub mod ledger;
+pub mod message;
+pub mod model;
+mod store;
+
+use std::collections::BTreeMap;
+
+use sqlx::PgConnection;
+use time::macros::time;
+use time::{Duration, OffsetDateTime, Time};
+
+pub use message::{NewMessages, RawMessage, Role, SessionName, ToolCall};
+pub use model::{
+    Added, Extraction, ExtractionId, Filter, Message, Outcome, Session, SessionId, State, Why,
+};
+
+use crate::accounts::AgentId;
+use crate::db::{Db, UserId, is_of_a_gone_user};
+use crate::input::Invalid;
+use message::MESSAGES_A_SESSION_MAX;
+use store::{Held, Still, Stretch};
+
+/// After which a session is over.
+pub const STILL_FOR: Duration = Duration::minutes(30);
+/// The same, where its agent has gone on in another session, or the night has come.
+pub const PAUSED_FOR: Duration = Duration::minutes(2);
+/// From then on, each night (UTC), sessions of the day before are completed at their first pause.
+pub const NIGHT: Time = time!(3:00);
+/// Messages of a page, at most and where nothing is said.
+pub const PAGE_MAX: i64 = 500;
+pub const PAGE_DEFAULT: i64 = 100;
+/// Completed in one step of the sweep.
+const SWEPT_AT_ONCE: i64 = 500;
+
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    #[error("this agent has no session of this id")]
+    NotFound,
+    #[error(
+        "this session would have more than {MESSAGES_A_SESSION_MAX} messages, which is the most; nothing was added: go on in a session of another id"
+    )]
+    Full,
+    #[error("the account that this token acts for was erased; nothing was written")]
+    AccountErased,
+    #[error(transparent)]
+    Database(sqlx::Error),
+}
+
+impl From<sqlx::Error> for SessionError {
+    fn from(error: sqlx::Error) -> Self {
+        match is_of_a_gone_user(&error) {
+            true => Self::AccountErased,
+            false => Self::Database(error),
+        }
+    }
+}
+
+/// Whose session it is, and how its agent calls it.
+#[derive(Clone, Debug)]
+pub struct Address {
+    pub user: UserId,
+    pub agent: AgentId,
+    pub name: SessionName,
+}
+
+/// Keeps what is new of these messages, after all that came before; the session is made
+/// when it is not there, and opened again when it was complete. A message whose id is known in
+/// the session is a duplicate, whatever it says now. All of them are kept or none, and other
+/// sessions of the agent that are still are completed with it.
+pub async fn add(
+    db: &Db,
+    address: &Address,
+    messages: &NewMessages,
+    now: OffsetDateTime,
+) -> Result<Added, SessionError> {
+    let user = address.user;
+    let mut tx = db.as_user(user).await?;
+    let session = hold_or_make(&mut tx, address, now).await?;
+    let accepted = store::insert_messages(&mut tx, user, &session, &messages.messages, now).await?;
+    if session.message_count as usize + accepted > MESSAGES_A_SESSION_MAX {
+        return Err(SessionError::Full);
+    }
+    if accepted > 0 {
+        store::note_messages(&mut tx, user, session.id, accepted, now).await?;
+        let since = now - PAUSED_FOR;
+        let others =
+            store::hold_still_others(&mut tx, user, address.agent, session.id, since).await?;
+        if !others.is_empty() {
+            store::complete(&mut tx, user, &others, Why::Another, now).await?;
+        }
+    }
+    tx.commit().await?;
+    Ok(Added {
+        accepted,
+        duplicates: messages.messages.len() - accepted + messages.repeated,
+    })
+}
+
+async fn hold_or_make(
+    conn: &mut PgConnection,
+    address: &Address,
+    now: OffsetDateTime,
+) -> Result<Held, SessionError> {
+    let (user, agent, name) = (address.user, address.agent, &address.name);
+    if let Some(held) = store::hold(conn, user, agent, name).await? {
+        return Ok(held);
+    }
+    // Whether it was made here or by another in this very moment, it is there now.
+    store::insert_session(conn, user, agent, name, now).await?;
+    let held = store::hold(conn, user, agent, name).await?;
+    held.ok_or(SessionError::AccountErased)
+}
+
+/// The session has ended, as its agent says; saying it again changes nothing.
+pub async fn complete(
+    db: &Db,
+    address: &Address,
+    now: OffsetDateTime,
+) -> Result<Session, SessionError> {
+    let user = address.user;
+    let mut tx = db.as_user(user).await?;
+    let held = store::hold(&mut tx, user, address.agent, &address.name).await?;
+    let held = held.ok_or(SessionError::NotFound)?;
+    if held.state == State::Open {
+        store::complete(&mut tx, user, &[held.id.0], Why::Asked, now).await?;
+    }
+    let session = found(&mut tx, address).await?;
+    tx.commit().await?;
+    Ok(session)
+}
+
+/// A session by its agent's name for it, with the newest row of its ledger.
+pub async fn find(db: &Db, address: &Address) -> Result<Session, SessionError> {
+    let mut tx = db.as_user(address.user).await?;
+    let session = found(&mut tx, address).await?;
+    tx.commit().await?;
+    Ok(session)
+}
+
+async fn found(conn: &mut PgConnection, address: &Address) -> Result<Session, SessionError> {
+    let (user, agent, name) = (address.user, address.agent, &address.name);
+    let session = store::find_by_name(conn, user, agent, name).await?;
+    let session = session.ok_or(SessionError::NotFound)?;
+    let newest = ledger::newest_of(conn, user, &[session.id.0]).await?;
+    Ok(Session {
+        extraction: newest.into_iter().next(),
+        ..session
+    })
+}
+
+/// Messages of a session, oldest first, after the position `after`, and whether there are more.
+pub async fn messages(
+    db: &Db,
+    address: &Address,
+    after: i32,
+    limit: i64,
+) -> Result<(Vec<Message>, bool), SessionError> {
+    let mut tx = db.as_user(address.user).await?;
+    let session = found(&mut tx, address).await?;
+    let page = page_of(&mut tx, address.user, &session, after, limit).await?;
+    tx.commit().await?;
+    Ok(page)
+}
+
+async fn page_of(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: &Session,
+    after: i32,
+    limit: i64,
+) -> Result<(Vec<Message>, bool), sqlx::Error> {
+    let stretch = Stretch {
+        after,
+        last: session.message_count,
+        limit,
+    };
+    let messages = store::list_messages(conn, user, session.id, stretch).await?;
+    let has_more = messages
+        .last()
+        .is_some_and(|last| last.position < session.message_count);
+    Ok((messages, has_more))
+}
+
+/// What the list of a person's sessions shows.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Newest first, each with the newest row of its ledger.
+    pub sessions: Vec<Session>,
+    /// Those that have sessions, by id and name.
+    pub agents: Vec<(i64, String)>,
+    /// Whatever the filter.
+    pub is_empty: bool,
+}
+
+/// A person's sessions, of all their agents.
+pub async fn page(db: &Db, user: UserId, filter: &Filter) -> Result<Page, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let mut sessions = store::list(&mut tx, user, filter).await?;
+    let ids: Vec<i64> = sessions.iter().map(|s| s.id.0).collect();
+    for row in ledger::newest_of(&mut tx, user, &ids).await? {
+        let of = sessions.iter_mut().find(|s| s.id == row.session_id);
+        of.into_iter()
+            .for_each(|s| s.extraction = Some(row.clone()));
+    }
+    let page = Page {
+        agents: store::list_agents(&mut tx, user).await?,
+        is_empty: sessions.is_empty() && !store::any(&mut tx, user).await?,
+        sessions,
+    };
+    tx.commit().await?;
+    Ok(page)
+}
+
+/// One session, as its person sees it.
+#[derive(Clone, Debug)]
+pub struct Transcript {
+    pub session: Session,
+    /// In the order of the messages.
+    pub ledger: Vec<Extraction>,
+    pub messages: Vec<Message>,
+    pub has_more: bool,
+}
+
+/// A session with its ledger and a page of what was said, after the position `after`.
+pub async fn transcript(
+    db: &Db,
+    user: UserId,
+    session: SessionId,
+    after: i32,
+    limit: i64,
+) -> Result<Option<Transcript>, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let Some(mut session) = store::find(&mut tx, user, session).await? else {
+        return Ok(None);
+    };
+    let (messages, has_more) = page_of(&mut tx, user, &session, after, limit).await?;
+    let ledger = ledger::of_session(&mut tx, user, session.id).await?;
+    tx.commit().await?;
+    session.extraction = ledger.last().cloned();
+    Ok(Some(Transcript {
+        session,
+        ledger,
+        messages,
+        has_more,
+    }))
+}
+
+/// Completes what is over, of everybody: what has been still for [`STILL_FOR`], and after
+/// [`NIGHT`] what was open before it and pauses. Several servers may do so at once. Returns how
+/// many; one user's trouble holds up no other.
+pub async fn complete_still(db: &Db, now: OffsetDateTime) -> Result<usize, sqlx::Error> {
+    let still = Still {
+        since: now - STILL_FOR,
+        paused_since: now - PAUSED_FOR,
+        night: last_night(now),
+    };
+    let (mut completed, mut trouble) = (0, None);
+    loop {
+        let found =
+            store::list_still(&mut *db.system_connection().await?, &still, SWEPT_AT_ONCE).await?;
+        let mut by_user: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+        for (user, session) in found {
+            by_user.entry(user.0).or_default().push(session.0);
+        }
+        let before = completed;
+        for (user, sessions) in by_user {
+            match complete_still_of(db, UserId(user), &sessions, &still, now).await {
+                Ok(n) => completed += n,
+                Err(error) => trouble = Some(error),
+            }
+        }
+        // The rest is in somebody's hands, or cannot be completed now.
+        if completed == before {
+            break;
+        }
+    }
+    trouble.map_or(Ok(completed), Err)
+}
+
+async fn complete_still_of(
+    db: &Db,
+    user: UserId,
+    sessions: &[i64],
+    still: &Still,
+    now: OffsetDateTime,
+) -> Result<usize, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let over = store::hold_still(&mut tx, user, sessions, still).await?;
+    let completed = over.len();
+    let (still_ones, paused): (Vec<_>, Vec<_>) =
+        over.into_iter().partition(|(_, at)| *at <= still.since);
+    for (of, why) in [(still_ones, Why::Still), (paused, Why::Nightly)] {
+        let ids: Vec<i64> = of.into_iter().map(|(id, _)| id).collect();
+        if !ids.is_empty() {
+            store::complete(&mut tx, user, &ids, why, now).await?;
+        }
+    }
+    tx.commit().await?;
+    Ok(completed)
+}
+
+/// The last time that it was [`NIGHT`].
+fn last_night(now: OffsetDateTime) -> OffsetDateTime {
+    let tonight = now.replace_time(NIGHT);
+    if tonight <= now {
+        tonight
+    } else {
+        tonight - Duration::days(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use time::macros::datetime;
+
+    use super::*;
+
+    #[test]
+    fn the_last_night_is_todays_or_yesterdays() {
+        for (now, night) in [
+            (
+                datetime!(2026-11-21 02:59 UTC),
+                datetime!(2026-11-20 03:00 UTC),
+            ),
+            (
+                datetime!(2026-11-21 03:00 UTC),
+                datetime!(2026-11-21 03:00 UTC),
+            ),
+            (
+                datetime!(2026-11-21 23:00 UTC),
+                datetime!(2026-11-21 03:00 UTC),
+            ),
+        ] {
+            assert_eq!(last_night(now), night);
+        }
+    }
+}

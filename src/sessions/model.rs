@@ -1,0 +1,229 @@
+//! What a session is, and the rows of its ledger, which say what came of it.
+
+use std::fmt;
+
+use time::OffsetDateTime;
+
+use super::message::{Role, ToolCall};
+use crate::db::UserId;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SessionId(pub i64);
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What became of the messages of one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    pub accepted: usize,
+    /// Their ids were known in this session; what was kept is as it was.
+    pub duplicates: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Open,
+    Completed,
+}
+
+impl State {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Completed => "completed",
+        }
+    }
+
+    /// The column's check admits nothing else.
+    pub(crate) fn from_column(text: &str) -> Self {
+        match text {
+            "completed" => Self::Completed,
+            _ => Self::Open,
+        }
+    }
+}
+
+/// Why a session was completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The agent said so.
+    Asked,
+    /// The same agent went on in another session.
+    Another,
+    /// Nothing was said for a while.
+    Still,
+    /// The night came.
+    Nightly,
+}
+
+impl Why {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Asked => "asked",
+            Self::Another => "another",
+            Self::Still => "still",
+            Self::Nightly => "nightly",
+        }
+    }
+
+    /// The column's check admits nothing else.
+    pub(crate) fn from_column(text: &str) -> Self {
+        match text {
+            "asked" => Self::Asked,
+            "another" => Self::Another,
+            "still" => Self::Still,
+            _ => Self::Nightly,
+        }
+    }
+}
+
+/// One conversation of an agent with its user, and the newest row of its ledger.
+#[derive(Clone, Debug)]
+pub struct Session {
+    pub id: SessionId,
+    pub external_id: String,
+    /// By name.
+    pub agent: String,
+    pub state: State,
+    /// The position of the last message.
+    pub message_count: i32,
+    /// The last message that a row of the ledger covers.
+    pub ledger_position: i32,
+    pub created_at: OffsetDateTime,
+    pub last_message_at: OffsetDateTime,
+    pub completed: Option<(OffsetDateTime, Why)>,
+    pub extraction: Option<Extraction>,
+}
+
+/// A message as it is kept.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// 1, 2, … in the order of arrival.
+    pub position: i32,
+    pub external_id: String,
+    pub role: Role,
+    /// Empty where only tools were called.
+    pub content: String,
+    pub tool_calls: Vec<ToolCall>,
+    pub tool_call_id: Option<String>,
+    /// As the sender said.
+    pub sent_at: Option<OffsetDateTime>,
+    /// When it came in.
+    pub created_at: OffsetDateTime,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ExtractionId(pub i64);
+
+/// How the reading of a stretch of messages ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Pending,
+    Stored,
+    /// There was nothing worth storing.
+    Nothing,
+    Failed,
+    Skipped,
+}
+
+impl Outcome {
+    pub const ALL: [Self; 5] = [
+        Self::Pending,
+        Self::Stored,
+        Self::Nothing,
+        Self::Failed,
+        Self::Skipped,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Stored => "stored",
+            Self::Nothing => "nothing",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|o| o.as_str() == text)
+    }
+
+    /// The column's check admits nothing else.
+    pub(crate) fn from_column(text: &str) -> Self {
+        Self::parse(text).unwrap_or(Self::Pending)
+    }
+}
+
+/// What a reading came to: what is written into its row of the ledger.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub stored: i32,
+    pub merged: i32,
+    pub superseded: i32,
+    /// Parts of the model's answer that could not be read.
+    pub malformed: i32,
+    /// Of the middle of a very long transcript, in characters.
+    pub skipped_chars: i64,
+    pub tokens_in: i64,
+    pub tokens_out: i64,
+    pub duration_ms: i64,
+}
+
+/// A row of the ledger: one stretch of messages, and what came of it.
+#[derive(Clone, Debug)]
+pub struct Extraction {
+    pub id: ExtractionId,
+    pub session_id: SessionId,
+    pub first_position: i32,
+    pub last_position: i32,
+    pub outcome: Outcome,
+    /// Why it failed or was skipped: a clause for people.
+    pub reason: Option<String>,
+    pub counts: Counts,
+    /// Without a model.
+    pub is_fallback: bool,
+    /// How often it was begun. A finish names the attempt that it ends.
+    pub attempts: i32,
+    pub next_try_at: Option<OffsetDateTime>,
+    /// Somebody is at it until then.
+    pub lease_until: Option<OffsetDateTime>,
+    pub model: Option<String>,
+    pub created_at: OffsetDateTime,
+    pub started_at: Option<OffsetDateTime>,
+    pub ended_at: Option<OffsetDateTime>,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug)]
+pub struct Ending<'a> {
+    /// [`Outcome::Pending`] gives it back, to be begun again at `next_try_at`.
+    pub outcome: Outcome,
+    pub reason: Option<&'a str>,
+    pub counts: Counts,
+    pub is_fallback: bool,
+    pub model: Option<&'a str>,
+    /// Whatever the outcome: it is due again then.
+    pub next_try_at: Option<OffsetDateTime>,
+}
+
+/// A row of the ledger that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    pub user: UserId,
+    pub extraction: ExtractionId,
+}
+
+/// Which sessions a page shows.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    pub agent: Option<i64>,
+    pub state: Option<State>,
+    /// Of the newest row of the ledger.
+    pub outcome: Option<Outcome>,
+    pub limit: i64,
+}

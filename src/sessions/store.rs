@@ -1,0 +1,414 @@
+//! The statements of sessions and their messages. All run as the app role in a
+//! transaction that knows its user, but those that say otherwise. A message, once
+//! kept, is never changed.
+
+use serde_json::Value;
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::message::{NewMessage, Role, SessionName, ToolCall};
+use super::model::{Filter, Message, Session, SessionId, State, Why};
+use crate::accounts::AgentId;
+use crate::db::UserId;
+
+/// Where a session stands, for whoever holds it.
+pub struct Held {
+    pub id: SessionId,
+    pub state: State,
+    pub message_count: i32,
+}
+
+/// Holds the session until the transaction ends, so that messages come in one after the other.
+pub async fn hold(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: AgentId,
+    name: &SessionName,
+) -> Result<Option<Held>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT id, state, message_count FROM sessions
+         WHERE user_id = $1 AND agent_id = $2 AND external_id = $3 FOR NO KEY UPDATE",
+        user.0,
+        agent.0,
+        name.as_str(),
+    );
+    Ok(row.fetch_optional(conn).await?.map(|row| Held {
+        id: SessionId(row.id),
+        state: State::from_column(&row.state),
+        message_count: row.message_count,
+    }))
+}
+
+/// False when another has made it in this very moment.
+pub async fn insert_session(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: AgentId,
+    name: &SessionName,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "INSERT INTO sessions (user_id, agent_id, external_id, created_at, opened_at, last_message_at)
+         VALUES ($1, $2, $3, $4, $4, $4)
+         ON CONFLICT ON CONSTRAINT sessions_external_id_key DO NOTHING",
+        user.0,
+        agent.0,
+        name.as_str(),
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Those whose ids are not known yet, after the last, in their order. The session is held.
+pub async fn insert_messages(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: &Held,
+    messages: &[NewMessage],
+    now: OffsetDateTime,
+) -> Result<usize, sqlx::Error> {
+    let ids: Vec<&str> = messages.iter().map(|m| m.external_id.as_str()).collect();
+    let roles: Vec<&str> = messages.iter().map(|m| m.role.as_str()).collect();
+    let contents: Vec<&str> = messages.iter().map(|m| m.content.as_str()).collect();
+    let calls: Vec<Option<Value>> = messages.iter().map(|m| column_of(&m.tool_calls)).collect();
+    let answers: Vec<Option<&str>> = messages.iter().map(|m| m.tool_call_id.as_deref()).collect();
+    let sent: Vec<Option<OffsetDateTime>> = messages.iter().map(|m| m.sent_at).collect();
+    let done = sqlx::query!(
+        r#"INSERT INTO session_messages (user_id, session_id, position, external_id, role, content,
+                                         tool_calls, tool_call_id, sent_at, created_at)
+           SELECT $1, $2, $3 + row_number() OVER (ORDER BY m.n), m.external_id, m.role, m.content,
+                  m.tool_calls, m.tool_call_id, m.sent_at, $10
+           FROM unnest($4::text[], $5::text[], $6::text[], $7::jsonb[], $8::text[], $9::timestamptz[])
+                WITH ORDINALITY AS m (external_id, role, content, tool_calls, tool_call_id, sent_at, n)
+           WHERE NOT EXISTS (SELECT FROM session_messages k
+                             WHERE k.user_id = $1 AND k.session_id = $2 AND k.external_id = m.external_id)"#,
+        user.0,
+        session.id.0,
+        i64::from(session.message_count),
+        &ids as &[&str],
+        &roles as &[&str],
+        &contents as &[&str],
+        &calls as &[Option<Value>],
+        &answers as &[Option<&str>],
+        &sent as &[Option<OffsetDateTime>],
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() as usize)
+}
+
+fn column_of(calls: &[ToolCall]) -> Option<Value> {
+    match calls {
+        [] => None,
+        calls => serde_json::to_value(calls).ok(),
+    }
+}
+
+/// So many messages came to it, which opens one that was complete.
+pub async fn note_messages(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+    accepted: usize,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE sessions
+         SET message_count = message_count + $3, last_message_at = $4, state = 'open',
+             opened_at = CASE state WHEN 'open' THEN opened_at ELSE $4 END,
+             completed_at = NULL, completed_why = NULL
+         WHERE user_id = $1 AND id = $2",
+        user.0,
+        session.0,
+        accepted as i32,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Open sessions of the agent, but this one, in which nothing was said since then. Those that
+/// somebody holds are not still.
+pub async fn hold_still_others(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: AgentId,
+    but: SessionId,
+    since: OffsetDateTime,
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT id FROM sessions
+         WHERE user_id = $1 AND agent_id = $2 AND state = 'open' AND id <> $3 AND last_message_at <= $4
+         ORDER BY id FOR NO KEY UPDATE SKIP LOCKED",
+        user.0,
+        agent.0,
+        but.0,
+        since,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Of these the open ones that are over, with the time of their last message. Those that
+/// somebody holds are not.
+pub async fn hold_still(
+    conn: &mut PgConnection,
+    user: UserId,
+    sessions: &[i64],
+    still: &Still,
+) -> Result<Vec<(i64, OffsetDateTime)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT id, last_message_at FROM sessions
+         WHERE user_id = $1 AND id = ANY ($2) AND state = 'open'
+           AND (last_message_at <= $3 OR last_message_at <= $4 AND opened_at < $5)
+         ORDER BY id FOR NO KEY UPDATE SKIP LOCKED",
+        user.0,
+        sessions,
+        still.since,
+        still.paused_since,
+        still.night,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (row.id, row.last_message_at))
+        .collect())
+}
+
+/// Completes these, of which each gets a row in the ledger for what no row covers yet. The
+/// one place where sessions are completed. Returns how many rows the ledger got.
+pub async fn complete(
+    conn: &mut PgConnection,
+    user: UserId,
+    sessions: &[i64],
+    why: Why,
+    now: OffsetDateTime,
+) -> Result<usize, sqlx::Error> {
+    let done = sqlx::query!(
+        "WITH due AS (
+             SELECT id, ledger_position, message_count FROM sessions
+             WHERE user_id = $1 AND id = ANY ($2) AND state = 'open' FOR NO KEY UPDATE
+         ), done AS (
+             UPDATE sessions s
+             SET state = 'completed', completed_at = $4, completed_why = $3, ledger_position = s.message_count
+             FROM due WHERE s.user_id = $1 AND s.id = due.id
+         )
+         INSERT INTO session_extractions (user_id, session_id, first_position, last_position, created_at)
+         SELECT $1, id, ledger_position + 1, message_count, $4 FROM due WHERE message_count > ledger_position",
+        user.0,
+        sessions,
+        why.as_str(),
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() as usize)
+}
+
+/// The moments by which the sweep tells that a session is over.
+pub struct Still {
+    pub since: OffsetDateTime,
+    /// For sessions that were open before `night`, the last time that it was.
+    pub paused_since: OffsetDateTime,
+    pub night: OffsetDateTime,
+}
+
+/// As the system role: whose sessions are over, longest still first. Ids alone.
+pub async fn list_still(
+    conn: &mut PgConnection,
+    still: &Still,
+    limit: i64,
+) -> Result<Vec<(UserId, SessionId)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT s.user_id, s.id FROM sessions s JOIN users u ON u.id = s.user_id
+         WHERE s.state = 'open' AND u.erasing_at IS NULL
+           AND (s.last_message_at <= $1 OR s.last_message_at <= $2 AND s.opened_at < $3)
+         ORDER BY s.last_message_at, s.id LIMIT $4",
+        still.since,
+        still.paused_since,
+        still.night,
+        limit,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (UserId(row.user_id), SessionId(row.id)))
+        .collect())
+}
+
+struct SessionRow {
+    id: i64,
+    external_id: String,
+    agent: String,
+    state: String,
+    message_count: i32,
+    ledger_position: i32,
+    created_at: OffsetDateTime,
+    last_message_at: OffsetDateTime,
+    completed_at: Option<OffsetDateTime>,
+    completed_why: Option<String>,
+}
+
+impl From<SessionRow> for Session {
+    fn from(row: SessionRow) -> Self {
+        let why = row.completed_why.as_deref().map(Why::from_column);
+        Self {
+            id: SessionId(row.id),
+            external_id: row.external_id,
+            agent: row.agent,
+            state: State::from_column(&row.state),
+            message_count: row.message_count,
+            ledger_position: row.ledger_position,
+            created_at: row.created_at,
+            last_message_at: row.last_message_at,
+            completed: row.completed_at.zip(why),
+            extraction: None,
+        }
+    }
+}
+
+/// Without its ledger.
+pub async fn find_by_name(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: AgentId,
+    name: &SessionName,
+) -> Result<Option<Session>, sqlx::Error> {
+    let row = sqlx::query_as!(
+        SessionRow,
+        "SELECT s.id, s.external_id, a.name AS agent, s.state, s.message_count, s.ledger_position,
+                s.created_at, s.last_message_at, s.completed_at, s.completed_why
+         FROM sessions s JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
+         WHERE s.user_id = $1 AND s.agent_id = $2 AND s.external_id = $3",
+        user.0,
+        agent.0,
+        name.as_str(),
+    );
+    Ok(row.fetch_optional(conn).await?.map(Session::from))
+}
+
+/// Without its ledger.
+pub async fn find(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+) -> Result<Option<Session>, sqlx::Error> {
+    let row = sqlx::query_as!(
+        SessionRow,
+        "SELECT s.id, s.external_id, a.name AS agent, s.state, s.message_count, s.ledger_position,
+                s.created_at, s.last_message_at, s.completed_at, s.completed_why
+         FROM sessions s JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
+         WHERE s.user_id = $1 AND s.id = $2",
+        user.0,
+        session.0,
+    );
+    Ok(row.fetch_optional(conn).await?.map(Session::from))
+}
+
+/// The newest first, without their ledgers.
+pub async fn list(
+    conn: &mut PgConnection,
+    user: UserId,
+    filter: &Filter,
+) -> Result<Vec<Session>, sqlx::Error> {
+    let rows = sqlx::query_as!(
+        SessionRow,
+        "SELECT s.id, s.external_id, a.name AS agent, s.state, s.message_count, s.ledger_position,
+                s.created_at, s.last_message_at, s.completed_at, s.completed_why
+         FROM sessions s JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
+         WHERE s.user_id = $1 AND ($2::bigint IS NULL OR s.agent_id = $2) AND ($3::text IS NULL OR s.state = $3)
+           AND ($4::text IS NULL OR $4 = (SELECT e.outcome FROM session_extractions e
+                                          WHERE e.user_id = $1 AND e.session_id = s.id
+                                          ORDER BY e.first_position DESC LIMIT 1))
+         ORDER BY s.last_message_at DESC, s.id DESC LIMIT $5",
+        user.0,
+        filter.agent,
+        filter.state.map(State::as_str),
+        filter.outcome.map(super::model::Outcome::as_str),
+        filter.limit,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows.into_iter().map(Session::from).collect())
+}
+
+/// Whether the user has any session.
+pub async fn any(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT FROM sessions WHERE user_id = $1) AS "any!""#,
+        user.0
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Agents that have sessions, by name.
+pub async fn list_agents(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Vec<(i64, String)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT a.id, a.name FROM agents a
+         WHERE a.user_id = $1 AND EXISTS (SELECT FROM sessions s WHERE s.user_id = $1 AND s.agent_id = a.id)
+         ORDER BY a.name, a.id",
+        user.0
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows.into_iter().map(|row| (row.id, row.name)).collect())
+}
+
+/// Which messages of a session: a page of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch {
+    /// The position before the first.
+    pub after: i32,
+    pub last: i32,
+    pub limit: i64,
+}
+
+/// What a page of messages may weigh; it has one message at least.
+const PAGE_BYTES_MAX: i64 = 2 * 1024 * 1024;
+
+/// In their order, as many as [`PAGE_BYTES_MAX`] allows.
+pub async fn list_messages(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+    stretch: Stretch,
+) -> Result<Vec<Message>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT position, external_id, role, content, tool_calls, tool_call_id, sent_at, created_at
+         FROM (SELECT *, sum(octet_length(content) + coalesce(pg_column_size(tool_calls), 0))
+                         OVER (ORDER BY position) - octet_length(content) AS bytes_before
+               FROM (SELECT * FROM session_messages
+                     WHERE user_id = $1 AND session_id = $2 AND position > $3 AND position <= $4
+                     ORDER BY position LIMIT $5) m) m
+         WHERE bytes_before < $6 OR position = $3 + 1 ORDER BY position",
+        user.0,
+        session.0,
+        stretch.after,
+        stretch.last,
+        stretch.limit,
+        PAGE_BYTES_MAX,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Message {
+            position: row.position,
+            external_id: row.external_id,
+            role: Role::from_column(&row.role),
+            content: row.content,
+            tool_calls: row
+                .tool_calls
+                .and_then(|calls| serde_json::from_value(calls).ok())
+                .unwrap_or_default(),
+            tool_call_id: row.tool_call_id,
+            sent_at: row.sent_at,
+            created_at: row.created_at,
+        })
+        .collect())
+}

@@ -1,0 +1,633 @@
+//! Sessions over REST: each message once and in order, when a session is over, and
+//! what the ledger says of it.
+
+use std::collections::BTreeSet;
+
+use keepsake::accounts::Scope;
+use keepsake::sessions::model::{Counts, Ending};
+use keepsake::sessions::{self, Outcome, ledger};
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
+use time::Duration;
+
+use crate::support::{TestApp, TestUser, problem};
+
+fn said(id: &str, role: &str, content: &str) -> Value {
+    json!({ "id": id, "role": role, "content": content })
+}
+
+async fn add(user: &TestUser, session: &str, messages: Value) -> Value {
+    let path = format!("/api/v1/sessions/{session}/messages");
+    let response = user.post(&path, &json!({ "messages": messages })).await;
+    let status = response.status();
+    let body: Value = response.json().await.unwrap();
+    assert_eq!(status, StatusCode::OK, "{body}");
+    body
+}
+
+async fn read(user: &TestUser, path: &str) -> Value {
+    let response = user.get(&format!("/api/v1/sessions/{path}")).await;
+    let status = response.status();
+    let body: Value = response.json().await.unwrap();
+    assert_eq!(status, StatusCode::OK, "{path}: {body}");
+    body
+}
+
+async fn complete(user: &TestUser, session: &str) -> Value {
+    let path = format!("/api/v1/sessions/{session}/complete");
+    let response = user.post(&path, &json!({})).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    response.json().await.unwrap()
+}
+
+async fn contents(user: &TestUser, session: &str) -> Vec<String> {
+    let page = read(user, &format!("{session}/messages?limit=500")).await;
+    let messages = page["messages"].as_array().unwrap();
+    for (at, message) in messages.iter().enumerate() {
+        assert_eq!(message["position"], at + 1, "{messages:?}");
+    }
+    let content = |message: &Value| message["content"].as_str().unwrap().to_owned();
+    messages.iter().map(content).collect()
+}
+
+/// First and last position of each row, as the ledger has them.
+async fn ledger_of(app: &TestApp, user: &TestUser) -> Vec<(i32, i32, String)> {
+    sqlx::query_as(
+        "SELECT first_position, last_position, outcome FROM session_extractions WHERE user_id = $1 ORDER BY id",
+    )
+    .bind(user.id.0)
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap()
+}
+
+#[tokio::test]
+async fn messages_are_kept_once_and_in_the_order_in_which_they_were_sent() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let first = json!([said("b", "user", "one"), said("a", "assistant", "two")]);
+    let added = add(&anna, "chat-7", first.clone()).await;
+    assert_eq!(added, json!({ "accepted": 2, "duplicates": 0 }));
+    assert_eq!(
+        add(&anna, "chat-7", first).await,
+        json!({ "accepted": 0, "duplicates": 2 })
+    );
+    // What is new stands after what was there, though it came mixed with it, and twice.
+    let more = json!([
+        said("c", "user", "three"),
+        said("a", "user", "other words"),
+        said("d", "user", "four"),
+        said("c", "user", "again"),
+    ]);
+    assert_eq!(
+        add(&anna, "chat-7", more).await,
+        json!({ "accepted": 2, "duplicates": 2 })
+    );
+    assert_eq!(
+        contents(&anna, "chat-7").await,
+        ["one", "two", "three", "four"]
+    );
+    let session = read(&anna, "chat-7").await;
+    assert_eq!(
+        (
+            &session["state"],
+            &session["message_count"],
+            &session["new_count"]
+        ),
+        (&json!("open"), &json!(4), &json!(4))
+    );
+    assert_eq!(session["extraction"]["outcome"], Value::Null);
+}
+
+#[tokio::test]
+async fn the_same_request_sent_by_many_at_once_stores_each_message_once() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let messages: Vec<Value> = (0..40)
+        .map(|n| said(&format!("m{n}"), "user", &format!("words {n}")))
+        .collect();
+    let many = (0..8).map(|_| add(&anna, "busy", json!(messages)));
+    let answers = futures_util::future::join_all(many).await;
+    let accepted: u64 = answers
+        .iter()
+        .map(|a| a["accepted"].as_u64().unwrap())
+        .sum();
+    assert_eq!(accepted, 40, "{answers:?}");
+    let expected: Vec<String> = (0..40).map(|n| format!("words {n}")).collect();
+    assert_eq!(contents(&anna, "busy").await, expected);
+
+    // Of different requests each stays together, whoever comes first.
+    let many = (0..8).map(|batch| {
+        let anna = &anna;
+        async move {
+            let messages: Vec<Value> = (0..5)
+                .map(|n| said(&format!("{batch}.{n}"), "user", &format!("{batch} {n}")))
+                .collect();
+            add(anna, "mixed", json!(messages)).await
+        }
+    });
+    futures_util::future::join_all(many).await;
+    let kept = contents(&anna, "mixed").await;
+    assert_eq!(kept.len(), 40);
+    for batch in kept.chunks(5) {
+        let of = batch[0].split(' ').next().unwrap();
+        let expected: Vec<String> = (0..5).map(|n| format!("{of} {n}")).collect();
+        assert_eq!(batch, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_completion_is_one_row_of_the_ledger_and_saying_it_twice_changes_nothing() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    add(
+        &anna,
+        "chat",
+        json!([said("1", "user", "one"), said("2", "user", "two")]),
+    )
+    .await;
+    let session = complete(&anna, "chat").await;
+    assert_eq!(session["state"], "completed");
+    assert_eq!(session["completed_why"], "asked");
+    assert_eq!(session["extraction"]["outcome"], "pending");
+    app.clock.advance(Duration::minutes(1));
+    assert_eq!(complete(&anna, "chat").await, session);
+    let pending = "pending".to_owned();
+    assert_eq!(ledger_of(&app, &anna).await, [(1, 2, pending.clone())]);
+
+    // What is sent again opens nothing; what is new does, and it alone is read again.
+    add(&anna, "chat", json!([said("2", "user", "two")])).await;
+    assert_eq!(read(&anna, "chat").await, session);
+    add(
+        &anna,
+        "chat",
+        json!([said("2", "user", "two"), said("3", "user", "three")]),
+    )
+    .await;
+    let session = read(&anna, "chat").await;
+    assert_eq!(
+        (
+            &session["state"],
+            &session["completed_at"],
+            &session["new_count"]
+        ),
+        (&json!("open"), &Value::Null, &json!(1))
+    );
+    complete(&anna, "chat").await;
+    assert_eq!(
+        ledger_of(&app, &anna).await,
+        [(1, 2, pending.clone()), (3, 3, pending)]
+    );
+}
+
+#[tokio::test]
+async fn a_session_that_its_agent_has_left_for_another_is_completed_when_it_is_still() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let other = anna.with_token(&app.token(anna.id, "other", &Scope::ALL, None).await);
+    add(&anna, "left", json!([said("1", "user", "one")])).await;
+    add(&other, "left", json!([said("1", "user", "one")])).await;
+    app.clock.advance(Duration::seconds(90));
+    // Parallel sessions are normal.
+    add(&anna, "beside", json!([said("1", "user", "one")])).await;
+    assert_eq!(read(&anna, "left").await["state"], "open");
+    app.clock.advance(Duration::seconds(31));
+    // Nothing new is no going on.
+    add(&anna, "beside", json!([said("1", "user", "one")])).await;
+    assert_eq!(read(&anna, "left").await["state"], "open");
+    add(&anna, "beside", json!([said("2", "user", "two")])).await;
+    let left = read(&anna, "left").await;
+    assert_eq!(
+        (&left["state"], &left["completed_why"]),
+        (&json!("completed"), &json!("another"))
+    );
+    assert_eq!(read(&anna, "beside").await["state"], "open");
+    assert_eq!(
+        read(&other, "left").await["state"],
+        "open",
+        "another agent's"
+    );
+    assert_eq!(ledger_of(&app, &anna).await, [(1, 1, "pending".to_owned())]);
+}
+
+#[tokio::test]
+async fn the_sweep_completes_what_is_still_and_at_night_what_pauses() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    // Noon, so that no night comes by chance.
+    let now = app.embeddings.now();
+    let noon = now.replace_time(time::macros::time!(12:00)) + Duration::days(1);
+    app.clock.advance(noon - now);
+    let sweep = async || {
+        sessions::complete_still(&app.db, app.embeddings.now())
+            .await
+            .unwrap()
+    };
+    add(&anna, "still", json!([said("1", "user", "one")])).await;
+    add(&ben, "still", json!([said("1", "user", "one")])).await;
+    app.clock.advance(Duration::minutes(29));
+    add(&ben, "still", json!([said("2", "user", "two")])).await;
+    assert_eq!(sweep().await, 0);
+    app.clock.advance(Duration::minutes(1));
+    assert_eq!((sweep().await, sweep().await), (1, 0));
+    let session = read(&anna, "still").await;
+    assert_eq!(
+        (&session["state"], &session["completed_why"]),
+        (&json!("completed"), &json!("still"))
+    );
+    assert_eq!(read(&ben, "still").await["state"], "open");
+    app.clock.advance(Duration::minutes(30));
+    assert_eq!(sweep().await, 1);
+
+    // Somebody who talks through the night is read at the first pause after it.
+    let midnight = noon.replace_time(time::Time::MIDNIGHT) + Duration::days(1);
+    app.clock.advance(midnight - app.embeddings.now());
+    let mut n = 0;
+    let mut night_came = None;
+    while night_came.is_none() && n < 40 {
+        add(
+            &anna,
+            "long",
+            json!([said(&format!("n{n}"), "user", "one")]),
+        )
+        .await;
+        app.clock.advance(Duration::minutes(10));
+        if sweep().await > 0 {
+            night_came = Some(app.embeddings.now().hour());
+        }
+        n += 1;
+    }
+    assert_eq!(night_came, Some(3));
+    assert_eq!(read(&anna, "long").await["completed_why"], "nightly");
+    // It goes on, and is no longer one of the day before.
+    add(&anna, "long", json!([said("after", "user", "one")])).await;
+    app.clock.advance(Duration::minutes(10));
+    assert_eq!(sweep().await, 0);
+    assert_eq!(read(&anna, "long").await["state"], "open");
+}
+
+#[tokio::test]
+async fn the_same_id_of_another_user_or_agent_is_another_session() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let other = anna.with_token(&app.token(anna.id, "other", &Scope::ALL, None).await);
+    for (whose, words) in [(&anna, "Anna's"), (&ben, "Ben's"), (&other, "the other's")] {
+        let added = add(whose, "chat%2F1", json!([said("1", "user", words)])).await;
+        assert_eq!(added["accepted"], 1);
+    }
+    for (whose, words) in [(&anna, "Anna's"), (&ben, "Ben's"), (&other, "the other's")] {
+        assert_eq!(contents(whose, "chat%2F1").await, [words]);
+        assert_eq!(read(whose, "chat%2F1").await["external_id"], "chat/1");
+    }
+}
+
+#[tokio::test]
+async fn tool_calls_are_taken_as_openai_has_them_and_plain() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let messages = json!([
+        { "id": "1", "role": "assistant", "content": null, "tool_calls": [
+            { "id": "c1", "type": "function", "index": 0, "function": { "name": "weather", "arguments": "{\"city\":\"Oslo\"}" } },
+            { "id": "c2", "name": "clock", "arguments": { "zone": "CET" } },
+            { "name": "bare" },
+        ] },
+        { "id": "2", "role": "tool", "tool_call_id": "c1", "content": "snow", "created_at": "2026-11-21T10:00:00+01:00" },
+        { "id": "3", "role": "tool", "tool_call_id": "c2", "content": "", "tool_calls": null },
+    ]);
+    assert_eq!(add(&anna, "chat", messages).await["accepted"], 3);
+    let page = read(&anna, "chat/messages").await;
+    assert_eq!(
+        page["messages"][0]["tool_calls"],
+        json!([
+            { "id": "c1", "name": "weather", "arguments": "{\"city\":\"Oslo\"}" },
+            { "id": "c2", "name": "clock", "arguments": "{\"zone\":\"CET\"}" },
+            { "id": null, "name": "bare", "arguments": "" },
+        ])
+    );
+    assert_eq!(page["messages"][0]["content"], "");
+    assert_eq!(page["messages"][1]["created_at"], "2026-11-21T09:00:00Z");
+    assert_eq!(page["messages"][1]["tool_call_id"], "c1");
+}
+
+#[tokio::test]
+async fn a_session_is_read_in_pages() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let messages: Vec<Value> = (1..=7)
+        .map(|n| said(&n.to_string(), "user", "words"))
+        .collect();
+    add(&anna, "chat", json!(messages)).await;
+    let (mut after, mut seen) = (json!(0), Vec::new());
+    while !after.is_null() {
+        let page = read(&anna, &format!("chat/messages?limit=3&after={after}")).await;
+        let ids = page["messages"].as_array().unwrap().iter();
+        seen.extend(ids.map(|m| m["id"].as_str().unwrap().to_owned()));
+        after = page["next_after"].clone();
+    }
+    assert_eq!(seen, ["1", "2", "3", "4", "5", "6", "7"]);
+    // Long ones make a page short, and never empty.
+    for n in 0..30 {
+        let long = said(&format!("l{n}"), "user", &"x".repeat(100_000));
+        add(&anna, "long", json!([long])).await;
+    }
+    let page = read(&anna, "long/messages?limit=500").await;
+    let n = page["messages"].as_array().unwrap().len();
+    assert!((15..30).contains(&n) && page["next_after"] == n, "{n}");
+}
+
+#[tokio::test]
+async fn what_is_past_a_limit_is_refused_in_one_sentence_and_nothing_is_kept() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let good = said("good", "user", "good");
+    let many: Vec<Value> = (0..501)
+        .map(|n| said(&n.to_string(), "user", "x"))
+        .collect();
+    let with = |name: &str, value: Value| {
+        let mut message = said("bad", "user", "x");
+        message[name] = value;
+        json!({ "messages": [good, message] })
+    };
+    for (body, status, code, field) in [
+        (json!({}), 422, "required", "messages"),
+        (json!({ "messages": [] }), 422, "required", "messages"),
+        (json!({ "messages": many }), 422, "too_many", "messages"),
+        (json!({ "messages": {} }), 422, "invalid_type", "messages"),
+        (
+            json!({ "messages": [{ "role": "user", "content": "x" }] }),
+            422,
+            "required",
+            "id",
+        ),
+        (
+            with("role", json!("system")),
+            422,
+            "invalid_role",
+            "messages[1].role",
+        ),
+        (
+            with("content", json!("x".repeat(100_001))),
+            422,
+            "too_long",
+            "messages[1].content",
+        ),
+        (
+            with("content", json!(" ")),
+            422,
+            "required",
+            "messages[1].content",
+        ),
+        (
+            with("content", json!("a\u{0}b")),
+            422,
+            "invalid_text",
+            "messages[1].content",
+        ),
+        (
+            with("content", json!(["parts"])),
+            422,
+            "invalid_type",
+            "messages[1].content",
+        ),
+        (with("id", json!("")), 422, "invalid_id", "messages[1].id"),
+        (
+            with("id", json!("a\nb")),
+            422,
+            "invalid_id",
+            "messages[1].id",
+        ),
+        (
+            with("created_at", json!("yesterday")),
+            422,
+            "invalid_date",
+            "messages[1].created_at",
+        ),
+        (
+            with("created_at", json!("1066-10-14T09:00:00Z")),
+            422,
+            "out_of_range",
+            "messages[1].created_at",
+        ),
+        (with("name", json!("Anna")), 422, "unknown_field", "name"),
+        (json!([good]), 400, "invalid_json", ""),
+    ] {
+        let response = anna.post("/api/v1/sessions/chat/messages", &body).await;
+        let (came, problem) = problem(response).await;
+        let named = problem["field"].as_str().unwrap_or_default();
+        assert_eq!(
+            (came, problem["code"].as_str().unwrap(), named),
+            (status, code, field),
+            "{problem}"
+        );
+    }
+    for session in ["%20%0A", "%FF", &"x".repeat(129)] {
+        let path = format!("/api/v1/sessions/{session}/messages");
+        let (status, problem) =
+            problem(anna.post(&path, &json!({ "messages": [good] })).await).await;
+        assert_eq!(
+            (status, &problem["code"]),
+            (422, &json!("invalid_id")),
+            "{session}"
+        );
+    }
+    let big = json!({ "messages": [said("1", "user", &"x".repeat(1024 * 1024))] });
+    let response = anna.post("/api/v1/sessions/chat/messages", &big).await;
+    assert_eq!(problem(response).await.0, 413);
+    for path in ["chat", "chat/messages", "other/messages"] {
+        let response = anna.get(&format!("/api/v1/sessions/{path}")).await;
+        assert_eq!(problem(response).await.0, 404, "{path}");
+    }
+    for query in [
+        "limit=0",
+        "limit=501",
+        "after=-1",
+        "after=x",
+        "limit=1&limit=2",
+    ] {
+        let response = anna
+            .get(&format!("/api/v1/sessions/chat/messages?{query}"))
+            .await;
+        assert_eq!(problem(response).await.0, 422, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_full_session_takes_no_more_and_says_so() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    add(&anna, "chat", json!([said("1", "user", "one")])).await;
+    let full = AssertSqlSafe("UPDATE sessions SET message_count = 49999");
+    sqlx::query(full)
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let two = json!({ "messages": [said("2", "user", "two"), said("3", "user", "three")] });
+    let response = anna.post("/api/v1/sessions/chat/messages", &two).await;
+    let (status, problem) = problem(response).await;
+    assert_eq!((status, &problem["code"]), (422, &json!("session_full")));
+    // Sending again what is there is no more.
+    add(
+        &anna,
+        "chat",
+        json!([said("1", "user", "one"), said("2", "user", "two")]),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn without_the_scope_or_with_memory_off_nothing_is_read_or_written() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    add(&anna, "chat", json!([said("1", "user", "one")])).await;
+    let memory = [Scope::MemoryRead, Scope::MemoryWrite];
+    let without = anna.with_token(&app.token(anna.id, "agent", &memory, None).await);
+    let tried = async |whose: &TestUser, code: &str| {
+        let more = json!({ "messages": [said("2", "user", "two")] });
+        for response in [
+            whose.post("/api/v1/sessions/chat/messages", &more).await,
+            whose
+                .post("/api/v1/sessions/chat/complete", &json!({}))
+                .await,
+            whose.get("/api/v1/sessions/chat").await,
+            whose.get("/api/v1/sessions/chat/messages").await,
+        ] {
+            let (status, problem) = problem(response).await;
+            assert_eq!((status, &problem["code"]), (403, &json!(code)), "{problem}");
+        }
+    };
+    tried(&without, "missing_scope").await;
+    app.accounts
+        .switch_user_memory(anna.id, false)
+        .await
+        .unwrap();
+    tried(&anna, "memory_off").await;
+    app.accounts
+        .switch_user_memory(anna.id, true)
+        .await
+        .unwrap();
+    assert_eq!(contents(&anna, "chat").await, ["one"]);
+    let alone = app
+        .token(anna.id, "agent", &[Scope::SessionsWrite], None)
+        .await;
+    assert_eq!(contents(&anna.with_token(&alone), "chat").await, ["one"]);
+}
+
+#[tokio::test]
+async fn an_operators_user_is_made_by_the_first_message_and_not_by_a_look() {
+    let app = TestApp::start().await;
+    let token = app.service_token("bot", &Scope::ALL).await;
+    let client = reqwest::Client::new();
+    let users = async || -> i64 {
+        let count = "SELECT count(*) FROM users WHERE external_id = 'customer-1'";
+        let count = sqlx::query_scalar(count);
+        count.fetch_one(&mut app.superuser().await).await.unwrap()
+    };
+    let ask = |request: reqwest::RequestBuilder| {
+        let request = request
+            .bearer_auth(&token)
+            .header("keepsake-user", "customer-1");
+        async move { request.send().await.unwrap() }
+    };
+    let base = format!("{}/api/v1/sessions/chat", app.base);
+    assert_eq!(problem(ask(client.get(&base)).await).await.0, 404);
+    let bad = client
+        .post(format!("{base}/messages"))
+        .json(&json!({ "messages": [] }));
+    assert_eq!(problem(ask(bad).await).await.0, 422);
+    assert_eq!(users().await, 0);
+    let good = json!({ "messages": [said("1", "user", "one")] });
+    let response = ask(client.post(format!("{base}/messages")).json(&good)).await;
+    assert_eq!(response.status(), 200);
+    assert_eq!(users().await, 1);
+    assert_eq!(ask(client.get(&base)).await.status(), 200);
+}
+
+#[tokio::test]
+async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    add(&anna, "chat", json!([said("1", "user", "one")])).await;
+    complete(&anna, "chat").await;
+    add(&anna, "chat", json!([said("2", "user", "two")])).await;
+    complete(&anna, "chat").await;
+    let due = async || {
+        let now = app.embeddings.now();
+        ledger::due_extractions(&app.db, now, 10).await.unwrap()
+    };
+    let both = due().await;
+    assert_eq!(both.len(), 2);
+    assert!(both.iter().all(|d| d.user == anna.id));
+    let claim = async |at: usize| {
+        let now = app.embeddings.now();
+        let mut tx = app.db.as_user(anna.id).await.unwrap();
+        let until = now + Duration::minutes(5);
+        let claimed = ledger::claim(&mut tx, anna.id, both[at].extraction, now, until).await;
+        tx.commit().await.unwrap();
+        claimed.unwrap()
+    };
+    let finish = async |row: &sessions::Extraction, outcome: Outcome, next: Option<Duration>| {
+        let now = app.embeddings.now();
+        let mut tx = app.db.as_user(anna.id).await.unwrap();
+        let ending = Ending {
+            outcome,
+            reason: Some("the model did not answer"),
+            counts: Counts {
+                stored: 1,
+                ..Counts::default()
+            },
+            is_fallback: false,
+            model: Some("tiny"),
+            next_try_at: next.map(|next| now + next),
+        };
+        let done = ledger::finish(&mut tx, anna.id, row, &ending, now)
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+        done
+    };
+    assert!(
+        claim(1).await.is_none(),
+        "what was said earlier is read first"
+    );
+    let first = claim(0).await.expect("due");
+    assert!(claim(0).await.is_none(), "it is in somebody's hands");
+    assert_eq!(due().await.len(), 1);
+    let mut tx = app.db.as_user(anna.id).await.unwrap();
+    let messages = ledger::messages_of(&mut tx, anna.id, &first, 0)
+        .await
+        .unwrap();
+    let read: Vec<(i32, &str)> = messages
+        .iter()
+        .map(|m| (m.position, m.content.as_str()))
+        .collect();
+    assert_eq!(read, [(1, "one")]);
+    let rest = ledger::messages_of(&mut tx, anna.id, &first, 1)
+        .await
+        .unwrap();
+    assert!(rest.is_empty(), "what was said later is not of this row");
+    drop(tx);
+
+    // Its hands are gone: another takes it, and the first comes too late.
+    app.clock.advance(Duration::minutes(6));
+    let again = claim(0).await.expect("due again");
+    assert_eq!((first.attempts, again.attempts), (1, 2));
+    assert!(!finish(&first, Outcome::Stored, None).await);
+    assert!(finish(&again, Outcome::Failed, Some(Duration::hours(1))).await);
+    assert!(!finish(&again, Outcome::Stored, None).await, "twice");
+    let ids: BTreeSet<i64> = due().await.iter().map(|d| d.extraction.0).collect();
+    assert_eq!(ids, BTreeSet::from([both[1].extraction.0]));
+    let second = claim(1).await.expect("the first has had its turn");
+    assert!(finish(&second, Outcome::Nothing, None).await);
+    app.clock.advance(Duration::hours(2));
+    assert_eq!(due().await.len(), 1, "the failed one is tried again");
+    let session = read_extraction(&anna).await;
+    assert_eq!(
+        (&session["outcome"], &session["model"]),
+        (&json!("nothing"), &json!("tiny"))
+    );
+}
+
+async fn read_extraction(user: &TestUser) -> Value {
+    read(user, "chat").await["extraction"].clone()
+}

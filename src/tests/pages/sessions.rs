@@ -1,0 +1,245 @@
+use serde_json::{Value, json};
+
+use crate::support::{Browser, TestApp, TestUser};
+use keepsake::accounts::Scope;
+
+async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
+    let browser = app.browser();
+    browser.sign_in(user).await;
+    browser
+}
+
+async fn look(browser: &Browser, path: &str) -> String {
+    let (status, page) = browser.get(path).await;
+    assert_eq!(status, 200, "{path}");
+    page
+}
+
+async fn hand_over(user: &TestUser, session: &str, messages: Value) {
+    let path = format!("/api/v1/sessions/{session}/messages");
+    let response = user.post(&path, &json!({ "messages": messages })).await;
+    assert_eq!(response.status(), 200);
+}
+
+async fn complete(user: &TestUser, session: &str) {
+    let path = format!("/api/v1/sessions/{session}/complete");
+    assert_eq!(user.post(&path, &json!({})).await.status(), 200);
+}
+
+fn said(id: impl ToString, role: &str, content: &str) -> Value {
+    json!({ "id": id.to_string(), "role": role, "content": content })
+}
+
+/// Writes how the newest row of the session's ledger ended.
+async fn end_as(app: &TestApp, session: &str, set: &str) {
+    let update = format!(
+        "UPDATE session_extractions SET {set}, attempts = 1, ended_at = created_at
+         WHERE id = (SELECT max(e.id) FROM session_extractions e JOIN sessions s ON s.id = e.session_id
+                     WHERE s.external_id = '{session}')"
+    );
+    let done = sqlx::query(sqlx::AssertSqlSafe(update));
+    let done = done.execute(&mut app.superuser().await).await.unwrap();
+    assert_eq!(done.rows_affected(), 1);
+}
+
+fn sessions(page: &str) -> usize {
+    page.matches("class=\"row\"").count()
+}
+
+async fn id_of(app: &TestApp, session: &str) -> i64 {
+    sqlx::query_scalar("SELECT id FROM sessions WHERE external_id = $1")
+        .bind(session)
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn before_the_first_session_the_page_shows_how_to_hand_one_over() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let page = look(&browser, "/sessions").await;
+    for word in [
+        "No agent has handed over a session yet.",
+        "/api/v1/sessions/chat-1/messages",
+        "href=\"/agents\"",
+    ] {
+        assert!(page.contains(word), "{word}");
+    }
+    // The line does what it says.
+    hand_over(
+        &anna,
+        "chat-1",
+        json!([said(1, "user", "I moved to Lisbon last week.")]),
+    )
+    .await;
+    let page = look(&browser, "/sessions").await;
+    assert!(
+        page.contains("chat-1")
+            && page.contains("1 message<")
+            && page.contains("Nothing was read yet.")
+    );
+}
+
+#[tokio::test]
+async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let other = anna.with_token(&app.token(anna.id, "other", &Scope::ALL, None).await);
+    let browser = signed_in(&app, &anna).await;
+    for name in ["waits", "kept", "bare", "broke", "left-out"] {
+        hand_over(&anna, name, json!([said(1, "user", "one")])).await;
+        complete(&anna, name).await;
+    }
+    hand_over(&other, "goes-on", json!([said(1, "user", "one")])).await;
+    end_as(
+        &app,
+        "kept",
+        "outcome = 'stored', stored_count = 2, merged_count = 1",
+    )
+    .await;
+    end_as(&app, "bare", "outcome = 'nothing'").await;
+    end_as(
+        &app,
+        "broke",
+        "outcome = 'failed', reason = 'the model did not answer in time', next_try_at = created_at + interval '1 hour'",
+    )
+    .await;
+    end_as(
+        &app,
+        "left-out",
+        "outcome = 'skipped', reason = 'memory is off'",
+    )
+    .await;
+    let page = look(&browser, "/sessions").await;
+    assert_eq!(sessions(&page), 6);
+    for sentence in [
+        "Waiting to be read.",
+        "Stored 2, 1 known already.",
+        "Nothing worth storing.",
+        "Failed: the model did not answer in time.",
+        "Skipped: memory is off.",
+        "6 sessions, newest first",
+    ] {
+        assert!(page.contains(sentence), "{sentence}");
+    }
+    let agent: i64 = sqlx::query_scalar("SELECT id FROM agents WHERE name = 'other'")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    for (query, names) in [
+        ("state=open", vec!["goes-on"]),
+        ("outcome=stored", vec!["kept"]),
+        ("outcome=pending", vec!["waits"]),
+        ("state=completed&outcome=failed", vec!["broke"]),
+        (&format!("agent={agent}"), vec!["goes-on"]),
+        ("state=open&outcome=failed", vec![]),
+    ] {
+        let page = look(&browser, &format!("/sessions?{query}")).await;
+        assert_eq!(sessions(&page), names.len(), "{query}");
+        assert!(names.iter().all(|name| page.contains(name)), "{query}");
+        assert_eq!(
+            names.is_empty(),
+            page.contains("No such session."),
+            "{query}"
+        );
+    }
+    for n in 0..30 {
+        hand_over(&anna, &format!("more-{n}"), json!([said(1, "user", "one")])).await;
+    }
+    let page = look(&browser, "/sessions?state=open").await;
+    assert_eq!(sessions(&page), 25);
+    assert!(page.contains("href=\"/sessions?state=open&amp;shown=50\""));
+    assert_eq!(
+        sessions(&look(&browser, "/sessions?state=open&shown=50").await),
+        31
+    );
+}
+
+#[tokio::test]
+async fn a_session_shows_its_ledger_and_every_word_that_was_said() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let long = format!("{}the end of it", "snow ".repeat(200));
+    hand_over(
+        &anna,
+        "chat",
+        json!([
+            said(1, "user", "How is <b>Oslo</b>?"),
+            { "id": "2", "role": "assistant", "tool_calls": [{ "id": "c", "name": "weather", "arguments": { "city": "Oslo" } }] },
+            { "id": "3", "role": "tool", "tool_call_id": "c", "content": long },
+            said(4, "assistant", "It snows."),
+        ]),
+    )
+    .await;
+    complete(&anna, "chat").await;
+    end_as(
+        &app,
+        "chat",
+        "outcome = 'stored', stored_count = 1, is_fallback = true, skipped_chars = 1200, malformed_count = 2,
+         model = 'tiny', tokens_in = 1234, tokens_out = 56, duration_ms = 2500,
+         next_try_at = created_at + interval '1 hour'",
+    )
+    .await;
+    hand_over(&anna, "chat", json!([said(5, "user", "Thanks.")])).await;
+    let id = id_of(&app, "chat").await;
+    let page = look(&browser, &format!("/sessions/{id}")).await;
+    for said in [
+        "How is &lt;b&gt;Oslo&lt;/b&gt;?",
+        "It snows.",
+        "the end of it",
+        "{\"city\":\"Oslo\"}",
+        "Messages 1 to 4",
+        "Stored 1.",
+        "No model could be asked",
+        "1,200 characters of its middle were not read.",
+        "2 parts of the model&#x27;s answer could not be read.",
+        "1,234 tokens in, 56 out, 2.5 s",
+        "Next try ",
+        "1 message is not read yet: the session is open.",
+        "id=\"m3\"",
+        "href=\"#m5\"",
+    ] {
+        assert!(
+            page.contains(said) || page.contains(&said.replace("&#x27;", "'")),
+            "{said}"
+        );
+    }
+    // The call and its long result are folded; the result says whose it is.
+    assert_eq!(page.matches("<details>").count(), 2);
+    assert_eq!(page.matches("<bdi>weather</bdi>").count(), 2);
+    assert!(page.contains("1,013 characters"));
+}
+
+#[tokio::test]
+async fn a_long_session_is_read_in_pages_and_from_any_message() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let ben = app.user("ben").await;
+    let browser = signed_in(&app, &anna).await;
+    let messages: Vec<Value> = (1..=250)
+        .map(|n| said(n, "user", &format!("words {n}.")))
+        .collect();
+    hand_over(&anna, "long", json!(messages)).await;
+    let id = id_of(&app, "long").await;
+    let shown = |page: &str| page.matches("class=\"said\"").count();
+    let first = look(&browser, &format!("/sessions/{id}")).await;
+    assert_eq!(shown(&first), 100);
+    assert!(first.contains("Messages 1 to 100 of 250") && !first.contains(">Earlier<"));
+    assert!(first.contains(&format!("href=\"/sessions/{id}?from=101\"")));
+    let last = look(&browser, &format!("/sessions/{id}?from=201")).await;
+    assert_eq!(shown(&last), 50);
+    assert!(last.contains("words 250.") && !last.contains(">Later<"));
+    assert!(last.contains(&format!("href=\"/sessions/{id}?from=101\"")));
+    let middle = look(&browser, &format!("/sessions/{id}?from=173")).await;
+    assert!(middle.contains("id=\"m173\"") && !middle.contains("id=\"m172\""));
+    let past = look(&browser, &format!("/sessions/{id}?from=999")).await;
+    assert!(past.contains("Nothing was said after that."));
+    for nowhere in [format!("/sessions/{}", id + 1), "/sessions/chat".to_owned()] {
+        assert_eq!(browser.get(&nowhere).await.0, 404);
+    }
+    let bens = signed_in(&app, &ben).await;
+    assert_eq!(bens.get(&format!("/sessions/{id}")).await.0, 404);
+}

@@ -1,0 +1,153 @@
+//! Sessions and their ledger, as pages show them.
+
+use std::collections::HashMap;
+
+use app::backend::{MESSAGES_SHOWN, PAGE_SIZE, PageError, ROWS_MAX};
+use app::view::{
+    LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow, SessionsPage,
+    ToolCallView,
+};
+
+use super::{Ui, database};
+use crate::accounts::Viewer;
+use crate::sessions::{self, Extraction, Filter, Message, Session, SessionId, State};
+
+impl Ui {
+    pub(super) async fn sessions_view(
+        &self,
+        viewer: &Viewer,
+        filters: &SessionFilters,
+    ) -> Result<SessionsPage, PageError> {
+        let shown = filters.shown.clamp(PAGE_SIZE, ROWS_MAX);
+        let filter = Filter {
+            agent: filters.agent,
+            state: filters.is_open.map(|is_open| match is_open {
+                true => State::Open,
+                false => State::Completed,
+            }),
+            outcome: filters
+                .outcome
+                .and_then(|outcome| sessions::Outcome::parse(outcome.slug())),
+            limit: shown as i64 + 1,
+        };
+        let page = sessions::page(&self.state.db, viewer.user_id, &filter).await;
+        let page = page.map_err(database)?;
+        let rows = page.sessions.iter().take(shown);
+        Ok(SessionsPage {
+            rows: rows.map(|session| self.session_row(session)).collect(),
+            has_more: page.sessions.len() > shown,
+            agents: page.agents,
+            is_empty: page.is_empty,
+            public_url: self.state.public_url.origin().to_owned(),
+        })
+    }
+
+    pub(super) async fn session_view(
+        &self,
+        viewer: &Viewer,
+        session_id: i64,
+        from: i32,
+    ) -> Result<Option<SessionPage>, PageError> {
+        let (id, after) = (SessionId(session_id), from.max(1) - 1);
+        let limit = i64::from(MESSAGES_SHOWN);
+        let found = sessions::transcript(&self.state.db, viewer.user_id, id, after, limit).await;
+        let Some(found) = found.map_err(database)? else {
+            return Ok(None);
+        };
+        let session = found.session;
+        let ledger = found.ledger.iter();
+        Ok(Some(SessionPage {
+            id: session_id,
+            created: self.moment(session.created_at),
+            completed: session
+                .completed
+                .map(|(at, why)| (self.moment(at), why.as_str())),
+            message_count: session.message_count,
+            new_count: session.message_count - session.ledger_position,
+            ledger: ledger.map(|row| self.ledger_row(row)).collect(),
+            messages: self.messages_view(found.messages),
+            external_id: session.external_id,
+            agent: session.agent,
+        }))
+    }
+
+    fn session_row(&self, session: &Session) -> SessionRow {
+        SessionRow {
+            id: session.id.0,
+            external_id: session.external_id.clone(),
+            agent: session.agent.clone(),
+            is_open: session.state == State::Open,
+            messages: session.message_count.into(),
+            last_message: self.moment(session.last_message_at),
+            ledger: session.extraction.as_ref().map(|row| self.ledger_row(row)),
+        }
+    }
+
+    fn ledger_row(&self, row: &Extraction) -> LedgerRow {
+        let counts = &row.counts;
+        LedgerRow {
+            first: row.first_position,
+            last: row.last_position,
+            outcome: match row.outcome {
+                sessions::Outcome::Pending => Outcome::Pending,
+                sessions::Outcome::Stored => Outcome::Stored,
+                sessions::Outcome::Nothing => Outcome::Nothing,
+                sessions::Outcome::Failed => Outcome::Failed,
+                sessions::Outcome::Skipped => Outcome::Skipped,
+            },
+            reason: row.reason.clone(),
+            stored: counts.stored.into(),
+            merged: counts.merged.into(),
+            superseded: counts.superseded.into(),
+            malformed: counts.malformed.into(),
+            skipped_chars: counts.skipped_chars,
+            is_fallback: row.is_fallback,
+            attempts: row.attempts.into(),
+            next_try: row.next_try_at.map(|at| self.moment(at)),
+            model: row.model.clone(),
+            tokens: (counts.tokens_in, counts.tokens_out),
+            duration: duration(counts.duration_ms),
+            created: self.moment(row.created_at),
+            ended: row.ended_at.map(|at| self.moment(at)),
+        }
+    }
+
+    /// A tool's message is called by the name of the call that it answers.
+    fn messages_view(&self, messages: Vec<Message>) -> Vec<MessageView> {
+        let mut names: HashMap<String, String> = HashMap::new();
+        let mut shown = Vec::with_capacity(messages.len());
+        for message in messages {
+            for call in &message.tool_calls {
+                if let Some(id) = &call.id {
+                    names.insert(id.clone(), call.name.clone());
+                }
+            }
+            let answers = message.tool_call_id.as_ref();
+            shown.push(MessageView {
+                position: message.position,
+                role: message.role.as_str(),
+                tool: answers.and_then(|id| names.get(id).cloned()),
+                at: self.moment(message.sent_at.unwrap_or(message.created_at)),
+                content: message.content,
+                tool_calls: message
+                    .tool_calls
+                    .into_iter()
+                    .map(|call| ToolCallView {
+                        name: call.name,
+                        arguments: call.arguments,
+                    })
+                    .collect(),
+            });
+        }
+        shown
+    }
+}
+
+/// "40 ms", "1.2 s", "3 min"
+fn duration(ms: i64) -> String {
+    match ms {
+        ..1_000 => format!("{ms} ms"),
+        1_000..120_000 => format!("{:.1} s", ms as f64 / 1e3),
+        ms => format!("{} min", (ms + 30_000) / 60_000),
+    }
+}
