@@ -8,7 +8,7 @@ use time::Duration as TimeDuration;
 use tokio::sync::{Notify, watch};
 
 use super::JobContext;
-use crate::{metrics, queue};
+use crate::{memories, metrics, queue};
 
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// After a failure; the database may be just starting again.
@@ -36,6 +36,7 @@ pub(super) async fn every_minute(
 async fn once(context: &JobContext) -> anyhow::Result<()> {
     context.embeddings.take_offered().await?;
     context.embeddings.sweep().await?;
+    memories::sweep_expired(&context.db, context.embeddings.now()).await?;
     let mut conn = context.db.system_connection().await?;
     let now = context.embeddings.now();
     queue::store::prune(&mut conn, now - ENDED_JOBS_KEPT).await?;

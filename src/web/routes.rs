@@ -84,6 +84,10 @@ fn people(state: &AppState) -> Router<AppState> {
             post(forms::revoke_token),
         )
         .route("/agents/{agent_id}/memory", post(forms::memory::of_agent))
+        .route(
+            "/agents/{agent_id}/tools",
+            post(forms::memory::tools_of_agent),
+        )
         .route("/activity", get(pages::behind_sign_in))
         .route("/activity/queries", post(forms::activity::queries))
         .route(

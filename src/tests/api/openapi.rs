@@ -104,19 +104,27 @@ async fn the_examples_are_calls_that_work_and_the_answers_they_give() {
     let example = |object: &Value| {
         object["content"]["application/json"]["examples"]["example"]["value"].clone()
     };
-    // In the order of a life: added, found, read, archived.
+    // In the order of a life: added, found, read, corrected, confirmed, forgotten.
     for tool in [
         "memory_add",
         "memory_search",
         "memory_get",
         "memory_list_themes",
+        "memory_correct",
+        "memory_confirm",
+        "memory_stats",
         "memory_archive",
+        "memory_forget",
     ] {
         let operation = &document["paths"][format!("/api/v1/tools/{tool}")]["post"];
         let mut input = example(&operation["requestBody"]);
         assert!(input.is_object(), "{tool} has no example");
         if input.get("item_id").is_some() {
             input["item_id"] = json!(anna.find("tea").await[0]);
+        }
+        if tool == "memory_forget" {
+            let again = json!({ "type": "fact", "content": "Prefers water.", "theme": "food", "key": "favourite_drink" });
+            anna.call("memory_add", again).await;
         }
         if tool == "memory_search" {
             // The example finds by meaning, and there is no model here.

@@ -356,6 +356,7 @@ async fn an_operator_has_no_more_users_than_its_cap() {
     let wish = TokenWish {
         scopes: Scope::ALL.into(),
         lifetime: None,
+        profile: None,
     };
     let name = AgentName::parse("bot").unwrap();
     let token = app
@@ -429,6 +430,7 @@ async fn a_revoked_or_expired_service_token_and_a_disabled_user_open_nothing() {
     let wish = TokenWish {
         scopes: Scope::ALL.into(),
         lifetime: Some(Duration::days(1)),
+        profile: None,
     };
     let (_, brief) = app
         .accounts
@@ -482,6 +484,7 @@ async fn where_there_are_as_many_operators_as_may_be_one_still_gets_further_toke
     let wish = TokenWish {
         scopes: Scope::ALL.into(),
         lifetime: None,
+        profile: None,
     };
     let name = AgentName::parse("one more").unwrap();
     let refused = app
