@@ -152,7 +152,7 @@ async fn only_a_tool_that_runs_makes_a_user() {
     assert_eq!(get("/api/v1/tools/memory_search").await.0, 405);
     let fact = json!({ "type": "fact", "content": "x" });
     for (token, tool, input, status) in [
-        (&bot.token, "memory_forget", json!({}), 404),
+        (&bot.token, "memory_erase", json!({}), 404),
         (&read, "memory_add", fact, 403),
         (&bot.token, "memory_add", json!({ "typ": "fact" }), 422),
         (&bot.token, "memory_search", json!([]), 400),
