@@ -36,7 +36,15 @@ const CUSTOMER: &str = "canarycustomer2d5c";
 /// Where each may stand, and nowhere else: what is remembered, and who somebody is.
 const LIVES_IN: &[(&str, &[&str])] = &[
     (EMAIL, &["users.email"]),
-    (TEXT, &["memory_items.content", "memory_items.content_tsv"]),
+    (
+        TEXT,
+        &[
+            "memory_items.content",
+            "memory_items.content_tsv",
+            "memory_items.key",
+            "memory_items.source_context",
+        ],
+    ),
     (TAG, &["memory_items.tags", "memory_items.content_tsv"]),
     (
         THEME,
