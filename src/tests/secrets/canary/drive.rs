@@ -143,7 +143,7 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Option<String> {
             json!({ "item_id": item, "key": TEXT.repeat(9), "content": TEXT }),
         ),
         ("memory_confirm", json!({ "item_id": TEXT })),
-        ("memory_stats", json!({ TEXT: TEXT })),
+        ("memory_stats", json!({ "limit": TEXT })),
         ("memory_stats", json!({})),
         (
             "memory_forget",
