@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 use self::store::Met;
 use super::model::{ItemId, NewItem, Status};
 use super::provenance::{Source, Yielding};
-use super::store::{archive_items, ensure_theme};
+use super::store::{ThemeId, archive_items, ensure_theme};
 use super::{EXPIRED, MemoryError, SUPERSEDED};
 use crate::accounts::Viewer;
 use crate::activity::Call;
@@ -157,7 +157,7 @@ pub async fn add_in(
                     Yielding::Refused if !is_older(holder, item) => {
                         Err(MemoryError::Confirmed { id: holder.id })
                     }
-                    _ => put_aside(conn, embeddings, viewer, item, holder.id, now).await,
+                    _ => put_aside(conn, embeddings, viewer, theme, item, holder.id, now).await,
                 };
             }
             let ids = [holder.id.0];
@@ -210,12 +210,12 @@ async fn put_aside(
     conn: &mut PgConnection,
     embeddings: &Embeddings,
     viewer: &Viewer,
+    theme: ThemeId,
     item: &NewItem,
     holder: ItemId,
     now: OffsetDateTime,
 ) -> Result<Added, MemoryError> {
     let user = viewer.user_id;
-    let theme = ensure_theme(conn, user, item, now).await?;
     let known_id = store::find_aside(conn, user, theme, item, holder).await?;
     let added = match known_id {
         Some(id) => known(conn, embeddings, viewer, id, None).await?,
