@@ -124,6 +124,7 @@ def load(db, vectors):
     ids = {user: np.zeros(size, int) for user, size in SIZES.items()}
     at = lambda n: struct.pack(">q", 800_000_000_000_000 + n * 1_000_000)
     number = lambda n: struct.pack(">q", n)
+    never = number(2**63 - 1)  # as PostgreSQL writes a timestamp that never comes
     with db.cursor().copy("COPY memory_items (user_id, id, theme_id, type, content, content_hash, source, created_at, updated_at, "
                           "content_tsv) FROM STDIN") as copy:
         for n, (_, user, row) in enumerate(order, 1):
@@ -134,13 +135,13 @@ def load(db, vectors):
             copy.write_row((user, n, 1, "fact", " ".join(words), n.to_bytes(32, "big"), "agent", when, when,
                             " ".join(f"'{word}':{place}" for word, place in places.items())))
     signs = {user: bits(rows) for user, rows in vectors.items()}
-    with db.cursor().copy("COPY memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type, item_status, "
+    with db.cursor().copy("COPY memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type, item_live_until, "
                           "item_created_at, content_hash, bits, embedding, updated_at) FROM STDIN (FORMAT BINARY)") as copy:
         copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
         for n, (_, user, row) in enumerate(order, 1):
             half = np.zeros(1024, ">f2")
             half[:vectors[user].shape[1]] = vectors[user][row]
-            fields = [number(user), number(1), number(n), b"ready", number(1), b"fact", b"active", at(n), b"",
+            fields = [number(user), number(1), number(n), b"ready", number(1), b"fact", never, at(n), b"",
                       struct.pack(">i", 1024) + signs[user][row].tobytes(), struct.pack(">hh", 1024, 0) + half.tobytes(), at(n)]
             copy.write(struct.pack(">h", len(fields)) + b"".join(struct.pack(">i", len(f)) + f for f in fields))
         copy.write(struct.pack(">h", -1))

@@ -94,7 +94,9 @@ CREATE TABLE memory_item_embeddings (
     -- bits must not look at the items themselves. Kept true by src/memories/store.rs.
     theme_id        bigint NOT NULL,
     item_type       text NOT NULL,
-    item_status     text NOT NULL,
+    -- 'infinity' or when it expires while the item is active, '-infinity' once it is archived:
+    -- one comparison says whether it is live, at any time.
+    item_live_until timestamptz NOT NULL,
     item_created_at timestamptz NOT NULL,
     content_hash    bytea NOT NULL,          -- a vector of another text is not written
     truncated       boolean NOT NULL DEFAULT false,     -- only the text's beginning fitted the model
@@ -114,7 +116,7 @@ ALTER TABLE memory_item_embeddings ALTER COLUMN embedding SET STORAGE EXTERNAL;
 -- A user's bits lie together in this index, with all that searches filter by: a search
 -- reads it from end to end and visits no row (bench/README.md, "Search by meaning").
 CREATE INDEX memory_item_embeddings_near_idx ON memory_item_embeddings (user_id, space_id)
-    INCLUDE (item_id, theme_id, bits, item_status, item_created_at, item_type) WHERE state = 'ready';
+    INCLUDE (item_id, theme_id, bits, item_live_until, item_created_at, item_type) WHERE state = 'ready';
 -- That holds for pages which vacuum has seen: let it look soon.
 ALTER TABLE memory_item_embeddings SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
 CREATE INDEX memory_item_embeddings_open_idx

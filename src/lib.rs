@@ -16,7 +16,7 @@
 //! | [`erasure`] | one memory, or an account and all in it, gone for good, with a receipt |
 //! | [`sessions`] | what agents hand over of their conversations, each message once and in order; `ledger/` says what is to be read for memories, and what came of it |
 //! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `rank.rs` fuses both signals |
-//! | [`memories`] | items and themes: add, get, archive; `words.rs` cuts text into what full text finds |
+//! | [`memories`] | items and themes: `add/` with what a key supersedes, `change.rs` (archive, correct, confirm, forget, what expires), `provenance.rs`; `words.rs` cuts text into what full text finds |
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches |
 //! | [`embedding`] | THE life of a vector: spaces follow the settings (`spaces.rs`), `reseal/` seals their keys anew, pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
 //! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model |
@@ -32,8 +32,9 @@
 //! as the *system* role). [`tools::Registry::call`] checks the switch of memory and the
 //! scope, and parses the input; `tools/memory_add.rs` makes a [`memories::NewItem`] of it, which is
 //! where every limit stands. [`memories::add`] opens a transaction that knows its
-//! user, finds or makes the theme, and inserts the item with its words and its
-//! first event in one statement. [`embedding::Embeddings::note_item`] adds a
+//! user; [`memories::add_in`] finds or makes the theme, and inserts the item with its words and its
+//! first event in one statement. Where that meets an active item of the same text or key, it is the
+//! duplicate, or the older item is archived and linked. [`embedding::Embeddings::note_item`] adds a
 //! pending vector for each space in use and a job, and [`activity::Call::write`] the
 //! record of the call, in the same transaction. Commit; answer. A worker fetches the job, and [`embedding::Embeddings::drain`]
 //! sends what is pending to the provider, in batches and with no connection held,

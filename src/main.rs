@@ -182,6 +182,10 @@ struct TokenCreate {
     /// Days until the token expires [default: never]
     #[arg(long, value_name = "N")]
     expires_days: Option<i64>,
+    /// Which tools the agent, or each user of the operator, is told of from now on: core (search, add, get, archive,
+    /// list themes) or full (correct, confirm, forget and stats, too) [default: as it is; core for a new one]
+    #[arg(long, value_name = "core|full")]
+    profile: Option<String>,
 }
 
 fn main() -> ExitCode {
@@ -320,6 +324,7 @@ async fn create_token(config: &Config, create: TokenCreate) -> anyhow::Result<()
     let wish = TokenWish {
         scopes,
         lifetime: parse_expires_days(create.expires_days)?,
+        profile: create.profile.as_deref().map(str::parse).transpose()?,
     };
     let database = Database::of_command(config).await?;
     let accounts = wiring::accounts(config, &database.db);

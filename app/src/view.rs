@@ -90,7 +90,8 @@ pub struct ItemRow {
     pub item_type: String,
     pub snippet: Vec<Span>,
     pub tags: Vec<String>,
-    pub archived: bool,
+    /// Why agents do not find it without asking; `None` while it is active.
+    pub retired: Option<Retired>,
     /// Who wrote it: the agent's name, or the source.
     pub source: String,
     pub created: Moment,
@@ -100,6 +101,15 @@ pub struct ItemRow {
     pub parts: Option<ScoreParts>,
     /// `None` when no vectors are made for this user.
     pub embedding: Option<EmbeddingBadge>,
+}
+
+/// How an item left what is active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retired {
+    Archived,
+    /// A newer one took its place.
+    Superseded,
+    Expired,
 }
 
 /// How a list was found.
@@ -132,10 +142,10 @@ pub struct MemoryPage {
 /// One thing that happened to an item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistoryEntry {
-    /// "added", "archived", …
+    /// "added", "archived", "replaced by a newer memory", …
     pub event: String,
-    /// "claude-code" or "you"
-    pub actor: String,
+    /// "claude-code" or "you"; `None` where time did it.
+    pub actor: Option<String>,
     pub at: Moment,
 }
 
@@ -148,7 +158,8 @@ pub struct ItemPage {
     pub key: Option<String>,
     pub content: String,
     pub tags: Vec<String>,
-    pub archived: bool,
+    pub retired: Option<Retired>,
+    /// In plain words.
     pub source: String,
     pub source_context: Option<String>,
     pub agent: Option<String>,
@@ -158,7 +169,12 @@ pub struct ItemPage {
     pub created: Moment,
     pub updated: Moment,
     pub expires: Option<Moment>,
+    /// When it was last said to hold.
+    pub verified: Option<Moment>,
+    /// The item that took its place.
     pub superseded_by: Option<i64>,
+    /// Those whose place it took, newest first.
+    pub superseded: Vec<i64>,
     pub history: Vec<HistoryEntry>,
     /// The last times that an agent got it, newest first.
     pub readings: Vec<Reading>,
@@ -195,6 +211,8 @@ pub struct AgentRow {
     pub name: String,
     pub created: Moment,
     pub memory_enabled: bool,
+    /// It is told of all tools, not of the core ones alone.
+    pub has_all_tools: bool,
     pub item_count: i64,
     pub tokens: Vec<TokenRow>,
 }
@@ -239,7 +257,7 @@ pub struct NewToken {
 /// what was typed still in place and the error beside its field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FormState {
-    /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`, `revoke`;
+    /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`, `revoke`, `tools`;
     /// `memory` (Account, Agents); `embeddings` and `progress` (Settings › Embeddings);
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`,
     /// `users_max` and `queue` (Admin); `people` and `invitation` (Admin › Users; the latter

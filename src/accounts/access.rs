@@ -4,7 +4,7 @@
 
 use time::OffsetDateTime;
 
-use super::model::{ExternalId, OperatorId, Scopes, UserId, Viewer};
+use super::model::{ExternalId, OperatorId, Scopes, ToolProfile, UserId, Viewer};
 use super::operators::store as operator_store;
 use super::{AccountError, Accounts, LAST_USE_RESOLUTION, Token, store};
 
@@ -17,6 +17,8 @@ pub struct AgentAccess {
     pub memory_off: Option<MemoryOff>,
     /// Whether the user wants the words of searches in the activity.
     pub keeps_queries: bool,
+    /// Which tools it is told of.
+    pub profile: ToolProfile,
 }
 
 #[derive(Clone, Debug)]
@@ -134,6 +136,7 @@ impl Accounts {
             scopes: found.scopes,
             memory_off: MemoryOff::of(found.user_memory_enabled, found.agent_memory_enabled),
             keeps_queries: found.keeps_queries,
+            profile: found.profile,
         }))
     }
 
@@ -167,6 +170,7 @@ impl Accounts {
                 scopes: service.scopes,
                 memory_off: None,
                 keeps_queries: false,
+                profile: service.profile,
             }));
         };
         if user.disabled {
@@ -181,6 +185,7 @@ impl Accounts {
             memory_off: MemoryOff::of(user.user_memory_enabled, user.agent_memory_enabled),
             // It is asked for on a page, and such a user does not sign in.
             keeps_queries: false,
+            profile: service.profile,
         }))
     }
 

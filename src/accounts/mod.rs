@@ -15,7 +15,7 @@ pub mod token;
 pub use access::{ActingFor, AgentAccess, MemoryOff, NewUser, TokenRefusal};
 pub use model::{
     AgentId, AgentName, Email, ExternalId, OperatorId, Password, Role, Scope, Scopes, TokenId,
-    User, UserId, UsersMax, Viewer,
+    ToolProfile, User, UserId, UsersMax, Viewer,
 };
 pub use operators::TooManyUsers;
 pub use token::Token;
@@ -80,6 +80,8 @@ pub struct Accounts {
 pub struct TokenWish {
     pub scopes: Scopes,
     pub lifetime: Option<Duration>,
+    /// Of its agent or operator from now on; `None`: as it is.
+    pub profile: Option<ToolProfile>,
 }
 
 impl Accounts {

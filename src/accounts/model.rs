@@ -276,6 +276,48 @@ impl FromStr for Scope {
 
 pub type Scopes = BTreeSet<Scope>;
 
+/// Which tools an agent is told of: every conversation pays for the list. It permits nothing and
+/// forbids nothing, as that is what scopes are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ToolProfile {
+    /// What every agent needs.
+    #[default]
+    Core,
+    /// All of them.
+    Full,
+}
+
+impl ToolProfile {
+    pub const ALL: [Self; 2] = [Self::Core, Self::Full];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Full => "full",
+        }
+    }
+
+    /// The column's check admits nothing else.
+    pub(in crate::accounts) fn from_column(text: &str) -> Self {
+        text.parse().unwrap_or_default()
+    }
+}
+
+impl FromStr for ToolProfile {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let known = Self::ALL.into_iter().find(|p| p.as_str() == text);
+        known.ok_or_else(|| {
+            Invalid::new(
+                "profile",
+                "invalid_profile",
+                "`profile` is not known; give core or full.",
+            )
+        })
+    }
+}
+
 /// Of a column: a scope that this version does not know allows nothing.
 pub(super) fn parse_scopes(column: &[String]) -> Scopes {
     column.iter().filter_map(|s| s.parse().ok()).collect()
@@ -300,6 +342,7 @@ pub struct Agent {
     pub name: String,
     pub created_at: OffsetDateTime,
     pub memory_enabled: bool,
+    pub profile: ToolProfile,
     /// Items this agent wrote, active and archived.
     pub item_count: i64,
 }

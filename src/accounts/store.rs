@@ -5,7 +5,9 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::access::TokenState;
-use super::model::{AgentId, Email, Role, Scopes, TokenId, User, UserId, parse_scopes};
+use super::model::{
+    AgentId, Email, Role, Scopes, TokenId, ToolProfile, User, UserId, parse_scopes,
+};
 
 // System role: nobody is known yet.
 
@@ -191,6 +193,7 @@ pub struct TokenLookup {
     pub user_memory_enabled: bool,
     pub agent_memory_enabled: bool,
     pub keeps_queries: bool,
+    pub profile: ToolProfile,
 }
 
 pub async fn find_token(
@@ -201,7 +204,7 @@ pub async fn find_token(
         r#"SELECT t.user_id, t.agent_id, t.id, t.scopes, t.expires_at, t.last_used_at,
                   t.revoked_at IS NOT NULL AS "revoked!", u.disabled_at IS NOT NULL AS "disabled!",
                   u.memory_enabled AS user_memory_enabled, a.memory_enabled AS agent_memory_enabled,
-                  u.activity_queries
+                  u.activity_queries, a.tool_profile
            FROM agent_tokens t
            JOIN users u ON u.id = t.user_id
            JOIN agents a ON a.user_id = t.user_id AND a.id = t.agent_id
@@ -224,6 +227,7 @@ pub async fn find_token(
         user_memory_enabled: row.user_memory_enabled,
         agent_memory_enabled: row.agent_memory_enabled,
         keeps_queries: row.activity_queries,
+        profile: ToolProfile::from_column(&row.tool_profile),
     }))
 }
 

@@ -38,8 +38,8 @@ impl Call {
     /// Records that it went well, in the transaction of what it changed: both are
     /// committed or neither, and nothing else is recorded of it, since whether a
     /// commit that was not answered happened, nobody knows. Its duration is that up to here.
-    pub async fn write(&self, conn: &mut PgConnection, item: i64) -> Result<(), sqlx::Error> {
-        let entry = self.entry(OK, vec![item], None);
+    pub async fn write(&self, conn: &mut PgConnection, items: Vec<i64>) -> Result<(), sqlx::Error> {
+        let entry = self.entry(OK, items, None);
         store::insert(conn, self.viewer.user_id, &[entry]).await?;
         self.is_settled.store(true, Ordering::Relaxed);
         Ok(())

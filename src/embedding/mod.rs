@@ -31,7 +31,7 @@ use time::{Duration, OffsetDateTime};
 pub use change::{EndpointChange, Saved};
 pub use drain::Drained;
 pub use health::{BuiltinState, OpenVectors, Retried, SystemProviderState, Trouble};
-pub use model::{EmbeddingState, ItemEmbedding, QueryVector, SpaceId};
+pub use model::{EmbeddingState, ItemEmbedding, QueryVector, SpaceId, Waiting};
 pub use overview::{Overview, Rebuild};
 pub use query::QueryEmbedding;
 pub use reseal::{OnlyRotation, Resealed};

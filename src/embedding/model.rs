@@ -168,6 +168,13 @@ pub struct Counts {
     pub recent: i64,
 }
 
+/// The items of one space that have no vector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    pub pending: i64,
+    pub failed: i64,
+}
+
 impl Counts {
     pub fn total(&self) -> i64 {
         self.ready + self.pending + self.failed

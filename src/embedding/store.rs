@@ -45,8 +45,10 @@ pub async fn insert_pending(
                WHERE user_id = $1 AND state IN ('active', 'building')
            ), pending AS (
                INSERT INTO memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type,
-                                                   item_status, item_created_at, content_hash, updated_at)
-               SELECT $1, s.id, i.id, 'pending', i.theme_id, i.type, i.status, i.created_at, i.content_hash, $3
+                                                   item_live_until, item_created_at, content_hash, updated_at)
+               SELECT $1, s.id, i.id, 'pending', i.theme_id, i.type,
+                      CASE WHEN i.status = 'active' THEN coalesce(i.expires_at, 'infinity') ELSE '-infinity' END,
+                      i.created_at, i.content_hash, $3
                FROM memory_items i CROSS JOIN spaces s CROSS JOIN settings
                WHERE i.user_id = $1 AND i.id = ANY ($2) AND settings.enabled
                RETURNING 1
@@ -265,8 +267,10 @@ pub async fn insert_missing(
 ) -> Result<u64, sqlx::Error> {
     let done = sqlx::query!(
         "INSERT INTO memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type,
-                                             item_status, item_created_at, content_hash, updated_at)
-         SELECT $1, $2, i.id, 'pending', i.theme_id, i.type, i.status, i.created_at, i.content_hash, $3
+                                             item_live_until, item_created_at, content_hash, updated_at)
+         SELECT $1, $2, i.id, 'pending', i.theme_id, i.type,
+                CASE WHEN i.status = 'active' THEN coalesce(i.expires_at, 'infinity') ELSE '-infinity' END,
+                i.created_at, i.content_hash, $3
          FROM memory_items i
          WHERE i.user_id = $1
            AND NOT EXISTS (SELECT FROM memory_item_embeddings e

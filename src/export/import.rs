@@ -223,6 +223,21 @@ impl Importer {
             rows.push(store::NewRow::new(item, theme_id, agent_id, imported_at));
         }
         let found = store::find_known(&mut tx, self.user, &rows).await?;
+        // What is here, or came first, keeps its key: the other is kept archived, and leads to it.
+        let mut holders = store::find_holders(&mut tx, self.user, &rows).await?;
+        let mut aside: HashMap<usize, (i64, String)> = HashMap::new();
+        let mut came_first: HashMap<(i64, String), usize> = HashMap::new();
+        for at in (0..rows.len()).filter(|at| !found.contains_key(at)) {
+            let Some(held) = rows[at].held() else {
+                continue;
+            };
+            let earlier = *came_first.entry(held.clone()).or_insert(at);
+            let is_again = earlier != at && rows[at].has_text_of(&rows[earlier]);
+            if holders.contains_key(&held) || (earlier != at && !is_again) {
+                rows[at].put_aside();
+                aside.insert(at, held);
+            }
+        }
         // The same item twice in one batch is one item.
         let mut first: HashMap<Key, usize> = HashMap::new();
         for (at, row) in rows.iter().enumerate() {
@@ -240,6 +255,7 @@ impl Importer {
         let mut events = Vec::new();
         let mut added = Vec::new();
         let mut ids = Vec::new();
+        let mut put_aside = Vec::new();
         for (at, ((_, item), row)) in batch.iter().zip(&rows).enumerate() {
             let is_first = first.get(&row.key()) == Some(&at);
             let id = match (found.get(&at), made.get(&row.key())) {
@@ -261,6 +277,10 @@ impl Importer {
                 };
                 events.push(store::NewEvent::of(id, &imported, None));
             }
+            match aside.remove(&at) {
+                Some(held) => put_aside.push((id, held)),
+                None => holders.extend(row.held().map(|held| (held, id))),
+            }
             ids.push((id, item));
         }
         store::insert_events(&mut tx, self.user, &events).await?;
@@ -276,9 +296,13 @@ impl Importer {
         let (ready, waiting): (Vec<_>, Vec<_>) = links
             .into_iter()
             .partition(|(_, newer)| ours(newer).is_some());
+        let put_aside = put_aside
+            .into_iter()
+            .filter_map(|(id, held)| Some((id, *holders.get(&held)?)));
         let ready: Vec<(i64, i64)> = ready
             .into_iter()
             .filter_map(|(older, newer)| Some((older, *ours(&newer)?)))
+            .chain(put_aside)
             .collect();
         store::link(&mut tx, self.user, &ready).await?;
         self.embeddings

@@ -10,11 +10,10 @@ use time::OffsetDateTime;
 use super::FORM_VERSION;
 use crate::accounts::AgentName;
 use crate::input::{Invalid, check_text, required_text};
-use crate::memories::{ItemType, NewItem, Status, ThemeSlug};
+use crate::memories::provenance::{CONFIDENCE_MAX, parse_confidence, parse_source_context};
+use crate::memories::{ItemKey, ItemType, NewItem, Status, ThemeSlug};
 
-pub const KEY_CHARS_MAX: usize = 200;
 pub const SOURCE_CHARS_MAX: usize = 64;
-pub const SOURCE_CONTEXT_CHARS_MAX: usize = 20_000;
 pub const DESCRIPTION_CHARS_MAX: usize = 2_000;
 pub const DISPLAY_NAME_CHARS_MAX: usize = 200;
 pub const ATTRIBUTES_BYTES_MAX: usize = 64 * 1024;
@@ -22,7 +21,15 @@ pub const EVENTS_MAX: usize = 1_000;
 /// Years that a date may have.
 const YEARS: std::ops::RangeInclusive<i32> = 1900..=9999;
 /// Of an item's history; what a newer Keepsake calls otherwise is passed over.
-const EVENTS: [&str; 3] = ["added", "archived", "imported"];
+const EVENTS: [&str; 7] = [
+    "added",
+    "archived",
+    "imported",
+    "superseded",
+    "confirmed",
+    "expired",
+    "named",
+];
 
 /// What one line says.
 #[derive(Clone, Debug)]
@@ -52,7 +59,7 @@ pub struct ItemRecord {
     /// Its id there.
     pub id: Option<i64>,
     pub item: NewItem,
-    pub key: Option<String>,
+    pub key: Option<ItemKey>,
     pub status: Status,
     pub source: String,
     pub source_context: Option<String>,
@@ -238,32 +245,16 @@ fn item(raw: RawItem) -> Result<ItemRecord, Invalid> {
             ));
         }
     };
-    let confidence = raw.confidence.unwrap_or(100);
-    if !(0..=100).contains(&confidence) {
-        return Err(Invalid::new(
-            "confidence",
-            "out_of_range",
-            "`confidence` is out of range; it is 0 to 100.",
-        ));
-    }
     let source = raw.source.as_deref().unwrap_or("import");
-    let optional = |field, text: Option<String>, limit| match text {
-        Some(text) => required_text(field, &text, limit).map(|text| Some(text.to_owned())),
-        None => Ok(None),
-    };
     let date = |field, at: Option<OffsetDateTime>| at.map(|at| date(field, at)).transpose();
     Ok(ItemRecord {
         id: raw.id,
         item: NewItem::parse(item_type, &raw.content, raw.theme.as_deref(), &raw.tags)?,
-        key: optional("key", raw.key, KEY_CHARS_MAX)?,
+        key: ItemKey::parse(raw.key.as_deref().unwrap_or_default())?,
         status,
         source: required_text("source", source, SOURCE_CHARS_MAX)?.to_owned(),
-        source_context: optional(
-            "source_context",
-            raw.source_context,
-            SOURCE_CONTEXT_CHARS_MAX,
-        )?,
-        confidence: confidence as i16,
+        source_context: parse_source_context(raw.source_context.as_deref().unwrap_or_default())?,
+        confidence: parse_confidence(raw.confidence.unwrap_or(CONFIDENCE_MAX))?,
         protected: raw.protected,
         expires_at: date("expires_at", raw.expires_at)?,
         last_verified_at: date("last_verified_at", raw.last_verified_at)?,

@@ -14,7 +14,7 @@ use super::write::{Overview, rows};
 use crate::accounts::AgentName;
 use crate::accounts::model::AGENTS_PER_USER_MAX;
 use crate::db::UserId;
-use crate::memories::{Status, words};
+use crate::memories::{ItemKey, Status, words};
 
 /// The newest ids that there are.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,7 +60,7 @@ pub async fn list_agents(
 ) -> Result<Vec<rows::Agent>, sqlx::Error> {
     sqlx::query_as!(
         rows::Agent,
-        "SELECT name, memory_enabled, created_at FROM agents WHERE user_id = $1 ORDER BY id",
+        "SELECT name, memory_enabled, tool_profile, created_at FROM agents WHERE user_id = $1 ORDER BY id",
         user.0
     )
     .fetch_all(conn)
@@ -268,14 +268,22 @@ pub async fn ensure_agent(
 pub struct Key {
     theme_id: i64,
     content_hash: String,
+    key: Option<String>,
     archived_of: Option<OffsetDateTime>,
 }
 
 impl Key {
-    fn new(theme_id: i64, hash: String, status: &str, created_at: OffsetDateTime) -> Self {
+    fn new(
+        theme_id: i64,
+        hash: String,
+        key: Option<String>,
+        status: &str,
+        created_at: OffsetDateTime,
+    ) -> Self {
         Self {
             theme_id,
             content_hash: hash,
+            key,
             archived_of: (status == Status::Archived.as_str()).then_some(created_at),
         }
     }
@@ -324,7 +332,7 @@ impl<'a> NewRow<'a> {
             theme_id,
             agent_id,
             item_type: item.item_type().as_str(),
-            key: record.key.as_deref(),
+            key: record.key.as_ref().map(ItemKey::as_str),
             content: item.content(),
             content_hash: hex(&item.content_hash()),
             tags: item.tags(),
@@ -342,9 +350,25 @@ impl<'a> NewRow<'a> {
         }
     }
 
+    /// Its theme and its key, if it is to be the active one of them.
+    pub fn held(&self) -> Option<(i64, String)> {
+        let key = self.key.filter(|_| self.status == Status::Active.as_str());
+        key.map(|key| (self.theme_id, key.to_owned()))
+    }
+
+    pub fn has_text_of(&self, other: &Self) -> bool {
+        self.content_hash == other.content_hash
+    }
+
+    /// Another has its key: it is kept archived.
+    pub fn put_aside(&mut self) {
+        self.status = Status::Archived.as_str();
+    }
+
     pub fn key(&self) -> Key {
         let hash = self.content_hash.clone();
-        Key::new(self.theme_id, hash, self.status, self.created_at)
+        let key = self.key.map(str::to_owned);
+        Key::new(self.theme_id, hash, key, self.status, self.created_at)
     }
 }
 
@@ -364,18 +388,22 @@ pub async fn find_known(
     let hashes: Vec<String> = rows.iter().map(|row| row.content_hash.clone()).collect();
     let dates: Vec<OffsetDateTime> = rows.iter().map(|row| row.created_at).collect();
     let statuses: Vec<String> = rows.iter().map(|row| row.status.to_owned()).collect();
+    let keys: Vec<Option<String>> = rows.iter().map(|row| row.key.map(str::to_owned)).collect();
     let found = sqlx::query!(
         r#"SELECT f.n AS "n!", known.id AS "id?"
-           FROM unnest($2::bigint[], $3::text[], $4::timestamptz[], $5::text[])
-                WITH ORDINALITY AS f (theme_id, content_hash, created_at, status, n)
+           FROM unnest($2::bigint[], $3::text[], $4::timestamptz[], $5::text[], $6::text[])
+                WITH ORDINALITY AS f (theme_id, content_hash, created_at, status, key, n)
            CROSS JOIN LATERAL (SELECT coalesce(
                (SELECT i.id FROM memory_items i
                 WHERE i.user_id = $1 AND i.theme_id = f.theme_id AND i.created_at = f.created_at
                   AND i.content_hash = decode(f.content_hash, 'hex') AND i.status IN (f.status, 'archived')
+                  AND i.key IS NOT DISTINCT FROM f.key
                 ORDER BY i.id LIMIT 1),
                (SELECT i.id FROM memory_items i
                 WHERE f.status = 'active' AND i.user_id = $1 AND i.theme_id = f.theme_id
-                  AND i.content_hash = decode(f.content_hash, 'hex') AND i.status = 'active')
+                  AND i.content_hash = decode(f.content_hash, 'hex') AND i.status = 'active'
+                  AND (f.key IS NULL OR i.key IS NULL OR i.key = f.key)
+                ORDER BY i.id LIMIT 1)
            ) AS id) known
            WHERE known.id IS NOT NULL"#,
         user.0,
@@ -383,12 +411,40 @@ pub async fn find_known(
         &hashes,
         &dates,
         &statuses,
+        &keys as &[Option<String>],
     )
     .fetch_all(conn)
     .await?;
     Ok(found
         .into_iter()
         .filter_map(|row| Some((usize::try_from(row.n).ok()?.checked_sub(1)?, row.id?)))
+        .collect())
+}
+
+/// The active items that have the keys of `rows`, by theme and key.
+pub async fn find_holders(
+    conn: &mut PgConnection,
+    user: UserId,
+    rows: &[NewRow<'_>],
+) -> Result<HashMap<(i64, String), i64>, sqlx::Error> {
+    let (themes, keys): (Vec<i64>, Vec<String>) = rows
+        .iter()
+        .filter_map(|row| Some((row.theme_id, row.key?.to_owned())))
+        .unzip();
+    let found = sqlx::query!(
+        r#"SELECT i.id, i.theme_id, i.key AS "key!"
+           FROM unnest($2::bigint[], $3::text[]) AS f (theme_id, key)
+           JOIN memory_items i ON i.user_id = $1 AND i.theme_id = f.theme_id AND i.key = f.key
+                AND i.status = 'active'"#,
+        user.0,
+        &themes,
+        &keys,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(found
+        .into_iter()
+        .map(|row| ((row.theme_id, row.key), row.id))
         .collect())
 }
 
@@ -410,8 +466,8 @@ pub async fn insert_items(
                 content text, content_hash text, tags text[], status text, source text, source_context text,
                 confidence smallint, protected boolean, expires_at timestamptz, last_verified_at timestamptz,
                 attributes jsonb, created_at timestamptz, updated_at timestamptz, words text)
-           ON CONFLICT (user_id, theme_id, content_hash) WHERE status = 'active' DO NOTHING
-           RETURNING id, theme_id, encode(content_hash, 'hex') AS "content_hash!", status, created_at"#,
+           ON CONFLICT DO NOTHING
+           RETURNING id, theme_id, encode(content_hash, 'hex') AS "content_hash!", key, status, created_at"#,
         user.0,
         rows,
     )
@@ -420,7 +476,8 @@ pub async fn insert_items(
     Ok(made
         .into_iter()
         .map(|row| {
-            let key = Key::new(row.theme_id, row.content_hash, &row.status, row.created_at);
+            let hash = row.content_hash;
+            let key = Key::new(row.theme_id, hash, row.key, &row.status, row.created_at);
             (key, row.id)
         })
         .collect())

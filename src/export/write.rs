@@ -282,6 +282,7 @@ pub(super) mod rows {
     pub struct Agent {
         pub name: String,
         pub memory_enabled: bool,
+        pub tool_profile: String,
         #[serde(with = "time::serde::rfc3339")]
         pub created_at: OffsetDateTime,
     }

@@ -8,7 +8,7 @@ use time::Duration as TimeDuration;
 use tokio::sync::{Notify, watch};
 
 use super::JobContext;
-use crate::{metrics, queue, sessions};
+use crate::{memories, metrics, queue, sessions};
 
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// After a failure; the database may be just starting again.
@@ -37,6 +37,7 @@ async fn once(context: &JobContext) -> anyhow::Result<()> {
     context.embeddings.take_offered().await?;
     context.embeddings.sweep().await?;
     sessions::complete_still(&context.db, context.embeddings.now()).await?;
+    memories::sweep_expired(&context.db, context.embeddings.now()).await?;
     let mut conn = context.db.system_connection().await?;
     let now = context.embeddings.now();
     queue::store::prune(&mut conn, now - ENDED_JOBS_KEPT).await?;

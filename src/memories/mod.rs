@@ -1,103 +1,64 @@
-//! Items and themes: add, get, archive, list. Each operation is a transaction
+//! Items and themes: add, get, archive, correct, list. Each operation is a transaction
 //! that knows its user. Nothing here destroys a row or changes an item's text.
 
+mod add;
+mod change;
 pub mod model;
+pub mod provenance;
 mod stop_words;
 pub mod store;
 pub mod words;
 
-pub use model::{Item, ItemEvent, ItemId, ItemType, NewItem, Status, Theme, ThemeCount, ThemeSlug};
+pub use add::{Added, add, add_in};
+pub use change::{Correction, Target, archive, confirm, correct, forget, sweep_expired};
+pub use model::{
+    Item, ItemEvent, ItemId, ItemType, NewItem, Stats, Status, Theme, ThemeCount, ThemeSlug,
+};
+pub use provenance::{Expiry, ItemKey, Provenance, Source, Yielding};
+
+use time::OffsetDateTime;
 
 use crate::accounts::Viewer;
-use crate::activity::Call;
-use crate::clock::SharedClock;
 use crate::db::Db;
-use crate::embedding::{EmbeddingError, EmbeddingState, Embeddings, ItemEmbedding};
+use crate::embedding::{EmbeddingError, Embeddings, ItemEmbedding, Waiting};
+use crate::input::Invalid;
+
+/// Of an item's history, when it left what is active.
+const ARCHIVED: &str = "archived";
+const SUPERSEDED: &str = "superseded";
+const EXPIRED: &str = "expired";
 
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
     #[error("there is no item {0}")]
     NotFound(ItemId),
+    #[error("{}", not_active(*.id, *.superseded_by))]
+    NotActive {
+        id: ItemId,
+        superseded_by: Option<ItemId>,
+    },
+    #[error(
+        "item {id} has this key and is confirmed; nothing was added: correct it with memory_correct, or give the source user_explicit when the user said so"
+    )]
+    Confirmed { id: ItemId },
+    #[error("no active item has this key")]
+    NoSuchKey,
+    #[error("{count} active items have this key, in as many themes; give the theme or the item_id")]
+    KeyInThemes { count: usize },
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
     #[error(transparent)]
     Embedding(#[from] EmbeddingError),
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }
 
-/// What became of an item that was added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Added {
-    pub id: ItemId,
-    /// The same text was active in its theme already; this is that item.
-    pub duplicate: bool,
-    pub embedding: EmbeddingState,
-}
-
-/// An erasure may take an empty theme between the look at it and the insert.
-const THEME_TRIES_MAX: usize = 3;
-
-/// Adds an item; an exact duplicate of an active item in its theme is not
-/// stored twice (DESIGN §3). The same text as an archived item is a new item.
-/// The item, its pending vector, the job that computes it and the call's record are
-/// committed together.
-pub async fn add(
-    db: &Db,
-    clock: &SharedClock,
-    embeddings: &Embeddings,
-    call: &Call,
-    item: &NewItem,
-) -> Result<Added, MemoryError> {
-    let mut tries = 1;
-    loop {
-        match add_once(db, clock, embeddings, call, item).await {
-            Err(MemoryError::Database(error))
-                if tries < THEME_TRIES_MAX && is_of_a_gone_theme(&error) =>
-            {
-                tries += 1;
-            }
-            became => return became,
-        }
-    }
-}
-
-fn is_of_a_gone_theme(error: &sqlx::Error) -> bool {
-    let constraint = error.as_database_error().and_then(|e| e.constraint());
-    constraint.is_some_and(|c| c.ends_with("_theme_id_fkey"))
-}
-
-async fn add_once(
-    db: &Db,
-    clock: &SharedClock,
-    embeddings: &Embeddings,
-    call: &Call,
-    item: &NewItem,
-) -> Result<Added, MemoryError> {
-    let viewer = &call.viewer;
-    let now = clock.now();
-    let mut tx = db.as_user(viewer.user_id).await?;
-    let theme = store::ensure_theme(&mut tx, viewer.user_id, item, now).await?;
-    let added = loop {
-        if let Some(id) = store::insert_item(&mut tx, viewer, theme, item, now).await? {
-            let embedding = embeddings.note_item(&mut tx, viewer.user_id, id.0).await?;
-            break Added {
-                id,
-                duplicate: false,
-                embedding,
-            };
-        }
-        // Nothing is found when the twin was archived in this very moment: then insert again.
-        if let Some(id) = store::find_active_twin(&mut tx, viewer.user_id, theme, item).await? {
-            let states = embeddings.states(&mut tx, viewer.user_id, &[id.0]).await?;
-            break Added {
-                id,
-                duplicate: true,
-                embedding: states[0].state,
-            };
-        }
+fn not_active(id: ItemId, superseded_by: Option<ItemId>) -> String {
+    let instead = match superseded_by {
+        Some(newer) => format!("item {newer} took its place: use that"),
+        None => "add it anew if it holds again".to_owned(),
     };
-    call.write(&mut tx, added.id.0).await?;
-    tx.commit().await?;
-    Ok(added)
+    format!("item {id} is archived or has expired; nothing was changed: {instead}")
 }
 
 /// An item, and where its vector stands.
@@ -115,58 +76,76 @@ pub async fn get(
     Ok((item, states[0].clone()))
 }
 
-/// An item with where its vector stands and what happened to it, oldest first.
-pub async fn get_with_history(
+/// An item with all that is known of it.
+pub struct Whole {
+    pub item: Item,
+    pub embedding: ItemEmbedding,
+    /// Oldest first.
+    pub history: Vec<ItemEvent>,
+    /// Those whose place it took, newest first.
+    pub superseded: Vec<ItemId>,
+}
+
+pub async fn get_whole(
     db: &Db,
     embeddings: &Embeddings,
     viewer: &Viewer,
     id: ItemId,
-) -> Result<(Item, ItemEmbedding, Vec<ItemEvent>), MemoryError> {
+) -> Result<Whole, MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
     let found = store::find_item(&mut tx, viewer.user_id, id).await?;
     let item = found.ok_or(MemoryError::NotFound(id))?;
     let history = store::list_events(&mut tx, viewer.user_id, id).await?;
+    let superseded = store::list_superseded(&mut tx, viewer.user_id, id).await?;
     let states = embeddings.states(&mut tx, viewer.user_id, &[id.0]).await?;
     tx.commit().await?;
-    Ok((item, states[0].clone(), history))
-}
-
-/// Archives an item; archiving it again changes nothing (Nova §3.2.4). The call's
-/// record is committed with it.
-pub async fn archive(
-    db: &Db,
-    clock: &SharedClock,
-    call: &Call,
-    id: ItemId,
-) -> Result<(), MemoryError> {
-    let viewer = &call.viewer;
-    let mut tx = db.as_user(viewer.user_id).await?;
-    let archived = store::archive_item(&mut tx, viewer, id, clock.now()).await?;
-    if !archived
-        && store::find_item(&mut tx, viewer.user_id, id)
-            .await?
-            .is_none()
-    {
-        return Err(MemoryError::NotFound(id));
-    }
-    call.write(&mut tx, id.0).await?;
-    tx.commit().await?;
-    Ok(())
+    Ok(Whole {
+        item,
+        embedding: states[0].clone(),
+        history,
+        superseded,
+    })
 }
 
 /// Every theme with its count of active items, fullest first.
-pub async fn list_themes(db: &Db, viewer: &Viewer) -> Result<Vec<Theme>, MemoryError> {
+pub async fn list_themes(
+    db: &Db,
+    viewer: &Viewer,
+    now: OffsetDateTime,
+) -> Result<Vec<Theme>, MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
-    let themes = store::list_themes(&mut tx, viewer.user_id).await?;
+    let themes = store::list_themes(&mut tx, viewer.user_id, now).await?;
     tx.commit().await?;
     Ok(themes)
 }
 
 /// The eleven themes with the most active items, fullest first (ten are told of, and one
 /// more says that there are more); those without any are left out.
-pub async fn fullest_themes(db: &Db, viewer: &Viewer) -> Result<Vec<ThemeCount>, MemoryError> {
+pub async fn fullest_themes(
+    db: &Db,
+    viewer: &Viewer,
+    now: OffsetDateTime,
+) -> Result<Vec<ThemeCount>, MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
-    let themes = store::fullest_themes(&mut tx, viewer.user_id).await?;
+    let themes = store::fullest_themes(&mut tx, viewer.user_id, now).await?;
     tx.commit().await?;
     Ok(themes)
+}
+
+/// Counts of items by status, type and theme, and of the vectors that are still to be made:
+/// pending, and failed.
+pub async fn stats(
+    db: &Db,
+    embeddings: &Embeddings,
+    viewer: &Viewer,
+    now: OffsetDateTime,
+) -> Result<(Stats, Waiting), MemoryError> {
+    let user = viewer.user_id;
+    let mut tx = db.as_user(user).await?;
+    let mut stats = store::count_by_status(&mut tx, user, now).await?;
+    stats.by_type = store::count_by_type(&mut tx, user, now).await?;
+    stats.by_theme = store::fullest_themes(&mut tx, user, now).await?;
+    let open = embeddings.waiting(&mut tx, user).await?;
+    tx.commit().await?;
+    Ok((stats, open))
 }

@@ -7,12 +7,15 @@ use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 use unicode_normalization::UnicodeNormalization;
 
+use super::provenance::{Expiry, ItemKey, Provenance, Yielding};
 use crate::input::{Invalid, check_text, required_text};
 
 pub const CONTENT_CHARS_MAX: usize = 20_000;
 pub const TAGS_MAX: usize = 32;
 pub const TAG_CHARS_MAX: usize = 64;
 pub const THEME_CHARS_MAX: usize = 64;
+/// What expires within it is said to expire soon.
+pub const EXPIRING_SOON: time::Duration = time::Duration::days(7);
 /// The theme of an item that names none (Nova §3.2.2).
 pub const THEME_DEFAULT: &str = "general";
 
@@ -86,6 +89,14 @@ impl Status {
         }
     }
 
+    /// What it comes to for an item that may have expired meanwhile.
+    pub fn at(self, expires_at: Option<OffsetDateTime>, now: OffsetDateTime) -> Self {
+        match expires_at {
+            Some(at) if at <= now => Self::Archived,
+            _ => self,
+        }
+    }
+
     /// The column's check admits nothing else.
     pub(crate) fn from_column(text: &str) -> Self {
         if text == "archived" {
@@ -104,18 +115,8 @@ impl ThemeSlug {
     /// `"Work Stuff"` → `work-stuff`; blank → `general`.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         check_text("theme", text, THEME_CHARS_MAX)?;
-        let mut slug = String::with_capacity(text.len());
-        // Small letters may be written in pieces of their own, which are put in order again.
-        for c in text.nfkc().flat_map(char::to_lowercase).nfkc() {
-            if c.is_alphanumeric() || c == '_' || unicode_normalization::char::is_combining_mark(c)
-            {
-                slug.push(c);
-            } else if !slug.is_empty() && !slug.ends_with('-') {
-                slug.push('-');
-            }
-        }
-        let slug = slug.trim_end_matches('-');
-        match (slug, text.trim()) {
+        let slug = slug(text, '-');
+        match (slug.as_str(), text.trim()) {
             ("", "") => Ok(Self(THEME_DEFAULT.to_owned())),
             ("", _) => Err(Invalid::new(
                 "theme",
@@ -138,6 +139,25 @@ impl Default for ThemeSlug {
     }
 }
 
+/// A name in its normal form: lower case, all that is no letter, digit or `_` once as `joint`.
+/// Applied again it changes nothing.
+pub(super) fn slug(text: &str, joint: char) -> String {
+    let mut slug = String::with_capacity(text.len());
+    // Small letters may be written in pieces of their own, which are put in order again.
+    for c in text.nfkc().flat_map(char::to_lowercase).nfkc() {
+        let is_kept = c.is_alphanumeric()
+            || unicode_normalization::char::is_combining_mark(c)
+            || (c == '_' && joint != '_');
+        if is_kept {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with(joint) {
+            slug.push(joint);
+        }
+    }
+    slug.truncate(slug.trim_end_matches(joint).len());
+    slug
+}
+
 /// An item about to be added: parsed, so valid.
 #[derive(Clone, Debug)]
 pub struct NewItem {
@@ -146,6 +166,10 @@ pub struct NewItem {
     theme: ThemeSlug,
     theme_display_name: String,
     tags: Vec<String>,
+    key: Option<ItemKey>,
+    provenance: Provenance,
+    expiry: Option<Expiry>,
+    yielding: Yielding,
 }
 
 impl NewItem {
@@ -172,7 +196,34 @@ impl NewItem {
             theme,
             theme_display_name,
             tags: parse_tags(tags)?,
+            key: None,
+            provenance: Provenance::default(),
+            expiry: None,
+            yielding: Yielding::default(),
         })
+    }
+
+    /// The same item under this key: the active one of the same key and theme is superseded.
+    pub fn with_key(mut self, key: Option<ItemKey>) -> Self {
+        self.key = key;
+        self
+    }
+
+    /// Without it, an agent's word.
+    pub fn with_provenance(mut self, provenance: Provenance) -> Self {
+        self.provenance = provenance;
+        self
+    }
+
+    pub fn with_expiry(mut self, expiry: Option<Expiry>) -> Self {
+        self.expiry = expiry;
+        self
+    }
+
+    /// What is to happen where the active item of its key is not to be superseded.
+    pub fn yielding(mut self, yielding: Yielding) -> Self {
+        self.yielding = yielding;
+        self
     }
 
     pub fn item_type(&self) -> ItemType {
@@ -193,6 +244,33 @@ impl NewItem {
 
     pub fn tags(&self) -> &[String] {
         &self.tags
+    }
+
+    pub fn key(&self) -> Option<&ItemKey> {
+        self.key.as_ref()
+    }
+
+    pub fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+
+    /// In percent.
+    pub fn confidence(&self) -> i16 {
+        let by_source = self.provenance.source.confidence();
+        self.provenance.confidence.unwrap_or(by_source)
+    }
+
+    /// What dates it: when it was said, and never what is yet to come.
+    pub fn created_at(&self, now: OffsetDateTime) -> OffsetDateTime {
+        self.provenance.said_at.map_or(now, |at| at.min(now))
+    }
+
+    pub fn expires_at(&self, now: OffsetDateTime) -> Option<OffsetDateTime> {
+        self.expiry.map(|expiry| expiry.from(now))
+    }
+
+    pub(super) fn yields(&self) -> Yielding {
+        self.yielding
     }
 
     /// SHA-256 of the content: what makes two items exact duplicates.
@@ -242,9 +320,37 @@ pub struct Item {
     pub confidence: i16,
     pub protected: bool,
     pub expires_at: Option<OffsetDateTime>,
+    /// When somebody last said that it holds.
+    pub last_verified_at: Option<OffsetDateTime>,
     pub superseded_by: Option<ItemId>,
     pub created_at: OffsetDateTime,
     pub updated_at: OffsetDateTime,
+}
+
+impl Item {
+    /// What has expired is as good as archived, and will be.
+    pub fn status_at(&self, now: OffsetDateTime) -> Status {
+        self.status.at(self.expires_at, now)
+    }
+}
+
+/// Items counted, for whoever looks after a memory.
+#[derive(Clone, Debug, Default)]
+pub struct Stats {
+    pub active: i64,
+    /// With those that have expired.
+    pub archived: i64,
+    /// Of the active ones.
+    pub confirmed: i64,
+    pub with_key: i64,
+    /// Active, and not for longer than [`EXPIRING_SOON`].
+    pub expiring_soon: i64,
+    pub oldest: Option<OffsetDateTime>,
+    pub newest: Option<OffsetDateTime>,
+    /// Of the active ones, most first.
+    pub by_type: Vec<(ItemType, i64)>,
+    /// The fullest, at most eleven.
+    pub by_theme: Vec<ThemeCount>,
 }
 
 #[derive(Clone, Debug)]

@@ -4,9 +4,12 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{Item, ItemEvent, ItemId, ItemType, NewItem, Status, Theme, ThemeCount};
-use super::words;
-use crate::accounts::{UserId, Viewer};
+use super::model::{
+    EXPIRING_SOON, Item, ItemEvent, ItemId, ItemType, NewItem, Stats, Status, Theme, ThemeCount,
+    ThemeSlug,
+};
+use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
+use crate::accounts::{AgentId, UserId, Viewer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThemeId(pub i64);
@@ -48,60 +51,43 @@ pub async fn ensure_theme(
     }
 }
 
-/// The item and its first event, in one statement. `None` when its text is
-/// active in its theme already.
-pub async fn insert_item(
-    conn: &mut PgConnection,
-    viewer: &Viewer,
-    theme: ThemeId,
-    item: &NewItem,
-    now: OffsetDateTime,
-) -> Result<Option<ItemId>, sqlx::Error> {
-    let texts = std::iter::once(item.content()).chain(item.tags().iter().map(String::as_str));
-    let id = sqlx::query_scalar!(
-        r#"WITH item AS (
-               INSERT INTO memory_items (user_id, theme_id, agent_id, type, content, content_hash,
-                                         tags, source, created_at, updated_at, content_tsv)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, 'agent', $8, $8, $9::text::tsvector)
-               ON CONFLICT (user_id, theme_id, content_hash) WHERE status = 'active' DO NOTHING
-               RETURNING id
-           ), event AS (
-               INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
-               SELECT $1, id, $3, 'added', $8 FROM item
-           )
-           SELECT id AS "id!" FROM item"#,
-        viewer.user_id.0,
-        theme.0,
-        viewer.agent_id.map(|a| a.0),
-        item.item_type().as_str(),
-        item.content(),
-        &item.content_hash(),
-        item.tags(),
-        now,
-        words::tsvector(texts),
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(id.map(ItemId))
-}
-
-/// The active item of the same theme and text.
-pub async fn find_active_twin(
+/// So that what is read of it next stays true until the transaction ends.
+pub async fn lock_item(
     conn: &mut PgConnection,
     user: UserId,
-    theme: ThemeId,
-    item: &NewItem,
-) -> Result<Option<ItemId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "SELECT id FROM memory_items
-         WHERE user_id = $1 AND theme_id = $2 AND content_hash = $3 AND status = 'active'",
+    id: ItemId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "SELECT id FROM memory_items WHERE user_id = $1 AND id = $2 FOR NO KEY UPDATE",
         user.0,
-        theme.0,
-        &item.content_hash(),
+        id.0
     )
     .fetch_optional(conn)
     .await?;
-    Ok(id.map(ItemId))
+    Ok(())
+}
+
+/// The active items of a key, of which a theme has one at most.
+pub async fn list_of_key(
+    conn: &mut PgConnection,
+    user: UserId,
+    key: &ItemKey,
+    theme: Option<&ThemeSlug>,
+    now: OffsetDateTime,
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT i.id FROM memory_items i
+         JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
+         WHERE i.user_id = $1 AND i.key = $2 AND i.status = 'active' AND ($3::text IS NULL OR t.slug = $3)
+           AND (i.expires_at IS NULL OR i.expires_at > $4)
+         ORDER BY i.id",
+        user.0,
+        key.as_str(),
+        theme.map(ThemeSlug::as_str),
+        now,
+    )
+    .fetch_all(conn)
+    .await
 }
 
 pub async fn find_item(
@@ -112,7 +98,7 @@ pub async fn find_item(
     let row = sqlx::query!(
         r#"SELECT i.id, t.slug, t.display_name, i.type AS item_type, i.key, i.content, i.tags,
                   i.status, i.source, i.source_context, a.name AS "agent?", i.confidence,
-                  i.protected, i.expires_at, i.superseded_by, i.created_at, i.updated_at
+                  i.protected, i.expires_at, i.last_verified_at, i.superseded_by, i.created_at, i.updated_at
            FROM memory_items i
            JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
@@ -137,6 +123,7 @@ pub async fn find_item(
         confidence: row.confidence,
         protected: row.protected,
         expires_at: row.expires_at,
+        last_verified_at: row.last_verified_at,
         superseded_by: row.superseded_by.map(ItemId),
         created_at: row.created_at,
         updated_at: row.updated_at,
@@ -168,25 +155,73 @@ pub async fn list_events(
         .collect())
 }
 
-/// False when there is no active item of this id. Its vectors' copies of its
-/// status, by which searches filter, change with it.
-pub async fn archive_item(
+/// Those whose place an item took, newest first.
+pub async fn list_superseded(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: ItemId,
+) -> Result<Vec<ItemId>, sqlx::Error> {
+    let ids = sqlx::query_scalar!(
+        "SELECT id FROM memory_items WHERE user_id = $1 AND superseded_by = $2 ORDER BY id DESC LIMIT 50",
+        user.0,
+        id.0,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(ids.into_iter().map(ItemId).collect())
+}
+
+/// Those of them that were active, with this event in their history; what is superseded is held
+/// for less sure. Their vectors' copies, by which searches filter, change with them.
+pub async fn archive_items(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: Option<AgentId>,
+    ids: &[i64],
+    event: &str,
+    now: OffsetDateTime,
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"WITH item AS (
+               UPDATE memory_items
+               SET status = 'archived', updated_at = $5,
+                   confidence = CASE WHEN $4 = 'superseded' THEN least(confidence, $6) ELSE confidence END
+               WHERE user_id = $1 AND id = ANY ($2) AND status = 'active'
+               RETURNING id
+           ), event AS (
+               INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
+               SELECT $1, id, $3, $4, $5 FROM item
+           ), embeddings AS (
+               UPDATE memory_item_embeddings e SET item_live_until = '-infinity', updated_at = $5
+               FROM item WHERE e.user_id = $1 AND e.item_id = item.id
+           )
+           SELECT id AS "id!" FROM item ORDER BY id"#,
+        user.0,
+        ids,
+        agent.map(|a| a.0),
+        event,
+        now,
+        SUPERSEDED_CONFIDENCE,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// False when there is no active item of this id.
+pub async fn confirm_item(
     conn: &mut PgConnection,
     viewer: &Viewer,
     id: ItemId,
     now: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
-    let archived = sqlx::query_scalar!(
+    let confirmed = sqlx::query_scalar!(
         r#"WITH item AS (
-               UPDATE memory_items SET status = 'archived', updated_at = $4
-               WHERE user_id = $1 AND id = $2 AND status = 'active'
+               UPDATE memory_items SET protected = true, confidence = 100, last_verified_at = $4, updated_at = $4
+               WHERE user_id = $1 AND id = $2 AND status = 'active' AND (expires_at IS NULL OR expires_at > $4)
                RETURNING id
            ), event AS (
                INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
-               SELECT $1, id, $3, 'archived', $4 FROM item
-           ), embeddings AS (
-               UPDATE memory_item_embeddings e SET item_status = 'archived', updated_at = $4
-               FROM item WHERE e.user_id = $1 AND e.item_id = item.id
+               SELECT $1, id, $3, 'confirmed', $4 FROM item
            )
            SELECT id AS "id!" FROM item"#,
         viewer.user_id.0,
@@ -196,20 +231,61 @@ pub async fn archive_item(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(archived.is_some())
+    Ok(confirmed.is_some())
 }
 
-pub async fn list_themes(conn: &mut PgConnection, user: UserId) -> Result<Vec<Theme>, sqlx::Error> {
+/// As the system role: whose items have expired and are not archived yet.
+pub async fn list_users_with_expired(
+    conn: &mut PgConnection,
+    now: OffsetDateTime,
+    limit: i64,
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT DISTINCT user_id FROM memory_items
+         WHERE status = 'active' AND expires_at <= $1 ORDER BY user_id LIMIT $2",
+        now,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// What another is at is left to it.
+pub async fn lock_expired(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+    limit: i64,
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT id FROM memory_items
+         WHERE user_id = $1 AND status = 'active' AND expires_at <= $2
+         ORDER BY id LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED",
+        user.0,
+        now,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+pub async fn list_themes(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<Vec<Theme>, sqlx::Error> {
     sqlx::query_as!(
         Theme,
         r#"SELECT t.slug, t.display_name, coalesce(n.active_count, 0) AS "active_count!"
            FROM memory_themes t
            LEFT JOIN (SELECT theme_id, count(*) AS active_count FROM memory_items
-                      WHERE user_id = $1 AND status = 'active' GROUP BY theme_id) n
+                      WHERE user_id = $1 AND status = 'active' AND (expires_at IS NULL OR expires_at > $2)
+                      GROUP BY theme_id) n
                   ON n.theme_id = t.id
            WHERE t.user_id = $1
            ORDER BY "active_count!" DESC, t.slug"#,
         user.0,
+        now,
     )
     .fetch_all(conn)
     .await
@@ -221,19 +297,75 @@ pub async fn list_themes(conn: &mut PgConnection, user: UserId) -> Result<Vec<Th
 pub async fn fullest_themes(
     conn: &mut PgConnection,
     user: UserId,
+    now: OffsetDateTime,
 ) -> Result<Vec<ThemeCount>, sqlx::Error> {
     sqlx::query_as!(
         ThemeCount,
         r#"SELECT t.slug, n.active_count AS "active_count!"
            FROM (SELECT theme_id, count(*) AS active_count FROM memory_items
-                 WHERE user_id = $1 AND status = 'active'
+                 WHERE user_id = $1 AND status = 'active' AND (expires_at IS NULL OR expires_at > $2)
                  GROUP BY theme_id ORDER BY active_count DESC, theme_id LIMIT 11) n
            JOIN memory_themes t ON t.user_id = $1 AND t.id = n.theme_id
            ORDER BY n.active_count DESC, t.id"#,
         user.0,
+        now,
     )
     .fetch_all(conn)
     .await
+}
+
+/// All of [`Stats`] but the lists by type and theme.
+pub async fn count_by_status(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<Stats, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT count(*) FILTER (WHERE live) AS "active!", count(*) FILTER (WHERE NOT live) AS "archived!",
+                  count(*) FILTER (WHERE live AND protected) AS "confirmed!",
+                  count(*) FILTER (WHERE live AND key IS NOT NULL) AS "with_key!",
+                  count(*) FILTER (WHERE live AND expires_at <= $3) AS "expiring_soon!",
+                  min(created_at) FILTER (WHERE live) AS oldest, max(created_at) FILTER (WHERE live) AS newest
+           FROM (SELECT status = 'active' AND (expires_at IS NULL OR expires_at > $2) AS live,
+                        protected, key, expires_at, created_at
+                 FROM memory_items WHERE user_id = $1) i"#,
+        user.0,
+        now,
+        now + EXPIRING_SOON,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(Stats {
+        active: row.active,
+        archived: row.archived,
+        confirmed: row.confirmed,
+        with_key: row.with_key,
+        expiring_soon: row.expiring_soon,
+        oldest: row.oldest,
+        newest: row.newest,
+        ..Stats::default()
+    })
+}
+
+/// Active items, most first.
+pub async fn count_by_type(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<Vec<(ItemType, i64)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT type AS item_type, count(*) AS "items!" FROM memory_items
+           WHERE user_id = $1 AND status = 'active' AND (expires_at IS NULL OR expires_at > $2)
+           GROUP BY type ORDER BY 2 DESC, type"#,
+        user.0,
+        now,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (ItemType::from_column(&row.item_type), row.items))
+        .collect())
 }
 
 /// All items of the user, active and archived.

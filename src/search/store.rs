@@ -36,10 +36,15 @@ pub struct Candidate {
     pub item_type: ItemType,
     pub content: String,
     pub tags: Vec<String>,
+    /// What has expired is as good as archived.
     pub status: Status,
+    pub key: Option<String>,
     /// The agent's name, or how else the item came.
     pub source: String,
     pub created_at: OffsetDateTime,
+    pub expires_at: Option<OffsetDateTime>,
+    /// Another item took its place.
+    pub is_superseded: bool,
     /// 0 where the list is by date.
     pub lexical: f64,
     pub words_matched: i64,
@@ -57,8 +62,11 @@ struct CandidateLookup {
     content: String,
     tags: Vec<String>,
     status: String,
+    key: Option<String>,
     source: String,
     created_at: OffsetDateTime,
+    expires_at: Option<OffsetDateTime>,
+    is_superseded: bool,
     lexical: f64,
     words_matched: i64,
     is_substring: bool,
@@ -66,17 +74,21 @@ struct CandidateLookup {
     is_near: bool,
 }
 
-impl From<CandidateLookup> for Candidate {
-    fn from(row: CandidateLookup) -> Self {
-        Self {
+impl CandidateLookup {
+    fn at(self, now: OffsetDateTime) -> Candidate {
+        let row = self;
+        Candidate {
             id: ItemId(row.id),
             theme: row.theme,
             item_type: ItemType::from_column(&row.item_type),
             content: row.content,
             tags: row.tags,
-            status: Status::from_column(&row.status),
+            status: Status::from_column(&row.status).at(row.expires_at, now),
+            key: row.key,
             source: row.source,
             created_at: row.created_at,
+            expires_at: row.expires_at,
+            is_superseded: row.is_superseded,
             lexical: row.lexical,
             words_matched: row.words_matched,
             is_substring: row.is_substring,
@@ -126,14 +138,14 @@ pub async fn list_recent(
         CandidateLookup,
         r#"WITH newest AS MATERIALIZED (
                -- Cut before the joins, so that the index gives the rows in order.
-               SELECT i.id, i.theme_id, i.agent_id, i.type, i.content, i.tags, i.status, i.source,
-                      i.created_at
+               SELECT i.id, i.theme_id, i.agent_id, i.type, i.content, i.tags, i.status, i.key, i.source,
+                      i.created_at, i.expires_at, i.superseded_by
                FROM memory_items i
                WHERE i.user_id = $1
                  AND ($2::text IS NULL OR i.theme_id = (
                      SELECT t.id FROM memory_themes t WHERE t.user_id = $1 AND t.slug = $2))
                  AND ($3::text[] IS NULL OR i.type = ANY ($3))
-                 AND ($4::text IS NULL OR i.status = $4)
+                 AND ($4::text IS NULL OR (i.status = 'active' AND (i.expires_at IS NULL OR i.expires_at > $10)) = ($4 = 'active'))
                  AND ($5::timestamptz IS NULL OR i.created_at >= $5)
                  AND ($6::timestamptz IS NULL OR (i.created_at, i.id) < ($6, $7))
                  AND ($9::text IS NULL OR EXISTS (
@@ -146,7 +158,8 @@ pub async fn list_recent(
            )
            SELECT i.id AS "id!", t.slug AS "theme!", i.type AS "item_type!", i.content AS "content!",
                   i.tags AS "tags!", i.status AS "status!",
-                  coalesce(a.name, i.source) AS "source!", i.created_at AS "created_at!",
+                  i.key, coalesce(a.name, i.source) AS "source!", i.created_at AS "created_at!",
+                  i.expires_at, i.superseded_by IS NOT NULL AS "is_superseded!",
                   0::float8 AS "lexical!", 0::bigint AS "words_matched!", false AS "is_substring!",
                   NULL::float8 AS "distance?", false AS "is_near!"
            FROM newest i
@@ -162,10 +175,11 @@ pub async fn list_recent(
         cursor.map(|c| c.id.0),
         limit,
         bound.embedding,
+        now,
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows.into_iter().map(Candidate::from).collect())
+    Ok(rows.into_iter().map(|row| row.at(now)).collect())
 }
 
 /// What a query asks for, as the statement takes it.
@@ -223,7 +237,7 @@ pub async fn find(
                SELECT i.id, i.created_at, i.content_tsv
                FROM memory_items i
                WHERE i.user_id = $1
-                 AND ($6::text IS NULL OR i.status = $6)
+                 AND ($6::text IS NULL OR (i.status = 'active' AND (i.expires_at IS NULL OR i.expires_at > $18)) = ($6 = 'active'))
                  AND ($7::timestamptz IS NULL OR i.created_at >= $7)
                ORDER BY i.created_at DESC, i.id DESC
                LIMIT CASE WHEN $4::text IS NULL AND $5::text[] IS NULL AND $6 IS DISTINCT FROM 'archived'
@@ -265,7 +279,7 @@ pub async fn find(
                    SELECT i.id, i.created_at, i.content_tsv,
                           ($4::text IS NULL OR i.theme_id = (SELECT id FROM theme))
                           AND ($5::text[] IS NULL OR i.type = ANY ($5))
-                          AND ($6::text IS NULL OR i.status = $6)
+                          AND ($6::text IS NULL OR (i.status = 'active' AND (i.expires_at IS NULL OR i.expires_at > $18)) = ($6 = 'active'))
                           AND ($7::timestamptz IS NULL OR i.created_at >= $7)
                           AND ($16::text IS NULL OR EXISTS (
                               SELECT FROM memory_item_embeddings e
@@ -302,7 +316,7 @@ pub async fn find(
                SELECT i.id, i.created_at, 0::bigint AS words_matched, true AS is_substring,
                       (SELECT count(*) FROM unnest($3::text[]) p WHERE i.content ILIKE p)::float8 AS lexical
                FROM (
-                   SELECT i.id, i.created_at, i.theme_id, i.type, i.status, i.content
+                   SELECT i.id, i.created_at, i.theme_id, i.type, i.status, i.expires_at, i.content
                    FROM memory_items i WHERE i.user_id = $1
                    ORDER BY i.created_at DESC, i.id DESC
                    LIMIT CASE WHEN cardinality($3::text[]) > 0 AND NOT EXISTS (SELECT FROM by_word) THEN $17::bigint ELSE 0 END
@@ -310,7 +324,7 @@ pub async fn find(
                WHERE i.content ILIKE ANY ($3)
                  AND ($4::text IS NULL OR i.theme_id = (SELECT id FROM theme))
                  AND ($5::text[] IS NULL OR i.type = ANY ($5))
-                 AND ($6::text IS NULL OR i.status = $6)
+                 AND ($6::text IS NULL OR (i.status = 'active' AND (i.expires_at IS NULL OR i.expires_at > $18)) = ($6 = 'active'))
                  AND ($7::timestamptz IS NULL OR i.created_at >= $7)
                  AND ($16::text IS NULL OR EXISTS (
                      SELECT FROM memory_item_embeddings e
@@ -326,7 +340,7 @@ pub async fn find(
                WHERE e.user_id = $1 AND e.space_id = $9 AND e.state = 'ready'
                  AND ($4::text IS NULL OR e.theme_id = (SELECT id FROM theme))
                  AND ($5::text[] IS NULL OR e.item_type = ANY ($5))
-                 AND ($6::text IS NULL OR e.item_status = $6)
+                 AND ($6::text IS NULL OR (e.item_live_until > $18) = ($6 = 'active'))
                  AND ($7::timestamptz IS NULL OR e.item_created_at >= $7)
                  AND ($16::text IS NULL OR $16 = 'ready')
                -- + 0: an HNSW index, where an admin made one, would take rows away.
@@ -348,7 +362,8 @@ pub async fn find(
            )
            SELECT i.id AS "id!", t.slug AS "theme!", i.type AS "item_type!", i.content AS "content!",
                   i.tags AS "tags!", i.status AS "status!",
-                  coalesce(a.name, i.source) AS "source!", i.created_at AS "created_at!",
+                  i.key AS "key?", coalesce(a.name, i.source) AS "source!", i.created_at AS "created_at!",
+                  i.expires_at AS "expires_at?", i.superseded_by IS NOT NULL AS "is_superseded!",
                   coalesce(c.lexical, w.lexical, 0) AS "lexical!",
                   coalesce(c.words_matched, w.words_matched, 0) AS "words_matched!",
                   coalesce(c.is_substring, false) AS "is_substring!",
@@ -390,10 +405,11 @@ pub async fn find(
         ITEMS_PER_RERANKED_ROW,
         bound.embedding,
         SUBSTRING_ITEMS_MAX,
+        now,
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows.into_iter().map(Candidate::from).collect())
+    Ok(rows.into_iter().map(|row| row.at(now)).collect())
 }
 
 /// `%…%`, with what LIKE would read as a wildcard escaped.

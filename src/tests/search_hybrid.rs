@@ -36,8 +36,9 @@ fn at(degrees: f32) -> Vector {
 async fn embed(conn: &mut PgConnection, space: SpaceId, item: i64, vector: &Vector) {
     sqlx::query(
         "INSERT INTO memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type,
-             item_status, item_created_at, content_hash, bits, embedding, updated_at)
-         SELECT user_id, $1, id, 'ready', theme_id, type, status, created_at, content_hash, $3, $4, now()
+             item_live_until, item_created_at, content_hash, bits, embedding, updated_at)
+         SELECT user_id, $1, id, 'ready', theme_id, type,
+             CASE WHEN status = 'active' THEN coalesce(expires_at, 'infinity') ELSE '-infinity' END, created_at, content_hash, $3, $4, now()
          FROM memory_items WHERE id = $2
          -- The item was added while the space was there: it waits for its vector.
          ON CONFLICT (user_id, space_id, item_id)

@@ -89,7 +89,7 @@ impl Guidance {
 
 /// Without the hints when they cannot be had.
 async fn write(context: &ToolContext, viewer: &Viewer) -> String {
-    let themes = memories::fullest_themes(&context.db, viewer);
+    let themes = memories::fullest_themes(&context.db, viewer, context.clock.now());
     match tokio::time::timeout(HINTS_TIMEOUT, themes).await {
         Ok(Ok(themes)) => with_hints(&themes),
         Ok(Err(_)) | Err(_) => {

@@ -4,12 +4,15 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::{ToolEmbeddingState, ToolItemType};
+use super::values::{ToolEmbeddingState, ToolItemType, ToolSource, Whole, provenance};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
 use crate::memories::model::{CONTENT_CHARS_MAX, TAG_CHARS_MAX, TAGS_MAX, THEME_CHARS_MAX};
-use crate::memories::{self, NewItem, Status};
+use crate::memories::provenance::{
+    CONFIDENCE_MAX, EXPIRES_IN_DAYS_MAX, KEY_CHARS_MAX, SOURCE_CONTEXT_CHARS_MAX,
+};
+use crate::memories::{self, Added, Expiry, ItemKey, NewItem, Status};
 
 pub struct MemoryAdd;
 
@@ -28,6 +31,20 @@ pub struct Input {
     /// Words to group it by.
     #[schemars(length(max = TAGS_MAX), inner(length(min = 1, max = TAG_CHARS_MAX)))]
     tags: Option<Vec<String>>,
+    /// Name of a changing fact: the next of this key takes its place.
+    #[schemars(length(max = KEY_CHARS_MAX))]
+    key: Option<String>,
+    /// How you know it.
+    source: Option<ToolSource>,
+    /// Default by source: tool 95, user 80, web 50, guess 30, else 70.
+    #[schemars(range(min = 0, max = CONFIDENCE_MAX))]
+    confidence: Option<Whole>,
+    /// For what holds only so long.
+    #[schemars(range(min = 1, max = EXPIRES_IN_DAYS_MAX))]
+    expires_in_days: Option<Whole>,
+    /// The words it came from.
+    #[schemars(length(max = SOURCE_CONTEXT_CHARS_MAX))]
+    source_context: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -36,8 +53,29 @@ pub struct Output {
     #[schemars(extend("const" = "active"))]
     status: &'static str,
     embedding: ToolEmbeddingState,
-    /// The same text was active in its theme already; `id` is that item.
+    /// The same was active in its theme already; `id` is that item.
     duplicate: bool,
+    /// The item of the same key whose place it took; it is kept, archived.
+    superseded: Option<i64>,
+}
+
+impl Output {
+    pub(super) fn new(added: Added) -> Self {
+        Self {
+            id: added.id.0,
+            status: Status::Active.as_str(),
+            embedding: added.embedding.into(),
+            duplicate: added.duplicate,
+            superseded: added.superseded.map(|id| id.0),
+        }
+    }
+
+    pub(super) fn touched(&self) -> Vec<i64> {
+        [Some(self.id), self.superseded]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
 }
 
 #[async_trait]
@@ -45,8 +83,8 @@ impl Tool for MemoryAdd {
     const NAME: &'static str = "memory_add";
     const TITLE: &'static str = "Remember";
     const DESCRIPTION: &'static str = "Remember one thing about the user that will matter later. Use it when the user says something lasting or asks you to remember; not for small talk or \
-        secrets. To correct an item, add the new one and archive the old. Example: {\"type\": \"preference\", \
-        \"content\": \"Prefers tea over coffee.\", \"theme\": \"food\"}";
+        secrets. To correct an item, add the new one under its key, or archive the old. Example: {\"type\": \"fact\", \
+        \"content\": \"Lives in Lisbon.\", \"theme\": \"profile\", \"key\": \"home_city\"}";
     const SCOPE: Scope = Scope::MemoryWrite;
     type Input = Input;
     type Output = Output;
@@ -59,6 +97,15 @@ impl Tool for MemoryAdd {
             input.theme.as_deref(),
             &tags,
         )?;
+        let expiry = input.expires_in_days.map(|n| Expiry::in_days(n.0));
+        let item = item
+            .with_key(ItemKey::parse(input.key.as_deref().unwrap_or_default())?)
+            .with_expiry(expiry.transpose()?)
+            .with_provenance(provenance(
+                input.source,
+                input.source_context.as_deref(),
+                input.confidence,
+            )?);
         let added = memories::add(
             &context.db,
             &context.clock,
@@ -67,15 +114,10 @@ impl Tool for MemoryAdd {
             &item,
         )
         .await?;
-        Ok(Output {
-            id: added.id.0,
-            status: Status::Active.as_str(),
-            embedding: added.embedding.into(),
-            duplicate: added.duplicate,
-        })
+        Ok(Output::new(added))
     }
 
     fn touched(output: &Output) -> Vec<i64> {
-        vec![output.id]
+        output.touched()
     }
 }

@@ -37,7 +37,7 @@ pub struct Output {
     status: &'static str,
     /// The agent that added it, or how else it came.
     source: String,
-    /// Where it was said.
+    /// The words it came from.
     source_context: Option<String>,
     /// How sure its source was, in percent.
     #[schemars(with = "i64", range(min = 0, max = 100))]
@@ -47,6 +47,10 @@ pub struct Output {
     #[serde(with = "time::serde::rfc3339::option")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     expires_at: Option<OffsetDateTime>,
+    /// When it was last said to hold.
+    #[serde(with = "time::serde::rfc3339::option")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    last_verified_at: Option<OffsetDateTime>,
     /// The item that was added under the same key later.
     superseded_by: Option<i64>,
     #[serde(with = "time::serde::rfc3339")]
@@ -84,7 +88,7 @@ impl Tool for MemoryGet {
         let id = ItemId(input.item_id.0);
         let (item, embedding) =
             memories::get(&context.db, &context.embeddings, &call.viewer, id).await?;
-        Ok(Output::new(item, embedding))
+        Ok(Output::new(item, embedding, context.clock.now()))
     }
 
     fn touched(output: &Output) -> Vec<i64> {
@@ -93,15 +97,17 @@ impl Tool for MemoryGet {
 }
 
 impl Output {
-    fn new(item: Item, embedding: ItemEmbedding) -> Self {
+    fn new(item: Item, embedding: ItemEmbedding, now: OffsetDateTime) -> Self {
+        let status = item.status_at(now).as_str();
         Self {
             id: item.id.0,
+            last_verified_at: item.last_verified_at,
             theme: item.theme,
             item_type: item.item_type.into(),
             key: item.key,
             content: item.content,
             tags: item.tags,
-            status: item.status.as_str(),
+            status,
             source: item.agent.unwrap_or(item.source),
             source_context: item.source_context,
             confidence: item.confidence,

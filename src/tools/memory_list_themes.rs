@@ -42,7 +42,8 @@ impl Tool for MemoryListThemes {
     type Output = Output;
 
     async fn run(context: &ToolContext, call: &Call, _input: Input) -> Result<Output, ToolError> {
-        let themes = memories::list_themes(&context.db, &call.viewer).await?;
+        let now = context.clock.now();
+        let themes = memories::list_themes(&context.db, &call.viewer, now).await?;
         let themes = themes.into_iter().map(|theme| Theme {
             slug: theme.slug,
             display_name: theme.display_name,

@@ -77,6 +77,9 @@ struct ResultItem {
     source: String,
     #[schemars(extend("enum" = ["active", "archived"]))]
     status: &'static str,
+    /// The name of the fact, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
     tags: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<Explain>,
@@ -193,6 +196,7 @@ impl ResultItem {
             score: hit.score,
             source: hit.item.source,
             status: hit.item.status.as_str(),
+            key: hit.item.key,
             tags: hit.item.tags,
         }
     }

@@ -3,15 +3,20 @@
 //! for a model, a typed input and output whose JSON Schemas are derived, and a
 //! run function.
 //!
-//! How to add one: copy the file that is nearest, and name it in [`Registry::new`].
+//! How to add one: copy the file that is nearest, and name it in [`Registry::new`], with the
+//! smallest profile that is to list it.
 
 pub mod guidance;
 mod input;
 mod memory_add;
 mod memory_archive;
+mod memory_confirm;
+mod memory_correct;
+mod memory_forget;
 mod memory_get;
 mod memory_list_themes;
 mod memory_search;
+mod memory_stats;
 mod values;
 
 use std::time::Instant;
@@ -24,6 +29,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tracing::Instrument;
 
+use crate::accounts::ToolProfile::{self, Core, Full};
 use crate::accounts::{Accounts, ActingFor, AgentAccess, MemoryOff, Scope, TooManyUsers};
 use crate::activity::{Activity, Call};
 use crate::clock::SharedClock;
@@ -81,6 +87,14 @@ pub enum ToolError {
     Invalid(#[from] Invalid),
     #[error("there is no item {item_id} in your memory")]
     NoSuchItem { item_id: i64 },
+    #[error("no active item of your memory has this key")]
+    NoSuchKey,
+    /// What was asked for does not go with what is there.
+    #[error("{sentence}")]
+    Conflict {
+        code: &'static str,
+        sentence: String,
+    },
     #[error("the account that this token acts for was erased; nothing was written")]
     AccountErased,
     #[error("the database cannot be reached right now; nothing was changed: try again in a moment")]
@@ -112,7 +126,8 @@ impl ToolError {
             Self::TooManyUsers(_) => "too_many_users",
             Self::NotJson(_) => "invalid_json",
             Self::Invalid(invalid) => invalid.code,
-            Self::NoSuchItem { .. } => "not_found",
+            Self::NoSuchItem { .. } | Self::NoSuchKey => "not_found",
+            Self::Conflict { code, .. } => code,
             Self::AccountErased => "erased_user",
             Self::Database(_) => DATABASE_UNAVAILABLE,
             Self::Embedding(error) => error.code(),
@@ -132,8 +147,15 @@ impl From<sqlx::Error> for ToolError {
 
 impl From<MemoryError> for ToolError {
     fn from(error: MemoryError) -> Self {
+        let sentence = error.to_string();
+        let conflict = |code| Self::Conflict { code, sentence };
         match error {
             MemoryError::NotFound(id) => Self::NoSuchItem { item_id: id.0 },
+            MemoryError::NoSuchKey => Self::NoSuchKey,
+            MemoryError::NotActive { .. } => conflict("not_active"),
+            MemoryError::Confirmed { .. } => conflict("confirmed"),
+            MemoryError::KeyInThemes { .. } => conflict("ambiguous_key"),
+            MemoryError::Invalid(invalid) => Self::Invalid(invalid),
             MemoryError::Database(error)
             | MemoryError::Embedding(EmbeddingError::Database(error)) => error.into(),
             MemoryError::Embedding(EmbeddingError::Invalid(invalid)) => Self::Invalid(invalid),
@@ -201,6 +223,9 @@ pub struct Definition {
     pub read_only: bool,
     #[serde(skip)]
     pub scope: Scope,
+    /// The smallest list that it is on.
+    #[serde(skip)]
+    pub profile: ToolProfile,
     pub input_schema: Value,
     pub output_schema: Value,
 }
@@ -288,11 +313,15 @@ pub struct Registry {
 impl Registry {
     pub fn new(context: ToolContext, accounts: Accounts) -> Self {
         let tools = vec![
-            register::<memory_search::MemorySearch>(),
-            register::<memory_add::MemoryAdd>(),
-            register::<memory_get::MemoryGet>(),
-            register::<memory_archive::MemoryArchive>(),
-            register::<memory_list_themes::MemoryListThemes>(),
+            register::<memory_search::MemorySearch>(Core),
+            register::<memory_add::MemoryAdd>(Core),
+            register::<memory_get::MemoryGet>(Core),
+            register::<memory_archive::MemoryArchive>(Core),
+            register::<memory_list_themes::MemoryListThemes>(Core),
+            register::<memory_correct::MemoryCorrect>(Full),
+            register::<memory_confirm::MemoryConfirm>(Full),
+            register::<memory_forget::MemoryForget>(Full),
+            register::<memory_stats::MemoryStats>(Full),
         ];
         Self {
             tools,
@@ -305,6 +334,13 @@ impl Registry {
     /// In the order an agent should read them.
     pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
         self.tools.iter().map(|tool| tool.definition())
+    }
+
+    /// Those that an agent of this profile is told of. It may call the others all the same, as far as
+    /// its scopes go: a profile keeps lists short, and a script need not be listed anything.
+    pub fn listed(&self, profile: ToolProfile) -> impl Iterator<Item = &Definition> {
+        self.definitions()
+            .filter(move |tool| tool.profile <= profile)
     }
 
     /// What an agent's prompt is to say (DESIGN §7): instructions and the fullest
@@ -407,7 +443,7 @@ impl Registry {
     }
 }
 
-fn register<T: Tool>() -> Box<dyn AnyTool> {
+fn register<T: Tool>(profile: ToolProfile) -> Box<dyn AnyTool> {
     Box::new(Registered::<T> {
         definition: Definition {
             name: T::NAME,
@@ -415,6 +451,7 @@ fn register<T: Tool>() -> Box<dyn AnyTool> {
             description: T::DESCRIPTION,
             read_only: T::SCOPE == Scope::MemoryRead,
             scope: T::SCOPE,
+            profile,
             input_schema: schema_of::<T::Input>(SchemaSettings::draft2020_12()),
             output_schema: schema_of::<T::Output>(SchemaSettings::draft2020_12().for_serialize()),
         },

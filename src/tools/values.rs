@@ -6,7 +6,9 @@ use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::embedding::EmbeddingState;
-use crate::memories::ItemType;
+use crate::input::Invalid;
+use crate::memories::provenance::{parse_confidence, parse_source_context};
+use crate::memories::{ItemKey, ItemType, Provenance, Source, ThemeSlug};
 
 // An item type as tools take and give it. Its schema has no description: every call of a model would pay for it.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
@@ -67,6 +69,63 @@ impl From<EmbeddingState> for ToolEmbeddingState {
             EmbeddingState::Off => Self::Off,
         }
     }
+}
+
+// How an item is known, as tools take it; no description, as above.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum ToolSource {
+    Conversation,
+    ToolCall,
+    AutoDiscovery,
+    UserExplicit,
+    Web,
+    Guess,
+}
+
+impl From<ToolSource> for Source {
+    fn from(source: ToolSource) -> Self {
+        match source {
+            ToolSource::Conversation => Self::Conversation,
+            ToolSource::ToolCall => Self::ToolCall,
+            ToolSource::AutoDiscovery => Self::AutoDiscovery,
+            ToolSource::UserExplicit => Self::UserExplicit,
+            ToolSource::Web => Self::Web,
+            ToolSource::Guess => Self::Guess,
+        }
+    }
+}
+
+/// Where an item comes from, as an agent says it.
+pub fn provenance(
+    source: Option<ToolSource>,
+    context: Option<&str>,
+    confidence: Option<Whole>,
+) -> Result<Provenance, Invalid> {
+    Ok(Provenance {
+        source: source.map(Source::from).unwrap_or_default(),
+        context: parse_source_context(context.unwrap_or_default())?,
+        confidence: confidence.map(|n| parse_confidence(n.0)).transpose()?,
+        ..Provenance::default()
+    })
+}
+
+/// A key that has to be there.
+pub fn required_key(key: &str) -> Result<ItemKey, Invalid> {
+    ItemKey::parse(key)?.ok_or_else(|| {
+        Invalid::new(
+            "key",
+            "required",
+            "`key` is empty; give the name of a fact, such as home_city.",
+        )
+    })
+}
+
+/// A blank theme means all, as in a search.
+pub fn theme_filter(theme: Option<&str>) -> Result<Option<ThemeSlug>, Invalid> {
+    let named = theme.filter(|theme| !theme.trim().is_empty());
+    named.map(ThemeSlug::parse).transpose()
 }
 
 /// A whole number. JSON Schema calls 5.0 an integer too, and programs that know

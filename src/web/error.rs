@@ -122,7 +122,10 @@ impl From<ToolError> for Problem {
         let status = match error {
             ToolError::Invalid(invalid) => return invalid.into(),
             ToolError::Database(error) => return error.into(),
-            ToolError::UnknownTool { .. } | ToolError::NoSuchItem { .. } => StatusCode::NOT_FOUND,
+            ToolError::UnknownTool { .. } | ToolError::NoSuchItem { .. } | ToolError::NoSuchKey => {
+                StatusCode::NOT_FOUND
+            }
+            ToolError::Conflict { .. } => StatusCode::CONFLICT,
             ToolError::AccountErased => StatusCode::UNAUTHORIZED,
             ToolError::MissingScope(_) | ToolError::MemoryOff(_) | ToolError::TooManyUsers(_) => {
                 StatusCode::FORBIDDEN

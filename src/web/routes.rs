@@ -95,6 +95,10 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/agents/{agent_id}/memory", post(forms::memory::of_agent))
         .route("/sessions", get(pages::behind_sign_in))
         .route("/sessions/{id}", get(pages::behind_sign_in))
+        .route(
+            "/agents/{agent_id}/tools",
+            post(forms::memory::tools_of_agent),
+        )
         .route("/activity", get(pages::behind_sign_in))
         .route("/activity/queries", post(forms::activity::queries))
         .route(

@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use crate::view::{EmbeddingBadge, EmbeddingState};
+use crate::view::{EmbeddingBadge, EmbeddingState, Retired};
 
 /// The types of items, as slugs, in the order in which filters list them.
 pub const ITEM_TYPES: [&str; 5] = ["preference", "fact", "instruction", "summary", "other"];
@@ -25,7 +25,9 @@ fn shape_of_state(state: &str) -> &'static str {
     match state {
         // a box with a lid, a padlock, a tick, an hourglass, a triangle, a bar across, a cross
         "archived" => "M1 1.5h10v3H1zM2 5.5h8v5H2zM4.5 6.5v1.2h3V6.5z",
-        "protected" => "M3 5V3.8a3 3 0 0 1 6 0V5h1v6H2V5zM4.5 5h3V3.8a1.5 1.5 0 0 0-3 0z",
+        // an arrow to the next
+        "superseded" => "M1 5.2h6.2L4.6 2.6l1.1-1.1L10.2 6l-4.5 4.5-1.1-1.1 2.6-2.6H1z",
+        "confirmed" => "M3 5V3.8a3 3 0 0 1 6 0V5h1v6H2V5zM4.5 5h3V3.8a1.5 1.5 0 0 0-3 0z",
         // of accounts and invitations: a shield
         "admin" => "M6 1 10.5 2.6v3.2C10.5 8.4 8.6 10.2 6 11 3.4 10.2 1.5 8.4 1.5 5.8V2.6z",
         "valid" | "used" | "ready" | "stored" | "works" | "in force" | "on" | "memory on"
@@ -45,6 +47,15 @@ fn shape_of_state(state: &str) -> &'static str {
     }
 }
 
+/// What a badge says of an item that is not active.
+pub fn retired_state(retired: Retired) -> &'static str {
+    match retired {
+        Retired::Archived => "archived",
+        Retired::Superseded => "superseded",
+        Retired::Expired => "expired",
+    }
+}
+
 #[component]
 pub fn TypeBadge(item_type: String) -> impl IntoView {
     let shape = shape_of(&item_type);
@@ -56,7 +67,7 @@ pub fn TypeBadge(item_type: String) -> impl IntoView {
     }
 }
 
-/// `archived`, `protected`; of a token `valid`, `expired`, `revoked`; of a provider
+/// `archived`, `superseded`, `expired`, `confirmed`; of a token `valid`, `expired`, `revoked`; of a provider
 /// `works`, `rebuilding`, `waiting`, `failed`, `off` and their like; `memory on` or `off`;
 /// of a session `open`, `completed`, `pending`, `stored`, `nothing`, `skipped`;
 /// of an account `admin`, `disabled`; of an invitation `open`, `used`, `expired`, `revoked`.

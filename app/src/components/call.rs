@@ -7,12 +7,16 @@ use super::{Shape, When, memories};
 use crate::view::{CallItem, CallRow};
 
 /// The tools, in the order in which filters list them.
-pub const TOOLS: [&str; 5] = [
+pub const TOOLS: [&str; 9] = [
     "memory_search",
     "memory_get",
     "memory_add",
     "memory_archive",
     "memory_list_themes",
+    "memory_correct",
+    "memory_confirm",
+    "memory_forget",
+    "memory_stats",
 ];
 
 /// What a tool's caller did: "searched". In a filter it is what to look for.
@@ -23,6 +27,10 @@ pub fn did(tool: &str) -> &'static str {
         "memory_add" => "added",
         "memory_archive" => "archived",
         "memory_list_themes" => "listed themes",
+        "memory_correct" => "corrected",
+        "memory_confirm" => "confirmed",
+        "memory_forget" => "forgot",
+        "memory_stats" => "counted",
         _ => "unknown tool",
     }
 }
@@ -30,13 +38,17 @@ pub fn did(tool: &str) -> &'static str {
 /// Each tool's shape in a box of 12 by 12.
 fn shape_of(tool: &str) -> &'static str {
     match tool {
-        // a magnifier, a page, a plus, a box with a lid, lines of text, a cross
+        // a magnifier, a page, a plus, a box with a lid, lines of text, an arrow to the next, a
+        // tick, bars, a cross
         "memory_search" => {
             "M5 1a4 4 0 0 1 3.2 6.4l3 3-.8.8-3-3A4 4 0 1 1 5 1zM5 2.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z"
         }
         "memory_get" => "M2 1h8v10H2zM3.7 3.2v1.2h4.6V3.2zM3.7 5.6v1.2h4.6V5.6z",
         "memory_add" => "M5.1 1h1.8v4.1H11v1.8H6.9V11H5.1V6.9H1V5.1h4.1z",
-        "memory_archive" => "M1 1.5h10v3H1zM2 5.5h8v5H2zM4.5 6.5v1.2h3V6.5z",
+        "memory_archive" | "memory_forget" => "M1 1.5h10v3H1zM2 5.5h8v5H2zM4.5 6.5v1.2h3V6.5z",
+        "memory_correct" => "M1 5.2h6.2L4.6 2.6l1.1-1.1L10.2 6l-4.5 4.5-1.1-1.1 2.6-2.6H1z",
+        "memory_confirm" => "M4.6 10 1 6.4l1.3-1.3 2.3 2.3L9.7 2 11 3.3z",
+        "memory_stats" => "M1.5 6.5h2.2v4H1.5zM4.9 1.5h2.2v9H4.9zM8.3 4h2.2v6.5H8.3z",
         "memory_list_themes" => "M1.5 2h9v1.7h-9zM1.5 5.2h9v1.7h-9zM1.5 8.4h5.5v1.7H1.5z",
         _ => "M2.3 1 6 4.7 9.7 1 11 2.3 7.3 6 11 9.7 9.7 11 6 7.3 2.3 11 1 9.7 4.7 6 1 2.3z",
     }
@@ -106,6 +118,9 @@ fn touched(call_id: i64, tool: &str, mut items: Vec<CallItem>) -> AnyView {
         0 if tool == "memory_list_themes" => {
             view! { <p class="call-words">"The names of all themes."</p> }.into_any()
         }
+        0 if tool == "memory_stats" => {
+            view! { <p class="call-words">"How many there are."</p> }.into_any()
+        }
         0 => view! { <p class="call-words">"Nothing was found."</p> }.into_any(),
         1 => items.remove(0).into_any_view(),
         n => view! {
@@ -143,13 +158,16 @@ impl CallItem {
 fn why(problem: &str) -> &'static str {
     match problem {
         "not_found" => "There is no such memory.",
+        "not_active" => "The memory was archived already, or has expired.",
+        "confirmed" => "The memory of that key is confirmed, and was not replaced.",
+        "ambiguous_key" => "More than one memory has that key.",
         "missing_scope" => "The token does not allow it.",
         "memory_off" => "Memory was switched off.",
         "unknown_tool" => "There is no tool of that name.",
         "cancelled" => "The agent went away before there was an answer.",
         "database_unavailable" => "The database could not be reached.",
         "invalid_json" => "The input was no JSON object.",
-        "required" | "too_long" | "too_many" | "out_of_range" | "unknown_field"
+        "required" | "invalid_key" | "too_long" | "too_many" | "out_of_range" | "unknown_field"
         | "duplicate_field" | "invalid_type" | "invalid_text" => "The input was not accepted.",
         _ => "It was refused.",
     }

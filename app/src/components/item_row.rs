@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use super::{EmbeddingMark, Score, StateBadge, TypeBadge, When};
+use super::{EmbeddingMark, Score, StateBadge, TypeBadge, When, retired_state};
 use crate::view::{self, Span};
 
 #[component]
@@ -13,7 +13,7 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
         .as_ref()
         .and_then(|embedding| embedding.error.clone());
     view! {
-        <li class="row" data-row="" data-archived=row.archived.then_some("")>
+        <li class="row" data-row="" data-archived=row.retired.map(|_| "")>
             <div class="row-type">
                 <TypeBadge item_type=row.item_type />
             </div>
@@ -24,7 +24,7 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
                 <p class="row-from">
                     <bdi class="theme">{row.theme}</bdi>
                     <span class="source">"from " <bdi>{row.source}</bdi></span>
-                    {row.archived.then(|| view! { <StateBadge state="archived" /> })}
+                    {row.retired.map(|retired| view! { <StateBadge state=retired_state(retired) /> })}
                     {row.embedding.map(|embedding| view! { <EmbeddingMark embedding /> })}
                     {row
                         .tags

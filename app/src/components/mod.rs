@@ -24,9 +24,10 @@ mod score;
 mod shortcuts;
 mod time;
 mod token;
+mod tool_choice;
 mod unseen;
 
-pub use badge::{EmbeddingMark, ITEM_TYPES, Shape, StateBadge, TypeBadge};
+pub use badge::{EmbeddingMark, ITEM_TYPES, Shape, StateBadge, TypeBadge, retired_state};
 pub use beginning::FirstSteps;
 pub use call::{Call, TOOLS, did};
 pub use connect::{Connect, FirstCall, TOKEN_PLACE, add_line, search_line, session_line};
@@ -49,4 +50,5 @@ pub use score::{Score, ScoreTable};
 pub use shortcuts::Shortcuts;
 pub use time::When;
 pub use token::{TOKEN_FIELDS, TokenChoices, TokenEntry};
+pub use tool_choice::ToolChoice;
 pub use unseen::{Marked, without_unseen};

@@ -8,7 +8,7 @@ use leptos_router::hooks::use_query_map;
 use crate::backend::backend;
 use crate::components::{
     Connect, Done, Field, FirstCall, FormError, Frame, MemorySwitch, Paste, Section, TOKEN_FIELDS,
-    TOKEN_PLACE, TokenChoices, TokenEntry, Trouble, When,
+    TOKEN_PLACE, TokenChoices, TokenEntry, ToolChoice, Trouble, When,
 };
 use crate::islands::LiveProgress;
 use crate::view::{AgentRow, AgentsPage, FormState, NewToken};
@@ -98,7 +98,7 @@ fn Everyone(page: AgentsPage, form: FormState, asked: Option<i64>) -> impl IntoV
 fn is_unplaced(form: &FormState, agents: &[AgentRow]) -> bool {
     let is_of = |agent: &AgentRow| form.value("agent") == agent.id.to_string();
     match form.form.as_str() {
-        "revoke" | "memory" => true,
+        "revoke" | "memory" | "tools" => true,
         "token" => !agents.iter().any(is_of),
         _ => false,
     }
@@ -189,6 +189,11 @@ fn Agent(
             <MemorySwitch
                 path=format!("/agents/{id}/memory")
                 is_on=agent.memory_enabled
+                of=agent.name.clone()
+            />
+            <ToolChoice
+                path=format!("/agents/{id}/tools")
+                has_all=agent.has_all_tools
                 of=agent.name.clone()
             />
             {(!is_fresh).then_some(connect)}

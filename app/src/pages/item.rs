@@ -8,11 +8,12 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 
 use crate::backend::backend;
 use crate::components::{
-    Content, EmbeddingMark, Fact, Facts, Frame, Section, StateBadge, Trouble, TypeBadge, When,
-    count, did,
+    Content, EmbeddingMark, Fact, Facts, Frame, Marked, Section, StateBadge, Trouble, TypeBadge,
+    When, count, did, retired_state,
 };
 use crate::view::{
     ActivityFilters, EmbeddingBadge, HistoryEntry, ItemErasure, ItemPage, MemoryFilters, Reading,
+    Retired,
 };
 use why::{Surfaces, Vector};
 
@@ -64,15 +65,13 @@ fn Missing() -> impl IntoView {
 
 #[component]
 fn Whole(item: ItemPage) -> impl IntoView {
-    let superseded = item.superseded_by.map(|newer| {
-        view! {
-            <p class="aside">
-                "A newer memory has taken its place: " <a href=format!("/memory/{newer}")>"read it"</a> "."
-            </p>
-        }
-    });
-    let archived = item.archived.then(|| {
-        view! { <p class="aside">"It is archived: agents find it only when they ask for archived memories."</p> }
+    let retired = item.retired.map(|retired| {
+        let why = match retired {
+            Retired::Archived => "It is archived",
+            Retired::Superseded => "Another memory has taken its place",
+            Retired::Expired => "It has expired",
+        };
+        view! { <p class="aside">{why} ": agents find it only when they ask for archived memories."</p> }
     });
     view! {
         <article class="item">
@@ -80,8 +79,8 @@ fn Whole(item: ItemPage) -> impl IntoView {
                 <div>
                     <Headline item=item.clone() />
                     <Content text=item.content.clone() />
-                    {archived}
-                    {superseded}
+                    {retired}
+                    <Chain older=item.superseded.clone() newer=item.superseded_by />
                 </div>
                 <Surfaces id=item.id why=item.why.clone() embedding=item.embedding.clone() />
                 <Erase item_id=item.id erasure=item.erasure />
@@ -103,6 +102,30 @@ fn Whole(item: ItemPage) -> impl IntoView {
                 </section>
             </div>
         </article>
+    }
+    .into_any()
+}
+
+/// What took its place, and whose place it took.
+#[component]
+fn Chain(older: Vec<i64>, newer: Option<i64>) -> impl IntoView {
+    let link = |id: i64| view! { <a href=format!("/memory/{id}")>"memory " {id}</a> };
+    let newer = newer.map(|id| {
+        view! { <p class="aside">"What holds now is in " {link(id)} "."</p> }
+    });
+    let older = (!older.is_empty()).then(|| {
+        let links = older.into_iter().enumerate().map(|(n, id)| {
+            let joint = if n == 0 { "" } else { ", " };
+            view! {
+                {joint}
+                {link(id)}
+            }
+        });
+        view! { <p class="aside">"It took the place of " {links.collect_view()} "."</p> }
+    });
+    view! {
+        {newer}
+        {older}
     }
     .into_any()
 }
@@ -182,8 +205,8 @@ fn Headline(item: ItemPage) -> impl IntoView {
                 <a class="theme" href=in_theme>
                     <bdi>{item.theme_name.clone()}</bdi>
                 </a>
-                {item.archived.then(|| view! { <StateBadge state="archived" /> })}
-                {item.protected.then(|| view! { <StateBadge state="protected" /> })}
+                {item.retired.map(|retired| view! { <StateBadge state=retired_state(retired) /> })}
+                {item.protected.then(|| view! { <StateBadge state="confirmed" /> })}
                 {mark}
                 {item
                     .tags
@@ -204,17 +227,16 @@ fn Headline(item: ItemPage) -> impl IntoView {
 
 #[component]
 fn Provenance(item: ItemPage) -> impl IntoView {
+    let quote = item.source_context.map(|context| {
+        view! {
+            <blockquote class="quote" dir="auto">
+                <Marked text=context />
+            </blockquote>
+        }
+    });
     let mut facts: Vec<Fact> = vec![("Source", view! { <bdi>{item.source}</bdi> }.into_any())];
     if let Some(agent) = item.agent {
         facts.push(("Agent", view! { <bdi>{agent}</bdi> }.into_any()));
-    }
-    if let Some(context) = item.source_context {
-        let quote = view! {
-            <span class="quote" dir="auto">
-                {context}
-            </span>
-        };
-        facts.push(("Context", quote.into_any()));
     }
     if let Some(key) = item.key {
         facts.push(("Key", view! { <code>{key}</code> }.into_any()));
@@ -230,14 +252,22 @@ fn Provenance(item: ItemPage) -> impl IntoView {
     if item.updated.iso != item.created.iso {
         facts.push(("Changed", view! { <When moment=item.updated /> }.into_any()));
     }
+    if let Some(verified) = item.verified {
+        facts.push(("Confirmed", view! { <When moment=verified /> }.into_any()));
+    }
     if let Some(expires) = item.expires {
-        facts.push(("Expires", view! { <When moment=expires /> }.into_any()));
+        let term = match item.retired {
+            Some(Retired::Expired) => "Expired",
+            _ => "Expires",
+        };
+        facts.push((term, view! { <When moment=expires /> }.into_any()));
     }
     facts.push((
         "Number",
         view! { <span class="number">{item.id}</span> }.into_any(),
     ));
     view! {
+        {quote}
         <Facts facts />
     }
     .into_any()
@@ -286,7 +316,11 @@ fn History(entries: Vec<HistoryEntry>) -> impl IntoView {
                     view! {
                         <li>
                             <span class="event">{entry.event}</span>
-                            <span class="actor">"by " <bdi>{entry.actor}</bdi></span>
+                            {entry.actor.map(|actor| {
+                                view! {
+                                    <span class="actor">"by " <bdi>{actor}</bdi></span>
+                                }
+                            })}
                             <When moment=entry.at />
                         </li>
                     }

@@ -5,7 +5,7 @@ mod store;
 
 use super::model::{
     AGENTS_PER_USER_MAX, Agent, AgentId, AgentName, TOKENS_PER_AGENT_MAX, TokenId, TokenRecord,
-    UserId,
+    ToolProfile, UserId,
 };
 use super::{AccountError, Accounts, TokenWish, check_scopes, token::Token};
 use crate::input::Invalid;
@@ -124,7 +124,25 @@ impl Accounts {
             expires_at: wish.lifetime.map(|lifetime| now + lifetime),
         };
         store::insert_token(conn, user, row, now).await?;
+        if let Some(profile) = wish.profile {
+            store::set_profile(conn, user, agent, profile).await?;
+        }
         Ok(token)
+    }
+
+    /// In force when the agent next asks which tools there are.
+    pub async fn choose_agent_tools(
+        &self,
+        user: UserId,
+        agent: AgentId,
+        profile: ToolProfile,
+    ) -> Result<(), AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        if !store::set_profile(&mut tx, user, agent, profile).await? {
+            return Err(AccountError::NotFound);
+        }
+        tx.commit().await?;
+        Ok(())
     }
 
     /// In force at the next request.

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use crate::accounts::model::{
-    Agent, AgentId, AgentName, Scope, Scopes, TokenId, TokenRecord, UserId,
+    Agent, AgentId, AgentName, Scope, Scopes, TokenId, TokenRecord, ToolProfile, UserId,
 };
 
 /// False when the user has no such agent.
@@ -20,6 +20,24 @@ pub async fn switch_agent_memory(
         user.0,
         agent.0,
         on,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// False when the user has no such agent.
+pub async fn set_profile(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: AgentId,
+    profile: ToolProfile,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE agents SET tool_profile = $3 WHERE user_id = $1 AND id = $2",
+        user.0,
+        agent.0,
+        profile.as_str(),
     )
     .execute(conn)
     .await?;
@@ -87,7 +105,7 @@ pub async fn find_agent_name(
 /// Newest first.
 pub async fn list_agents(conn: &mut PgConnection, user: UserId) -> Result<Vec<Agent>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT a.id, a.name, a.created_at, a.memory_enabled,
+        r#"SELECT a.id, a.name, a.created_at, a.memory_enabled, a.tool_profile,
                   coalesce(i.item_count, 0) AS "item_count!"
            FROM agents a
            LEFT JOIN (
@@ -106,6 +124,7 @@ pub async fn list_agents(conn: &mut PgConnection, user: UserId) -> Result<Vec<Ag
             name: row.name,
             created_at: row.created_at,
             memory_enabled: row.memory_enabled,
+            profile: ToolProfile::from_column(&row.tool_profile),
             item_count: row.item_count,
         })
         .collect())

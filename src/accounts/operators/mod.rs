@@ -213,6 +213,9 @@ impl Accounts {
         let now = self.clock.now();
         let expires_at = wish.lifetime.map(|lifetime| now + lifetime);
         store::insert_token(conn, operator, &token, &wish.scopes, expires_at, now).await?;
+        if let Some(profile) = wish.profile {
+            store::set_profile(conn, operator, profile).await?;
+        }
         Ok(token)
     }
 }

@@ -7,8 +7,8 @@ use time::OffsetDateTime;
 use super::{OperatedUser, Operator};
 use crate::accounts::access::{NewUser, TokenState};
 use crate::accounts::model::{
-    ACT_AS, AgentId, AgentName, ExternalId, OperatorId, Scopes, TokenId, TokenRecord, UserId,
-    UsersMax, Viewer, parse_scopes,
+    ACT_AS, AgentId, AgentName, ExternalId, OperatorId, Scopes, TokenId, TokenRecord, ToolProfile,
+    UserId, UsersMax, Viewer, parse_scopes,
 };
 use crate::accounts::token::Token;
 
@@ -18,6 +18,7 @@ pub struct ServiceTokenLookup {
     pub operator_id: OperatorId,
     pub users_count: i32,
     pub users_max: i32,
+    pub profile: ToolProfile,
     pub scopes: Scopes,
     pub(in crate::accounts) state: TokenState,
     /// Whom the call names; `None` when none is named, or none was made yet.
@@ -41,7 +42,7 @@ pub async fn find_token(
     let row = sqlx::query!(
         r#"SELECT t.id, t.operator_id, o.users_count, o.users_max,
                   t.scopes, t.expires_at, t.last_used_at,
-                  t.revoked_at IS NOT NULL AS "revoked!",
+                  t.revoked_at IS NOT NULL AS "revoked!", o.tool_profile,
                   u.id AS "user_id?", a.id AS "agent_id?", u.disabled_at IS NOT NULL AS "disabled!",
                   coalesce(u.memory_enabled, true) AS "user_memory_enabled!",
                   coalesce(a.memory_enabled, true) AS "agent_memory_enabled!"
@@ -60,6 +61,7 @@ pub async fn find_token(
         operator_id: OperatorId(row.operator_id),
         users_count: row.users_count,
         users_max: row.users_max,
+        profile: ToolProfile::from_column(&row.tool_profile),
         scopes: parse_scopes(&row.scopes),
         state: TokenState {
             revoked: row.revoked,
@@ -88,6 +90,22 @@ pub async fn touch_token(
         "UPDATE service_tokens SET last_used_at = $2 WHERE id = $1",
         token.0,
         now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Of all its users' calls.
+pub async fn set_profile(
+    conn: &mut PgConnection,
+    operator: OperatorId,
+    profile: ToolProfile,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE operators SET tool_profile = $2 WHERE id = $1",
+        operator.0,
+        profile.as_str(),
     )
     .execute(conn)
     .await?;

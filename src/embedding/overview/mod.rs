@@ -2,9 +2,10 @@
 
 pub mod store;
 
+use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
-use super::model::{Counts, Failure, Space};
+use super::model::{Counts, Failure, Space, Waiting};
 use super::spaces::Spaces;
 use super::{EmbeddingError, Embeddings, RATE_WINDOW};
 use crate::db::UserId;
@@ -75,6 +76,17 @@ impl Embeddings {
             is_declined,
             items,
         })
+    }
+}
+
+impl Embeddings {
+    /// What is to be found by words alone as yet, or for good.
+    pub async fn waiting(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+    ) -> Result<Waiting, sqlx::Error> {
+        store::count_waiting(conn, user).await
     }
 }
 

@@ -5,7 +5,7 @@ use time::OffsetDateTime;
 
 use crate::db::UserId;
 use crate::embedding::SpaceId;
-use crate::embedding::model::{Counts, Failure};
+use crate::embedding::model::{Counts, Failure, Waiting};
 
 /// `recent_since` is for the rate.
 pub async fn count_states(
@@ -54,6 +54,22 @@ pub async fn list_failures(
 pub async fn count_items(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "n!" FROM memory_items WHERE user_id = $1"#,
+        user.0
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// In the space that serves. Off the index of open rows, of which there are few.
+pub async fn count_waiting(conn: &mut PgConnection, user: UserId) -> Result<Waiting, sqlx::Error> {
+    sqlx::query_as!(
+        Waiting,
+        r#"SELECT count(*) FILTER (WHERE state = 'pending') AS "pending!",
+                  count(*) FILTER (WHERE state = 'error') AS "failed!"
+           FROM memory_item_embeddings
+           WHERE user_id = $1 AND state <> 'ready' AND space_id = (
+               SELECT s.id FROM embedding_spaces s
+               WHERE s.user_id = $1 AND s.state <> 'retired' ORDER BY s.state LIMIT 1)"#,
         user.0
     )
     .fetch_one(conn)

@@ -13,9 +13,15 @@ async fn an_item_comes_back_whole() {
     assert_eq!(item["content"], content);
     assert_eq!(item["theme"], "work");
     assert_eq!(item["status"], "active");
-    assert_eq!(item["confidence"], 100);
+    assert_eq!(item["confidence"], 70);
     assert_eq!(item["created_at"], item["updated_at"]);
-    for null in ["key", "source_context", "expires_at", "superseded_by"] {
+    for null in [
+        "key",
+        "source_context",
+        "expires_at",
+        "last_verified_at",
+        "superseded_by",
+    ] {
         assert!(item[null].is_null(), "{null}");
     }
     assert_eq!(

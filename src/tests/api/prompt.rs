@@ -168,6 +168,7 @@ async fn explained(app: &TestApp, user: &TestUser) -> String {
     let explain = format!("EXPLAIN (ANALYZE, COSTS OFF) {}", fullest_themes());
     let plan: Vec<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(explain))
         .bind(user.id.0)
+        .bind(time::OffsetDateTime::now_utc())
         .fetch_all(&mut *tx)
         .await
         .unwrap();

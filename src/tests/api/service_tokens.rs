@@ -152,7 +152,7 @@ async fn only_a_tool_that_runs_makes_a_user() {
     assert_eq!(get("/api/v1/tools/memory_search").await.0, 405);
     let fact = json!({ "type": "fact", "content": "x" });
     for (token, tool, input, status) in [
-        (&bot.token, "memory_forget", json!({}), 404),
+        (&bot.token, "memory_erase", json!({}), 404),
         (&read, "memory_add", fact, 403),
         (&bot.token, "memory_add", json!({ "typ": "fact" }), 422),
         (&bot.token, "memory_search", json!([]), 400),
@@ -356,6 +356,7 @@ async fn an_operator_has_no_more_users_than_its_cap() {
     let wish = TokenWish {
         scopes: Scope::ALL.into(),
         lifetime: None,
+        profile: None,
     };
     let name = AgentName::parse("bot").unwrap();
     let token = app
@@ -429,6 +430,7 @@ async fn a_revoked_or_expired_service_token_and_a_disabled_user_open_nothing() {
     let wish = TokenWish {
         scopes: Scope::ALL.into(),
         lifetime: Some(Duration::days(1)),
+        profile: None,
     };
     let (_, brief) = app
         .accounts
@@ -482,6 +484,7 @@ async fn where_there_are_as_many_operators_as_may_be_one_still_gets_further_toke
     let wish = TokenWish {
         scopes: Scope::ALL.into(),
         lifetime: None,
+        profile: None,
     };
     let name = AgentName::parse("one more").unwrap();
     let refused = app

@@ -192,3 +192,57 @@ async fn mem0_and_chatgpt_are_known_by_their_shape() {
         assert!(outcome.problems[0].sentence.contains(code), "{outcome:?}");
     }
 }
+
+#[tokio::test]
+async fn of_a_key_one_memory_stays_active_and_what_is_here_keeps_it() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let here = json!({ "type": "fact", "content": "Lives in Porto.", "key": "home city" });
+    let here = anna.call("memory_add", here).await["id"].clone();
+    let item = |content: &str, key: &str| {
+        format!(
+            "{{\"record\":\"item\",\"type\":\"fact\",\"content\":\"{content}\",\"key\":\"{key}\",\"created_at\":\"2025-01-01T00:00:00Z\"}}\n"
+        )
+    };
+    let file = format!(
+        "{{\"keepsake_export\":1}}\n{}{}{}{}{{\"record\":\"end\",\"counts\":{{\"items\":4}}}}\n",
+        item("Lives in Rome.", "Home City"),
+        item("Vim.", "editor"),
+        item("Emacs.", "editor"),
+        item("Vim.", "second editor"),
+    );
+    let outcome = import(&app, &anna, &file).await;
+    assert_eq!(
+        (outcome.added, outcome.known, outcome.failed),
+        (4, 0, 0),
+        "{outcome:?}"
+    );
+    let again = import(&app, &anna, &file).await;
+    assert_eq!(
+        (again.added, again.known, again.failed),
+        (0, 4, 0),
+        "{again:?}"
+    );
+    let items = records(&export(&app, &anna).await, "item");
+    let of = |content: &str, key: &str| {
+        let found = items
+            .iter()
+            .find(|i| i["content"] == content && i["key"] == key);
+        found.unwrap_or_else(|| panic!("{content} {key}: {items:?}"))
+    };
+    assert_eq!(items.len(), 5);
+    let rome = of("Lives in Rome.", "home_city");
+    assert_eq!(
+        (&rome["status"], &rome["superseded_by"]),
+        (&json!("archived"), &here)
+    );
+    assert_eq!(of("Lives in Porto.", "home_city")["status"], "active");
+    let vim = of("Vim.", "editor");
+    let emacs = of("Emacs.", "editor");
+    assert_eq!(
+        (&vim["status"], &emacs["status"]),
+        (&json!("active"), &json!("archived"))
+    );
+    assert_eq!(emacs["superseded_by"], vim["id"]);
+    assert_eq!(of("Vim.", "second_editor")["status"], "active");
+}

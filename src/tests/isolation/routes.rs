@@ -100,6 +100,7 @@ const CASES: &[Case] = &[
     post("/agents/{agent_id}/tokens", Row("/agents/{agent}/tokens", NEW_TOKEN, 404)),
     post("/agents/{agent_id}/tokens/{token_id}/revoke", Row("/agents/{agent}/tokens/{token}/revoke", &[], 404)),
     post("/agents/{agent_id}/memory", Row("/agents/{agent}/memory", &[("action", "off")], 404)),
+    post("/agents/{agent_id}/tools", Row("/agents/{agent}/tools", &[("action", "full")], 404)),
     get("/activity", Own("/activity", &[], 200)),
     get("/activity", Row("/activity?item={item}", &[], 200)),
     get("/activity", Row("/activity?agent={agent}", &[], 200)),

@@ -202,6 +202,7 @@ impl Scene {
             .unwrap();
         let mut secrets: Vec<String> = [
             "anna-private",
+            "anna_private_key",
             "acme-private",
             "quokka",
             "bergamot",
@@ -366,6 +367,9 @@ async fn remember(anna: &TestUser) -> i64 {
     for more in ["A second quokka.", "A third quokka."] {
         anna.call("memory_add", fact(more)).await;
     }
+    let mut keyed = fact("Feeds the quokka at ten.");
+    keyed["key"] = json!("anna_private_key");
+    anna.call("memory_add", keyed).await;
     anna.call("memory_archive", json!({ "item_id": item }))
         .await;
     anna.find("bergamot").await;
@@ -476,6 +480,7 @@ async fn names_of(
         ("email", "anna-private@example.com"),
         ("content", "The quokka likes bergamot."),
         ("word", "quokka"),
+        ("key", "anna_private_key"),
         ("external", CUSTOMER),
         ("session", SESSION),
         ("cursor", cursor),
@@ -493,6 +498,7 @@ fn nobodys(annas: &Names) -> Names {
         "email" => "none-private@example.com".to_owned(),
         "content" => "No quagga drank chamomile.".to_owned(),
         "word" => "quagga".to_owned(),
+        "key" => "none_private_key".to_owned(),
         "external" => "customer-99".to_owned(),
         "session" => "none-private-session".to_owned(),
         // The same moment, an item that never was.

@@ -1,4 +1,4 @@
-use keepsake::accounts::Scope;
+use keepsake::accounts::{AgentName, Scope, TokenWish, ToolProfile};
 use keepsake::tools::guidance;
 use serde_json::{Value, json};
 
@@ -271,4 +271,49 @@ async fn every_token_sees_all_tools_and_calls_those_of_its_scopes() {
     );
     assert_eq!(result["_meta"]["keepsake/problem"]["code"], "missing_scope");
     reader.call("memory_search", json!({})).await;
+}
+
+#[tokio::test]
+async fn an_agent_of_the_full_profile_is_listed_all_tools_and_corrects_by_one() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let wish = TokenWish {
+        scopes: Scope::ALL.into(),
+        lifetime: None,
+        profile: Some(ToolProfile::Full),
+    };
+    let agent = AgentName::parse("full").unwrap();
+    let token = app
+        .accounts
+        .create_token_by_name(anna.id, &agent, &wish)
+        .await
+        .unwrap()
+        .reveal();
+    let mcp = Mcp::with_token(&app, &token);
+    let names = async |mcp: &Mcp| -> Vec<String> {
+        let (_, listed) = mcp.ask("tools/list", json!({})).await;
+        let tools = listed["result"]["tools"].as_array().unwrap();
+        tools
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(names(&mcp).await.len(), 9);
+    assert_eq!(names(&Mcp::of(&app, &anna)).await.len(), 5);
+    let input = json!({ "type": "fact", "content": FACT, "key": "staging port" });
+    let item = mcp.call("memory_add", input).await;
+    let input =
+        json!({ "key": "staging_port", "content": "The staging database listens on 5434." });
+    let right = mcp.call("memory_correct", input).await;
+    assert_eq!(right["superseded"], item["id"]);
+    let gone = mcp
+        .result("memory_confirm", json!({ "item_id": item["id"] }))
+        .await;
+    assert_eq!(gone["isError"], true);
+    assert_eq!(gone["_meta"]["keepsake/problem"]["code"], "not_active");
+    let forgotten = mcp
+        .call("memory_forget", json!({ "key": "staging_port" }))
+        .await;
+    assert_eq!(forgotten["archived"], json!([right["id"]]));
+    assert_eq!(mcp.call("memory_stats", json!({})).await["archived"], 2);
 }

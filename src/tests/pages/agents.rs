@@ -176,3 +176,38 @@ async fn nobody_sees_or_touches_anothers_agents() {
             .is_none()
     );
 }
+
+#[tokio::test]
+async fn an_agent_is_told_of_all_tools_when_its_person_says_so() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let (_, page) = browser.get("/agents").await;
+    let path = page.split("action=\"").find_map(|rest| {
+        let path = rest.split('"').next().unwrap();
+        path.ends_with("/tools").then(|| path.to_owned())
+    });
+    let path = path.expect("a form");
+    assert!(page.contains("It is told of the core tools"));
+    let chosen = browser.post(&path, &[("action", "full")]).await;
+    assert_eq!(chosen.status(), 303);
+    assert!(
+        browser
+            .get("/agents")
+            .await
+            .1
+            .contains("It is told of all tools")
+    );
+    let refused = browser.post(&path, &[("action", "some")]).await;
+    assert_eq!(refused.status(), 422);
+    let chosen = browser.post(&path, &[("action", "core")]).await;
+    assert_eq!(chosen.status(), 303);
+    assert!(
+        browser
+            .get("/agents")
+            .await
+            .1
+            .contains("It is told of the core tools")
+    );
+}

@@ -136,3 +136,58 @@ async fn odd_addresses_are_answered_with_a_page() {
         assert!(status < 500 && page.contains("<main"), "{odd}: {status}");
     }
 }
+
+#[tokio::test]
+async fn a_page_says_how_a_memory_is_known_what_it_replaced_and_until_when_it_holds() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let browser = signed_in(&app, &anna).await;
+    let add = async |content: &str| {
+        let input = json!({ "type": "fact", "content": content, "theme": "profile", "key": "home city",
+            "source": "user_explicit", "source_context": "I moved there <last> week.", "expires_in_days": 10 });
+        anna.call("memory_add", input).await["id"].as_i64().unwrap()
+    };
+    let porto = add("Lives in Porto.").await;
+    let lisbon = add("Lives in Lisbon.").await;
+    anna.call("memory_confirm", json!({ "item_id": lisbon }))
+        .await;
+    let page = async |id: i64| browser.get(&format!("/memory/{id}")).await.1;
+    let newer = page(lisbon).await;
+    for said in [
+        "<code>home_city</code>",
+        "you said so",
+        "I moved there &lt;last&gt; week.",
+        "<blockquote",
+        "100 of 100",
+        "Expires",
+        "confirmed",
+        &format!("href=\"/memory/{porto}\""),
+    ] {
+        assert!(newer.contains(said), "{said}");
+    }
+    let older = page(porto).await;
+    for said in [
+        "superseded",
+        "30 of 100",
+        "replaced by a newer memory",
+        &format!("href=\"/memory/{lisbon}\""),
+    ] {
+        assert!(older.contains(said), "{said}");
+    }
+    let (_, list) = browser.get("/memory?archived=1").await;
+    assert!(list.contains("superseded") && !list.contains("expired"));
+    app.clock.advance(time::Duration::days(10));
+    assert!(!browser.get("/memory").await.1.contains("Lives in Lisbon."));
+    let (_, list) = browser.get("/memory?archived=1").await;
+    assert!(list.contains("Lives in Lisbon.") && list.contains("expired"));
+    assert!(page(lisbon).await.contains("It has expired"));
+    keepsake::memories::sweep_expired(&app.db, app.embeddings.now())
+        .await
+        .unwrap();
+    let swept = page(lisbon).await;
+    assert!(swept.contains("It has expired") && swept.contains("class=\"event\">expired"));
+    // Nobody did it.
+    assert!(!swept.contains("<bdi>you</bdi>"), "{swept}");
+    let bens = signed_in(&app, &ben).await;
+    assert_eq!(bens.get(&format!("/memory/{lisbon}")).await.0, 404);
+}

@@ -119,8 +119,8 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
         let report = browser.post("/settings/embeddings", &test).await;
         let report = report.text().await.unwrap();
         assert!(report.contains("Works:") && check("a test's report", &report) >= 2);
-        let item =
-            json!({ "type": "fact", "content": payload, "theme": payload, "tags": [payload] });
+        let item = json!({ "type": "fact", "content": payload, "theme": payload, "tags": [payload],
+                "key": payload, "source_context": payload });
         let id = anna.call("memory_add", item).await["id"].as_i64().unwrap();
         anna.call("memory_search", json!({ "query": payload }))
             .await;

@@ -186,6 +186,7 @@ impl TestApp {
         let wish = TokenWish {
             scopes: scopes.iter().copied().collect(),
             lifetime,
+            profile: None,
         };
         let name = AgentName::parse(agent).unwrap();
         self.accounts
@@ -200,6 +201,7 @@ impl TestApp {
         let wish = TokenWish {
             scopes: scopes.iter().copied().collect(),
             lifetime: None,
+            profile: None,
         };
         let name = AgentName::parse(operator).unwrap();
         let token = self.accounts.create_service_token_by_name(&name, &wish);

@@ -28,12 +28,12 @@ pub struct ListParams {
 }
 
 pub async fn list(
-    _access: AgentAccess,
+    access: AgentAccess,
     State(registry): State<Arc<Registry>>,
     params: Result<Query<ListParams>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
     let Query(params) = params.map_err(|_| invalid_format())?;
-    let tools = registry.definitions();
+    let tools = registry.listed(access.profile);
     match params.format.as_deref() {
         None | Some("json") => {
             let tools: Vec<_> = tools.collect();

@@ -1,5 +1,5 @@
 //! The switches of memory: for a person's agents together (Account), and for one
-//! of them (Agents). They touch what agents may do, never what is remembered.
+//! of them (Agents), with the choice of the tools it is told of. They touch what agents may do, never what is remembered.
 
 use axum::extract::{Path, RawForm, State};
 use axum::response::Response;
@@ -11,6 +11,7 @@ use crate::web::auth::SignedIn;
 use crate::web::error::Problem;
 
 const FORM: &str = "memory";
+const TOOLS_FORM: &str = "tools";
 
 pub async fn of_user(
     State(state): State<AppState>,
@@ -43,6 +44,25 @@ pub async fn of_agent(
     };
     let outcome = attempt.await;
     respond(&state, signed_in, "/agents", FORM, &form, outcome).await
+}
+
+/// Which tools an agent is told of.
+pub async fn tools_of_agent(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    Path(agent): Path<String>,
+    body: RawForm,
+) -> Response {
+    let form = Form::parse(&body);
+    let attempt = async {
+        let (user, agent) = (signed_in.0.id, AgentId(parse_id(&agent)?));
+        let profile = form.get("action").parse().map_err(|_| unknown_action())?;
+        let accounts = &state.accounts;
+        accounts.choose_agent_tools(user, agent, profile).await?;
+        Ok(Outcome::Redirect)
+    };
+    let outcome = attempt.await;
+    respond(&state, signed_in, "/agents", TOOLS_FORM, &form, outcome).await
 }
 
 fn wants_on(form: &Form) -> Result<bool, Problem> {

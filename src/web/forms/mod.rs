@@ -79,6 +79,7 @@ impl Form {
         Ok(TokenWish {
             scopes,
             lifetime: parse_expires_days(days)?,
+            profile: None,
         })
     }
 }

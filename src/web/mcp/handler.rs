@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tracing::{Instrument, Span};
 
-use crate::accounts::AgentAccess;
+use crate::accounts::{AgentAccess, ToolProfile};
 use crate::tools::{Definition, Door, Registry, ToolError, guidance};
 use crate::web::error::Problem;
 
@@ -40,13 +40,15 @@ pub struct RequestSpan(pub Span);
 #[derive(Clone)]
 pub struct Handler {
     registry: Arc<Registry>,
-    tools: Arc<Vec<Tool>>,
+    /// With the smallest profile that lists it.
+    tools: Arc<Vec<(ToolProfile, Tool)>>,
     server: Arc<Implementation>,
 }
 
 impl Handler {
     pub fn new(registry: Arc<Registry>, website: &str) -> Self {
-        let tools = registry.definitions().map(tool).collect();
+        let tools = registry.definitions();
+        let tools = tools.map(|of| (of.profile, tool(of))).collect();
         let server = Implementation::new("keepsake", env!("CARGO_PKG_VERSION"))
             .with_title("Keepsake")
             .with_description("Long-term memory of a user")
@@ -99,9 +101,16 @@ impl ServerHandler for Handler {
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
+        let parts = context.extensions.get::<Parts>();
+        let profile = match parts.and_then(|parts| parts.extensions.get::<Caller>()) {
+            Some(Caller(Ok(access))) => access.profile,
+            _ => ToolProfile::default(),
+        };
+        let listed = self.tools.iter().filter(|(least, _)| *least <= profile);
+        let listed = listed.map(|(_, tool)| tool.clone()).collect();
+        Ok(ListToolsResult::with_all_items(listed))
     }
 
     async fn on_custom_request(

@@ -5,6 +5,7 @@ mod activity;
 mod data;
 mod docs;
 mod embeddings;
+mod items;
 mod moment;
 mod queue;
 mod sessions;
@@ -15,10 +16,9 @@ pub(super) use embeddings::host_port;
 use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, DataPage, DocsPage,
-    EmbeddingsPage, FormState, HistoryEntry, InvitationPage, ItemPage, ItemRow, MemoryFilters,
-    MemoryPage, Moment, OperatorRow, Receipt, SearchMode, SessionFilters, SessionPage,
-    SessionsPage, SignInOffer, Span, ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage,
-    Why, WhySurface,
+    EmbeddingsPage, FormState, InvitationPage, ItemPage, MemoryFilters, MemoryPage, Moment,
+    OperatorRow, Receipt, SearchMode, SessionFilters, SessionPage, SessionsPage, SignInOffer,
+    ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage,
 };
 use async_trait::async_trait;
 use axum::http::StatusCode;
@@ -31,17 +31,13 @@ use super::auth::Visitor;
 use super::error::{DATABASE_SENTENCE, Problem};
 use crate::accounts::model::TokenRecord;
 use crate::accounts::operators::Operator;
-use crate::accounts::{AccountError, Role, Viewer};
-use crate::activity::KEPT_DAYS;
+use crate::accounts::{AccountError, Role, ToolProfile, Viewer};
 use crate::embedding::{EmbeddingError, ItemEmbedding};
 use crate::erasure;
 use crate::input::{Invalid, sentence};
-use crate::memories::{self, ItemEvent, ItemId, ItemType, MemoryError, Status, words};
+use crate::memories::{self, ItemType, MemoryError};
 use crate::search::query::RESULTS_MAX;
-use crate::search::store::Candidate;
-use crate::search::{self, Hit, Mode, RawQuery, SearchQuery, Snippet};
-
-const INDEX_WORDS_SHOWN: usize = 24;
+use crate::search::{self, Mode, RawQuery, SearchQuery};
 
 pub struct Ui {
     state: AppState,
@@ -70,69 +66,6 @@ impl Ui {
 
     fn moment(&self, at: OffsetDateTime) -> Moment {
         moment::moment(at, self.state.clock.now())
-    }
-
-    fn item_row(&self, hit: Hit, mode: Mode, embedding: &ItemEmbedding) -> ItemRow {
-        let is_ranked = mode != Mode::Recent;
-        let Candidate {
-            id,
-            theme,
-            item_type,
-            tags,
-            status,
-            source,
-            created_at,
-            ..
-        } = hit.item;
-        ItemRow {
-            id: id.0,
-            theme,
-            item_type: item_type.as_str().to_owned(),
-            snippet: spans(&hit.snippet),
-            tags,
-            archived: status == Status::Archived,
-            source,
-            created: self.moment(created_at),
-            score: is_ranked.then_some(hit.score),
-            parts: is_ranked.then(|| embeddings::score_parts(&hit.explanation)),
-            embedding: embeddings::badge(embedding),
-        }
-    }
-
-    /// Where the item would stand in the answer to this query.
-    async fn surface(
-        &self,
-        viewer: &Viewer,
-        id: ItemId,
-        text: &str,
-    ) -> Result<WhySurface, PageError> {
-        let query = SearchQuery::parse(RawQuery {
-            query: text,
-            limit: Some(RESULTS_MAX as i64),
-            status: Some("any"),
-            ..RawQuery::default()
-        })
-        .map_err(invalid)?;
-        let page = search::find(&self.state.db, &self.state.embeddings, viewer, &query).await;
-        let page = page.map_err(database)?;
-        let place = page.hits.iter().position(|hit| hit.item.id == id);
-        let hit = place.map(|at| &page.hits[at]);
-        Ok(WhySurface {
-            query: text.to_owned(),
-            rank: place.map(|at| at + 1),
-            score: hit.map_or(0.0, |hit| hit.score),
-            parts: hit.map(|hit| embeddings::score_parts(&hit.explanation)),
-            of: page.hits.len(),
-            degraded: page.degraded.map(|clause| sentence(&clause)),
-        })
-    }
-
-    fn history_entry(&self, event: ItemEvent) -> HistoryEntry {
-        HistoryEntry {
-            event: event.event,
-            actor: event.agent.unwrap_or_else(|| "you".to_owned()),
-            at: self.moment(event.at),
-        }
     }
 
     fn operator_row(&self, operator: Operator) -> OperatorRow {
@@ -221,7 +154,7 @@ impl Backend for Ui {
             total_items,
             embeddings,
         } = list(&self.state, &viewer, query, filters.shown).await?;
-        let themes = memories::list_themes(&self.state.db, &viewer)
+        let themes = memories::list_themes(&self.state.db, &viewer, self.state.clock.now())
             .await
             .map_err(memory_error)?;
         let mode = page.mode;
@@ -257,50 +190,7 @@ impl Backend for Ui {
         item_id: i64,
         query: Option<&str>,
     ) -> Result<Option<ItemPage>, PageError> {
-        let viewer = self.memory_viewer()?;
-        let id = ItemId(item_id);
-        let found =
-            memories::get_with_history(&self.state.db, &self.state.embeddings, &viewer, id).await;
-        let (item, embedding, history) = match found {
-            Ok(found) => found,
-            Err(MemoryError::NotFound(_)) => return Ok(None),
-            Err(error) => return Err(memory_error(error)),
-        };
-        let surface = match query.map(str::trim).filter(|q| !q.is_empty()) {
-            Some(query) => Some(self.surface(&viewer, id, query).await?),
-            None => None,
-        };
-        Ok(Some(ItemPage {
-            id: item.id.0,
-            theme: item.theme,
-            theme_name: item.theme_display_name,
-            item_type: item.item_type.as_str().to_owned(),
-            key: item.key,
-            why: Why {
-                index_words: words::telling_words(&item.content, INDEX_WORDS_SHOWN),
-                surface,
-            },
-            embedding: self.item_embedding(embedding),
-            content: item.content,
-            tags: item.tags,
-            archived: item.status == Status::Archived,
-            source: item.source,
-            source_context: item.source_context,
-            agent: item.agent,
-            confidence: item.confidence,
-            protected: item.protected,
-            created: self.moment(item.created_at),
-            updated: self.moment(item.updated_at),
-            expires: item.expires_at.map(|at| self.moment(at)),
-            superseded_by: item.superseded_by.map(|id| id.0),
-            history: history
-                .into_iter()
-                .map(|event| self.history_entry(event))
-                .collect(),
-            readings: self.readings(&viewer, id).await?,
-            erasure: self.item_erasure(&viewer, id).await?,
-            kept_days: KEPT_DAYS,
-        }))
+        self.item_view(item_id, query).await
     }
 
     async fn activity_page(&self, filters: &ActivityFilters) -> Result<ActivityPage, PageError> {
@@ -384,6 +274,7 @@ impl Backend for Ui {
             name: agent.name,
             created: self.moment(agent.created_at),
             memory_enabled: agent.memory_enabled,
+            has_all_tools: agent.profile == ToolProfile::Full,
             item_count: agent.item_count,
             tokens: tokens
                 .into_iter()
@@ -459,26 +350,6 @@ async fn list(
     })
 }
 
-fn spans(snippet: &Snippet) -> Vec<Span> {
-    let mut spans = Vec::new();
-    let mut push = |text: &str, marked| {
-        if !text.is_empty() {
-            spans.push(Span {
-                text: text.to_owned(),
-                marked,
-            });
-        }
-    };
-    let mut at = 0;
-    for range in &snippet.matches {
-        push(&snippet.text[at..range.start], false);
-        push(&snippet.text[range.clone()], true);
-        at = range.end;
-    }
-    push(&snippet.text[at..], false);
-    spans
-}
-
 fn set_status(status: StatusCode) {
     if let Some(options) = use_context::<ResponseOptions>() {
         options.set_status(status);
@@ -508,6 +379,11 @@ fn memory_error(error: MemoryError) -> PageError {
         MemoryError::NotFound(_) => PageError {
             is_invalid: false,
             sentence: "There is no such memory.".to_owned(),
+        },
+        // Pages add and correct nothing.
+        error => PageError {
+            is_invalid: true,
+            sentence: sentence(&error.to_string()),
         },
     }
 }

@@ -63,6 +63,10 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Option<String> {
         json!({ "type": "fact", "content": TEXT, "tags": TAG }),
         json!({ "type": "fact", "content": TEXT, "tags": [TAG.repeat(9)] }),
         json!({ "type": "fact", "content": format!("{TEXT}\0") }),
+        json!({ "type": "fact", "content": TEXT, "key": TEXT.repeat(9) }),
+        json!({ "type": "fact", "content": TEXT, "source": TEXT }),
+        json!({ "type": "fact", "content": TEXT, "source_context": TEXT.repeat(200) }),
+        json!({ "type": "fact", "content": TEXT, "confidence": 101, "key": TEXT }),
         json!({ "content": TEXT }),
         json!(TEXT),
         json!([TEXT]),
@@ -103,6 +107,58 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Option<String> {
             json!({ "name": "memory_get", "arguments": input }),
         )
         .await;
+    }
+    let mut keyed = fact.clone();
+    for (value, source) in [
+        ("once", "web"),
+        ("twice", "user_explicit"),
+        ("thrice", "web"),
+    ] {
+        keyed["content"] = json!(format!("{TEXT} {value}"));
+        keyed["key"] = json!(TEXT);
+        keyed["source"] = json!(source);
+        keyed["source_context"] = json!(format!("{TEXT} was said"));
+        keyed["expires_in_days"] = json!(9);
+        let (_, added) = all.tool("memory_add", &keyed.to_string()).await;
+        all.tool(
+            "memory_confirm",
+            &json!({ "item_id": added["id"] }).to_string(),
+        )
+        .await;
+    }
+    for (tool, input) in [
+        (
+            "memory_correct",
+            json!({ "key": TEXT, "content": TEXT.repeat(2_000) }),
+        ),
+        (
+            "memory_correct",
+            json!({ "key": format!("{TEXT} none"), "content": TEXT }),
+        ),
+        (
+            "memory_correct",
+            json!({ "key": TEXT, "theme": THEME, "content": format!("{TEXT} is right") }),
+        ),
+        (
+            "memory_correct",
+            json!({ "item_id": item, "key": TEXT.repeat(9), "content": TEXT }),
+        ),
+        ("memory_confirm", json!({ "item_id": TEXT })),
+        ("memory_stats", json!({ "limit": TEXT })),
+        ("memory_stats", json!({})),
+        (
+            "memory_forget",
+            json!({ "key": TEXT.repeat(9), "theme": THEME }),
+        ),
+        (
+            "memory_forget",
+            json!({ "key": TEXT, "theme": THEME.repeat(9) }),
+        ),
+        ("memory_forget", json!({ "key": TEXT, "theme": THEME })),
+    ] {
+        all.tool(tool, &input.to_string()).await;
+        all.mcp("tools/call", json!({ "name": tool, "arguments": input }))
+            .await;
     }
     all.tool(TEXT, "{}").await;
     all.mcp(

@@ -42,6 +42,8 @@ const LIVES_IN: &[(&str, &[&str])] = &[
         &[
             "memory_items.content",
             "memory_items.content_tsv",
+            "memory_items.key",
+            "memory_items.source_context",
             "session_messages.content",
             "session_messages.tool_calls",
         ],

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::super::tools::{body_too_large, not_json_type};
 use crate::accounts::{MemoryOff, Scope, TokenRefusal, TooManyUsers};
 use crate::embedding::EmbeddingError;
+use crate::memories::{ItemId, MemoryError};
 use crate::search::{RawQuery, SearchQuery};
 use crate::tools::{NOT_AN_OBJECT, ToolError};
 use crate::web::auth::refused;
@@ -110,6 +111,18 @@ pub fn all(origin: &str) -> Vec<ErrorAnswer> {
             "There is no such item in this user's memory, or no such session of this agent.",
             vec![ToolError::NoSuchItem { item_id: 42 }.into()],
         ),
+        error(
+            "Conflict",
+            "What is asked for does not go with what is there: the item is archived or has expired, the item of the key is confirmed, or several items have the key.",
+            vec![
+                of_memory(MemoryError::NotActive {
+                    id: ItemId(42),
+                    superseded_by: Some(ItemId(57)),
+                }),
+                of_memory(MemoryError::Confirmed { id: ItemId(42) }),
+                of_memory(MemoryError::KeyInThemes { count: 2 }),
+            ],
+        ),
         with(
             ("Allow", "The methods that this path takes."),
             error(
@@ -147,6 +160,10 @@ pub fn all(origin: &str) -> Vec<ErrorAnswer> {
             ),
         ),
     ]
+}
+
+fn of_memory(error: MemoryError) -> Problem {
+    ToolError::from(error).into()
 }
 
 /// What the server says of a field past its limit.

@@ -10,7 +10,9 @@ use crate::tools::Definition;
 use crate::tools::guidance::GUIDANCE_BYTES_MAX;
 
 /// The tool that may find too much waiting (429).
-const ADDS: &str = "memory_add";
+const ADDS: [&str; 2] = ["memory_add", "memory_correct"];
+/// What is there may not go with what is asked for.
+const MEETS_OTHERS: [&str; 3] = ["memory_add", "memory_correct", "memory_confirm"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
@@ -159,7 +161,10 @@ fn tool(tool: &Definition) -> Operation {
     if tool.input_schema["properties"].get("item_id").is_some() {
         errors.push(404);
     }
-    if tool.name == ADDS {
+    if MEETS_OTHERS.contains(&tool.name) {
+        errors.push(409);
+    }
+    if ADDS.contains(&tool.name) {
         errors.push(429);
     }
     errors.sort_unstable();

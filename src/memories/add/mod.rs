@@ -1,0 +1,240 @@
+//! Adding, and what adding does to what is there: an exact duplicate is not stored
+//! twice, and an item takes the place of the active one of its key, which is kept,
+//! archived and linked. This is the one way in for items; no text of theirs is changed.
+
+pub(super) mod store;
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use self::store::Met;
+use super::model::{ItemId, NewItem, Status};
+use super::provenance::{Source, Yielding};
+use super::store::{ThemeId, archive_items, ensure_theme};
+use super::{EXPIRED, MemoryError, SUPERSEDED};
+use crate::accounts::Viewer;
+use crate::activity::Call;
+use crate::clock::SharedClock;
+use crate::db::Db;
+use crate::embedding::{EmbeddingState, Embeddings};
+
+/// What became of an item that was added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    pub id: ItemId,
+    /// The same was active already: `id` is that item.
+    pub duplicate: bool,
+    /// The item whose place it took.
+    pub superseded: Option<ItemId>,
+    /// It is archived, for this one keeps its place ([`Yielding::PutAside`]).
+    pub put_aside_for: Option<ItemId>,
+    pub embedding: EmbeddingState,
+}
+
+impl Added {
+    pub(super) fn touched(&self) -> Vec<i64> {
+        let ids = [Some(self.id), self.superseded];
+        ids.into_iter().flatten().map(|id| id.0).collect()
+    }
+}
+
+/// An erasure may take an empty theme between the look at it and the insert; two that give
+/// each other's keys away may wait for each other.
+const TRIES_MAX: usize = 5;
+
+/// Adds an item in a transaction of its own: the item, its pending vector, the job that
+/// computes it, what it supersedes and the call's record are committed together.
+pub async fn add(
+    db: &Db,
+    clock: &SharedClock,
+    embeddings: &Embeddings,
+    call: &Call,
+    item: &NewItem,
+) -> Result<Added, MemoryError> {
+    let mut tries = Tries::default();
+    loop {
+        match add_once(db, clock, embeddings, call, item).await {
+            Err(error) if tries.again(&error) => {}
+            became => return became,
+        }
+    }
+}
+
+async fn add_once(
+    db: &Db,
+    clock: &SharedClock,
+    embeddings: &Embeddings,
+    call: &Call,
+    item: &NewItem,
+) -> Result<Added, MemoryError> {
+    let mut tx = db.as_user(call.viewer.user_id).await?;
+    let added = add_in(&mut tx, embeddings, &call.viewer, item, clock.now()).await?;
+    call.write(&mut tx, added.touched()).await?;
+    tx.commit().await?;
+    Ok(added)
+}
+
+/// How often it was done again, since it lost to another that was at the same rows.
+#[derive(Default)]
+pub(super) struct Tries(usize);
+
+impl Tries {
+    pub(super) fn again(&mut self, error: &MemoryError) -> bool {
+        self.0 += 1;
+        match error {
+            MemoryError::Database(error) => self.0 < TRIES_MAX && is_lost_race(error),
+            _ => false,
+        }
+    }
+}
+
+fn is_lost_race(error: &sqlx::Error) -> bool {
+    let Some(error) = error.as_database_error() else {
+        return false;
+    };
+    let is_deadlock = error.code().as_deref() == Some("40P01");
+    let constraint = error.constraint().unwrap_or_default();
+    is_deadlock
+        || constraint.ends_with("_theme_id_fkey")
+        || constraint == "memory_items_active_key_key"
+}
+
+/// The same in the caller's transaction, which knows the viewer's user; nothing is recorded
+/// as a call. An exact duplicate of an active item in its theme is not stored twice (DESIGN §3),
+/// unless both have keys and these differ. An item with a key supersedes the active one of the
+/// same key and theme; where its text is active without a key, that item is given the key.
+///
+/// Two transactions that add the keys of one user in different orders may wait for each other,
+/// and PostgreSQL ends one: add them in the order of their keys, or do it again.
+///
+/// # Errors
+/// [`MemoryError::Confirmed`] where the item of its key stays ([`Yielding::Refused`]). The
+/// transaction can go on then; after any other it cannot.
+pub async fn add_in(
+    conn: &mut PgConnection,
+    embeddings: &Embeddings,
+    viewer: &Viewer,
+    item: &NewItem,
+    now: OffsetDateTime,
+) -> Result<Added, MemoryError> {
+    let user = viewer.user_id;
+    let theme = ensure_theme(conn, user, item, now).await?;
+    let mut superseded: Option<ItemId> = None;
+    loop {
+        if let Some(id) = store::insert_item(conn, viewer, theme, item, None, now).await? {
+            let embedding = embeddings.note_item(conn, user, id.0).await?;
+            if let Some(older) = superseded {
+                store::link(conn, user, older, id).await?;
+            }
+            return Ok(Added {
+                id,
+                duplicate: false,
+                superseded,
+                put_aside_for: None,
+                embedding,
+            });
+        }
+        // None is found when what stood in the way went in this very moment: then insert again.
+        let met = store::lock_met(conn, user, theme, item).await?;
+        let gone: Vec<i64> = met
+            .iter()
+            .filter(|met| Status::Active.at(met.expires_at, now) != Status::Active)
+            .map(|met| met.id.0)
+            .collect();
+        if !gone.is_empty() {
+            archive_items(conn, user, None, &gone, EXPIRED, now).await?;
+            continue;
+        }
+        if let Some(same) = met.iter().find(|met| met.is_same) {
+            if let Some(older) = superseded {
+                store::link(conn, user, older, same.id).await?;
+            }
+            return known(conn, embeddings, viewer, same.id, superseded).await;
+        }
+        if let Some(holder) = met.iter().find(|met| met.is_of_key) {
+            if stays(holder, item) {
+                return match item.yields() {
+                    Yielding::Refused if !is_older(holder, item) => {
+                        Err(MemoryError::Confirmed { id: holder.id })
+                    }
+                    _ => put_aside(conn, embeddings, viewer, theme, item, holder.id, now).await,
+                };
+            }
+            let ids = [holder.id.0];
+            archive_items(conn, user, viewer.agent_id, &ids, SUPERSEDED, now).await?;
+            superseded = Some(holder.id);
+        }
+        if let Some(nameless) = met.iter().find(|met| !met.is_of_key) {
+            let key = item.key().map_or("", |key| key.as_str());
+            store::name_item(conn, viewer, nameless.id, key, now).await?;
+            if let Some(older) = superseded {
+                store::link(conn, user, older, nameless.id).await?;
+            }
+            return known(conn, embeddings, viewer, nameless.id, superseded).await;
+        }
+    }
+}
+
+/// Whether the item that has the key keeps it.
+fn stays(holder: &Met, item: &NewItem) -> bool {
+    let said_by_user = item.provenance().source == Source::UserExplicit;
+    item.yields() != Yielding::Never
+        && (is_older(holder, item) || (holder.is_confirmed && !said_by_user))
+}
+
+/// Whether it was said before what has its key: a conversation that is read late.
+fn is_older(holder: &Met, item: &NewItem) -> bool {
+    let said_at = item.provenance().said_at;
+    said_at.is_some_and(|at| at < holder.created_at)
+}
+
+async fn known(
+    conn: &mut PgConnection,
+    embeddings: &Embeddings,
+    viewer: &Viewer,
+    id: ItemId,
+    superseded: Option<ItemId>,
+) -> Result<Added, MemoryError> {
+    let states = embeddings.states(conn, viewer.user_id, &[id.0]).await?;
+    Ok(Added {
+        id,
+        duplicate: true,
+        superseded,
+        put_aside_for: None,
+        embedding: states[0].state,
+    })
+}
+
+/// Keeps the item archived, beside the one that stays; once, however often it is added.
+async fn put_aside(
+    conn: &mut PgConnection,
+    embeddings: &Embeddings,
+    viewer: &Viewer,
+    theme: ThemeId,
+    item: &NewItem,
+    holder: ItemId,
+    now: OffsetDateTime,
+) -> Result<Added, MemoryError> {
+    let user = viewer.user_id;
+    let known_id = store::find_aside(conn, user, theme, item, holder).await?;
+    let added = match known_id {
+        Some(id) => known(conn, embeddings, viewer, id, None).await?,
+        None => {
+            let made = store::insert_item(conn, viewer, theme, item, Some(holder), now).await?;
+            // Archived items meet no unique index.
+            let id = made.ok_or(sqlx::Error::RowNotFound)?;
+            let embedding = embeddings.note_item(conn, user, id.0).await?;
+            Added {
+                id,
+                duplicate: false,
+                superseded: None,
+                put_aside_for: None,
+                embedding,
+            }
+        }
+    };
+    Ok(Added {
+        put_aside_for: Some(holder),
+        ..added
+    })
+}

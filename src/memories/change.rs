@@ -1,0 +1,236 @@
+//! What may be done to an item that is there: archive, correct, confirm, and forget
+//! by key; and the sweep of what has expired. Each is one transaction that knows its
+//! user. No text is changed and no row destroyed: a correction is a new item.
+
+use time::OffsetDateTime;
+
+use super::add::store::link;
+use super::add::{Added, Tries, add_in};
+use super::model::{Item, ItemId, ItemType, NewItem, Status, ThemeSlug};
+use super::provenance::{Expiry, ItemKey, Provenance, Yielding};
+use super::{ARCHIVED, EXPIRED, MemoryError, SUPERSEDED, store};
+use crate::accounts::UserId;
+use crate::activity::Call;
+use crate::clock::SharedClock;
+use crate::db::Db;
+use crate::embedding::Embeddings;
+use crate::input::Invalid;
+
+/// Of a round of the sweep: what is left is found by the next, and no search finds it meanwhile.
+const SWEPT_USERS_MAX: i64 = 200;
+const SWEPT_ITEMS_MAX: i64 = 500;
+
+/// Archives an item; archiving it again changes nothing (Nova §3.2.4). The call's
+/// record is committed with it.
+pub async fn archive(
+    db: &Db,
+    clock: &SharedClock,
+    call: &Call,
+    id: ItemId,
+) -> Result<(), MemoryError> {
+    let viewer = &call.viewer;
+    let (user, agent) = (viewer.user_id, viewer.agent_id);
+    let mut tx = db.as_user(user).await?;
+    let archived =
+        store::archive_items(&mut tx, user, agent, &[id.0], ARCHIVED, clock.now()).await?;
+    if archived.is_empty() && store::find_item(&mut tx, user, id).await?.is_none() {
+        return Err(MemoryError::NotFound(id));
+    }
+    call.write(&mut tx, vec![id.0]).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Which item is to be corrected.
+#[derive(Clone, Debug)]
+pub enum Target {
+    Item(ItemId),
+    /// The active one of this key; in which theme need not be said where there is one alone.
+    Key(ItemKey, Option<ThemeSlug>),
+}
+
+/// What an item is to say, and what else of it is to change; `None` leaves it as it was.
+#[derive(Clone, Debug)]
+pub struct Correction {
+    pub content: String,
+    pub item_type: Option<ItemType>,
+    pub theme: Option<String>,
+    pub key: Option<ItemKey>,
+    pub tags: Option<Vec<String>>,
+    pub expiry: Option<Expiry>,
+    pub provenance: Provenance,
+}
+
+impl Correction {
+    fn of(&self, old: &Item) -> Result<NewItem, Invalid> {
+        let old_key = old.key.as_deref().map(ItemKey::parse).transpose()?;
+        let item = NewItem::parse(
+            self.item_type.unwrap_or(old.item_type),
+            &self.content,
+            Some(self.theme.as_deref().unwrap_or(&old.theme)),
+            self.tags.as_deref().unwrap_or(&old.tags),
+        )?;
+        Ok(item
+            .with_key(self.key.clone().or(old_key.flatten()))
+            .with_expiry(self.expiry.or(old.expires_at.map(Expiry::At)))
+            .with_provenance(self.provenance.clone())
+            .yielding(Yielding::Never))
+    }
+}
+
+/// Puts a new item in the place of one that is wrong or out of date, confirmed or not, which is
+/// archived and linked. A correction that says what the item says already changes nothing.
+pub async fn correct(
+    db: &Db,
+    clock: &SharedClock,
+    embeddings: &Embeddings,
+    call: &Call,
+    target: &Target,
+    correction: &Correction,
+) -> Result<Added, MemoryError> {
+    let mut tries = Tries::default();
+    loop {
+        match correct_once(db, clock, embeddings, call, target, correction).await {
+            Err(error) if tries.again(&error) => {}
+            became => return became,
+        }
+    }
+}
+
+async fn correct_once(
+    db: &Db,
+    clock: &SharedClock,
+    embeddings: &Embeddings,
+    call: &Call,
+    target: &Target,
+    correction: &Correction,
+) -> Result<Added, MemoryError> {
+    let viewer = &call.viewer;
+    let user = viewer.user_id;
+    let now = clock.now();
+    let mut tx = db.as_user(user).await?;
+    let id = match target {
+        Target::Item(id) => *id,
+        Target::Key(key, theme) => {
+            let found = store::list_of_key(&mut tx, user, key, theme.as_ref(), now).await?;
+            match found.as_slice() {
+                [] => return Err(MemoryError::NoSuchKey),
+                [id] => ItemId(*id),
+                many => return Err(MemoryError::KeyInThemes { count: many.len() }),
+            }
+        }
+    };
+    store::lock_item(&mut tx, user, id).await?;
+    let found = store::find_item(&mut tx, user, id).await?;
+    let old = found.ok_or(MemoryError::NotFound(id))?;
+    check_active(&old, now)?;
+    let new = correction.of(&old)?;
+    let is_same = new.content() == old.content
+        && new.theme().as_str() == old.theme
+        && new.key().map(ItemKey::as_str) == old.key.as_deref()
+        && new.item_type() == old.item_type;
+    let added = if is_same {
+        let states = embeddings.states(&mut tx, user, &[id.0]).await?;
+        Added {
+            id,
+            duplicate: true,
+            superseded: None,
+            put_aside_for: None,
+            embedding: states[0].state,
+        }
+    } else {
+        let ids = [id.0];
+        store::archive_items(&mut tx, user, viewer.agent_id, &ids, SUPERSEDED, now).await?;
+        let added = add_in(&mut tx, embeddings, viewer, &new, now).await?;
+        link(&mut tx, user, id, added.id).await?;
+        Added {
+            superseded: Some(id),
+            ..added
+        }
+    };
+    call.write(&mut tx, added.touched()).await?;
+    tx.commit().await?;
+    Ok(added)
+}
+
+fn check_active(item: &Item, now: OffsetDateTime) -> Result<(), MemoryError> {
+    match item.status_at(now) {
+        Status::Active => Ok(()),
+        Status::Archived => Err(MemoryError::NotActive {
+            id: item.id,
+            superseded_by: item.superseded_by,
+        }),
+    }
+}
+
+/// Says of an item that it holds: what is learnt later does not replace it any more, only the
+/// user's own word or a correction. Confirming it again renews the date.
+pub async fn confirm(
+    db: &Db,
+    clock: &SharedClock,
+    call: &Call,
+    id: ItemId,
+) -> Result<(), MemoryError> {
+    let (user, now) = (call.viewer.user_id, clock.now());
+    let mut tx = db.as_user(user).await?;
+    if !store::confirm_item(&mut tx, &call.viewer, id, now).await? {
+        let found = store::find_item(&mut tx, user, id).await?;
+        check_active(&found.ok_or(MemoryError::NotFound(id))?, now)?;
+    }
+    call.write(&mut tx, vec![id.0]).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Archives every active item of this key, confirmed or not, in one theme or in all. Returns
+/// which; none where there is none.
+pub async fn forget(
+    db: &Db,
+    clock: &SharedClock,
+    call: &Call,
+    key: &ItemKey,
+    theme: Option<&ThemeSlug>,
+) -> Result<Vec<ItemId>, MemoryError> {
+    let mut tries = Tries::default();
+    loop {
+        match forget_once(db, clock, call, key, theme).await {
+            Err(error) if tries.again(&error) => {}
+            became => return became,
+        }
+    }
+}
+
+async fn forget_once(
+    db: &Db,
+    clock: &SharedClock,
+    call: &Call,
+    key: &ItemKey,
+    theme: Option<&ThemeSlug>,
+) -> Result<Vec<ItemId>, MemoryError> {
+    let (user, now) = (call.viewer.user_id, clock.now());
+    let mut tx = db.as_user(user).await?;
+    let found = store::list_of_key(&mut tx, user, key, theme, now).await?;
+    let agent = call.viewer.agent_id;
+    let forgotten = store::archive_items(&mut tx, user, agent, &found, ARCHIVED, now).await?;
+    call.write(&mut tx, forgotten.clone()).await?;
+    tx.commit().await?;
+    Ok(forgotten.into_iter().map(ItemId).collect())
+}
+
+/// Archives what has expired, of whichever user: searches have left it out since its time, and
+/// this makes a note in its history. Two servers may both sweep. Returns how many.
+pub async fn sweep_expired(db: &Db, now: OffsetDateTime) -> Result<u64, sqlx::Error> {
+    let users = {
+        let mut conn = db.system_connection().await?;
+        store::list_users_with_expired(&mut conn, now, SWEPT_USERS_MAX).await?
+    };
+    let mut swept = 0;
+    for user in users.into_iter().map(UserId) {
+        let mut tx = db.as_user(user).await?;
+        let expired = store::lock_expired(&mut tx, user, now, SWEPT_ITEMS_MAX).await?;
+        let archived = store::archive_items(&mut tx, user, None, &expired, EXPIRED, now).await?;
+        tx.commit().await?;
+        swept += archived.len() as u64;
+    }
+    Ok(swept)
+}

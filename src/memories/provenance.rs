@@ -1,0 +1,223 @@
+//! What is said of an item beside its text: the key it is known by, how it is
+//! known, how sure that is, and until when it holds. Parsed here with its limits;
+//! none of it ever stands in an error or a log line.
+
+use time::{Duration, OffsetDateTime};
+
+use super::model::slug;
+use crate::input::{Invalid, check_text};
+
+pub const KEY_CHARS_MAX: usize = 128;
+pub const SOURCE_CONTEXT_CHARS_MAX: usize = 2_000;
+pub const CONFIDENCE_MAX: i64 = 100;
+pub const EXPIRES_IN_DAYS_MAX: i64 = 36_500;
+/// Of an item whose place another took.
+pub const SUPERSEDED_CONFIDENCE: i16 = 30;
+
+/// The name of a fact within its theme, in its normal form: lower case, words joined by `_`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ItemKey(String);
+
+impl ItemKey {
+    /// `"Home City"` → `home_city`; blank → none.
+    pub fn parse(text: &str) -> Result<Option<Self>, Invalid> {
+        check_text("key", text, KEY_CHARS_MAX)?;
+        let key = slug(text, '_');
+        match (key.as_str(), text.trim()) {
+            ("", "") => Ok(None),
+            ("", _) => Err(Invalid::new(
+                "key",
+                "invalid_key",
+                "`key` has no letter or digit; give a name such as home_city, or none.",
+            )),
+            // Folding may lengthen what was measured above.
+            (key, _) => check_text("key", key, KEY_CHARS_MAX).map(|()| Some(Self(key.to_owned()))),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// How an item is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// An agent added it and did not say how it knows.
+    #[default]
+    Agent,
+    /// Said or implied in a conversation.
+    Conversation,
+    /// A tool's result.
+    ToolCall,
+    /// Found by the agent itself on the user's machine.
+    AutoDiscovery,
+    /// The user said so.
+    UserExplicit,
+    Web,
+    Guess,
+}
+
+impl Source {
+    /// What callers may say. [`Source::Agent`] is what is said by saying nothing.
+    pub const NAMED: [Self; 6] = [
+        Self::Conversation,
+        Self::ToolCall,
+        Self::AutoDiscovery,
+        Self::UserExplicit,
+        Self::Web,
+        Self::Guess,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Conversation => "conversation",
+            Self::ToolCall => "tool_call",
+            Self::AutoDiscovery => "auto_discovery",
+            Self::UserExplicit => "user_explicit",
+            Self::Web => "web",
+            Self::Guess => "guess",
+        }
+    }
+
+    /// How sure what is known so is when nobody says, in percent: what a tool gave outweighs what
+    /// was said. Extraction, which reads the user's own words, is surer of them and says so itself.
+    pub fn confidence(self) -> i16 {
+        match self {
+            Self::ToolCall | Self::AutoDiscovery => 95,
+            Self::UserExplicit => 80,
+            Self::Agent | Self::Conversation => 70,
+            Self::Web => 50,
+            Self::Guess => 30,
+        }
+    }
+}
+
+/// 0 to 100.
+pub fn parse_confidence(confidence: i64) -> Result<i16, Invalid> {
+    i16::try_from(confidence)
+        .ok()
+        .filter(|_| (0..=CONFIDENCE_MAX).contains(&confidence))
+        .ok_or_else(|| {
+            Invalid::new(
+                "confidence",
+                "out_of_range",
+                format!("`confidence` is out of range; give 0 to {CONFIDENCE_MAX}."),
+            )
+        })
+}
+
+/// The words that an item came from; blank → none.
+pub fn parse_source_context(text: &str) -> Result<Option<String>, Invalid> {
+    check_text("source_context", text, SOURCE_CONTEXT_CHARS_MAX)?;
+    let text = text.trim();
+    Ok((!text.is_empty()).then(|| text.to_owned()))
+}
+
+/// Where an item comes from.
+#[derive(Clone, Debug, Default)]
+pub struct Provenance {
+    pub source: Source,
+    /// [`parse_source_context`]
+    pub context: Option<String>,
+    /// [`parse_confidence`]; `None`: [`Source::confidence`]
+    pub confidence: Option<i16>,
+    /// The conversation, and the message in it.
+    pub session_id: Option<i64>,
+    pub message_id: Option<i64>,
+    /// When it was said, where that is earlier than now: it dates the item.
+    pub said_at: Option<OffsetDateTime>,
+}
+
+/// Until when an item holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// From when it is added.
+    In(Duration),
+    At(OffsetDateTime),
+}
+
+impl Expiry {
+    pub fn in_days(days: i64) -> Result<Self, Invalid> {
+        if (1..=EXPIRES_IN_DAYS_MAX).contains(&days) {
+            return Ok(Self::In(Duration::days(days)));
+        }
+        Err(Invalid::new(
+            "expires_in_days",
+            "out_of_range",
+            format!(
+                "`expires_in_days` is out of range; give 1 to {EXPIRES_IN_DAYS_MAX}, or leave it out."
+            ),
+        ))
+    }
+
+    pub fn from(self, now: OffsetDateTime) -> OffsetDateTime {
+        match self {
+            Self::In(lifetime) => now + lifetime,
+            Self::At(at) => at,
+        }
+    }
+}
+
+/// Which active item of the key stays active when it is confirmed and the new one's source is
+/// not the user, or when the new one was said before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Yielding {
+    /// The confirmed one, and the add is refused, so that whoever adds can ask or correct.
+    #[default]
+    Refused,
+    /// The one that is there; the new one is kept beside it, archived and linked to it:
+    /// for whoever adds in nobody's presence and may lose nothing.
+    PutAside,
+    /// The new one in any case: a correction.
+    Never,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_normalised() {
+        for (text, key) in [
+            ("Home City", Some("home_city")),
+            ("prefers-dark-ui", Some("prefers_dark_ui")),
+            ("prefers_dark_ui", Some("prefers_dark_ui")),
+            ("  __Editor!! ", Some("editor")),
+            ("a__b", Some("a_b")),
+            ("料理", Some("料理")),
+            ("", None),
+            ("  ", None),
+        ] {
+            let parsed = ItemKey::parse(text).expect("valid");
+            assert_eq!(parsed.as_ref().map(ItemKey::as_str), key, "{text:?}");
+        }
+        for refused in ["!!!", "a\0b", &"x".repeat(129)] {
+            assert_eq!(ItemKey::parse(refused).expect_err("invalid").field, "key");
+        }
+    }
+
+    #[test]
+    fn a_key_in_its_normal_form_stays_as_it_is() {
+        for text in ["İstanbul_x", "straße", "ﬁve  keys", "ǅ-ǆ"] {
+            let once = ItemKey::parse(text).expect("valid").expect("a key");
+            let twice = ItemKey::parse(once.as_str()).expect("valid");
+            assert_eq!(Some(once), twice);
+        }
+    }
+
+    #[test]
+    fn each_limit_is_told_by_its_field() {
+        assert!(parse_confidence(0).is_ok() && parse_confidence(100).is_ok());
+        for out in [-1, 101, i64::MAX] {
+            assert_eq!(parse_confidence(out).expect_err("out").field, "confidence");
+        }
+        for out in [0, -1, EXPIRES_IN_DAYS_MAX + 1, i64::MIN] {
+            let field = Expiry::in_days(out).expect_err("out").field;
+            assert_eq!(field, "expires_in_days");
+        }
+        assert_eq!(parse_source_context("  "), Ok(None));
+        assert!(parse_source_context(&"x".repeat(2_001)).is_err());
+    }
+}

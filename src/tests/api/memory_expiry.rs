@@ -1,0 +1,153 @@
+//! What has expired leaves whatever agents find, to the microsecond of its time.
+
+use keepsake::memories;
+use serde_json::{Value, json};
+use time::Duration;
+
+use crate::support::{Provider, TestApp, TestUser, ids};
+
+async fn found(user: &TestUser, query: &str, status: &str) -> (Vec<i64>, Value) {
+    let input = json!({ "query": query, "status": status, "limit": 50 });
+    let answer = user.call("memory_search", input).await;
+    (ids(&answer), answer)
+}
+
+#[tokio::test]
+async fn an_item_leaves_both_arms_the_list_the_counts_and_the_guidance_at_its_time() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "m").await;
+    let lasting = anna.add_to("trips", "Has a passport for travelling.").await;
+    let short = json!({ "type": "fact", "content": "Is travelling through Norway.", "theme": "trips",
+        "expires_in_days": 3 });
+    let short = anna.call("memory_add", short).await["id"].as_i64().unwrap();
+    app.drain(&anna).await;
+    let count = async || {
+        let themes = anna.call("memory_list_themes", json!({})).await;
+        themes["themes"][0]["active_count"].clone()
+    };
+    let guidance = async || {
+        let prompt = reqwest::Client::new()
+            .get(format!("{}/api/v1/prompt", app.base))
+            .bearer_auth(&anna.token);
+        prompt.send().await.unwrap().text().await.unwrap()
+    };
+    // One microsecond before, and at it.
+    app.clock
+        .advance(Duration::days(3) - Duration::microseconds(1));
+    for query in ["*", "norway", "travelling somewhere", "orwa"] {
+        assert!(
+            found(&anna, query, "active").await.0.contains(&short),
+            "{query}"
+        );
+        assert!(
+            !found(&anna, query, "archived").await.0.contains(&short),
+            "{query}"
+        );
+    }
+    assert_eq!(count().await, 2);
+    assert!(guidance().await.contains("trips (2)"));
+    app.clock.advance(Duration::microseconds(1));
+    for query in ["*", "norway", "travelling somewhere", "orwa"] {
+        assert!(
+            !found(&anna, query, "active").await.0.contains(&short),
+            "{query}"
+        );
+        for status in ["archived", "any"] {
+            let (with, answer) = found(&anna, query, status).await;
+            assert!(with.contains(&short), "{query} {status}");
+            let hits = answer["results"].as_array().unwrap();
+            let hit = hits.iter().find(|hit| hit["id"] == short).unwrap();
+            assert_eq!(hit["status"], "archived");
+        }
+    }
+    // By meaning alone: no word of the query is in either.
+    let (near, answer) = found(&anna, "zzz", "active").await;
+    assert_eq!((near, &answer["mode"]), (vec![lasting], &json!("hybrid")));
+    assert_eq!(count().await, 1);
+    // The guidance may be a minute old.
+    app.clock.advance(Duration::minutes(1));
+    assert!(guidance().await.contains("trips (1)"));
+    let item = anna.call("memory_get", json!({ "item_id": short })).await;
+    assert_eq!(item["status"], "archived");
+    assert_eq!(item["content"], "Is travelling through Norway.");
+}
+
+#[tokio::test]
+async fn the_sweep_archives_what_has_expired_and_says_so_in_its_history() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let add = async |user: &TestUser, content: &str, days: i64| {
+        let input = json!({ "type": "fact", "content": content, "expires_in_days": days });
+        user.call("memory_add", input).await["id"].as_i64().unwrap()
+    };
+    let first = add(&anna, "One day.", 1).await;
+    add(&anna, "Two days.", 2).await;
+    let bens = add(&ben, "Ben's day.", 1).await;
+    let lasting = anna.add("For ever.").await;
+    let sweep = async || {
+        memories::sweep_expired(&app.db, app.embeddings.now())
+            .await
+            .unwrap()
+    };
+    assert_eq!(sweep().await, 0);
+    app.clock.advance(Duration::days(1));
+    let swept: u64 = futures_util::future::join_all((0..3).map(|_| sweep()))
+        .await
+        .into_iter()
+        .sum();
+    assert_eq!(swept, 2);
+    assert_eq!(sweep().await, 0);
+    let events: Vec<(i64, String, Option<i64>)> = sqlx::query_as(
+        "SELECT item_id, event, agent_id FROM memory_item_events WHERE event <> 'added' ORDER BY item_id",
+    )
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+    let expired = |id| (id, "expired".to_owned(), None);
+    assert_eq!(events, [expired(first), expired(bens)]);
+    let active: Vec<i64> = sqlx::query_scalar(
+        "SELECT id FROM memory_items WHERE user_id = $1 AND status = 'active' ORDER BY id",
+    )
+    .bind(anna.id.0)
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(active.len(), 2);
+    assert!(active.contains(&lasting));
+}
+
+#[tokio::test]
+async fn what_has_expired_holds_neither_its_text_nor_its_key() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mood =
+        json!({ "type": "fact", "content": "On call.", "key": "duty", "expires_in_days": 1 });
+    let plain = json!({ "type": "fact", "content": "In Rome.", "expires_in_days": 1 });
+    let first = anna.call("memory_add", mood.clone()).await;
+    let rome = anna.call("memory_add", plain.clone()).await;
+    anna.call("memory_confirm", json!({ "item_id": first["id"] }))
+        .await;
+    app.clock.advance(Duration::days(1));
+    for (input, before) in [(mood, &first), (plain, &rome)] {
+        let again = anna.call("memory_add", input).await;
+        assert_eq!(again["duplicate"], false);
+        assert_eq!(again["superseded"], json!(null));
+        assert_ne!(again["id"], before["id"]);
+    }
+    for (tool, input) in [
+        ("memory_confirm", json!({ "item_id": first["id"] })),
+        (
+            "memory_correct",
+            json!({ "item_id": first["id"], "content": "Off." }),
+        ),
+    ] {
+        let (status, refused) = anna.refused(tool, input).await;
+        assert_eq!(
+            (status, refused["code"].as_str()),
+            (409, Some("not_active")),
+            "{tool}"
+        );
+    }
+}

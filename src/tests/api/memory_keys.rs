@@ -1,0 +1,561 @@
+//! Keys that supersede, provenance, and the tools correct, confirm, forget and stats.
+
+use keepsake::accounts::Viewer;
+use keepsake::memories::{self, Expiry, ItemKey, ItemType, NewItem, Provenance, Source, Yielding};
+use serde_json::{Value, json};
+use time::Duration;
+
+use crate::support::{Provider, TestApp, TestUser};
+
+fn city(content: &str) -> Value {
+    json!({ "type": "fact", "content": content, "theme": "profile", "key": "Home City" })
+}
+
+/// Its answer.
+async fn add(user: &TestUser, input: Value) -> Value {
+    user.call("memory_add", input).await
+}
+
+async fn get(user: &TestUser, id: &Value) -> Value {
+    user.call("memory_get", json!({ "item_id": id })).await
+}
+
+/// What happened to an item, oldest first.
+async fn history(app: &TestApp, user: &TestUser, id: &Value) -> Vec<String> {
+    let events: Vec<String> = sqlx::query_scalar(
+        "SELECT event FROM memory_item_events WHERE user_id = $1 AND item_id = $2 ORDER BY id",
+    )
+    .bind(user.id.0)
+    .bind(id.as_i64().unwrap())
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+    events
+}
+
+#[tokio::test]
+async fn the_same_key_with_another_value_takes_the_place_of_the_older_item() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "m").await;
+    let porto = add(&anna, city("Lives in Porto.")).await;
+    app.drain(&anna).await;
+    let lisbon = add(&anna, city("Lives in Lisbon.")).await;
+    assert_eq!(lisbon["superseded"], porto["id"]);
+    assert_eq!(
+        (&lisbon["status"], &lisbon["duplicate"]),
+        (&json!("active"), &json!(false))
+    );
+    app.drain(&anna).await;
+    // Neither arm finds the older one; whoever asks for what is archived does.
+    let found = anna
+        .call("memory_search", json!({ "query": "lives in Porto" }))
+        .await;
+    assert_eq!(
+        crate::support::ids(&found),
+        [lisbon["id"].as_i64().unwrap()]
+    );
+    assert_eq!(found["results"][0]["key"], "home_city");
+    let archived = json!({ "query": "lives in Porto", "status": "archived" });
+    let archived = anna.call("memory_search", archived).await;
+    assert_eq!(
+        crate::support::ids(&archived),
+        [porto["id"].as_i64().unwrap()]
+    );
+    assert_eq!(archived["mode"], "hybrid");
+
+    let older = get(&anna, &porto["id"]).await;
+    assert_eq!(older["status"], "archived");
+    assert_eq!(
+        (&older["confidence"], &older["superseded_by"]),
+        (&json!(30), &lisbon["id"])
+    );
+    assert_eq!(older["key"], "home_city");
+    assert_eq!(
+        history(&app, &anna, &porto["id"]).await,
+        ["added", "superseded"]
+    );
+    // Said again, it is the duplicate; and the first value again is a new item.
+    let again = add(&anna, city("Lives in Lisbon.")).await;
+    assert_eq!(
+        (&again["id"], &again["duplicate"]),
+        (&lisbon["id"], &json!(true))
+    );
+    assert_eq!(again["superseded"], json!(null));
+    let back = add(&anna, city("Lives in Porto.")).await;
+    assert_eq!(back["superseded"], lisbon["id"]);
+    assert_ne!(back["id"], porto["id"]);
+}
+
+#[tokio::test]
+async fn keys_are_of_their_theme_and_of_their_user() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let profile = add(&anna, city("Lives in Porto.")).await;
+    let mut travel = city("Lives in Rome for a while.");
+    travel["theme"] = json!("travel");
+    assert_eq!(add(&anna, travel).await["superseded"], json!(null));
+    assert_eq!(
+        add(&ben, city("Lives in Oslo.")).await["superseded"],
+        json!(null)
+    );
+    assert_eq!(get(&anna, &profile["id"]).await["status"], "active");
+}
+
+#[tokio::test]
+async fn one_value_under_two_keys_is_two_items_and_text_without_a_key_meets_either() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let of =
+        |key: &str| json!({ "type": "preference", "content": "true", "theme": "ui", "key": key });
+    let dark = add(&anna, of("prefers_dark")).await;
+    let dense = add(&anna, of("prefers_dense")).await;
+    assert_eq!(dense["duplicate"], false);
+    let plain = add(
+        &anna,
+        json!({ "type": "preference", "content": "true", "theme": "ui" }),
+    )
+    .await;
+    assert_eq!(plain["duplicate"], true);
+    assert!(plain["id"] == dark["id"] || plain["id"] == dense["id"]);
+}
+
+#[tokio::test]
+async fn a_text_that_is_there_without_a_key_is_given_it_and_supersedes_by_it() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let porto = add(&anna, city("Lives in Porto.")).await;
+    let plain = json!({ "type": "fact", "content": "Lives in Rome.", "theme": "profile" });
+    let plain = add(&anna, plain).await;
+    let named = add(&anna, city("Lives in Rome.")).await;
+    assert_eq!(
+        (&named["id"], &named["duplicate"], &named["superseded"]),
+        (&plain["id"], &json!(true), &porto["id"])
+    );
+    assert_eq!(get(&anna, &plain["id"]).await["key"], "home_city");
+    assert_eq!(get(&anna, &porto["id"]).await["superseded_by"], plain["id"]);
+    assert_eq!(history(&app, &anna, &plain["id"]).await, ["added", "named"]);
+}
+
+#[tokio::test]
+async fn of_many_who_supersede_one_key_at_once_all_succeed_one_stays_active_and_none_is_lost() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for round in 0..4 {
+        let adds = (0..12).map(|n| add(&anna, city(&format!("Lives in city {round}.{n}."))));
+        let added = futures_util::future::join_all(adds).await;
+        let mut ids: Vec<i64> = added.iter().map(|a| a["id"].as_i64().unwrap()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 12);
+        let rows: Vec<(i64, String, Option<i64>)> = sqlx::query_as(
+            "SELECT id, status, superseded_by FROM memory_items WHERE user_id = $1 ORDER BY id",
+        )
+        .bind(anna.id.0)
+        .fetch_all(&mut app.superuser().await)
+        .await
+        .unwrap();
+        assert_eq!(rows.len(), 12 * (round + 1));
+        let active: Vec<_> = rows.iter().filter(|row| row.1 == "active").collect();
+        assert_eq!(active.len(), 1, "{rows:?}");
+        // From each a chain leads to the one that is active.
+        for row in &rows {
+            let (mut at, mut steps) = (row, 0);
+            while let Some(newer) = at.2 {
+                at = rows.iter().find(|r| r.0 == newer).unwrap();
+                steps += 1;
+                assert!(steps <= rows.len(), "a circle: {rows:?}");
+            }
+            assert_eq!(at.0, active[0].0, "{rows:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn keys_given_and_taken_at_once_in_every_way_leave_one_active_item_each() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let one = async |n: usize| {
+        let plain = json!({ "type": "fact", "content": format!("Value {}.", n % 3), "theme": "t" });
+        let mut keyed = plain.clone();
+        keyed["key"] = json!(format!("k{}", n % 2));
+        add(&anna, plain).await;
+        add(&anna, keyed).await;
+        anna.call(
+            "memory_forget",
+            json!({ "key": format!("k{}", (n + 1) % 2) }),
+        )
+        .await;
+    };
+    futures_util::future::join_all((0..16).map(one)).await;
+    let twice: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM (SELECT FROM memory_items WHERE status = 'active' AND key IS NOT NULL
+                               GROUP BY theme_id, key HAVING count(*) > 1) d",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(twice, 0);
+}
+
+#[tokio::test]
+async fn an_item_says_how_it_is_known_and_how_sure_that_is() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for (n, (source, confidence)) in [
+        (json!(null), 70),
+        (json!("conversation"), 70),
+        (json!("tool_call"), 95),
+        (json!("auto_discovery"), 95),
+        (json!("user_explicit"), 80),
+        (json!("web"), 50),
+        (json!("guess"), 30),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut input = json!({ "type": "fact", "content": format!("Fact {n}."), "source": source,
+            "source_context": " the words " });
+        let item = get(&anna, &add(&anna, input.clone()).await["id"]).await;
+        assert_eq!(item["confidence"], confidence, "{source}");
+        assert_eq!(item["source_context"], "the words");
+        input["content"] = json!(format!("Another fact {n}."));
+        input["confidence"] = json!(12);
+        let item = get(&anna, &add(&anna, input).await["id"]).await;
+        assert_eq!(item["confidence"], 12, "{source}");
+    }
+    let mut input = json!({ "type": "fact", "content": "x" });
+    for (field, value) in [
+        ("source", json!("hearsay")),
+        ("confidence", json!(101)),
+        ("confidence", json!(-1)),
+        ("expires_in_days", json!(0)),
+        ("expires_in_days", json!(36_501)),
+        ("key", json!("!!!")),
+        ("key", json!("k".repeat(129))),
+        ("key", json!("a\u{0}b")),
+        ("source_context", json!("x".repeat(2_001))),
+    ] {
+        input[field] = value;
+        let (status, refused) = anna.refused("memory_add", input.clone()).await;
+        assert_eq!(
+            (status, refused["field"].as_str()),
+            (422, Some(field)),
+            "{refused}"
+        );
+        input.as_object_mut().unwrap().remove(field);
+    }
+}
+
+#[tokio::test]
+async fn a_confirmed_item_yields_to_the_user_and_to_a_correction_alone() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let porto = add(&anna, city("Lives in Porto.")).await;
+    let confirmed = anna
+        .call("memory_confirm", json!({ "item_id": porto["id"] }))
+        .await;
+    assert_eq!(confirmed["protected"], true);
+    let item = get(&anna, &porto["id"]).await;
+    assert_eq!(
+        (&item["confidence"], &item["protected"]),
+        (&json!(100), &json!(true))
+    );
+    assert!(item["last_verified_at"].is_string());
+
+    let (status, refused) = anna.refused("memory_add", city("Lives in Rome.")).await;
+    assert_eq!((status, refused["code"].as_str()), (409, Some("confirmed")));
+    assert!(
+        refused["detail"]
+            .as_str()
+            .unwrap()
+            .contains(&porto["id"].to_string())
+    );
+    assert!(
+        !refused["detail"].as_str().unwrap().contains("city"),
+        "no key in an error"
+    );
+    assert_eq!(get(&anna, &porto["id"]).await["status"], "active");
+
+    let mut said = city("Lives in Rome.");
+    said["source"] = json!("user_explicit");
+    let rome = add(&anna, said).await;
+    assert_eq!(rome["superseded"], porto["id"]);
+    // What takes the place of a confirmed item is confirmed.
+    assert_eq!(get(&anna, &rome["id"]).await["protected"], true);
+    let corrected = json!({ "key": "home city", "content": "Lives in Oslo." });
+    let oslo = anna.call("memory_correct", corrected).await;
+    assert_eq!(oslo["superseded"], rome["id"]);
+    let events = history(&app, &anna, &porto["id"]).await;
+    assert_eq!(events, ["added", "confirmed", "superseded"]);
+}
+
+#[tokio::test]
+async fn a_correction_keeps_what_it_does_not_change() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let wrong = add(
+        &anna,
+        json!({ "type": "preference", "content": "Takes tea.", "theme": "food", "key": "drink",
+            "tags": ["morning"], "expires_in_days": 30 }),
+    )
+    .await;
+    let was = get(&anna, &wrong["id"]).await;
+    let input = json!({ "item_id": wrong["id"], "content": "Takes coffee.", "source": "user_explicit",
+        "source_context": "No, coffee." });
+    let right = anna.call("memory_correct", input.clone()).await;
+    assert_eq!(right["superseded"], wrong["id"]);
+    let is = get(&anna, &right["id"]).await;
+    for kept in ["theme", "key", "type", "tags", "expires_at"] {
+        assert_eq!(is[kept], was[kept], "{kept}");
+    }
+    assert_eq!(
+        (&is["content"], &is["confidence"]),
+        (&json!("Takes coffee."), &json!(80))
+    );
+    let older = get(&anna, &wrong["id"]).await;
+    assert_eq!(
+        (&older["status"], &older["superseded_by"]),
+        (&json!("archived"), &right["id"])
+    );
+
+    // Asked again, it says which item is in force; by the key it is done already.
+    let (status, refused) = anna.refused("memory_correct", input).await;
+    assert_eq!(
+        (status, refused["code"].as_str()),
+        (409, Some("not_active"))
+    );
+    assert!(
+        refused["detail"]
+            .as_str()
+            .unwrap()
+            .contains(&right["id"].to_string())
+    );
+    let same = json!({ "key": "drink", "content": "Takes coffee." });
+    let same = anna.call("memory_correct", same).await;
+    assert_eq!(
+        (&same["id"], &same["duplicate"]),
+        (&right["id"], &json!(true))
+    );
+
+    let moved = json!({ "item_id": right["id"], "content": "Takes coffee.", "theme": "habits", "key": "morning drink" });
+    let moved = anna.call("memory_correct", moved).await;
+    let item = get(&anna, &moved["id"]).await;
+    assert_eq!(
+        (&item["theme"], &item["key"]),
+        (&json!("habits"), &json!("morning_drink"))
+    );
+    assert_eq!(get(&anna, &right["id"]).await["superseded_by"], moved["id"]);
+}
+
+#[tokio::test]
+async fn a_correction_must_name_one_item() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    add(&anna, city("Lives in Porto.")).await;
+    let mut travel = city("Lives in Rome for a while.");
+    travel["theme"] = json!("travel");
+    let rome = add(&anna, travel).await;
+    let content = "Lives in Oslo.";
+    for (input, status, code) in [
+        (json!({ "content": content }), 422, "required"),
+        (
+            json!({ "key": "home city", "content": content }),
+            409,
+            "ambiguous_key",
+        ),
+        (
+            json!({ "key": "nothing", "content": content }),
+            404,
+            "not_found",
+        ),
+        (
+            json!({ "item_id": 999_999, "content": content }),
+            404,
+            "not_found",
+        ),
+        (
+            json!({ "item_id": rome["id"], "content": " " }),
+            422,
+            "required",
+        ),
+    ] {
+        let (got, refused) = anna.refused("memory_correct", input.clone()).await;
+        assert_eq!(
+            (got, refused["code"].as_str()),
+            (status, Some(code)),
+            "{input}"
+        );
+    }
+    let input = json!({ "key": "home city", "theme": "travel", "content": content });
+    assert_eq!(
+        anna.call("memory_correct", input).await["superseded"],
+        rome["id"]
+    );
+}
+
+#[tokio::test]
+async fn two_who_correct_one_item_at_once_leave_one_active() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let item = add(&anna, city("Lives in Porto.")).await;
+    let corrections = (0..8).map(|n| {
+        let input = json!({ "key": "home_city", "content": format!("Lives in city {n}.") });
+        let anna = &anna;
+        async move { anna.send("memory_correct", &input).await.status() }
+    });
+    let statuses = futures_util::future::join_all(corrections).await;
+    // Whoever came late is told so, or corrected what the other said.
+    assert!(
+        statuses.iter().all(|s| [200, 409].contains(&s.as_u16())),
+        "{statuses:?}"
+    );
+    let themes = anna.call("memory_list_themes", json!({})).await;
+    assert_eq!(themes["themes"][0]["active_count"], 1);
+    assert_eq!(get(&anna, &item["id"]).await["status"], "archived");
+}
+
+#[tokio::test]
+async fn forgetting_a_key_archives_it_in_one_theme_or_in_all() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut ids = Vec::new();
+    for theme in ["a", "b", "c"] {
+        let mut input = city(&format!("Lives in {theme}."));
+        input["theme"] = json!(theme);
+        ids.push(add(&anna, input).await["id"].clone());
+    }
+    anna.call("memory_confirm", json!({ "item_id": ids[1] }))
+        .await;
+    let one = json!({ "key": "home city", "theme": "a" });
+    let one = anna.call("memory_forget", one).await;
+    assert_eq!(one, json!({ "count": 1, "archived": [ids[0]] }));
+    let rest = anna
+        .call("memory_forget", json!({ "key": "home_city" }))
+        .await;
+    assert_eq!(rest, json!({ "count": 2, "archived": [ids[1], ids[2]] }));
+    let none = anna
+        .call("memory_forget", json!({ "key": "home_city" }))
+        .await;
+    assert_eq!(none, json!({ "count": 0, "archived": [] }));
+    assert_eq!(get(&anna, &ids[1]).await["status"], "archived");
+    let (status, refused) = anna.refused("memory_forget", json!({ "key": " " })).await;
+    assert_eq!((status, refused["field"].as_str()), (422, Some("key")));
+}
+
+#[tokio::test]
+async fn stats_count_what_is_there_and_nothing_of_anothers() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let empty = anna.call("memory_stats", json!({})).await;
+    assert_eq!(
+        (&empty["active"], &empty["oldest"]),
+        (&json!(0), &json!(null))
+    );
+    add(&anna, city("Lives in Porto.")).await;
+    let lisbon = add(&anna, city("Lives in Lisbon.")).await;
+    anna.call("memory_confirm", json!({ "item_id": lisbon["id"] }))
+        .await;
+    add(
+        &anna,
+        json!({ "type": "instruction", "content": "Be short.", "expires_in_days": 3 }),
+    )
+    .await;
+    add(
+        &anna,
+        json!({ "type": "instruction", "content": "Be clear.", "expires_in_days": 30 }),
+    )
+    .await;
+    add(
+        &anna,
+        json!({ "type": "fact", "content": "Over tomorrow.", "expires_in_days": 1 }),
+    )
+    .await;
+    ben.add("Ben's.").await;
+    app.clock.advance(Duration::days(1));
+    let stats = anna.call("memory_stats", json!({})).await;
+    assert_eq!(stats["active"], 3);
+    assert_eq!(stats["archived"], 2);
+    assert_eq!(
+        (&stats["confirmed"], &stats["with_key"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(stats["expiring_soon"], 1);
+    let instructions =
+        json!([{ "type": "instruction", "count": 2 }, { "type": "fact", "count": 1 }]);
+    assert_eq!(stats["by_type"], instructions);
+    assert_eq!(
+        stats["by_theme"][0],
+        json!({ "theme": "general", "count": 2 })
+    );
+    assert_eq!(stats["vectors"], json!({ "pending": 0, "failed": 0 }));
+}
+
+/// What reads conversations adds by the same function, in a transaction of its own.
+#[tokio::test]
+async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let viewer = Viewer {
+        user_id: anna.id,
+        agent_id: None,
+    };
+    let now = app.embeddings.now();
+    let item = |content: &str, provenance: Provenance| {
+        NewItem::parse(ItemType::Fact, content, Some("profile"), &[])
+            .unwrap()
+            .with_key(ItemKey::parse("home city").unwrap())
+            .with_provenance(provenance)
+            .yielding(Yielding::PutAside)
+    };
+    let keep = async |item: &NewItem| {
+        let mut tx = app.db.as_user(anna.id).await.unwrap();
+        let added = memories::add_in(&mut tx, &app.embeddings, &viewer, item, now).await;
+        tx.commit().await.unwrap();
+        added.unwrap()
+    };
+    let said = |source, ago: i64| Provenance {
+        source,
+        context: Some("I moved.".to_owned()),
+        confidence: Some(90),
+        session_id: Some(7),
+        message_id: Some(8),
+        said_at: Some(now - Duration::hours(ago)),
+    };
+    let holder = keep(&item("Lives in Porto.", said(Source::UserExplicit, 2))).await;
+    // A conversation of the day before, read late.
+    let older = item("Lives in Rome.", said(Source::Conversation, 26));
+    let first = keep(&older).await;
+    assert_eq!(first.put_aside_for, Some(holder.id));
+    let second = keep(&older).await;
+    assert_eq!((second.id, second.duplicate), (first.id, true));
+    let rome = get(&anna, &json!(first.id.0)).await;
+    assert_eq!(
+        (&rome["status"], &rome["superseded_by"]),
+        (&json!("archived"), &json!(holder.id.0))
+    );
+    assert_eq!(rome["confidence"], 90);
+    assert_eq!(
+        history(&app, &anna, &json!(first.id.0)).await,
+        ["added", "superseded"]
+    );
+
+    anna.call("memory_confirm", json!({ "item_id": holder.id.0 }))
+        .await;
+    let newer = keep(&item("Lives in Oslo.", said(Source::ToolCall, 1))).await;
+    assert_eq!(newer.put_aside_for, Some(holder.id));
+    let user = keep(&item("Lives in Bern.", said(Source::UserExplicit, 0))).await;
+    assert_eq!(user.superseded, Some(holder.id));
+
+    let until = item("Lives in Paris.", said(Source::UserExplicit, 0))
+        .with_expiry(Some(Expiry::At(now + Duration::hours(1))));
+    assert_eq!(keep(&until).await.superseded, Some(user.id));
+    let row: (Option<i64>, Option<i64>) =
+        sqlx::query_as("SELECT session_id, message_id FROM memory_items WHERE id = $1")
+            .bind(user.id.0)
+            .fetch_one(&mut app.superuser().await)
+            .await
+            .unwrap();
+    assert_eq!(row, (Some(7), Some(8)));
+}

@@ -1,0 +1,57 @@
+//! `memory_confirm`: say of an item that it holds, so that nothing learnt later replaces it.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::values::Whole;
+use super::{Tool, ToolContext, ToolError};
+use crate::accounts::Scope;
+use crate::activity::Call;
+use crate::memories::{self, ItemId};
+
+pub struct MemoryConfirm;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The `id` of a search result.
+    #[schemars(range(min = 1))]
+    item_id: Whole,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    id: i64,
+    /// It stays what it is until the user or a correction says otherwise.
+    #[schemars(extend("const" = true))]
+    protected: bool,
+    #[schemars(extend("const" = 100))]
+    confidence: i64,
+}
+
+#[async_trait]
+impl Tool for MemoryConfirm {
+    const NAME: &'static str = "memory_confirm";
+    const TITLE: &'static str = "Confirm a memory";
+    const DESCRIPTION: &'static str = "Mark an item as certain: confidence 100, and no later item of its key replaces it \
+        unless the user says so. Use it when the user confirms what is remembered; not on your own judgement. \
+        Example: {\"item_id\": 42}";
+    const SCOPE: Scope = Scope::MemoryWrite;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+        let id = ItemId(input.item_id.0);
+        memories::confirm(&context.db, &context.clock, call, id).await?;
+        Ok(Output {
+            id: id.0,
+            protected: true,
+            confidence: 100,
+        })
+    }
+
+    fn touched(output: &Output) -> Vec<i64> {
+        vec![output.id]
+    }
+}

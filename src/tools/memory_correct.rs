@@ -1,0 +1,116 @@
+//! `memory_correct`: put what is right in the place of what is remembered wrongly.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::memory_add::Output;
+use super::values::{ToolItemType, ToolSource, Whole, provenance, required_key, theme_filter};
+use super::{Tool, ToolContext, ToolError};
+use crate::accounts::Scope;
+use crate::activity::Call;
+use crate::input::{Invalid, required_text};
+use crate::memories::model::{CONTENT_CHARS_MAX, TAG_CHARS_MAX, TAGS_MAX, THEME_CHARS_MAX};
+use crate::memories::provenance::{
+    CONFIDENCE_MAX, EXPIRES_IN_DAYS_MAX, KEY_CHARS_MAX, SOURCE_CONTEXT_CHARS_MAX,
+};
+use crate::memories::{self, Correction, Expiry, ItemId, ItemKey, ItemType, Target};
+
+pub struct MemoryCorrect;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Which item; or give its `key`.
+    #[schemars(range(min = 1))]
+    item_id: Option<Whole>,
+    /// Finds the item; beside item_id, its new key.
+    #[schemars(length(max = KEY_CHARS_MAX))]
+    key: Option<String>,
+    /// Where the key is; beside item_id, its new theme.
+    #[schemars(length(max = THEME_CHARS_MAX))]
+    theme: Option<String>,
+    /// What is right, as one self-contained statement.
+    #[schemars(length(min = 1, max = CONTENT_CHARS_MAX))]
+    content: String,
+    /// Only to change it.
+    #[serde(rename = "type")]
+    item_type: Option<ToolItemType>,
+    /// Only to change them.
+    #[schemars(length(max = TAGS_MAX), inner(length(min = 1, max = TAG_CHARS_MAX)))]
+    tags: Option<Vec<String>>,
+    /// How you know it.
+    source: Option<ToolSource>,
+    /// Default by source, as in memory_add.
+    #[schemars(range(min = 0, max = CONFIDENCE_MAX))]
+    confidence: Option<Whole>,
+    /// Only to change it.
+    #[schemars(range(min = 1, max = EXPIRES_IN_DAYS_MAX))]
+    expires_in_days: Option<Whole>,
+    /// The words it came from.
+    #[schemars(length(max = SOURCE_CONTEXT_CHARS_MAX))]
+    source_context: Option<String>,
+}
+
+#[async_trait]
+impl Tool for MemoryCorrect {
+    const NAME: &'static str = "memory_correct";
+    const TITLE: &'static str = "Correct a memory";
+    const DESCRIPTION: &'static str = "Replace what an item says. Use it when the user corrects something or an item \
+        has become wrong: a new item takes its place, the old one is kept, archived. Key, theme, type and tags stay \
+        unless given. Example: {\"item_id\": 42, \"content\": \"Lives in Porto.\", \"source\": \"user_explicit\"}";
+    const SCOPE: Scope = Scope::MemoryWrite;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+        let (target, correction) = input.parse()?;
+        let added = memories::correct(
+            &context.db,
+            &context.clock,
+            &context.embeddings,
+            call,
+            &target,
+            &correction,
+        )
+        .await?;
+        Ok(Output::new(added))
+    }
+
+    fn touched(output: &Output) -> Vec<i64> {
+        output.touched()
+    }
+}
+
+impl Input {
+    fn parse(self) -> Result<(Target, Correction), Invalid> {
+        let content = required_text("content", &self.content, CONTENT_CHARS_MAX)?.to_owned();
+        let theme = theme_filter(self.theme.as_deref())?;
+        let key = self.key.as_deref().unwrap_or_default();
+        let (target, new_key, new_theme) = match self.item_id {
+            Some(id) => {
+                let new_theme = theme.is_some().then_some(self.theme).flatten();
+                (Target::Item(ItemId(id.0)), ItemKey::parse(key)?, new_theme)
+            }
+            None if key.trim().is_empty() => {
+                return Err(Invalid::new(
+                    "item_id",
+                    "required",
+                    "`item_id` is missing; give it, or the `key` of the item.",
+                ));
+            }
+            None => (Target::Key(required_key(key)?, theme), None, None),
+        };
+        let expiry = self.expires_in_days.map(|n| Expiry::in_days(n.0));
+        let correction = Correction {
+            content,
+            item_type: self.item_type.map(ItemType::from),
+            theme: new_theme,
+            key: new_key,
+            tags: self.tags,
+            expiry: expiry.transpose()?,
+            provenance: provenance(self.source, self.source_context.as_deref(), self.confidence)?,
+        };
+        Ok((target, correction))
+    }
+}

@@ -1,0 +1,62 @@
+//! `memory_forget`: archive what is remembered under a key, without searching for it first.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::values::{required_key, theme_filter};
+use super::{Tool, ToolContext, ToolError};
+use crate::accounts::Scope;
+use crate::activity::Call;
+use crate::memories;
+use crate::memories::model::THEME_CHARS_MAX;
+use crate::memories::provenance::KEY_CHARS_MAX;
+
+pub struct MemoryForget;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The name of the fact, such as "home_city".
+    #[schemars(length(min = 1, max = KEY_CHARS_MAX))]
+    key: String,
+    /// Only in this theme (slug); in all when left out.
+    #[schemars(length(max = THEME_CHARS_MAX))]
+    theme: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// How many items were archived; 0 when none has this key.
+    #[schemars(range(min = 0))]
+    count: usize,
+    /// Which.
+    archived: Vec<i64>,
+}
+
+#[async_trait]
+impl Tool for MemoryForget {
+    const NAME: &'static str = "memory_forget";
+    const TITLE: &'static str = "Forget by key";
+    const DESCRIPTION: &'static str = "Archive every active item of a key, confirmed ones too: kept for the user to see, \
+        and no longer found by default. Use it only when the user asks to forget something that has a key. \
+        Example: {\"key\": \"home_city\"}";
+    const SCOPE: Scope = Scope::MemoryWrite;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+        let key = required_key(&input.key)?;
+        let theme = theme_filter(input.theme.as_deref())?;
+        let forgotten =
+            memories::forget(&context.db, &context.clock, call, &key, theme.as_ref()).await?;
+        Ok(Output {
+            count: forgotten.len(),
+            archived: forgotten.into_iter().map(|id| id.0).collect(),
+        })
+    }
+
+    fn touched(output: &Output) -> Vec<i64> {
+        output.archived.clone()
+    }
+}

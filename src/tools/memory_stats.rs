@@ -1,0 +1,108 @@
+//! `memory_stats`: how much is remembered, of what, and what is not ready or not for long.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+use super::values::ToolItemType;
+use super::{Tool, ToolContext, ToolError};
+use crate::accounts::Scope;
+use crate::activity::Call;
+use crate::memories;
+
+const THEMES_SHOWN_MAX: usize = 10;
+
+pub struct MemoryStats;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {}
+
+/// Counts are of active items where nothing else is said.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    active: i64,
+    /// With what has expired.
+    archived: i64,
+    /// Protected: certain.
+    confirmed: i64,
+    with_key: i64,
+    /// Within 7 days.
+    expiring_soon: i64,
+    /// Most first.
+    by_type: Vec<OfType>,
+    /// The ten fullest, by slug.
+    by_theme: Vec<OfTheme>,
+    vectors: Vectors,
+    #[serde(with = "time::serde::rfc3339::option")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    oldest: Option<OffsetDateTime>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    newest: Option<OffsetDateTime>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct OfType {
+    #[serde(rename = "type")]
+    item_type: ToolItemType,
+    count: i64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct OfTheme {
+    theme: String,
+    count: i64,
+}
+
+/// Items without a vector, archived ones too: found by words alone.
+#[derive(Serialize, JsonSchema)]
+struct Vectors {
+    pending: i64,
+    failed: i64,
+}
+
+#[async_trait]
+impl Tool for MemoryStats {
+    const NAME: &'static str = "memory_stats";
+    const TITLE: &'static str = "Count memories";
+    const DESCRIPTION: &'static str = "Count what is remembered: by status, type and theme, what expires soon, what has \
+        no vector yet. Use it when the user asks how much you remember. Example: {}";
+    const SCOPE: Scope = Scope::MemoryRead;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(context: &ToolContext, call: &Call, _input: Input) -> Result<Output, ToolError> {
+        let now = context.clock.now();
+        let (stats, waiting) =
+            memories::stats(&context.db, &context.embeddings, &call.viewer, now).await?;
+        let types = stats.by_type.into_iter().map(|(item_type, count)| OfType {
+            item_type: item_type.into(),
+            count,
+        });
+        let themes = stats.by_theme.into_iter().map(|theme| OfTheme {
+            theme: theme.slug,
+            count: theme.active_count,
+        });
+        Ok(Output {
+            active: stats.active,
+            archived: stats.archived,
+            confirmed: stats.confirmed,
+            with_key: stats.with_key,
+            expiring_soon: stats.expiring_soon,
+            by_type: types.collect(),
+            by_theme: themes.take(THEMES_SHOWN_MAX).collect(),
+            vectors: Vectors {
+                pending: waiting.pending,
+                failed: waiting.failed,
+            },
+            oldest: stats.oldest,
+            newest: stats.newest,
+        })
+    }
+
+    fn touched(_output: &Output) -> Vec<i64> {
+        Vec::new()
+    }
+}
