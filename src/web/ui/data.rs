@@ -13,7 +13,7 @@ use crate::export::{Overview, Shown, State, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
 /// Rows of a receipt as people call them, in the order in which they are told.
-const LABELS: [(&str, &str); 14] = [
+const LABELS: [(&str, &str); 17] = [
     ("memory_items", "memories"),
     ("memory_item_embeddings", "vectors"),
     ("memory_item_events", "entries of history"),
@@ -28,6 +28,9 @@ const LABELS: [(&str, &str); 14] = [
     ("agent_tokens", "tokens"),
     ("embedding_spaces", "embedding spaces"),
     ("embedding_settings", "settings of embeddings"),
+    ("chat_settings", "settings of the chat model"),
+    ("chat_spend", "days of what chat cost"),
+    ("chat_reservations", "calls of the chat model under way"),
     ("data_imports", "records of imports"),
     ("web_sessions", "web sessions"),
     ("users", "account"),
