@@ -17,7 +17,7 @@ pub const CHAT_FIELDS: &[&str] = &[
 ];
 
 const PROVIDER_TYPES: [(&str, &str); 3] = [
-    ("openai", "OpenAI's form, as vLLM, LM Studio and most do"),
+    ("openai", "OpenAI's form, as most do"),
     ("ollama", "Ollama"),
     ("llamacpp", "llama.cpp"),
 ];
@@ -47,7 +47,7 @@ pub fn ChatFields(
                 form=form.clone()
                 name="model"
                 label="Model"
-                hint="As the endpoint calls it; llama.cpp needs none."
+                hint="As the endpoint calls it."
                 placeholder="llama3.2"
                 autocomplete="off"
                 maxlength="200"

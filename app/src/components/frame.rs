@@ -39,7 +39,7 @@ const ADMIN: Link = (Section::Admin, "/admin", "Admin");
 /// The pages under Settings; the first is where its link leads.
 const SETTINGS: &[Link] = &[
     (Section::Embeddings, "/settings/embeddings", "Embeddings"),
-    (Section::Chat, "/settings/chat", "Chat model"),
+    (Section::Chat, "/settings/chat", "Chat"),
     (Section::Account, "/account", "Account"),
     (Section::Data, "/data", "Your data"),
 ];

@@ -47,14 +47,14 @@ fn Whole(page: ChatPage, form: FormState) -> impl IntoView {
             <Done form=form.clone() />
             <FormError form=of_page fields=&[] />
             <div class="with-side parts">
-                <Effective page=page.clone() />
-                <Spent page=page.clone() />
-            </div>
-            <div class="with-side parts">
-                {page
-                    .is_enabled
-                    .then(|| view! { <Endpoint page=page.clone() form=form.of("chat") /> })}
                 <div class="parts">
+                    <Effective page=page.clone() />
+                    {page
+                        .is_enabled
+                        .then(|| view! { <Endpoint page=page.clone() form=form.of("chat") /> })}
+                </div>
+                <div class="parts">
+                    <Spent page=page.clone() />
                     {page
                         .is_enabled
                         .then(|| {
@@ -97,7 +97,7 @@ fn Effective(page: ChatPage) -> impl IntoView {
 fn Limits(page: ChatPage, form: FormState) -> impl IntoView {
     let wants_summary = if page.wants_summary { "1" } else { "" };
     let form = form.or_saved(vec![
-        ("daily_token_cap", page.own_cap),
+        ("daily_token_cap", page.own_cap.map_or(String::new(), count)),
         ("summary_enabled", wants_summary.to_owned()),
     ]);
     let unset = format!(

@@ -58,8 +58,8 @@ pub struct ChatPage {
     pub cap: i64,
     /// What holds where the user has set none.
     pub server_cap: i64,
-    /// As it stands in the field; empty where the user has set none.
-    pub own_cap: String,
+    /// What the user has set.
+    pub own_cap: Option<i64>,
     pub wants_summary: bool,
     /// The last 30, the oldest first; today is the last.
     pub days: Vec<DayTokens>,

@@ -42,9 +42,7 @@ impl Ui {
             own: endpoint_view(&settings.own),
             cap: overview.cap,
             server_cap: overview.server_cap,
-            own_cap: settings
-                .daily_token_cap
-                .map_or(String::new(), |cap| cap.to_string()),
+            own_cap: settings.daily_token_cap,
             wants_summary: settings.summary_enabled,
             days: overview.days.iter().map(day_view).collect(),
             is_admin,

@@ -30,7 +30,7 @@ pub fn SystemChat(chat: SystemChatView, form: FormState) -> impl IntoView {
         view! { <Facts facts inline=true /> }
     });
     let mut saved = chat.endpoint.values();
-    saved.push(("daily_token_cap", chat.cap.to_string()));
+    saved.push(("daily_token_cap", count(chat.cap)));
     let form = form.or_saved(saved);
     let test = form.test.clone().map(|test| view! { <TestReport test /> });
     view! {
