@@ -82,6 +82,11 @@ test("every page is accessible and fits a phone", async (t) => {
     await page.locator("q").first().waitFor();
   });
   await passes("embeddings", "/settings/embeddings");
+  await passes("chat model", "/settings/chat");
+  await passes("chat model, all unfolded", async () => {
+    await page.goto(`${url}/settings/chat`);
+    for (const fold of await page.locator("main summary").all()) await fold.press("Enter");
+  });
   await passes("embeddings, all unfolded", async () => {
     await page.goto(`${url}/settings/embeddings`);
     for (const fold of await page.locator("main summary").all()) await fold.press("Enter");

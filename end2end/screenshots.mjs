@@ -42,6 +42,7 @@ try {
   await shoot("data-erase", "/data", context, (page) => page.getByText("Erase my account and everything in it").click());
   await shoot("item-erase", item, context, (page) => page.getByText("Erase for good").click());
   await shoot("embeddings", "/settings/embeddings", context);
+  await shoot("chat", "/settings/chat", context);
   await shoot("admin", "/admin", admin);
   await shoot("users", "/admin/users", admin, async (page) => {
     await page.getByLabel("Bound to an e-mail address").fill("carl@example.com");

@@ -19,7 +19,7 @@
 //! | [`memories`] | items and themes: `add/` with what a key supersedes, `change.rs` (archive, correct, confirm, forget, what expires), `provenance.rs`; `words.rs` cuts text into what full text finds |
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches |
 //! | [`embedding`] | THE life of a vector: spaces follow the settings (`spaces.rs`), `reseal/` seals their keys anew, pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
-//! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model |
+//! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model; `chat/`: who answers in words, and what that may cost a day |
 //! | [`accounts`] | users, passwords, agents, tokens; `access.rs`: what a token opens; `operators/`: service tokens and the users they act for; `people/`: what an admin sees and changes; `invitations/` |
 //! | [`queue`] | puts a job on the caller's transaction |
 //! | [`db`], [`postgres`] | roles, migrations, a transaction that knows its user · the embedded PostgreSQL |
@@ -88,7 +88,8 @@
 //! 15. A user either signs in or belongs to an operator. A service token finds its users
 //!     by operator and external id alone, so that it reaches nobody who signs in.
 //!
-//! Where this differs from the first design: words are cut here and not by
+//! Where this differs from the first design: of chat models one's own comes before the
+//! system's, since nothing is computed anew when it changes; words are cut here and not by
 //! PostgreSQL's parser (see [`memories::words`] for why); a vector is found by the
 //! signs of its rotation and then exactly, in place of an index that would take
 //! rows away; common words are cut short in large memories (`search/store.rs`); a

@@ -43,9 +43,23 @@ struct ProviderLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    provider_type: &'static str,
+    purpose: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct FailureLabels {
     provider_type: &'static str,
     kind: &'static str,
+    purpose: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct TokenLabels {
+    provider_type: &'static str,
+    /// `in` or `out`
+    direction: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -61,9 +75,10 @@ struct Metrics {
     registry: Registry,
     requests: Timed<RequestLabels>,
     tools: Timed<ToolLabels>,
-    provider_calls: Timed<ProviderLabels>,
+    provider_calls: Timed<CallLabels>,
     provider_failures: Family<FailureLabels, Counter>,
     texts_embedded: Family<ProviderLabels, Counter>,
+    chat_tokens: Family<TokenLabels, Counter>,
     jobs: Timed<JobLabels>,
     began: Instant,
 }
@@ -80,6 +95,7 @@ impl Metrics {
         let mut registry = Registry::with_prefix("keepsake");
         let (requests, tools, provider_calls, jobs) = (timed(), timed(), timed(), timed());
         let (provider_failures, texts_embedded) = (Family::default(), Family::default());
+        let chat_tokens = Family::default();
         registry.register(
             "http_request_duration_seconds",
             "From a request's head to its answer's head",
@@ -92,18 +108,23 @@ impl Metrics {
         );
         registry.register(
             "provider_call_duration_seconds",
-            "Calls of embedding providers, those that failed included",
+            "Calls of providers of vectors and of chat, those that failed included",
             provider_calls.clone(),
         );
         registry.register(
             "provider_failures",
-            "Calls of embedding providers that failed, by kind",
+            "Calls of providers that failed, by kind",
             provider_failures.clone(),
         );
         registry.register(
             "provider_texts",
             "Texts that embedding providers turned into vectors",
             texts_embedded.clone(),
+        );
+        registry.register(
+            "provider_tokens",
+            "Tokens that chat models read and wrote, as they say or as they were estimated",
+            chat_tokens.clone(),
         );
         registry.register(
             "job_duration_seconds",
@@ -117,6 +138,7 @@ impl Metrics {
             provider_calls,
             provider_failures,
             texts_embedded,
+            chat_tokens,
             jobs,
             began: Instant::now(),
         }
@@ -148,27 +170,41 @@ pub fn tool_called(tool: &'static str, door: &'static str, outcome: &'static str
     observe(&METRICS.tools, &labels, took);
 }
 
-/// A call with so many texts; `failure` is its kind.
+/// `purpose` is `embedding` or `chat`, `failure` its kind.
 pub fn provider_called(
+    purpose: &'static str,
     provider_type: &'static str,
-    texts: usize,
     failure: Option<&'static str>,
     took: Duration,
 ) {
-    let labels = ProviderLabels { provider_type };
+    let labels = CallLabels {
+        provider_type,
+        purpose,
+    };
     observe(&METRICS.provider_calls, &labels, took);
-    match failure {
-        Some(kind) => {
-            let labels = FailureLabels {
-                provider_type,
-                kind,
-            };
-            METRICS.provider_failures.get_or_create(&labels).inc();
-        }
-        None => {
-            let texts = u64::try_from(texts).unwrap_or(u64::MAX);
-            METRICS.texts_embedded.get_or_create(&labels).inc_by(texts);
-        }
+    if let Some(kind) = failure {
+        let labels = FailureLabels {
+            provider_type,
+            kind,
+            purpose,
+        };
+        METRICS.provider_failures.get_or_create(&labels).inc();
+    }
+}
+
+pub fn texts_embedded(provider_type: &'static str, texts: usize) {
+    let texts = u64::try_from(texts).unwrap_or(u64::MAX);
+    let labels = ProviderLabels { provider_type };
+    METRICS.texts_embedded.get_or_create(&labels).inc_by(texts);
+}
+
+pub fn tokens_spent(provider_type: &'static str, tokens_in: u64, tokens_out: u64) {
+    for (direction, tokens) in [("in", tokens_in), ("out", tokens_out)] {
+        let labels = TokenLabels {
+            provider_type,
+            direction,
+        };
+        METRICS.chat_tokens.get_or_create(&labels).inc_by(tokens);
     }
 }
 
@@ -284,8 +320,11 @@ mod tests {
     #[test]
     fn what_is_counted_and_what_is_asked_stand_in_the_text() {
         answered("GET", "/memory/{id}", 404, Duration::from_millis(3));
-        provider_called("openai", 3, None, Duration::from_millis(20));
-        provider_called("openai", 3, Some("timed_out"), Duration::from_secs(30));
+        let call = |failure, took| provider_called("chat", "openai", failure, took);
+        call(None, Duration::from_millis(20));
+        call(Some("timed_out"), Duration::from_secs(30));
+        texts_embedded("openai", 3);
+        tokens_spent("openai", 120, 7);
         let pool = |pool, value| Gauge {
             name: "pool_connections",
             help: "Connections",
@@ -297,7 +336,8 @@ mod tests {
             r#"keepsake_http_request_duration_seconds_count{method="GET",route="/memory/{id}",status="4xx"} 1"#,
             r#"keepsake_http_request_duration_seconds_bucket{le="0.0025",method="GET",route="/memory/{id}",status="4xx"} 0"#,
             r#"keepsake_http_request_duration_seconds_bucket{le="0.005",method="GET",route="/memory/{id}",status="4xx"} 1"#,
-            r#"keepsake_provider_failures_total{provider_type="openai",kind="timed_out"} 1"#,
+            r#"keepsake_provider_failures_total{provider_type="openai",kind="timed_out",purpose="chat"} 1"#,
+            r#"keepsake_provider_tokens_total{provider_type="openai",direction="in"} 120"#,
             r#"keepsake_provider_texts_total{provider_type="openai"} 3"#,
             r#"keepsake_pool_connections{pool="app"} 3.0"#,
             r#"keepsake_pool_connections{pool="system"} 1.0"#,

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use leptos::prelude::expect_context;
 
 use crate::view::{
-    Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, DataPage, DocsPage,
+    Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, DataPage, DocsPage,
     EmbeddingsPage, FormState, InvitationPage, ItemPage, MemoryFilters, MemoryPage, Receipt,
     SessionFilters, SessionPage, SessionsPage, SignInOffer, UsersFilters, UsersPage,
 };
@@ -67,6 +67,7 @@ pub trait Backend: Send + Sync {
     async fn data_page(&self) -> Result<DataPage, PageError>;
     /// For whoever holds its id, signed in or not.
     async fn receipt(&self, id: &str) -> Result<Option<Receipt>, PageError>;
+    async fn chat_page(&self) -> Result<ChatPage, PageError>;
     async fn embeddings_page(&self) -> Result<EmbeddingsPage, PageError>;
     /// `None` when the person is no admin.
     async fn admin_page(&self) -> Result<Option<AdminPage>, PageError>;

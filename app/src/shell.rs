@@ -9,8 +9,8 @@ use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
 use crate::pages::{
-    Account, Activity, Admin, Agents, Data, Docs, Embeddings, Erased, Invitation, Item, Login,
-    Memory, NotFound, Session, Sessions, Users,
+    Account, Activity, Admin, Agents, Chat, Data, Docs, Embeddings, Erased, Invitation, Item,
+    Login, Memory, NotFound, Session, Sessions, Users,
 };
 
 /// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.
@@ -56,6 +56,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/agents") view=Agents ssr=SsrMode::Async />
                 <Route path=path!("/activity") view=Activity ssr=SsrMode::Async />
                 <Route path=path!("/settings/embeddings") view=Embeddings ssr=SsrMode::Async />
+                <Route path=path!("/settings/chat") view=Chat ssr=SsrMode::Async />
                 <Route path=path!("/admin") view=Admin ssr=SsrMode::Async />
                 <Route path=path!("/admin/users") view=Users ssr=SsrMode::Async />
                 <Route path=path!("/invitation/:token") view=Invitation ssr=SsrMode::Async />

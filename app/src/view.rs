@@ -3,6 +3,7 @@
 //! shows it), so nothing secret can reach a page by accident.
 
 mod activity;
+mod chat;
 mod data;
 mod docs;
 mod embeddings;
@@ -13,6 +14,7 @@ mod users;
 use std::collections::BTreeMap;
 
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
+pub use chat::{ChatEndpointView, ChatPage, DayTokens, SystemChatView};
 pub use data::{DataPage, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use embeddings::{
@@ -258,7 +260,8 @@ pub struct NewToken {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FormState {
     /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`, `revoke`, `tools`;
-    /// `memory` (Account, Agents); `embeddings` and `progress` (Settings › Embeddings);
+    /// `memory` (Account, Agents); `embeddings` and `progress` (Settings › Embeddings); `chat` and `chat_limits`
+    /// (Settings › Chat model); `chat_system`,
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`,
     /// `users_max` and `queue` (Admin); `people` and `invitation` (Admin › Users; the latter
     /// also the invited person's); `queries` (Activity); `import` and `erase` (Your data).

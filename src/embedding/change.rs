@@ -208,8 +208,6 @@ impl Embeddings {
         url: &EndpointUrl,
     ) -> Result<Reach, sqlx::Error> {
         let mut conn = self.0.db.system_connection().await?;
-        let may =
-            settings::store::may_reach_private(&mut conn, user, url.host(), url.port()).await?;
-        Ok(if may { Reach::Private } else { Reach::Public })
+        settings::reach(&mut conn, user, url).await
     }
 }

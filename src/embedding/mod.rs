@@ -41,6 +41,7 @@ pub use vector::Vector;
 use crate::clock::SharedClock;
 use crate::db::{self, Db, UserId};
 use crate::input::Invalid;
+use crate::providers::chat::Chat;
 use crate::providers::settings::{self, Effective, SystemSettings, UserSettings};
 use crate::providers::{Embedder, EndpointUrl, ProviderError};
 use crate::queue::{self, QueueError};
@@ -100,6 +101,7 @@ impl EmbeddingError {
 pub struct Embeddings(Arc<Inner>);
 
 struct Inner {
+    chat: Chat,
     db: Db,
     clock: SharedClock,
     embedder: Embedder,
@@ -125,7 +127,14 @@ pub struct Parts {
 
 impl Embeddings {
     pub fn new(parts: Parts) -> Self {
+        let chat = Chat::new(
+            parts.db.clone(),
+            parts.clock.clone(),
+            parts.embedder.chat_model(),
+            parts.sealer.clone(),
+        );
         Self(Arc::new(Inner {
+            chat,
             db: parts.db,
             clock: parts.clock,
             embedder: parts.embedder,
@@ -137,6 +146,11 @@ impl Embeddings {
             leases: lease::Leases::default(),
             is_winding_down: AtomicBool::new(false),
         }))
+    }
+
+    /// The chat models, by the same connections, keys and clock.
+    pub fn chat(&self) -> Chat {
+        self.0.chat.clone()
     }
 
     /// Notes in the adder's transaction that a new item waits for its vector, and

@@ -172,9 +172,13 @@ pub fn parse_line(line: &str) -> Result<Record, Invalid> {
             AgentName::parse(&agent.name).map(Record::Agent)
         }
         (None, Some("item")) => parse(line).and_then(item).map(Box::new).map(Record::Item),
-        (None, Some("call" | "embedding_settings" | "session" | "message" | "extraction")) => {
-            Ok(Record::NotImported)
-        }
+        (
+            None,
+            Some(
+                "call" | "embedding_settings" | "chat_settings" | "chat_spend" | "session"
+                | "message" | "extraction",
+            ),
+        ) => Ok(Record::NotImported),
         (None, Some("end")) => {
             let end: RawEnd = parse(line)?;
             Ok(Record::End {
@@ -184,7 +188,7 @@ pub fn parse_line(line: &str) -> Result<Record, Invalid> {
         (None, _) => Err(Invalid::new(
             "record",
             "unknown_record",
-            "`record` is not known; it is theme, agent, item, session, message, extraction, call, embedding_settings or end.",
+            "`record` is not known; it is theme, agent, item, session, message, extraction, call, embedding_settings, chat_settings, chat_spend or end.",
         )),
     }
 }

@@ -83,6 +83,36 @@ pub async fn find_embedding_settings(
     .await
 }
 
+/// None where the user has changed nothing. The key is a secret and stays here.
+pub async fn find_chat_settings(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<rows::ChatSettings>, sqlx::Error> {
+    sqlx::query_as!(
+        rows::ChatSettings,
+        "SELECT enabled, own_enabled, provider_type, endpoint, model, daily_token_cap, summary_enabled
+         FROM chat_settings WHERE user_id = $1",
+        user.0
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Days on which a chat model was called: some hundreds at most.
+pub async fn list_chat_spend(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Vec<rows::ChatSpend>, sqlx::Error> {
+    sqlx::query_as!(
+        rows::ChatSpend,
+        r#"SELECT to_char(day, 'YYYY-MM-DD') AS "day!", tokens_in, tokens_out, calls, failed_calls
+           FROM chat_spend WHERE user_id = $1 ORDER BY day"#,
+        user.0
+    )
+    .fetch_all(conn)
+    .await
+}
+
 pub async fn list_themes(
     conn: &mut PgConnection,
     user: UserId,

@@ -143,6 +143,8 @@ impl Export {
         self.last = store::find_last(&mut tx, self.user).await?;
         let agents = store::list_agents(&mut tx, self.user).await?;
         let settings = store::find_embedding_settings(&mut tx, self.user).await?;
+        let chat = store::find_chat_settings(&mut tx, self.user).await?;
+        let spent = store::list_chat_spend(&mut tx, self.user).await?;
         tx.commit().await?;
         // By hand: the version comes first, by which an import knows the file.
         let at = self.now.format(&Rfc3339).unwrap_or_default();
@@ -153,6 +155,9 @@ impl Export {
         settings
             .iter()
             .for_each(|row| write(lines, "embedding_settings", row));
+        chat.iter()
+            .for_each(|row| write(lines, "chat_settings", row));
+        spent.iter().for_each(|row| write(lines, "chat_spend", row));
         Ok(Stage::Themes { after: 0 })
     }
 
@@ -288,6 +293,27 @@ pub(super) mod rows {
     }
 
     /// Without the endpoint's key.
+    #[derive(Serialize)]
+    pub struct ChatSettings {
+        pub enabled: bool,
+        pub own_enabled: bool,
+        pub provider_type: String,
+        pub endpoint: String,
+        pub model: String,
+        pub daily_token_cap: Option<i64>,
+        pub summary_enabled: bool,
+    }
+
+    #[derive(Serialize)]
+    pub struct ChatSpend {
+        /// As ISO 8601 has it.
+        pub day: String,
+        pub tokens_in: i64,
+        pub tokens_out: i64,
+        pub calls: i64,
+        pub failed_calls: i64,
+    }
+
     #[derive(Serialize)]
     pub struct EmbeddingSettings {
         pub enabled: bool,

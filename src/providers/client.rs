@@ -1,6 +1,6 @@
 //! HTTP as providers get it: one client per reach, its names resolved by the
-//! policy; no redirects, no proxies, no cookies; a connection within 3 s and at
-//! most 32 MiB of answer. What fails here is told apart and never quoted.
+//! policy; no redirects, no proxies, no cookies; a connection within 3 s and a
+//! bounded answer. What fails here is told apart and never quoted.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use reqwest::{Client, RequestBuilder, Response, redirect};
 use serde::Serialize;
 use url::Url;
 
-use super::endpoint::{Endpoint, SecretKey};
+use super::endpoint::{Endpoint, EndpointUrl, SecretKey};
 use super::error::{NotEmbeddings, ProviderError, Unreachable};
 use super::policy::{CheckedNames, NameLookup, NoSuchName, OutOfReach, Reach};
 use super::{CONNECT_TIMEOUT, MAX_ANSWER_BYTES, retry_after};
@@ -26,6 +26,27 @@ pub(super) struct Http {
     /// Whether this machine has certificates to check others with.
     can_check_tls: bool,
     clock: SharedClock,
+}
+
+/// As much of an endpoint as a call needs.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub(super) url: &'a EndpointUrl,
+    pub(super) key: Option<&'a SecretKey>,
+    pub(super) reach: Reach,
+    /// More than this is not read.
+    pub(super) answer_bytes_max: usize,
+}
+
+impl<'a> From<&'a Endpoint> for Target<'a> {
+    fn from(endpoint: &'a Endpoint) -> Self {
+        Self {
+            url: &endpoint.url,
+            key: endpoint.key.as_ref(),
+            reach: endpoint.reach,
+            answer_bytes_max: MAX_ANSWER_BYTES,
+        }
+    }
 }
 
 /// What came back, whole.
@@ -50,23 +71,29 @@ impl Http {
         }
     }
 
-    pub(super) async fn post(
+    pub(super) async fn post<'a>(
         &self,
-        endpoint: &Endpoint,
+        target: impl Into<Target<'a>>,
         url: Url,
         body: &impl Serialize,
     ) -> Result<Answer, ProviderError> {
-        let request = self.client(endpoint).post(url).json(body);
-        self.send(endpoint, request).await
+        let target = target.into();
+        let request = self.client(target.reach).post(url).json(body);
+        self.send(target, request).await
     }
 
-    pub(super) async fn get(&self, endpoint: &Endpoint, url: Url) -> Result<Answer, ProviderError> {
-        let request = self.client(endpoint).get(url);
-        self.send(endpoint, request).await
+    pub(super) async fn get<'a>(
+        &self,
+        target: impl Into<Target<'a>>,
+        url: Url,
+    ) -> Result<Answer, ProviderError> {
+        let target = target.into();
+        let request = self.client(target.reach).get(url);
+        self.send(target, request).await
     }
 
-    fn client(&self, endpoint: &Endpoint) -> &Client {
-        match endpoint.reach {
+    fn client(&self, reach: Reach) -> &Client {
+        match reach {
             Reach::Public => &self.public,
             Reach::Private => &self.private,
         }
@@ -74,25 +101,29 @@ impl Http {
 
     async fn send(
         &self,
-        endpoint: &Endpoint,
+        target: Target<'_>,
         request: RequestBuilder,
     ) -> Result<Answer, ProviderError> {
-        let allowed = endpoint.reach.check_host(&endpoint.url);
+        let allowed = target.reach.check_host(target.url);
         allowed.map_err(|OutOfReach| ProviderError::Forbidden)?;
-        if endpoint.url.is_https() && !self.can_check_tls {
+        if target.url.is_https() && !self.can_check_tls {
             return Err(ProviderError::Refused(Unreachable::NoCertificates));
         }
-        let request = match &endpoint.key {
+        let request = match target.key {
             Some(key) => request.header(AUTHORIZATION, bearer(key)?),
             None => request,
         };
         let response = request.send().await.map_err(|error| told_apart(&error))?;
-        self.read(response).await
+        self.read(response, target.answer_bytes_max).await
     }
 
-    async fn read(&self, mut response: Response) -> Result<Answer, ProviderError> {
+    async fn read(
+        &self,
+        mut response: Response,
+        bytes_max: usize,
+    ) -> Result<Answer, ProviderError> {
         let too_large = ProviderError::NotEmbeddings(NotEmbeddings::TooLarge);
-        if response.content_length() > Some(MAX_ANSWER_BYTES as u64) {
+        if response.content_length() > Some(bytes_max as u64) {
             return Err(too_large);
         }
         let header = |name| response.headers().get(name).and_then(|v| v.to_str().ok());
@@ -104,7 +135,7 @@ impl Http {
             body: Vec::new(),
         };
         while let Some(part) = response.chunk().await.map_err(|error| broken(&error))? {
-            if answer.body.len() + part.len() > MAX_ANSWER_BYTES {
+            if answer.body.len() + part.len() > bytes_max {
                 return Err(too_large);
             }
             answer.body.extend_from_slice(&part);

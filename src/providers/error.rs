@@ -1,4 +1,4 @@
-//! Why a provider gave no vectors, told apart so that each can be answered: by
+//! Why a provider gave no vectors or no words, told apart so that each can be answered: by
 //! waiting, by other settings, or by giving up one text. The words are clauses
 //! for people and never hold a key, a text or what the endpoint said.
 
@@ -22,6 +22,8 @@ pub enum ProviderError {
     DimensionsRefused,
     #[error("this is not an embeddings endpoint: {0}")]
     NotEmbeddings(NotEmbeddings),
+    #[error("this is not a chat endpoint: {0}")]
+    NotChat(NotChat),
     #[error("the endpoint is asked too often and wants us to wait")]
     RateLimited { retry_after: Option<Duration> },
     #[error("the text is longer than the model takes")]
@@ -81,6 +83,40 @@ pub enum NotEmbeddings {
     WrongCount { sent: usize, got: usize },
 }
 
+/// Why an answer holds no words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotChat {
+    #[error("it answers with a web page")]
+    Html,
+    #[error("nothing is served at this path")]
+    NothingThere,
+    #[error("it redirects elsewhere, which is not followed; give the address it redirects to")]
+    Redirect,
+    #[error("it answers in a form that is not known")]
+    Shape,
+    #[error("its answer breaks off in the middle")]
+    HalfABody,
+    #[error("its answer is larger than 4 MiB")]
+    TooLarge,
+    #[error("it serves no model that is made for chat; name another model")]
+    NoChatModel,
+    #[error("its answer holds no text")]
+    NoText,
+}
+
+impl From<NotEmbeddings> for NotChat {
+    fn from(flaw: NotEmbeddings) -> Self {
+        match flaw {
+            NotEmbeddings::Html => Self::Html,
+            NotEmbeddings::NothingThere => Self::NothingThere,
+            NotEmbeddings::Redirect => Self::Redirect,
+            NotEmbeddings::Shape | NotEmbeddings::WrongCount { .. } => Self::Shape,
+            NotEmbeddings::HalfABody => Self::HalfABody,
+            NotEmbeddings::TooLarge => Self::TooLarge,
+        }
+    }
+}
+
 /// Why what came is no vector that can be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongVector {
@@ -123,6 +159,7 @@ impl ProviderError {
             Self::UnknownModel => "unknown_model",
             Self::DimensionsRefused => "dimensions_refused",
             Self::NotEmbeddings(_) => "not_embeddings",
+            Self::NotChat(_) => "not_chat",
             Self::RateLimited { .. } => "rate_limited",
             Self::TooLong => "too_long",
             Self::BadInput => "bad_input",
@@ -142,6 +179,26 @@ impl ProviderError {
                 | Self::BadInput
                 | Self::WrongVector(WrongVector::NotFinite | WrongVector::Zero)
                 | Self::BuiltinMissing(BuiltinFlaw::Failed)
+        )
+    }
+
+    /// The same, where words were asked for and no vectors.
+    pub(super) fn of_chat(self) -> Self {
+        match self {
+            Self::NotEmbeddings(flaw) => Self::NotChat(flaw.into()),
+            other => other,
+        }
+    }
+
+    /// Whether a chat model may have read the question, and its owner be charged for it,
+    /// although no answer came of it.
+    pub fn may_have_cost(&self) -> bool {
+        matches!(
+            self,
+            Self::TimedOut
+                | Self::Refused(Unreachable::HungUp)
+                | Self::Server { status: 504, .. }
+                | Self::NotChat(NotChat::HalfABody | NotChat::TooLarge | NotChat::NoText)
         )
     }
 

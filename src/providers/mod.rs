@@ -1,8 +1,9 @@
-//! What turns text into vectors: one client per wire format, the model in our
-//! own process, and the policy of what may be called. It keeps no settings and
-//! knows no user; it never writes a text, a key or an answer to a log or an error.
+//! What turns text into vectors, and what answers in words: one client per wire
+//! format, the model in our own process, and the policy of what may be called. It
+//! never writes a text, a key or an answer to a log or an error.
 
 pub mod builtin;
+pub mod chat;
 mod check;
 mod client;
 mod custom;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use endpoint::{Endpoint, EndpointUrl, MAX_URL_CHARS, ProviderType, SecretKey};
-pub use error::{BuiltinFlaw, NotEmbeddings, ProviderError, Unreachable, WrongVector};
+pub use error::{BuiltinFlaw, NotChat, NotEmbeddings, ProviderError, Unreachable, WrongVector};
 pub use policy::{NameLookup, Reach, SystemNames};
 pub use report::TestReport;
 pub use retry_after::parse as parse_retry_after;
@@ -77,6 +78,9 @@ pub struct Embedder {
     shared: Arc<Shared>,
 }
 
+/// What a call was for, as figures name it.
+const EMBEDDING: &str = "embedding";
+
 /// What texts are embedded for.
 #[derive(Clone, Copy)]
 enum Purpose {
@@ -85,7 +89,7 @@ enum Purpose {
 }
 
 struct Shared {
-    http: Http,
+    http: Arc<Http>,
     builtin: Option<builtin::Model>,
     forms: KnownForms,
 }
@@ -99,11 +103,16 @@ impl Embedder {
     ) -> Self {
         Self {
             shared: Arc::new(Shared {
-                http: Http::new(&names, clock),
+                http: Arc::new(Http::new(&names, clock)),
                 builtin,
                 forms: KnownForms::default(),
             }),
         }
+    }
+
+    /// What calls chat models, on the same connections and by the same policy.
+    pub fn chat_model(&self) -> chat::ChatModel {
+        chat::ChatModel::new(self.shared.http.clone())
     }
 
     /// Whether the builtin model is allowed and its files are there. It looks
@@ -167,7 +176,10 @@ impl Embedder {
             ))
             .await;
         let failure = called.as_ref().err().map(ProviderError::kind);
-        metrics::provider_called(provider, texts.len(), failure, began.elapsed());
+        metrics::provider_called(EMBEDDING, provider, failure, began.elapsed());
+        if failure.is_none() {
+            metrics::texts_embedded(provider, texts.len());
+        }
         called
     }
 
@@ -190,7 +202,7 @@ impl Embedder {
         endpoint: &Endpoint,
         texts: &[String],
     ) -> Result<Embedded, ProviderError> {
-        let http = &self.shared.http;
+        let http = &*self.shared.http;
         match endpoint.provider_type {
             ProviderType::Openai | ProviderType::Llamacpp => {
                 openai::embed(http, endpoint, texts).await

@@ -50,8 +50,14 @@ pub(super) async fn found(http: &Http, endpoint: &Endpoint) -> Option<String> {
             name => name,
         },
     };
-    name.map(|name| without_folders(&name))
-        .filter(|name| name.chars().count() <= MAX_NAME_CHARS)
+    name.and_then(|name| fit_to_show(&name))
+}
+
+/// A name as an endpoint gives it, as people are told it.
+pub(super) fn fit_to_show(name: &str) -> Option<String> {
+    let name = without_folders(name);
+    let is_fit = !name.is_empty() && name.chars().count() <= MAX_NAME_CHARS;
+    is_fit.then_some(name)
 }
 
 /// llama.cpp names its model by the path of the file, which is nobody's business.

@@ -65,7 +65,7 @@ pub(super) fn models_url(url: &EndpointUrl) -> Url {
     url.with_path(&format!("{base}/models"))
 }
 
-fn base_path(path: &str) -> String {
+pub(super) fn base_path(path: &str) -> String {
     if path.ends_with("/v1") {
         path.to_owned()
     } else {

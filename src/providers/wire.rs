@@ -113,15 +113,20 @@ fn by_index(mut rows: Vec<Row>) -> Result<Vec<Vec<f32>>, ProviderError> {
         .collect()
 }
 
-fn looks_like_html(answer: &Answer) -> bool {
+pub(super) fn looks_like_html(answer: &Answer) -> bool {
     let begins_with_tag = answer.body.trim_ascii_start().starts_with(b"<");
     answer.is_html || begins_with_tag
 }
 
+/// The beginning of an answer, in lower case: to look for words in, never to be shown.
+pub(super) fn hint(answer: &Answer) -> String {
+    let hint = &answer.body[..answer.body.len().min(MAX_HINT_BYTES)];
+    String::from_utf8_lossy(hint).to_lowercase()
+}
+
 /// An endpoint's refusal, as ours.
 pub(super) fn refusal(answer: &Answer, asked_dimensions: bool) -> ProviderError {
-    let hint = &answer.body[..answer.body.len().min(MAX_HINT_BYTES)];
-    let hint = String::from_utf8_lossy(hint).to_lowercase();
+    let hint = hint(answer);
     let says = |words: &[&str]| words.iter().any(|word| hint.contains(word));
     let html = looks_like_html(answer);
     match answer.status {

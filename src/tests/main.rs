@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod api;
+mod chat;
 mod data;
 mod embedding;
 mod fuzz;

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::accounts::{AccountError, TokenRefusal};
 use crate::embedding::EmbeddingError;
 use crate::input::{Invalid, sentence};
+use crate::providers::chat::ChatError;
 use crate::queue::QueueError;
 use crate::sessions::SessionError;
 use crate::tools::ToolError;
@@ -171,6 +172,21 @@ impl From<EmbeddingError> for Problem {
                     code,
                     "Try again in a moment.",
                 );
+            }
+        };
+        Self::new(status, code, sentence(&said))
+    }
+}
+
+impl From<ChatError> for Problem {
+    fn from(error: ChatError) -> Self {
+        let (said, code) = (error.to_string(), error.code());
+        let status = match error {
+            ChatError::Invalid(invalid) => return invalid.into(),
+            ChatError::Database(error) => return error.into(),
+            ChatError::CapReached(_) => StatusCode::TOO_MANY_REQUESTS,
+            ChatError::NoProvider | ChatError::Provider(_) | ChatError::Seal(_) => {
+                StatusCode::UNPROCESSABLE_ENTITY
             }
         };
         Self::new(status, code, sentence(&said))

@@ -105,6 +105,10 @@ fn people(state: &AppState) -> Router<AppState> {
             "/settings/embeddings",
             get(pages::behind_sign_in).post(forms::embeddings::settings),
         )
+        .route(
+            "/settings/chat",
+            get(pages::behind_sign_in).post(forms::chat::settings),
+        )
         .route("/admin", get(pages::behind_sign_in))
         .route("/admin/users", get(pages::behind_sign_in))
         .route("/admin/users/{user_id}", post(forms::users::change))
@@ -114,6 +118,7 @@ fn people(state: &AppState) -> Router<AppState> {
             post(forms::users::revoke_invitation),
         )
         .route("/admin/embeddings", post(forms::embeddings::system))
+        .route("/admin/chat", post(forms::chat::system))
         .route("/admin/endpoints", post(forms::embeddings::allowed))
         .route("/admin/queue", post(forms::queue::change))
         .route("/admin/operators", post(forms::operators::create))

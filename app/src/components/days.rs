@@ -1,4 +1,4 @@
-//! Calls a day, as bars. SVG, because the content security policy forbids a
+//! What happened a day, as bars. SVG, because the content security policy forbids a
 //! height in a `style` attribute.
 
 use leptos::prelude::*;
@@ -12,16 +12,28 @@ const HEIGHT: f64 = 40.0;
 /// Of a day with any calls at all.
 const HEIGHT_MIN: f64 = 2.0;
 
+/// One day: what the lower part of its bar stands for, and the part on top of it.
+pub struct Bar {
+    pub title: String,
+    pub low: i64,
+    pub high: i64,
+}
+
+impl Bar {
+    fn total(&self) -> i64 {
+        self.low + self.high
+    }
+}
+
+/// Days side by side, today the last; `summary` says the same in words.
 #[component]
-pub fn Days(days: Vec<DayCalls>) -> impl IntoView {
-    let most = days.iter().map(total).max().unwrap_or(0).max(1);
-    let width = days.len() * STEP - (STEP - BAR_WIDTH);
-    let first = days.first().map(|day| day.day.clone());
-    let summary = summary_of(&days);
-    let bars = days
+pub fn Bars(bars: Vec<Bar>, first: Option<String>, summary: String) -> impl IntoView {
+    let most = bars.iter().map(Bar::total).max().unwrap_or(0).max(1);
+    let width = bars.len() * STEP - (STEP - BAR_WIDTH);
+    let bars = bars
         .into_iter()
         .enumerate()
-        .map(|(at, day)| bar(at, day, most))
+        .map(|(at, one)| bar(at, one, most))
         .collect_view();
     view! {
         <figure class="days">
@@ -43,20 +55,34 @@ pub fn Days(days: Vec<DayCalls>) -> impl IntoView {
     .into_any()
 }
 
+#[component]
+pub fn Days(days: Vec<DayCalls>) -> impl IntoView {
+    let first = days.first().map(|day| day.day.clone());
+    let summary = summary_of(&days);
+    let bars = days
+        .into_iter()
+        .map(|day| Bar {
+            title: match (total(&day), day.failed) {
+                (n, 0) => format!("{}: {}", day.day, calls(n)),
+                (n, failed) => format!("{}: {}, {} failed", day.day, calls(n), count(failed)),
+            },
+            low: day.ok,
+            high: day.failed,
+        })
+        .collect();
+    view! { <Bars bars first summary /> }
+}
+
 fn total(day: &DayCalls) -> i64 {
     day.ok + day.failed
 }
 
-fn bar(at: usize, day: DayCalls, most: i64) -> impl IntoView {
-    let (ok, failed) = heights(&day, most);
+fn bar(at: usize, bar: Bar, most: i64) -> impl IntoView {
+    let (ok, failed) = heights(bar.low, bar.high, most);
     let x = at * STEP;
-    let title = match (total(&day), day.failed) {
-        (n, 0) => format!("{}: {}", day.day, calls(n)),
-        (n, failed) => format!("{}: {}, {} failed", day.day, calls(n), count(failed)),
-    };
     view! {
         <g>
-            <title>{title}</title>
+            <title>{bar.title}</title>
             <rect class="day-rail" x=x y="0" width=BAR_WIDTH height=HEIGHT />
             <rect class="day-ok" x=x y=HEIGHT - ok width=BAR_WIDTH height=ok />
             <rect class="day-failed" x=x y=HEIGHT - ok - failed width=BAR_WIDTH height=failed />
@@ -64,14 +90,14 @@ fn bar(at: usize, day: DayCalls, most: i64) -> impl IntoView {
     }
 }
 
-/// Of what went well and of what failed, which stands on top of it.
-fn heights(day: &DayCalls, most: i64) -> (f64, f64) {
+/// Of both parts; the second stands on top of the first.
+fn heights(low: i64, high: i64, most: i64) -> (f64, f64) {
     let scaled = |n: i64| match n {
         0 => 0.0,
         n => (n as f64 / most as f64 * HEIGHT).max(HEIGHT_MIN),
     };
-    let failed = scaled(day.failed);
-    (scaled(day.ok).min(HEIGHT - failed), failed)
+    let failed = scaled(high);
+    (scaled(low).min(HEIGHT - failed), failed)
 }
 
 /// "1 call", "1,234 calls"
@@ -113,7 +139,7 @@ mod tests {
             (99, 1, 100),
             (100_000, 1, 100_001),
         ] {
-            let (high, higher) = heights(&day(ok, failed), most);
+            let (high, higher) = heights(ok, failed, most);
             assert!(high + higher <= HEIGHT, "{ok} {failed}");
             assert_eq!(high > 0.0, ok > 0);
             assert_eq!(higher > 0.0, failed > 0);

@@ -17,6 +17,7 @@ pub enum Section {
     Agents,
     Activity,
     Embeddings,
+    Chat,
     Account,
     Data,
     Admin,
@@ -40,6 +41,7 @@ const ADMIN: Link = (Section::Admin, "/admin", "Admin");
 /// The pages under Settings; the first is where its link leads.
 const SETTINGS: &[Link] = &[
     (Section::Embeddings, "/settings/embeddings", "Embeddings"),
+    (Section::Chat, "/settings/chat", "Chat"),
     (Section::Account, "/account", "Account"),
     (Section::Data, "/data", "Your data"),
 ];

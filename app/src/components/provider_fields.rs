@@ -91,15 +91,16 @@ pub fn ProviderFields(
                 optional=true
             />
         </div>
-        <Key form=form.clone() has_key />
+        <KeyField form=form.clone() has_key />
         <Prefixes form=form.clone() />
         <Pace form />
     }
     .into_any()
 }
 
+/// Typed here and never shown again.
 #[component]
-fn Key(form: FormState, has_key: bool) -> impl IntoView {
+pub fn KeyField(form: FormState, has_key: bool) -> impl IntoView {
     let hint = match has_key {
         true => "Empty: the kept key stays. Give it again when the URL changes.",
         false => "Only if the endpoint asks for one. It is kept sealed and never shown again.",

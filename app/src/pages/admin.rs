@@ -2,6 +2,7 @@
 //! the hosts that members' endpoints may name, and operators; and how the work stands.
 //! Whoever is no admin is told that there is no such page.
 
+mod chat;
 mod operators;
 mod queue;
 mod system;
@@ -15,6 +16,7 @@ use crate::components::{
 };
 use crate::islands::LiveProgress;
 use crate::view::{AdminPage, FormState};
+use chat::SystemChat;
 use operators::Operators;
 use queue::Queue;
 use system::System;
@@ -55,6 +57,7 @@ fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
             <div class="with-side parts">
                 <div class="parts">
                     <System page=page.clone() form=form.of("system") />
+                    <SystemChat chat=page.chat.clone() form=form.of("chat_system") />
                     <Operators
                         operators=page.operators.clone()
                         form=form.clone()

@@ -1,7 +1,7 @@
 //! The types of Settings › Embeddings, of the admin page, and of what other
 //! pages say about vectors. A key is never among them: only that there is one.
 
-use super::{Moment, OperatorRow, QueueView};
+use super::{Moment, OperatorRow, QueueView, SystemChatView};
 
 /// Where an item's vector stands in the space that search uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +128,8 @@ pub struct OwnEndpoint {
     /// `openai`, `ollama`, `custom_http`
     pub provider_type: String,
     pub settings: EndpointSettings,
+    /// The form starts with the host of the user's chat model; nothing is saved.
+    pub is_from_chat: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,8 +174,12 @@ pub struct AdminPage {
     pub in_force: Option<SpaceView>,
     /// A URL from `KEEPSAKE_LLAMACPP_URL` that waits to be confirmed.
     pub offered: Option<String>,
-    /// What the form starts with: what is in force, else what is offered.
+    /// What the form starts with: what is in force, else what is offered, else the host of
+    /// the chat model where nothing else makes vectors.
     pub system: EndpointSettings,
+    /// The form starts with the host of the chat model; nothing is in force.
+    pub is_from_chat: bool,
+    pub chat: SystemChatView,
     /// `false`: the weights are not in the data folder.
     pub builtin_present: bool,
     pub builtin_enabled: bool,

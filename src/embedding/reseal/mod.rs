@@ -7,34 +7,50 @@ mod store;
 use std::collections::HashMap;
 
 use crate::db::{Tx, UserId};
-use crate::providers::settings::{SYSTEM_KEY, own_key};
+use crate::providers::{chat, settings};
 use crate::seal::Bound;
 
 use super::{EmbeddingError, Embeddings};
 
-/// A column of sealed values.
+/// A column of sealed values, and what they are bound to besides their user.
 #[derive(Clone, Copy, Debug)]
 pub struct Sealed {
     pub table: &'static str,
     pub column: &'static str,
+    pub bound: fn(UserId) -> Bound,
 }
 
 /// Of users' rows. A space's key is a copy of the settings', and bound like it.
-pub const OF_USERS: [Sealed; 2] = [
+pub const OF_USERS: [Sealed; 3] = [
     Sealed {
         table: "embedding_settings",
         column: "sealed_key",
+        bound: settings::own_key,
     },
     Sealed {
         table: "embedding_spaces",
         column: "sealed_key",
+        bound: settings::own_key,
+    },
+    Sealed {
+        table: "chat_settings",
+        column: "sealed_key",
+        bound: chat::settings::own_key,
     },
 ];
 
-pub const OF_THE_SYSTEM: [Sealed; 1] = [Sealed {
-    table: "system_providers",
-    column: "sealed_key",
-}];
+pub const OF_THE_SYSTEM: [Sealed; 2] = [
+    Sealed {
+        table: "system_providers",
+        column: "sealed_key",
+        bound: |_| settings::SYSTEM_KEY,
+    },
+    Sealed {
+        table: "system_chat_provider",
+        column: "sealed_key",
+        bound: |_| chat::settings::SYSTEM_KEY,
+    },
+];
 
 /// Users looked at between two reports of progress.
 const USERS_A_STEP: i64 = 200;
@@ -66,9 +82,7 @@ impl Embeddings {
         mut progress: impl FnMut(u64, u64),
     ) -> Result<Resealed, EmbeddingError> {
         let mut tx = self.0.db.as_system().await?;
-        let of_system = self
-            .reseal_rows(&mut tx, &OF_THE_SYSTEM, SYSTEM_KEY, None)
-            .await?;
+        let of_system = self.reseal_rows(&mut tx, &OF_THE_SYSTEM, None).await?;
         let total = store::count_users(&mut tx).await?.unsigned_abs();
         tx.commit().await?;
         self.forget_system_settings();
@@ -84,10 +98,7 @@ impl Embeddings {
             };
             for user in users.into_iter().map(UserId) {
                 let mut tx = self.0.db.as_user(user).await?;
-                let bound = own_key(user);
-                let of_user = self
-                    .reseal_rows(&mut tx, &OF_USERS, bound, Some(user))
-                    .await?;
+                let of_user = self.reseal_rows(&mut tx, &OF_USERS, Some(user)).await?;
                 tx.commit().await?;
                 all.resealed += of_user.resealed;
                 all.unreadable += of_user.unreadable;
@@ -103,13 +114,13 @@ impl Embeddings {
         &self,
         tx: &mut Tx,
         columns: &[Sealed],
-        bound: Bound,
         user: Option<UserId>,
     ) -> Result<Resealed, EmbeddingError> {
         let sealer = &self.0.sealer;
         let mut anew: HashMap<Vec<u8>, Option<Vec<u8>>> = HashMap::new();
         let mut counted = Resealed::default();
         for &column in columns {
+            let bound = (column.bound)(user.unwrap_or(UserId(0)));
             for old in store::list_sealed(tx, column, user).await? {
                 if sealer.is_current(&old) {
                     continue;

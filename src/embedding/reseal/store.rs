@@ -21,6 +21,7 @@ pub async fn count_users(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!" FROM
              (SELECT user_id FROM embedding_settings
+              UNION SELECT user_id FROM chat_settings
               UNION SELECT user_id FROM embedding_spaces WHERE system_provider_id IS NULL) u"#
     )
     .fetch_one(conn)
@@ -36,6 +37,7 @@ pub async fn list_users_after(
     sqlx::query_scalar!(
         r#"SELECT user_id AS "user_id!" FROM
              (SELECT user_id FROM embedding_settings WHERE user_id > $1
+              UNION SELECT user_id FROM chat_settings WHERE user_id > $1
               UNION SELECT user_id FROM embedding_spaces WHERE user_id > $1 AND system_provider_id IS NULL) u
            ORDER BY user_id LIMIT $2"#,
         after,
@@ -48,7 +50,7 @@ pub async fn list_users_after(
 /// The different values; of this user's rows, or of a table that is nobody's.
 pub async fn list_sealed(
     conn: &mut PgConnection,
-    Sealed { table, column }: Sealed,
+    Sealed { table, column, .. }: Sealed,
     user: Option<UserId>,
 ) -> Result<Vec<Vec<u8>>, sqlx::Error> {
     let of_user = user.map_or("true", |_| "user_id = $1");
@@ -65,7 +67,7 @@ pub async fn list_sealed(
 /// Where the old value still stands. Returns in how many rows that was.
 pub async fn replace(
     conn: &mut PgConnection,
-    Sealed { table, column }: Sealed,
+    Sealed { table, column, .. }: Sealed,
     user: Option<UserId>,
     old: &[u8],
     new: &[u8],

@@ -85,21 +85,20 @@ impl EndpointWish {
         kept: Option<&ProviderSettings>,
     ) -> Result<Self, Invalid> {
         let url = EndpointUrl::parse("url", form.url.trim())?;
-        check_text("model", form.model, MODEL_CHARS_MAX)?;
-        let model = form.model.trim();
-        let needs_model = matches!(provider_type, ProviderType::Ollama | ProviderType::Openai);
-        if model.is_empty() && needs_model {
-            return Err(Invalid::new(
-                "model",
-                "required",
-                "`model` is empty; give the name the endpoint knows, such as nomic-embed-text.",
-            ));
-        }
+        let model = parse_model(form.model, provider_type, "nomic-embed-text")?;
         check_text("query_prefix", form.query_prefix, PREFIX_CHARS_MAX)?;
         check_text("document_prefix", form.document_prefix, PREFIX_CHARS_MAX)?;
         let (query_prefix, document_prefix) = prefixes(model, &form)?;
         Ok(Self {
-            key: parse_key(&form, &url, kept)?,
+            key: parse_key(
+                form.key,
+                form.clear_key,
+                &url,
+                kept.map(|k| KeptKey {
+                    endpoint: &k.endpoint,
+                    has_key: k.sealed_key.is_some(),
+                }),
+            )?,
             pace: Pace {
                 batch_size: number("batch_size", form.batch_size, 1..=256, 32)?,
                 concurrency: number("concurrency", form.concurrency, 1..=8, 1)?,
@@ -127,6 +126,25 @@ impl EndpointWish {
             self.settings.document_prefix.clone(),
         )
     }
+}
+
+/// A model's name; empty only where a server has but one.
+pub(in crate::providers) fn parse_model<'a>(
+    model: &'a str,
+    provider_type: ProviderType,
+    example: &str,
+) -> Result<&'a str, Invalid> {
+    check_text("model", model, MODEL_CHARS_MAX)?;
+    let model = model.trim();
+    let needs_model = matches!(provider_type, ProviderType::Ollama | ProviderType::Openai);
+    if model.is_empty() && needs_model {
+        return Err(Invalid::new(
+            "model",
+            "required",
+            format!("`model` is empty; give the name the endpoint knows, such as {example}."),
+        ));
+    }
+    Ok(model)
 }
 
 /// What is typed; else what the chosen preset gives; else what the model is
@@ -182,13 +200,21 @@ pub fn preset_of(settings: &ProviderSettings) -> (&'static str, String, String) 
     }
 }
 
-fn parse_key(
-    form: &EndpointForm<'_>,
+/// What is kept of an endpoint, as far as its key is concerned.
+pub(in crate::providers) struct KeptKey<'a> {
+    pub(in crate::providers) endpoint: &'a str,
+    pub(in crate::providers) has_key: bool,
+}
+
+/// A key that is kept stays only where the URL stays.
+pub(in crate::providers) fn parse_key(
+    typed: &str,
+    clear_key: bool,
     url: &EndpointUrl,
-    kept: Option<&ProviderSettings>,
+    kept: Option<KeptKey<'_>>,
 ) -> Result<KeyWish, Invalid> {
-    check_text("key", form.key, KEY_CHARS_MAX)?;
-    let key = form.key.trim();
+    check_text("key", typed, KEY_CHARS_MAX)?;
+    let key = typed.trim();
     // What a header can carry.
     if !key.chars().all(|c| c.is_ascii_graphic()) {
         return Err(Invalid::new(
@@ -197,11 +223,10 @@ fn parse_key(
             "`key` has a space or a character that no key has; paste it again.",
         ));
     }
-    let has_key = kept.is_some_and(|k| k.sealed_key.is_some());
-    let same_url = kept.is_some_and(|k| k.endpoint == url.as_str());
+    let moved = kept.is_some_and(|k| k.has_key && k.endpoint != url.as_str());
     match key {
-        "" if form.clear_key => Ok(KeyWish::Clear),
-        "" if has_key && !same_url => Err(Invalid::new(
+        "" if clear_key => Ok(KeyWish::Clear),
+        "" if moved => Err(Invalid::new(
             "key",
             "key_again",
             "`key` must be given again when the URL changes, so that it reaches nobody else; or choose to send none.",

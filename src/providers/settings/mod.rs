@@ -8,10 +8,11 @@ pub mod store;
 pub use input::{
     EndpointForm, EndpointWish, KeyWish, Pace, parse_allowed_endpoint, parse_own_type, preset_of,
 };
+pub(super) use input::{KeptKey, parse_key, parse_model};
 
 use sqlx::PgConnection;
 
-use super::{ProviderType, builtin};
+use super::{EndpointUrl, ProviderType, Reach, builtin};
 use crate::db::UserId;
 use crate::seal::Bound;
 
@@ -174,6 +175,16 @@ pub async fn of_user(conn: &mut PgConnection, user: UserId) -> Result<UserSettin
     Ok(store::find_user_settings(conn, user)
         .await?
         .unwrap_or_default())
+}
+
+/// How far a user's own endpoint may reach.
+pub async fn reach(
+    conn: &mut PgConnection,
+    user: UserId,
+    url: &EndpointUrl,
+) -> Result<Reach, sqlx::Error> {
+    let may = store::may_reach_private(conn, user, url.host(), url.port()).await?;
+    Ok(if may { Reach::Private } else { Reach::Public })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use super::{export, import};
-use crate::support::{Browser, PASSWORD, Provider, TestApp, TestUser};
+use crate::support::{Browser, ChatServer, PASSWORD, Provider, TestApp, TestUser};
 
 /// One word, as every part of a person's data holds it.
 const CANARY: &str = "kanarienvogel4711";
@@ -85,13 +85,15 @@ async fn find_user(conn: &mut PgConnection, user: i64) -> Vec<String> {
 
 /// All rows of a user, as one hash.
 async fn fingerprint(conn: &mut PgConnection, user: i64) -> String {
-    const TABLES: [&str; 13] = [
+    const TABLES: [&str; 15] = [
         "agents",
         "agent_tokens",
         "memory_themes",
         "memory_items",
         "memory_item_events",
         "embedding_settings",
+        "chat_settings",
+        "chat_spend",
         "embedding_spaces",
         "memory_item_embeddings",
         "activity",
@@ -119,6 +121,9 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
     let anna = anna.with_token(&app.token(anna.id, CANARY, &Scope::ALL, None).await);
     app.use_provider(&anna, provider, &format!("first-{CANARY}"))
         .await;
+    let chat = ChatServer::saying(CANARY).await;
+    crate::chat::use_server(app, &anna, &chat).await;
+    crate::chat::ask(app, &anna).await.unwrap();
     app.activity.keep_queries(anna.id, true).await.unwrap();
     let input = json!({ "type": "fact", "content": TEXT, "theme": CANARY, "tags": [CANARY] });
     let id = anna.call("memory_add", input).await["id"].as_i64().unwrap();
@@ -150,6 +155,7 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
               theme AS (UPDATE memory_themes SET description = $2 WHERE user_id = $1),
               session AS (UPDATE session_extractions SET reason = $2, model = $2 WHERE user_id = $1),
               row AS (UPDATE memory_item_embeddings SET error = $2 WHERE user_id = $1),
+              chat AS (UPDATE chat_settings SET model = $2, endpoint = $2 WHERE user_id = $1),
               settings AS (UPDATE embedding_settings SET declined = $2, query_prefix = $2, document_prefix = $2 WHERE user_id = $1)
          UPDATE embedding_spaces SET problem = $2, query_prefix = $2, endpoint = $2 WHERE user_id = $1 AND state <> 'active'",
     )
@@ -266,6 +272,8 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
         "memory_items.content_tsv",
         "memory_item_embeddings.content_hash",
         "memory_item_embeddings.error",
+        "chat_settings.endpoint",
+        "chat_settings.model",
         "embedding_settings.model",
         "embedding_settings.declined",
         "embedding_settings.query_prefix",

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{export, records};
 use crate::server::Home;
-use crate::support::{TestApp, database_url};
+use crate::support::{ChatServer, TestApp, database_url};
 
 #[tokio::test]
 async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
@@ -26,6 +26,9 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
         true,
     )
     .await;
+    let server = ChatServer::saying("Hi.").await;
+    crate::chat::use_server(&app, &anna, &server).await;
+    crate::chat::ask(&app, &anna).await.unwrap();
 
     let said = json!({ "messages": [
         { "id": "a", "role": "user", "content": "I like tea.", "created_at": "2026-11-21T10:00:00Z" },
@@ -60,6 +63,14 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     assert_eq!(records(&file, "agent")[0]["name"], "agent");
     let settings = records(&file, "embedding_settings");
     assert_eq!(settings[0]["endpoint"], "https://api.example.com/v1");
+    let settings = records(&file, "chat_settings");
+    assert_eq!(settings[0]["model"], "small");
+    let spent = &records(&file, "chat_spend")[0];
+    assert_eq!(
+        (&spent["tokens_in"], &spent["calls"]),
+        (&json!(40), &json!(1))
+    );
+    assert_eq!(spent["day"].as_str().unwrap().len(), 10);
     let calls = records(&file, "call");
     let search = calls.iter().find(|c| c["tool"] == "memory_search").unwrap();
     assert_eq!(
@@ -85,6 +96,7 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     for secret in [
         "Ben",
         "sk-canary-key",
+        crate::chat::KEY,
         "sealed",
         "password",
         &anna.token[3..],

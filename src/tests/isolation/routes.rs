@@ -110,6 +110,9 @@ const CASES: &[Case] = &[
     // A key that another had sealed for a confirmation.
     post("/settings/embeddings", Row("/settings/embeddings", &[("action", "confirm"), ("staged", "{staged}"),
         ("own_enabled", "1"), ("provider_type", "openai"), ("url", "https://api.example.com/v1"), ("model", "m")], 422)),
+    get("/settings/chat", Own("/settings/chat", &[], 200)),
+    post("/settings/chat", Own("/settings/chat", &[("action", "remove")], 200)),
+    post("/admin/chat", Admin("/admin/chat", &[("action", "save"), ("url", ""), ("provider_type", "openai")])),
     get("/admin", Admin("/admin", &[])),
     get("/admin/users", Admin("/admin/users", &[])),
     post("/admin/users/{user_id}", Admin("/admin/users/{user}", &[("action", "disable")])),

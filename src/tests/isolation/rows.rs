@@ -167,6 +167,8 @@ async fn the_system_role_sees_no_memory() {
         "error FROM memory_item_embeddings",
         "sealed_key FROM embedding_spaces",
         "sealed_key FROM embedding_settings",
+        "sealed_key FROM chat_settings",
+        "count(*) FROM chat_spend",
     ] {
         let mut tx = app.db.as_system().await.unwrap();
         let all = AssertSqlSafe(format!("SELECT {what}"));

@@ -14,7 +14,7 @@ use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 
-use crate::support::{Browser, Provider, TestApp, TestUser};
+use crate::support::{Browser, ChatServer, Provider, TestApp, TestUser};
 
 /// Calls of each kind whose medians are compared.
 const TIMED_CALLS: usize = 8;
@@ -160,6 +160,9 @@ impl Scene {
         let url = annas_provider.url();
         app.save_endpoint(&anna, &url, "anna-private-model", KEY, true)
             .await;
+        let chat = ChatServer::saying("an anna-private answer").await;
+        crate::chat::use_server(&app, &anna, &chat).await;
+        crate::chat::ask(&app, &anna).await.unwrap();
         app.activity.keep_queries(anna.id, true).await.unwrap();
         let item = remember(&anna).await;
         app.drain(&anna).await;
@@ -210,6 +213,8 @@ impl Scene {
             &anna.token,
             &acme,
             &annas_provider.host_port(),
+            &chat.host_port(),
+            crate::chat::KEY,
         ]
         .map(str::to_owned)
         .to_vec();

@@ -68,7 +68,7 @@ async fn requests_tools_vectors_and_jobs_are_counted_and_nobody_is_named() {
         r#"keepsake_http_request_duration_seconds_count{method="other","#,
         r#"keepsake_tool_call_duration_seconds_count{tool="memory_add",door="rest",outcome="ok"}"#,
         r#"keepsake_tool_call_duration_seconds_count{tool="unknown",door="rest",outcome="unknown_tool"}"#,
-        r#"keepsake_provider_call_duration_seconds_count{provider_type="openai"}"#,
+        r#"keepsake_provider_call_duration_seconds_count{provider_type="openai",purpose="embedding"}"#,
         r#"keepsake_pool_connections{pool="app",state="max"}"#,
         "keepsake_uptime_seconds",
         "process_resident_memory_bytes",
@@ -105,8 +105,7 @@ async fn a_failing_provider_is_counted_by_kind_and_its_breaker_shown() {
         anna.find(&format!("word{n}")).await;
     }
     let (_, text) = scrape(&app, &[]).await;
-    let failures =
-        r#"keepsake_provider_failures_total{provider_type="openai",kind="server_error"}"#;
+    let failures = r#"keepsake_provider_failures_total{provider_type="openai",kind="server_error",purpose="embedding"}"#;
     assert!(value(&text, failures) >= 3.0);
     assert_eq!(value(&text, "keepsake_breakers_open "), 1.0);
 }

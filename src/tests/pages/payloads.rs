@@ -8,7 +8,7 @@ use keepsake::config::SignUp;
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 
-use crate::support::{Browser, PASSWORD, Provider, TestApp, TestUser};
+use crate::support::{Browser, ChatServer, PASSWORD, Provider, TestApp, TestUser};
 
 /// Each would call `pwn`, or turn what stands beside it about.
 const PAYLOADS: [&str; 9] = [
@@ -161,6 +161,32 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
             Err(_) => assert!(!is_visible, "{address}"),
         }
     }
+    let server = ChatServer::answering(|body, _| {
+        wiremock::ResponseTemplate::new(200).set_body_json(json!({
+            "model": body["model"], "choices": [{ "message": { "content": PAYLOADS[0] } }],
+        }))
+    })
+    .await;
+    let url = server.url();
+    for (path, payload) in ["/settings/chat", "/admin/chat"]
+        .into_iter()
+        .flat_map(|path| PAYLOADS.map(|payload| (path, payload)))
+    {
+        let form = |action| {
+            [
+                ("action", action),
+                ("own_enabled", "1"),
+                ("provider_type", "openai"),
+                ("url", url.as_str()),
+                ("model", payload),
+            ]
+        };
+        // The endpoint says its model's name, which is the payload; past ten it is
+        // enough that what was typed comes back as text.
+        let report = browser.post(path, &form("test")).await;
+        assert!(check("a chat test's report", &report.text().await.unwrap()) >= 1);
+        browser.post(path, &form("save")).await;
+    }
     provider.behave(|b| b.poison = Some("pwn"));
     app.drain(&anna).await;
     app.activity.flush().await.unwrap();
@@ -191,7 +217,8 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
         ("/activity", 20),
         ("/sessions", 18),
         ("/settings/embeddings", 2),
-        ("/admin", 8),
+        ("/settings/chat", 2),
+        ("/admin", 10),
         ("/admin/users", 14),
     ] {
         let shown = look(&browser, path).await;
@@ -227,6 +254,7 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
         "/activity",
         "/account",
         "/settings/embeddings",
+        "/settings/chat",
         "/docs",
     ] {
         assert!(
@@ -295,7 +323,7 @@ async fn nothing_in_an_address_becomes_markup_and_none_breaks_a_page() {
 }
 
 /// Every form there is, with its fields.
-const FORMS: [(&str, &[&str]); 12] = [
+const FORMS: [(&str, &[&str]); 14] = [
     ("/login", &["email", "password", "next"]),
     ("/signup", &["email", "password", "next"]),
     ("/agents", &["name", "scope", "expires_days"]),
@@ -328,6 +356,11 @@ const FORMS: [(&str, &[&str]); 12] = [
             "query_prefix",
             "document_prefix",
         ],
+    ),
+    ("/settings/chat", &["provider_type", "url", "model", "key"]),
+    (
+        "/admin/chat",
+        &["provider_type", "url", "model", "key", "daily_token_cap"],
     ),
     ("/admin/endpoints", &["endpoint"]),
     (
@@ -364,12 +397,13 @@ async fn what_a_form_echoes_is_text_and_what_it_refuses_is_refused_in_a_sentence
                 let is_secret = field.contains("password") || *field == "key";
                 let secret = format!("s3cr3t{payload}");
                 let mut sent = vec![(*field, if is_secret { &secret } else { payload })];
+                let is_of_endpoint = path.ends_with("embeddings") || path.ends_with("/chat");
                 for action in ["save", "add"] {
-                    if path.ends_with("embeddings") == (action == "save") && *field != "action" {
+                    if is_of_endpoint == (action == "save") && *field != "action" {
                         sent.push(("action", action));
                     }
                 }
-                if path.ends_with("embeddings") {
+                if is_of_endpoint {
                     let endpoint = [
                         ("own_enabled", "1"),
                         ("provider_type", "openai"),

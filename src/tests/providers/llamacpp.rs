@@ -5,17 +5,37 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
 
+use keepsake::providers::chat::{ChatMessage, ChatRequest};
 use keepsake::providers::{Endpoint, ProviderError, ProviderType, SecretKey};
 
-use super::{DEADLINE, embedder, endpoint, texts};
+use serde_json::{Value, json};
 
-/// Where it listens. The child is kept: dropping its input would end it.
+use super::{DEADLINE, chat, embedder, endpoint, texts};
+
+/// Some two tokens a second, beside other tests.
+const CHAT_DEADLINE: Duration = Duration::from_secs(120);
+
+type Server = OnceLock<(Mutex<Child>, String)>;
+
+/// Where it listens, for embeddings. The child is kept: dropping its input would end it.
 fn server() -> &'static str {
-    static SERVER: OnceLock<(Mutex<Child>, String)> = OnceLock::new();
-    let (_, address) = SERVER.get_or_init(|| {
+    static SERVER: Server = OnceLock::new();
+    start(&SERVER, &[])
+}
+
+/// The same for chat, with room for a question of some length.
+fn chat_server() -> &'static str {
+    static SERVER: Server = OnceLock::new();
+    start(&SERVER, &["--chat"])
+}
+
+fn start(server: &'static Server, more: &[&str]) -> &'static str {
+    let (_, address) = server.get_or_init(|| {
         let mut child = Command::new("python3")
             .args(["tools/llamacpp_server.py", "--api-key", "sesame"])
+            .args(more)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -105,4 +125,37 @@ async fn a_test_says_what_it_is_and_that_dimensions_are_ignored() {
     assert!(report.order_kept);
     let model = report.model_found.unwrap();
     assert_eq!(model, "SmolLM2-135M-Instruct.Q4_1.gguf");
+}
+
+#[tokio::test]
+async fn it_answers_in_json_by_the_schema_that_it_is_given() {
+    let at = chat::endpoint(ProviderType::Llamacpp, chat_server());
+    let schema = json!({
+        "type": "object",
+        "properties": { "likes_tea": { "type": "boolean" } },
+        "required": ["likes_tea"],
+        "additionalProperties": false
+    });
+    let messages = [
+        ChatMessage::system("Answer in JSON."),
+        ChatMessage::user("I drink tea every morning. Do I like tea?"),
+    ];
+    let request = ChatRequest {
+        messages: &messages,
+        schema: Some(&schema),
+        max_tokens: 24,
+        temperature: 0.0,
+        deadline: CHAT_DEADLINE,
+    };
+    let completion = chat::model().complete(&at, &request).await.unwrap();
+    assert!(
+        completion.has_schema && !completion.is_cut_off,
+        "{completion:?}"
+    );
+    let said: Value = serde_json::from_str(&completion.text).unwrap();
+    assert!(said["likes_tea"].is_boolean(), "{said}");
+    assert!(completion.tokens_in > 10 && completion.tokens_out >= 5);
+    assert!(!completion.are_tokens_estimated);
+    let model = completion.model.unwrap();
+    assert!(!model.contains('/'), "{model}");
 }

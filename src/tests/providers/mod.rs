@@ -3,6 +3,7 @@
 
 mod bad_days;
 mod builtin;
+mod chat;
 mod endpoints;
 mod formats;
 mod llamacpp;

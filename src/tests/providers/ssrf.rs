@@ -16,9 +16,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use keepsake::clock::MovableClock;
+use keepsake::providers::chat::{ChatEndpoint, ChatMessage, ChatRequest};
 use keepsake::providers::{
-    Embedder, Endpoint, EndpointUrl, NameLookup, NotEmbeddings, ProviderError, ProviderType, Reach,
-    SecretKey, Unreachable,
+    Embedder, Endpoint, EndpointUrl, NameLookup, NotChat, NotEmbeddings, ProviderError,
+    ProviderType, Reach, SecretKey, Unreachable,
 };
 use time::macros::datetime;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -228,6 +229,30 @@ async fn call(embedder: &Embedder, url: &str, reach: Reach) -> Result<(), Provid
         .map(drop)
 }
 
+/// The same through the door of chat.
+async fn chat(embedder: &Embedder, url: &str, reach: Reach) -> Result<(), ProviderError> {
+    let Ok(url) = EndpointUrl::parse("url", url) else {
+        return Err(ProviderError::Forbidden);
+    };
+    let endpoint = ChatEndpoint {
+        provider_type: ProviderType::Openai,
+        url,
+        model: "small".into(),
+        key: Some(SecretKey::new("sesame")),
+        reach,
+    };
+    let messages = [ChatMessage::user("one")];
+    let request = ChatRequest {
+        messages: &messages,
+        schema: None,
+        max_tokens: 1,
+        temperature: 0.0,
+        deadline: DEADLINE,
+    };
+    let answer = embedder.chat_model().complete(&endpoint, &request).await;
+    answer.map(drop)
+}
+
 /// Refused by the policy, or a name that nobody knows. A time-out or a refused
 /// connection would mean that somebody tried.
 fn assert_blocked(answer: &Result<(), ProviderError>, what: &str) {
@@ -248,16 +273,19 @@ async fn nothing_gets_through() -> usize {
     for url in URLS {
         let url = url.replace("PORT", &port);
         assert_blocked(&call(&embedder, &url, Reach::Public).await, &url);
+        assert_blocked(&chat(&embedder, &url, Reach::Public).await, &url);
         cases += 1;
     }
     for (name, _) in NAMES {
         let url = format!("http://{name}:{port}");
         assert_blocked(&call(&embedder, &url, Reach::Public).await, &url);
+        assert_blocked(&chat(&embedder, &url, Reach::Public).await, &url);
         cases += 1;
     }
     for host in FORBIDDEN_TO_ADMINS {
         let url = format!("http://{host}:{port}");
         assert_blocked(&call(&embedder, &url, Reach::Private).await, &url);
+        assert_blocked(&chat(&embedder, &url, Reach::Private).await, &url);
         cases += 1;
     }
     // A moment for whatever was begun and not waited for.
@@ -350,6 +378,10 @@ async fn public_ones_lead_nowhere_else() {
             let redirect = ProviderError::NotEmbeddings(NotEmbeddings::Redirect);
             assert_eq!(answer, Err(redirect), "{status} to {place}");
             assert_eq!(sends_on.seen(), 1);
+            let answer = chat(&embedder, &url, Reach::Public).await;
+            let redirect = ProviderError::NotChat(NotChat::Redirect);
+            assert_eq!(answer, Err(redirect), "{status} to {place}");
+            assert_eq!(sends_on.seen(), 2);
         }
     }
     assert_eq!(target.seen(), 0);

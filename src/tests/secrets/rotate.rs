@@ -16,7 +16,7 @@ use serde_json::json;
 use sqlx::postgres::PgConnectOptions;
 
 use crate::server::{Home, Server, call};
-use crate::support::{Provider, TestApp, TestUser, database_url};
+use crate::support::{ChatServer, Provider, TestApp, TestUser, database_url};
 
 /// What every test app seals with.
 const OLD: [u8; 32] = [7; 32];
@@ -27,7 +27,9 @@ async fn sealed(app: &TestApp) -> Vec<Vec<u8>> {
     sqlx::query_scalar(
         "SELECT sealed_key FROM embedding_settings WHERE sealed_key IS NOT NULL
          UNION ALL SELECT sealed_key FROM embedding_spaces WHERE sealed_key IS NOT NULL
-         UNION ALL SELECT sealed_key FROM system_providers WHERE sealed_key IS NOT NULL",
+         UNION ALL SELECT sealed_key FROM system_providers WHERE sealed_key IS NOT NULL
+         UNION ALL SELECT sealed_key FROM chat_settings WHERE sealed_key IS NOT NULL
+         UNION ALL SELECT sealed_key FROM system_chat_provider WHERE sealed_key IS NOT NULL",
     )
     .fetch_all(&mut app.superuser().await)
     .await
@@ -108,8 +110,16 @@ async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
         ..EndpointForm::default()
     };
     app.embeddings.save_system(form, "", true).await.unwrap();
+    let server = ChatServer::saying("Hi.").await;
+    crate::chat::use_server(&app, &ben, &server).await;
+    let chat = crate::chat::form(&url, KEY);
+    app.embeddings.chat().save_system(&chat, "").await.unwrap();
     let before = sealed(&app).await;
-    assert_eq!(before.len(), 5, "two settings, two spaces, one provider");
+    assert_eq!(
+        before.len(),
+        7,
+        "two settings, two spaces, one provider, two for chat"
+    );
     let new = rotated();
     let rotating = sealing_with(&app, new.clone());
     let mut steps = Vec::new();
@@ -117,7 +127,7 @@ async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
         .reseal(|done, total| steps.push((done, total)))
         .await;
     let expected = Resealed {
-        resealed: 5,
+        resealed: 7,
         unreadable: 0,
     };
     assert_eq!(done.unwrap(), expected);
@@ -132,6 +142,8 @@ async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
     .await
     .unwrap();
     assert_eq!(copies, 2);
+    let chat = rotating.chat().effective(ben.id).await.unwrap().unwrap();
+    assert_eq!(chat.endpoint.key.unwrap().expose(), crate::chat::KEY);
     // Once more: nothing is left to do.
     assert_eq!(
         rotating.reseal(|_, _| {}).await.unwrap(),

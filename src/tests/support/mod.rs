@@ -1,8 +1,10 @@
 //! What tests stand on: `TestApp::start().await`, then `app.user("anna").await`.
 //! Each app has a database of its own, copied from one that was migrated once.
 
+mod chat;
 mod provider;
 
+pub use chat::{ChatServer, refused, said};
 pub use provider::{Provider, WIDTH, vector_of};
 
 use std::net::SocketAddr;

@@ -220,13 +220,14 @@ fn tested(
 }
 
 /// The kinds of failure, told apart (DESIGN §5).
-fn headline(error: &ProviderError) -> &'static str {
+pub(super) fn headline(error: &ProviderError) -> &'static str {
     match error {
         ProviderError::Refused(_) => "The endpoint cannot be reached",
         ProviderError::TimedOut => "No answer in time",
         ProviderError::KeyRejected => "The key was rejected",
         ProviderError::UnknownModel => "The endpoint does not know this model",
         ProviderError::NotEmbeddings(_) => "This is not an embeddings endpoint",
+        ProviderError::NotChat(_) => "This is not a chat endpoint",
         ProviderError::Forbidden => "This address is not allowed",
         ProviderError::RateLimited { .. } => "The endpoint is asked too often",
         ProviderError::WrongVector(_) | ProviderError::DimensionsRefused => {

@@ -2,6 +2,7 @@
 //! again with what was typed and one sentence beside the field.
 
 pub mod activity;
+pub mod chat;
 pub mod data;
 pub mod embeddings;
 pub mod invitations;

@@ -9,9 +9,11 @@ use app::view::{
 };
 
 use super::Ui;
+use super::chat::system_view;
 use crate::embedding::model::{Counts, Space};
 use crate::embedding::{EmbeddingState, ItemEmbedding, Overview, Rebuild, SystemOverview};
-use crate::providers::settings::{Effective, Pace, ProviderSettings, UserSettings, preset_of};
+use crate::providers::chat::{ChatProvider, SystemChat};
+use crate::providers::settings::{Effective, Pace, ProviderSettings, preset_of};
 use crate::providers::{EndpointUrl, ProviderType};
 use crate::search::Explanation;
 
@@ -67,8 +69,15 @@ impl Ui {
         }
     }
 
-    pub(super) fn embeddings_view(&self, overview: Overview, is_admin: bool) -> EmbeddingsPage {
+    /// `chat` is the user's own chat endpoint.
+    pub(super) fn embeddings_view(
+        &self,
+        overview: Overview,
+        chat: &ChatProvider,
+        is_admin: bool,
+    ) -> EmbeddingsPage {
         let in_use = overview.effective.settings().is_some();
+        let own = own_view(&overview, chat);
         let problem = overview
             .rebuild
             .as_ref()
@@ -91,7 +100,7 @@ impl Ui {
             problem: problem.filter(|_| in_use),
             counts: counts_view(overview.counts, overview.items),
             rebuild: overview.rebuild.map(|rebuild| self.rebuild_view(rebuild)),
-            own: own_view(&overview.settings),
+            own,
             failures: overview
                 .failures
                 .into_iter()
@@ -108,18 +117,26 @@ impl Ui {
     pub(super) fn admin_view(
         &self,
         system: SystemOverview,
+        chat: &SystemChat,
         users: i64,
         operators: Vec<OperatorRow>,
         work: QueueView,
     ) -> AdminPage {
         let settings = system.settings;
-        let shown = match (&settings.provider, &system.offered) {
-            (Some(provider), _) => provider.clone(),
-            (None, offered) => ProviderSettings {
-                endpoint: offered.clone().unwrap_or_default(),
-                model: String::new(),
-                ..ProviderSettings::builtin()
-            },
+        let is_unserved = settings.provider.is_none() && !system.has_builtin;
+        let from_chat = is_unserved
+            .then(|| host_for_vectors(&chat.provider))
+            .flatten()
+            .filter(|(spoken, _)| system.offered.is_none() && *spoken == ProviderType::Openai);
+        let is_from_chat = from_chat.is_some();
+        let shown = match settings.provider.clone() {
+            Some(provider) => provider,
+            None => unset(
+                from_chat
+                    .map(|(_, url)| url)
+                    .or_else(|| system.offered.clone())
+                    .unwrap_or_default(),
+            ),
         };
         AdminPage {
             in_force: settings.provider.as_ref().map(|provider| SpaceView {
@@ -130,6 +147,8 @@ impl Ui {
             }),
             offered: system.offered,
             system: endpoint_settings(&shown, settings.pace),
+            is_from_chat,
+            chat: system_view(chat),
             builtin_present: system.has_builtin,
             builtin_enabled: settings.builtin_enabled,
             allowed_endpoints: system
@@ -227,11 +246,45 @@ fn effective_view(overview: &Overview) -> EffectiveProvider {
     }
 }
 
-fn own_view(settings: &UserSettings) -> OwnEndpoint {
+/// Where nothing makes vectors and no endpoint is named, the form begins with the host
+/// that answers in words, which may make vectors too.
+fn own_view(overview: &Overview, chat: &ChatProvider) -> OwnEndpoint {
+    let settings = &overview.settings;
+    let is_unserved = overview.effective == Effective::Nothing && settings.own.endpoint.is_empty();
+    let from_chat = (is_unserved && !overview.has_builtin)
+        .then(|| host_for_vectors(chat))
+        .flatten();
+    let is_from_chat = from_chat.is_some();
+    let (spoken, shown) = match from_chat {
+        Some((spoken, url)) => (spoken, unset(url)),
+        None => (settings.own.provider_type, settings.own.clone()),
+    };
     OwnEndpoint {
         is_enabled: settings.own_enabled,
-        provider_type: settings.own.provider_type.as_str().to_owned(),
-        settings: endpoint_settings(&settings.own, settings.pace),
+        provider_type: spoken.as_str().to_owned(),
+        settings: endpoint_settings(&shown, settings.pace),
+        is_from_chat,
+    }
+}
+
+/// What a chat endpoint speaks when it is asked for vectors, and its address up to there.
+fn host_for_vectors(chat: &ChatProvider) -> Option<(ProviderType, String)> {
+    let url = chat.endpoint.trim_end_matches('/');
+    let url = url.strip_suffix("/chat/completions").unwrap_or(url);
+    let url = url.strip_suffix("/api/chat").unwrap_or(url);
+    let spoken = match chat.provider_type {
+        ProviderType::Ollama => ProviderType::Ollama,
+        _ => ProviderType::Openai,
+    };
+    (!url.is_empty()).then(|| (spoken, url.to_owned()))
+}
+
+/// A form that has an address and nothing else.
+fn unset(endpoint: String) -> ProviderSettings {
+    ProviderSettings {
+        endpoint,
+        model: String::new(),
+        ..ProviderSettings::builtin()
     }
 }
 

@@ -2,6 +2,7 @@
 //! visitor whose request is being answered, and turns domain types into view types.
 
 mod activity;
+mod chat;
 mod data;
 mod docs;
 mod embeddings;
@@ -15,10 +16,10 @@ pub(super) use embeddings::host_port;
 
 use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
-    Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, DataPage, DocsPage,
-    EmbeddingsPage, FormState, InvitationPage, ItemPage, MemoryFilters, MemoryPage, Moment,
-    OperatorRow, Receipt, SearchMode, SessionFilters, SessionPage, SessionsPage, SignInOffer,
-    ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage,
+    Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, DataPage,
+    DocsPage, EmbeddingsPage, FormState, InvitationPage, ItemPage, MemoryFilters, MemoryPage,
+    Moment, OperatorRow, Receipt, SearchMode, SessionFilters, SessionPage, SessionsPage,
+    SignInOffer, ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage,
 };
 use async_trait::async_trait;
 use axum::http::StatusCode;
@@ -36,6 +37,7 @@ use crate::embedding::{EmbeddingError, ItemEmbedding};
 use crate::erasure;
 use crate::input::{Invalid, sentence};
 use crate::memories::{self, ItemType, MemoryError};
+use crate::providers::chat::ChatError;
 use crate::search::query::RESULTS_MAX;
 use crate::search::{self, Mode, RawQuery, SearchQuery};
 
@@ -226,8 +228,20 @@ impl Backend for Ui {
     async fn embeddings_page(&self) -> Result<EmbeddingsPage, PageError> {
         let viewer = self.memory_viewer()?;
         let overview = self.state.embeddings.overview(viewer.user_id).await;
+        let chat = self.state.embeddings.chat().overview(viewer.user_id).await;
         let is_admin = self.viewer().is_some_and(|v| v.is_admin);
-        Ok(self.embeddings_view(overview.map_err(embedding_error)?, is_admin))
+        let (overview, chat) = (
+            overview.map_err(embedding_error)?,
+            chat.map_err(chat_error)?,
+        );
+        Ok(self.embeddings_view(overview, &chat.settings.own, is_admin))
+    }
+
+    async fn chat_page(&self) -> Result<ChatPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        let overview = self.state.embeddings.chat().overview(viewer.user_id).await;
+        let is_admin = self.viewer().is_some_and(|v| v.is_admin);
+        Ok(self.chat_view(overview.map_err(chat_error)?, is_admin))
     }
 
     async fn admin_page(&self) -> Result<Option<AdminPage>, PageError> {
@@ -235,11 +249,13 @@ impl Backend for Ui {
             return Ok(None);
         }
         let system = self.state.embeddings.system_overview().await;
+        let chat = self.state.embeddings.chat().system_overview().await;
         let users = self.state.accounts.count_users().await;
         let operators = self.state.accounts.list_operators().await;
         let operators = operators.map_err(account_error)?.into_iter();
         Ok(Some(self.admin_view(
             system.map_err(embedding_error)?,
+            &chat.map_err(chat_error)?,
             users.map_err(account_error)?,
             operators.map(|o| self.operator_row(o)).collect(),
             self.queue_view().await?,
@@ -389,6 +405,14 @@ fn memory_error(error: MemoryError) -> PageError {
 }
 
 fn embedding_error(error: EmbeddingError) -> PageError {
+    let problem = Problem::from(error);
+    PageError {
+        is_invalid: problem.status.is_client_error(),
+        sentence: problem.detail,
+    }
+}
+
+fn chat_error(error: ChatError) -> PageError {
     let problem = Problem::from(error);
     PageError {
         is_invalid: problem.status.is_client_error(),

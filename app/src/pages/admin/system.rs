@@ -42,6 +42,15 @@ pub fn System(page: AdminPage, form: FormState) -> impl IntoView {
             </p>
             {offered}
             {page
+                .is_from_chat
+                .then(|| {
+                    view! {
+                        <p class="aside">
+                            "Filled in from the chat model below, whose server may make vectors too: test it, and save. Nothing is in force before that."
+                        </p>
+                    }
+                })}
+            {page
                 .in_force
                 .map(|space| view! { <Facts facts=space_facts("Endpoint", space) inline=true /> })}
             {confirm}

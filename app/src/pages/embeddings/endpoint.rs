@@ -43,6 +43,16 @@ pub fn Endpoint(page: EmbeddingsPage, form: FormState) -> impl IntoView {
             </p>
             {confirm}
             {test}
+            {own
+                .is_from_chat
+                .then(|| {
+                    view! {
+                        <p class="aside">
+                            "Filled in from your " <a href="/settings/chat">"chat model"</a>
+                            ", whose server may make vectors too: name an embedding model of it, test it, and save. Nothing is in force before that."
+                        </p>
+                    }
+                })}
             <form class="stack wide-stack" method="post" action=PATH>
                 <FormError form=form.clone() fields=PROVIDER_FIELDS />
                 <div>

@@ -329,6 +329,24 @@ async fn settings(all: &Everything, endpoint: &str) {
             ("key", key),
         ]
     };
+    // First, since tests are counted and soon refused.
+    for path in ["/settings/chat", "/admin/chat"] {
+        for key in [OTHER_KEY, KEY, ""] {
+            all.form(path, &with("test", key)).await;
+        }
+        let mut bad = with("save", OTHER_KEY);
+        bad.push(("daily_token_cap", KEY));
+        bad.retain(|(name, _)| *name != "model");
+        all.browser
+            .post(all.home.url(path))
+            .header("sec-fetch-site", "same-origin")
+            .form(&bad)
+            .send()
+            .await
+            .unwrap();
+        let saved = all.form(path, &with("save", KEY)).await;
+        assert_eq!(saved.0, 200, "{:.3000}", saved.1);
+    }
     for _ in 0..8 {
         all.form("/settings/embeddings", &with("test", OTHER_KEY))
             .await;
@@ -385,6 +403,8 @@ async fn pages(all: &Everything, item: &Value) {
         "/account".into(),
         "/admin".into(),
         "/settings/embeddings".into(),
+        "/settings/chat".into(),
+        "/data/export".into(),
     ] {
         let (status, page) = all.page(&path).await;
         for secret in [KEY, OTHER_KEY, PASSWORD] {

@@ -1,0 +1,86 @@
+//! The fields that say where answers in words come from: the same for a person's
+//! own endpoint and for the server's. A key is typed here and never shown again.
+
+use leptos::prelude::*;
+
+use super::{Field, FieldError, KeyField};
+use crate::view::FormState;
+
+/// All that [`ChatFields`] asks for, for the error that is of none of them.
+pub const CHAT_FIELDS: &[&str] = &[
+    "own_enabled",
+    "provider_type",
+    "url",
+    "model",
+    "key",
+    "daily_token_cap",
+];
+
+const PROVIDER_TYPES: [(&str, &str); 3] = [
+    ("openai", "OpenAI's form, as most do"),
+    ("ollama", "Ollama"),
+    ("llamacpp", "llama.cpp"),
+];
+
+#[component]
+pub fn ChatFields(
+    form: FormState,
+    has_key: bool,
+    url_example: &'static str,
+    url_hint: &'static str,
+) -> impl IntoView {
+    view! {
+        <Kind form=form.clone() />
+        <div class="field-row">
+            <Field
+                form=form.clone()
+                name="url"
+                label="URL"
+                kind="url"
+                hint=url_hint
+                placeholder=url_example
+                autocomplete="off"
+                maxlength="2000"
+                optional=true
+            />
+            <Field
+                form=form.clone()
+                name="model"
+                label="Model"
+                hint="As the endpoint calls it."
+                placeholder="llama3.2"
+                autocomplete="off"
+                maxlength="200"
+                optional=true
+            />
+        </div>
+        <KeyField form has_key />
+    }
+    .into_any()
+}
+
+#[component]
+fn Kind(form: FormState) -> impl IntoView {
+    let chosen = form.value("provider_type");
+    let error = form.error_of("provider_type");
+    let id = format!("{}-provider_type", form.form);
+    let error_id = format!("{id}-error");
+    let described_by = error.is_some().then(|| error_id.clone());
+    let options = PROVIDER_TYPES.map(|(slug, name)| {
+        view! {
+            <option value=slug selected=chosen == slug>
+                {name}
+            </option>
+        }
+    });
+    view! {
+        <div class="field">
+            <label for=id.clone()>"It speaks"</label>
+            <select id=id name="provider_type" aria-describedby=described_by>
+                {options.into_iter().collect_view()}
+            </select>
+            <FieldError id=error_id error />
+        </div>
+    }
+    .into_any()
+}

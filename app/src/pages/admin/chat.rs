@@ -1,0 +1,77 @@
+//! The chat model for everybody who has none of their own, and how much of it each
+//! of them may use a day.
+
+use leptos::prelude::*;
+
+use crate::components::{
+    CHAT_FIELDS, ChatFields, Facts, Field, FormError, StateBadge, TestReport, count,
+};
+use crate::view::{FormState, SystemChatView};
+
+const PATH: &str = "/admin/chat";
+
+#[component]
+pub fn SystemChat(chat: SystemChatView, form: FormState) -> impl IntoView {
+    let has_key = chat.endpoint.has_key;
+    let state = match chat.in_force {
+        Some(_) => "in force",
+        None => "off",
+    };
+    let facts = chat.in_force.map(|host| {
+        let model = match chat.endpoint.model.as_str() {
+            "" => "the endpoint's own model".to_owned(),
+            model => model.to_owned(),
+        };
+        let facts = vec![
+            ("Endpoint", view! { <bdi>{host}</bdi> }.into_any()),
+            ("Model", view! { <bdi>{model}</bdi> }.into_any()),
+            ("Tokens a person and day", count(chat.cap).into_any()),
+        ];
+        view! { <Facts facts inline=true /> }
+    });
+    let mut saved = chat.endpoint.values();
+    saved.push(("daily_token_cap", count(chat.cap)));
+    let form = form.or_saved(saved);
+    let test = form.test.clone().map(|test| view! { <TestReport test /> });
+    view! {
+        <section class="part" aria-labelledby="chat-system">
+            <div class="title-row">
+                <h2 id="chat-system">"The chat model for everybody"</h2>
+                <StateBadge state />
+            </div>
+            <p class="lead">
+                "It reads conversations of whoever has no chat endpoint of their own, and turns them into memories. It makes no vectors."
+            </p>
+            {facts}
+            {test}
+            <form class="stack wide-stack" method="post" action=PATH>
+                <FormError form=form.clone() fields=CHAT_FIELDS />
+                <ChatFields
+                    form=form.clone()
+                    has_key
+                    url_example="http://llama:8080"
+                    url_hint="Empty: none for everybody."
+                />
+                <Field
+                    form
+                    name="daily_token_cap"
+                    label="Tokens a person and day"
+                    hint="1,000 to 1,000,000,000. Whoever has used them up is served again tomorrow (UTC)."
+                    inputmode="numeric"
+                    autocomplete="off"
+                    maxlength="14"
+                    optional=true
+                />
+                <div class="actions">
+                    <button class="primary" type="submit" name="action" value="save">
+                        "Save"
+                    </button>
+                    <button type="submit" name="action" value="test">
+                        "Test"
+                    </button>
+                </div>
+            </form>
+        </section>
+    }
+    .into_any()
+}

@@ -1,0 +1,101 @@
+//! In what endpoints of one form differ: whether they hold a model to a schema, and
+//! how they want to be told of limits. A server is asked in the usual way first; what
+//! it refuses is left out from then on, and remembered for its address and model.
+
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
+
+use lru::LruCache;
+
+use super::model::{ChatEndpoint, ChatRequest};
+use crate::providers::client::Answer;
+use crate::providers::{EndpointUrl, ProviderError, wire};
+
+/// Remembered for this many addresses and models.
+const KNOWN_MAX: NonZeroUsize = NonZeroUsize::new(1_000).expect("is not zero");
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Dialect {
+    pub(super) knows_schema: bool,
+    pub(super) knows_temperature: bool,
+    /// OpenAI's newer models say `max_completion_tokens`.
+    pub(super) says_completion_tokens: bool,
+}
+
+impl Default for Dialect {
+    fn default() -> Self {
+        Self {
+            knows_schema: true,
+            knows_temperature: true,
+            says_completion_tokens: false,
+        }
+    }
+}
+
+impl Dialect {
+    /// How to ask again after this refusal; `None`: that would change nothing.
+    pub(super) fn after(
+        self,
+        error: &ProviderError,
+        answer: &Answer,
+        request: &ChatRequest<'_>,
+    ) -> Option<Self> {
+        if *error != ProviderError::BadInput {
+            return None;
+        }
+        let hint = wire::hint(answer);
+        if !self.says_completion_tokens && hint.contains("max_completion_tokens") {
+            return Some(Self {
+                says_completion_tokens: true,
+                ..self
+            });
+        }
+        if self.knows_temperature && hint.contains("temperature") {
+            return Some(Self {
+                knows_temperature: false,
+                ..self
+            });
+        }
+        (self.knows_schema && request.schema.is_some()).then_some(Self {
+            knows_schema: false,
+            ..self
+        })
+    }
+}
+
+type Key = (EndpointUrl, String);
+
+/// What was learned, by address and model.
+pub(super) struct Dialects(Mutex<LruCache<Key, Dialect>>);
+
+impl Default for Dialects {
+    fn default() -> Self {
+        Self(Mutex::new(LruCache::new(KNOWN_MAX)))
+    }
+}
+
+impl Dialects {
+    pub(super) fn of(&self, endpoint: &ChatEndpoint) -> Dialect {
+        let known = self.lock().get(&key(endpoint)).copied();
+        known.unwrap_or_default()
+    }
+
+    /// Only what worked is remembered.
+    pub(super) fn learn(&self, endpoint: &ChatEndpoint, dialect: Dialect) {
+        if dialect != Dialect::default() {
+            self.lock().put(key(endpoint), dialect);
+        }
+    }
+
+    pub(super) fn forget(&self, endpoint: &ChatEndpoint) {
+        self.lock().pop(&key(endpoint));
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, LruCache<Key, Dialect>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn key(endpoint: &ChatEndpoint) -> Key {
+    (endpoint.url.clone(), endpoint.model.clone())
+}

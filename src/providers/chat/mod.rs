@@ -1,0 +1,219 @@
+//! The chat backend: which model answers in words for a user, and what it may
+//! spend on them. A call is reserved, made and settled; no connection is held while
+//! it runs. It is apart from embedding: nothing here changes a vector.
+
+mod change;
+mod dialect;
+mod model;
+mod ollama;
+mod openai;
+mod report;
+pub mod settings;
+pub mod spend;
+mod wire;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use change::{ChatChange, ChatLimits, Overview};
+pub use model::{ChatEndpoint, ChatMessage, ChatModel, ChatRequest, ChatRole, Completion};
+pub use report::ChatReport;
+pub use settings::{ChatForm, ChatProvider, ChatSettings, Effective, SystemChat, Who};
+pub use spend::{CapReached, DaySpend, Spent};
+
+use super::{EndpointUrl, ProviderError, Reach, SecretKey};
+use crate::clock::SharedClock;
+use crate::db::{self, Db, UserId};
+use crate::input::Invalid;
+use crate::seal::{Bound, SealError, Sealer};
+
+/// Tokens a user and day, where nobody has set another cap.
+pub const DAILY_TOKEN_CAP: i64 = 200_000;
+/// What a caller with nobody waiting gives a call.
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(120);
+/// *Test* has this long: a model may have to be loaded first.
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// An answer of over this many bytes is not read to its end.
+pub const ANSWER_BYTES_MAX: usize = 4 * 1_024 * 1_024;
+/// For estimates.
+pub const CHARS_A_TOKEN: u64 = 4;
+/// How long after its deadline a call may still be settled.
+const SETTLED_WITHIN: Duration = Duration::from_secs(60);
+
+#[derive(Debug, thiserror::Error)]
+pub enum ChatError {
+    #[error("no chat model is set: choose one in Settings › Chat model, or ask an admin for one")]
+    NoProvider,
+    #[error(transparent)]
+    CapReached(#[from] CapReached),
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+impl ChatError {
+    /// The account was erased while work on it was under way.
+    pub fn is_of_a_gone_user(&self) -> bool {
+        matches!(self, Self::Database(error) if db::is_of_a_gone_user(error))
+    }
+
+    /// Stable; programs rely on it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoProvider => "no_chat_provider",
+            Self::CapReached(_) => "token_cap_reached",
+            Self::Invalid(invalid) => invalid.code,
+            Self::Seal(_) => "unreadable_key",
+            Self::Provider(_) => "provider_failed",
+            Self::Database(_) => "database_unavailable",
+        }
+    }
+}
+
+/// The model that serves a user, ready to be called.
+#[derive(Clone, Debug)]
+pub struct EffectiveChat {
+    pub endpoint: ChatEndpoint,
+    pub who: Who,
+    /// Tokens a day.
+    pub cap: i64,
+    /// Whether the user wants a summary of what is remembered.
+    pub wants_summary: bool,
+}
+
+/// Cheap to clone; one is made at the start.
+#[derive(Clone)]
+pub struct Chat(Arc<Inner>);
+
+struct Inner {
+    db: Db,
+    clock: SharedClock,
+    model: ChatModel,
+    sealer: Sealer,
+}
+
+impl Chat {
+    pub fn new(db: Db, clock: SharedClock, model: ChatModel, sealer: Sealer) -> Self {
+        Self(Arc::new(Inner {
+            db,
+            clock,
+            model,
+            sealer,
+        }))
+    }
+
+    /// Who answers for this user, by what is configured and never by what is healthy
+    /// right now. `None`: switched off, or nothing is set.
+    pub async fn effective(&self, user: UserId) -> Result<Option<EffectiveChat>, ChatError> {
+        let (own, system) = self.settings(user).await?;
+        let effective = Effective::of(&own, &system);
+        let Some((who, provider)) = effective.provider() else {
+            return Ok(None);
+        };
+        let url = EndpointUrl::parse("url", &provider.endpoint)?;
+        let (bound, reach) = match who {
+            Who::Own => (settings::own_key(user), self.reach(user, &url).await?),
+            Who::System => (settings::SYSTEM_KEY, Reach::Private),
+        };
+        Ok(Some(EffectiveChat {
+            endpoint: self.endpoint(provider, bound, url, reach)?,
+            who,
+            cap: settings::cap(&own, &system, who),
+            wants_summary: own.summary_enabled,
+        }))
+    }
+
+    /// One answer of the user's model, within the user's cap.
+    pub async fn complete(
+        &self,
+        user: UserId,
+        request: &ChatRequest<'_>,
+    ) -> Result<Completion, ChatError> {
+        let chat = self.effective(user).await?.ok_or(ChatError::NoProvider)?;
+        let reservation = self.reserve(user, chat.cap, request).await?;
+        let answer = self.0.model.complete(&chat.endpoint, request).await;
+        let spent = Spent::of(&answer, request);
+        let settled = self.settle(user, &reservation, spent).await;
+        match (answer, settled) {
+            // It was paid for: whoever asked gets it, even if the books are behind.
+            (Ok(completion), Err(error)) if !error.is_of_a_gone_user() => {
+                tracing::warn!("what a chat call cost could not be written down");
+                Ok(completion)
+            }
+            (_, Err(error)) => Err(error),
+            (answer, Ok(())) => Ok(answer?),
+        }
+    }
+
+    async fn reserve(
+        &self,
+        user: UserId,
+        cap: i64,
+        request: &ChatRequest<'_>,
+    ) -> Result<spend::Reservation, ChatError> {
+        let now = self.0.clock.now();
+        let wish = spend::Wish {
+            tokens: i64::try_from(request.estimated_tokens_max()).unwrap_or(i64::MAX),
+            cap,
+            now,
+            until: now + request.deadline + SETTLED_WITHIN,
+        };
+        let mut tx = self.0.db.as_user(user).await?;
+        let reserved = spend::reserve(&mut tx, user, &wish).await?;
+        tx.commit().await?;
+        Ok(reserved?)
+    }
+
+    async fn settle(
+        &self,
+        user: UserId,
+        reservation: &spend::Reservation,
+        spent: Spent,
+    ) -> Result<(), ChatError> {
+        let mut tx = self.0.db.as_user(user).await?;
+        spend::settle(&mut tx, user, reservation, spent).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// What the user has set, and what is set for everybody.
+    async fn settings(&self, user: UserId) -> Result<(ChatSettings, SystemChat), sqlx::Error> {
+        let mut tx = self.0.db.as_user(user).await?;
+        let own = settings::store::find_settings(&mut tx, user).await?;
+        tx.commit().await?;
+        Ok((own.unwrap_or_default(), self.system().await?))
+    }
+
+    async fn system(&self) -> Result<SystemChat, sqlx::Error> {
+        let mut conn = self.0.db.system_connection().await?;
+        settings::store::find_system(&mut conn).await
+    }
+
+    /// With its key opened.
+    fn endpoint(
+        &self,
+        provider: &ChatProvider,
+        bound: Bound,
+        url: EndpointUrl,
+        reach: Reach,
+    ) -> Result<ChatEndpoint, ChatError> {
+        let sealed = provider.sealed_key.as_ref();
+        let key = sealed.map(|sealed| self.0.sealer.open(bound, sealed));
+        Ok(ChatEndpoint {
+            provider_type: provider.provider_type,
+            url,
+            model: provider.model.clone(),
+            key: key.transpose()?.map(SecretKey::new),
+            reach,
+        })
+    }
+
+    async fn reach(&self, user: UserId, url: &EndpointUrl) -> Result<Reach, sqlx::Error> {
+        let mut conn = self.0.db.system_connection().await?;
+        super::settings::reach(&mut conn, user, url).await
+    }
+}

@@ -1,0 +1,145 @@
+//! Reading what chat endpoints answer, and turning their refusals into ours. What
+//! they say is read for a hint and never repeated.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::providers::client::Answer;
+use crate::providers::{NotChat, ProviderError, models, wire};
+
+/// How servers say that a model of theirs is for something else.
+const NO_CHAT_MODEL: [&str; 4] = [
+    "not a chat model",
+    "does not support chat",
+    "does not support completions",
+    "not supported in the v1/chat/completions",
+];
+
+/// What a model said, and what the server said of it.
+pub(super) struct Said {
+    pub(super) text: String,
+    pub(super) tokens_in: Option<u64>,
+    pub(super) tokens_out: Option<u64>,
+    pub(super) model: Option<String>,
+    pub(super) is_cut_off: bool,
+}
+
+#[derive(Deserialize)]
+struct OpenAi {
+    model: Option<String>,
+    choices: Vec<Choice>,
+    usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    message: Message,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    content: Option<Content>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Deserialize)]
+struct Part {
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Usage {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Ollama {
+    model: Option<String>,
+    message: Message,
+    done_reason: Option<String>,
+    prompt_eval_count: Option<u64>,
+    eval_count: Option<u64>,
+}
+
+/// Some gateways say with status 200 that what is behind them failed.
+#[derive(Deserialize)]
+struct Failure {
+    error: Value,
+}
+
+pub(super) fn openai(answer: &Answer) -> Result<Said, ProviderError> {
+    let body: OpenAi = body(answer)?;
+    let choice = body.choices.into_iter().next();
+    let choice = choice.ok_or(ProviderError::NotChat(NotChat::NoText))?;
+    let is_cut_off = choice.finish_reason.as_deref() == Some("length");
+    let usage = body.usage;
+    Ok(Said {
+        text: text(choice.message, is_cut_off)?,
+        tokens_in: usage.as_ref().and_then(|u| u.prompt_tokens),
+        tokens_out: usage.as_ref().and_then(|u| u.completion_tokens),
+        model: body.model.and_then(|name| models::fit_to_show(&name)),
+        is_cut_off,
+    })
+}
+
+pub(super) fn ollama(answer: &Answer) -> Result<Said, ProviderError> {
+    let body: Ollama = body(answer)?;
+    let is_cut_off = body.done_reason.as_deref() == Some("length");
+    Ok(Said {
+        text: text(body.message, is_cut_off)?,
+        tokens_in: body.prompt_eval_count,
+        tokens_out: body.eval_count,
+        model: body.model.and_then(|name| models::fit_to_show(&name)),
+        is_cut_off,
+    })
+}
+
+/// A model that thinks first may have used up its tokens before it said a word.
+fn text(message: Message, is_cut_off: bool) -> Result<String, ProviderError> {
+    match message.content {
+        Some(Content::Text(text)) => Ok(text),
+        Some(Content::Parts(parts)) => Ok(parts.into_iter().filter_map(|p| p.text).collect()),
+        None if is_cut_off => Ok(String::new()),
+        None => Err(ProviderError::NotChat(NotChat::NoText)),
+    }
+}
+
+fn body<T: DeserializeOwned>(answer: &Answer) -> Result<T, ProviderError> {
+    if !(200..300).contains(&answer.status) {
+        return Err(refusal(answer));
+    }
+    if wire::looks_like_html(answer) {
+        return Err(ProviderError::NotChat(NotChat::Html));
+    }
+    serde_json::from_slice(&answer.body).map_err(|error| {
+        if let Ok(Failure { error }) = serde_json::from_slice(&answer.body) {
+            let status = error["code"].as_u64().and_then(|code| code.try_into().ok());
+            return ProviderError::Server {
+                status: status.unwrap_or(500),
+                retry_after: answer.retry_after,
+            };
+        }
+        ProviderError::NotChat(match error.is_eof() {
+            true => NotChat::HalfABody,
+            false => NotChat::Shape,
+        })
+    })
+}
+
+fn refusal(answer: &Answer) -> ProviderError {
+    let hint = wire::hint(answer);
+    let is_other_model = NO_CHAT_MODEL.iter().any(|words| hint.contains(words));
+    if answer.status >= 400 && is_other_model {
+        return ProviderError::NotChat(NotChat::NoChatModel);
+    }
+    wire::refusal(answer, false).of_chat()
+}

@@ -1,0 +1,184 @@
+use keepsake::providers::chat::{ChatChange, ChatError, Effective, Who};
+use keepsake::providers::{ProviderError, Reach};
+
+use super::{KEY, ask, chat, form, use_server};
+use crate::support::{ChatServer, Provider, TestApp};
+
+#[tokio::test]
+async fn ones_own_comes_before_the_servers_and_off_before_both() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let chat = chat(&app);
+    assert!(chat.effective(anna.id).await.unwrap().is_none());
+    assert!(matches!(ask(&app, &anna).await, Err(ChatError::NoProvider)));
+    let (own, all) = (
+        ChatServer::saying("own").await,
+        ChatServer::saying("all").await,
+    );
+    chat.save_system(&form(&all.url(), KEY), "5000")
+        .await
+        .unwrap();
+    let effective = chat.effective(anna.id).await.unwrap().unwrap();
+    assert_eq!((effective.who, effective.cap), (Who::System, 5_000));
+    assert_eq!(effective.endpoint.reach, Reach::Private);
+    assert_eq!(ask(&app, &anna).await.unwrap().text, "all");
+    use_server(&app, &anna, &own).await;
+    let effective = chat.effective(anna.id).await.unwrap().unwrap();
+    assert_eq!((effective.who, effective.cap), (Who::Own, 200_000));
+    assert_eq!(ask(&app, &anna).await.unwrap().text, "own");
+    // Each is sent its own key and no other.
+    for server in [&own, &all] {
+        assert_eq!(
+            server.asked()[0].authorization.as_deref(),
+            Some(format!("Bearer {KEY}").as_str())
+        );
+    }
+    chat.set_enabled(anna.id, false).await.unwrap();
+    assert!(chat.effective(anna.id).await.unwrap().is_none());
+    chat.set_enabled(anna.id, true).await.unwrap();
+    chat.remove(anna.id).await.unwrap();
+    assert_eq!(ask(&app, &anna).await.unwrap().text, "all");
+    chat.save_system(&form("", ""), "").await.unwrap();
+    let overview = chat.overview(anna.id).await.unwrap();
+    assert_eq!(overview.effective, Effective::Nothing);
+}
+
+#[tokio::test]
+async fn a_member_reaches_public_addresses_and_what_an_admin_has_allowed() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    app.make_admin(&ben).await;
+    let server = ChatServer::saying("{\"city\": \"Paris\"}").await;
+    let (chat, url) = (chat(&app), server.url());
+    let refused = chat.test_own(anna.id, &form(&url, "")).await;
+    assert!(matches!(
+        refused,
+        Err(ChatError::Provider(ProviderError::Forbidden))
+    ));
+    // Saved it is called no more than tested.
+    let change = ChatChange {
+        own_enabled: true,
+        form: form(&url, ""),
+    };
+    chat.save(anna.id, change).await.unwrap();
+    assert!(matches!(
+        ask(&app, &anna).await,
+        Err(ChatError::Provider(ProviderError::Forbidden))
+    ));
+    assert!(server.asked().is_empty());
+    assert!(chat.test_own(ben.id, &form(&url, "")).await.is_ok());
+    app.embeddings
+        .allow_endpoint(&server.host_port())
+        .await
+        .unwrap();
+    assert!(ask(&app, &anna).await.is_ok());
+    // What is no longer allowed is no longer called.
+    app.embeddings
+        .disallow_endpoint(&server.host_port())
+        .await
+        .unwrap();
+    assert!(ask(&app, &anna).await.is_err());
+}
+
+#[tokio::test]
+async fn a_key_is_sealed_for_its_user_and_given_again_when_the_url_changes() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let server = ChatServer::saying("Hi.").await;
+    use_server(&app, &anna, &server).await;
+    let kept: Vec<u8> =
+        sqlx::query_scalar("SELECT sealed_key FROM chat_settings WHERE user_id = $1")
+            .bind(anna.id.0)
+            .fetch_one(&mut app.superuser().await)
+            .await
+            .unwrap();
+    assert!(!kept.windows(KEY.len()).any(|w| w == KEY.as_bytes()));
+    // Saved again without a key, it stays.
+    let chat = chat(&app);
+    let url = server.url();
+    let again = |url| ChatChange {
+        own_enabled: true,
+        form: form(url, ""),
+    };
+    chat.save(anna.id, again(&url)).await.unwrap();
+    ask(&app, &anna).await.unwrap();
+    let elsewhere = chat.save(anna.id, again("https://evil.example.com")).await;
+    assert!(matches!(elsewhere, Err(ChatError::Invalid(i)) if i.code == "key_again"));
+    let tested = chat
+        .test_own(anna.id, &form("https://evil.example.com", ""))
+        .await;
+    assert!(matches!(tested, Err(ChatError::Invalid(_))));
+    // Copied into another's row it does not open.
+    use_server(&app, &ben, &server).await;
+    sqlx::query("UPDATE chat_settings SET sealed_key = $1")
+        .bind(&kept)
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert!(ask(&app, &anna).await.is_ok());
+    assert!(matches!(ask(&app, &ben).await, Err(ChatError::Seal(_))));
+}
+
+#[tokio::test]
+async fn nothing_of_chat_changes_a_vector() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    anna.add("Anna keeps bees.").await;
+    app.drain(&anna).await;
+    let vectors = app.vectors(&anna, "active").await;
+    let server = ChatServer::saying("Hi.").await;
+    chat(&app)
+        .save_system(&form(&server.url(), KEY), "")
+        .await
+        .unwrap();
+    use_server(&app, &anna, &server).await;
+    chat(&app).set_enabled(anna.id, false).await.unwrap();
+    chat(&app).remove(anna.id).await.unwrap();
+    app.embeddings.sweep().await.unwrap();
+    app.drain(&anna).await;
+    assert_eq!(app.vectors(&anna, "active").await, vectors);
+    assert_eq!(
+        app.embeddings
+            .overview(anna.id)
+            .await
+            .unwrap()
+            .rebuild
+            .map(|_| ()),
+        None
+    );
+}
+
+#[tokio::test]
+async fn nobody_elses_settings_or_spending_are_seen_and_the_servers_by_no_user() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let server = ChatServer::saying("Hi.").await;
+    use_server(&app, &anna, &server).await;
+    ask(&app, &anna).await.unwrap();
+    let overview = chat(&app).overview(ben.id).await.unwrap();
+    assert_eq!(overview.settings.own.endpoint, "");
+    assert!(overview.days.len() == 30 && overview.days.iter().all(|day| day.calls == 0));
+    for table in ["chat_settings", "chat_spend", "chat_reservations"] {
+        let mut tx = app.db.as_user(ben.id).await.unwrap();
+        let count = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
+        let seen: i64 = sqlx::query_scalar(count).fetch_one(&mut *tx).await.unwrap();
+        assert_eq!(seen, 0, "{table}");
+    }
+    for (as_system, what) in [
+        (false, "count(*) FROM system_chat_provider"),
+        (true, "sealed_key FROM chat_settings"),
+        (true, "endpoint FROM chat_settings"),
+        (true, "count(*) FROM chat_spend"),
+        (true, "count(*) FROM chat_reservations"),
+    ] {
+        let mut tx = match as_system {
+            true => app.db.as_system().await.unwrap(),
+            false => app.db.as_user(ben.id).await.unwrap(),
+        };
+        let look = sqlx::AssertSqlSafe(format!("SELECT {what}"));
+        let refused = sqlx::query(look).fetch_one(&mut *tx).await.unwrap_err();
+        assert!(refused.to_string().contains("permission denied"), "{what}");
+    }
+}

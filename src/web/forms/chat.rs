@@ -1,0 +1,186 @@
+//! The forms of Settings › Chat model, and the admin's of the same. A key that was
+//! typed is sealed or sent to the endpoint, and is never part of an answer.
+
+use app::view::{FormState, TestResult};
+use axum::extract::{RawForm, State};
+use axum::response::Response;
+
+use super::embeddings::headline;
+use super::{Form, Outcome, done, respond, unknown_action};
+use crate::input::sentence;
+use crate::providers::chat::{ChatChange, ChatError, ChatForm, ChatLimits, ChatReport};
+use crate::web::AppState;
+use crate::web::auth::{Admin, SignedIn};
+use crate::web::error::Problem;
+use crate::web::ui::host_port;
+
+const SETTINGS: &str = "/settings/chat";
+const ADMIN: &str = "/admin";
+
+fn chat_form(form: &Form) -> ChatForm<'_> {
+    ChatForm {
+        provider_type: form.get("provider_type"),
+        url: form.get("url"),
+        model: form.get("model"),
+        key: form.get("key"),
+        clear_key: form.get("clear_key") == "1",
+    }
+}
+
+pub async fn settings(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    body: RawForm,
+) -> Response {
+    let form = Form::parse(&body);
+    let name = match form.get("action") {
+        "save" | "test" => "chat",
+        "limits" => "chat_limits",
+        _ => "chat_switch",
+    };
+    let outcome = change_settings(&state, &signed_in, &form).await;
+    respond(&state, signed_in, SETTINGS, name, &form, outcome).await
+}
+
+async fn change_settings(
+    state: &AppState,
+    signed_in: &SignedIn,
+    form: &Form,
+) -> Result<Outcome, Problem> {
+    let chat = state.embeddings.chat();
+    let user = signed_in.0.id;
+    match form.get("action") {
+        "test" => {
+            state.throttles.check_test(user)?;
+            tested(form, "chat", chat.test_own(user, &chat_form(form)).await)
+        }
+        "save" => {
+            let change = ChatChange {
+                own_enabled: form.get("own_enabled") == "1",
+                form: chat_form(form),
+            };
+            chat.save(user, change).await?;
+            Ok(done("chat", "Saved, and in force."))
+        }
+        "remove" => {
+            chat.remove(user).await?;
+            Ok(done(
+                "chat_switch",
+                "Your endpoint and its key are forgotten.",
+            ))
+        }
+        "limits" => {
+            let limits = ChatLimits {
+                daily_token_cap: form.get("daily_token_cap"),
+                summary_enabled: form.get("summary_enabled") == "1",
+            };
+            chat.save_limits(user, limits).await?;
+            Ok(done("chat_limits", "Saved, and in force."))
+        }
+        "enable" => {
+            chat.set_enabled(user, true).await?;
+            Ok(Outcome::Redirect)
+        }
+        "disable" => {
+            chat.set_enabled(user, false).await?;
+            Ok(done(
+                "chat_switch",
+                "Chat is off: no model reads your conversations.",
+            ))
+        }
+        _ => Err(unknown_action()),
+    }
+}
+
+pub async fn system(
+    State(state): State<AppState>,
+    Admin(signed_in): Admin,
+    body: RawForm,
+) -> Response {
+    let form = Form::parse(&body);
+    let outcome = change_system(&state, &signed_in, &form).await;
+    respond(&state, signed_in, ADMIN, "chat_system", &form, outcome).await
+}
+
+async fn change_system(
+    state: &AppState,
+    signed_in: &SignedIn,
+    form: &Form,
+) -> Result<Outcome, Problem> {
+    let chat = state.embeddings.chat();
+    let fields = chat_form(form);
+    match form.get("action") {
+        "test" => {
+            state.throttles.check_test(signed_in.0.id)?;
+            tested(form, "chat_system", chat.test_system(&fields).await)
+        }
+        "save" => {
+            chat.save_system(&fields, form.get("daily_token_cap"))
+                .await?;
+            Ok(done("chat_system", "Saved, and in force."))
+        }
+        _ => Err(unknown_action()),
+    }
+}
+
+fn tested(
+    form: &Form,
+    name: &str,
+    report: Result<ChatReport, ChatError>,
+) -> Result<Outcome, Problem> {
+    let test = match report {
+        Ok(report) => passed(&report),
+        Err(ChatError::Provider(error)) => TestResult {
+            is_ok: false,
+            headline: headline(&error).to_owned(),
+            details: vec![
+                ("Asked".to_owned(), host_port(form.get("url"))),
+                ("What happened".to_owned(), sentence(&error.to_string())),
+            ],
+        },
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Outcome::Page(Box::new(FormState {
+        form: name.to_owned(),
+        values: form.values(),
+        test: Some(test),
+        ..FormState::default()
+    })))
+}
+
+fn passed(report: &ChatReport) -> TestResult {
+    let mut details = Vec::new();
+    let mut tell = |what: &str, seen: String| details.push((what.to_owned(), seen));
+    if let Some(model) = &report.model {
+        tell("Model", model.clone());
+    }
+    tell(
+        "JSON by schema",
+        match (report.is_schema_honoured, report.is_cut_off) {
+            (true, _) => "Honoured: its answers are read as they are".to_owned(),
+            (false, true) => "Not seen: it had not answered when its tokens were used up; a model that thinks first needs more".to_owned(),
+            (false, false) => "Not honoured: what it answers is read tolerantly, and more of it may be lost".to_owned(),
+        },
+    );
+    tell(
+        "Tokens",
+        match report.are_tokens_estimated {
+            false => format!(
+                "{} read, {} written, as the endpoint counts them",
+                report.tokens_in, report.tokens_out
+            ),
+            true => format!(
+                "about {} read and {} written: the endpoint does not count them, so four characters are taken for one",
+                report.tokens_in, report.tokens_out
+            ),
+        },
+    );
+    TestResult {
+        is_ok: true,
+        headline: format!(
+            "Works: an answer in {} ms",
+            report.latency.as_millis().max(1)
+        ),
+        details,
+    }
+}

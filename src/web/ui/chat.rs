@@ -1,0 +1,80 @@
+//! What pages show of chat. No key is among what comes in here, and none goes out.
+
+use app::view::{ChatEndpointView, ChatPage, DayTokens, SystemChatView};
+use time::macros::format_description;
+
+use super::Ui;
+use super::embeddings::host_port;
+use crate::providers::chat::{ChatProvider, DaySpend, Effective, Overview, SystemChat};
+
+impl Ui {
+    pub(super) fn chat_view(&self, overview: Overview, is_admin: bool) -> ChatPage {
+        let (name, reason) = match &overview.effective {
+            Effective::Off => (
+                "None",
+                "You have switched chat off: no model reads your conversations.",
+            ),
+            Effective::Own(_) => (
+                "Your endpoint",
+                "You have an endpoint of your own; it comes before the one that is set for everybody.",
+            ),
+            Effective::System(_) => (
+                "The server's model",
+                "An admin has set a chat model for everybody, and you have no endpoint of your own in use.",
+            ),
+            Effective::Nothing => (
+                "None",
+                "No chat model is set, neither for everybody nor by you: conversations are kept, and no model reads them.",
+            ),
+        };
+        let serving = overview.effective.provider().map(|(_, provider)| provider);
+        let settings = &overview.settings;
+        ChatPage {
+            is_enabled: settings.enabled,
+            name: name.to_owned(),
+            reason: reason.to_owned(),
+            model: serving.map(|p| match p.model.as_str() {
+                "" => "the endpoint's own model".to_owned(),
+                model => model.to_owned(),
+            }),
+            endpoint: serving.map(|p| host_port(&p.endpoint)),
+            own_enabled: settings.own_enabled,
+            own: endpoint_view(&settings.own),
+            cap: overview.cap,
+            server_cap: overview.server_cap,
+            own_cap: settings.daily_token_cap,
+            wants_summary: settings.summary_enabled,
+            days: overview.days.iter().map(day_view).collect(),
+            is_admin,
+        }
+    }
+}
+
+pub(super) fn system_view(system: &SystemChat) -> SystemChatView {
+    let host = host_port(&system.provider.endpoint);
+    SystemChatView {
+        endpoint: endpoint_view(&system.provider),
+        in_force: Some(host).filter(|host| !host.is_empty()),
+        cap: system.daily_token_cap,
+    }
+}
+
+fn endpoint_view(provider: &ChatProvider) -> ChatEndpointView {
+    ChatEndpointView {
+        provider_type: provider.provider_type.as_str().to_owned(),
+        url: provider.endpoint.clone(),
+        model: provider.model.clone(),
+        has_key: provider.sealed_key.is_some(),
+    }
+}
+
+fn day_view(spent: &DaySpend) -> DayTokens {
+    let format = format_description!("[day padding:none] [month repr:long]");
+    DayTokens {
+        day: spent.day.format(format).unwrap_or_default(),
+        tokens_in: spent.tokens_in,
+        tokens_out: spent.tokens_out,
+        calls: spent.calls,
+        failed_calls: spent.failed_calls,
+    }
+}
