@@ -104,6 +104,7 @@ pub mod activity;
 pub mod bridge;
 pub mod clock;
 pub mod config;
+pub mod consolidation;
 pub mod db;
 pub mod embedding;
 pub mod erasure;

@@ -2,6 +2,8 @@
 //! What is there already is left as it is, so that the same file twice changes
 //! nothing, and one that was interrupted is simply given again.
 
+mod store;
+
 use std::collections::HashMap;
 use std::io::BufRead;
 
@@ -9,9 +11,9 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 use tokio::sync::mpsc;
 
+use self::store::Key;
 use super::read::{EventRecord, ItemRecord, Record, ThemeRecord};
 use super::source::{self, Piece};
-use super::store::{self, Key};
 use crate::accounts::AgentName;
 use crate::db::{Db, UserId};
 use crate::embedding::{EmbeddingError, Embeddings};

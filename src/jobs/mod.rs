@@ -11,6 +11,7 @@
 //! - *an idle worker looks every 30 s*: it listens, and looks every second;
 //! - *any database error ends the worker*: it is started again.
 
+mod consolidate;
 mod embed;
 mod erase;
 mod sweep;
@@ -43,7 +44,7 @@ pub struct JobContext {
     pub embeddings: Embeddings,
 }
 
-/// Runs the workers, the sweep and what erases accounts until `stop` turns true.
+/// Runs the workers, the sweep, what erases accounts and what reads sessions until `stop` turns true.
 pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
     let ended_once = Arc::new(Notify::new());
     let sweeping = tokio::spawn(sweep::every_minute(
@@ -51,6 +52,7 @@ pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
         stop.clone(),
         ended_once.clone(),
     ));
+    let reading = tokio::spawn(consolidate::keep_reading(context.clone(), stop.clone()));
     let erasing = tokio::spawn(erase::keep_erasing(context.clone(), stop.clone()));
     while !*stop.borrow() {
         let ended = run_worker(&context, stop.clone()).await;
@@ -64,6 +66,7 @@ pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
     }
     sweeping.abort();
     erasing.abort();
+    reading.abort();
 }
 
 async fn run_worker(

@@ -2,6 +2,7 @@
 //! by key; and the sweep of what has expired. Each is one transaction that knows its
 //! user. No text is changed and no row destroyed: a correction is a new item.
 
+use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::add::store::link;
@@ -9,7 +10,7 @@ use super::add::{Added, Tries, add_in};
 use super::model::{Item, ItemId, ItemType, NewItem, Status, ThemeSlug};
 use super::provenance::{Expiry, ItemKey, Provenance, Yielding};
 use super::{ARCHIVED, EXPIRED, MemoryError, SUPERSEDED, store};
-use crate::accounts::UserId;
+use crate::accounts::{UserId, Viewer};
 use crate::activity::Call;
 use crate::clock::SharedClock;
 use crate::db::Db;
@@ -39,6 +40,42 @@ pub async fn archive(
     call.write(&mut tx, vec![id.0]).await?;
     tx.commit().await?;
     Ok(())
+}
+
+/// What was added says what this item says already: it is as sure as the surer of both, and
+/// seen again now. False where it is active no more. In the caller's transaction.
+pub async fn see_again(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: ItemId,
+    confidence: i16,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    store::verify_item(conn, user, id, confidence, now).await
+}
+
+/// Lets one item give way to another, whatever their keys. False where the older is active no
+/// more, or was confirmed by somebody. In the caller's transaction.
+pub async fn supersede_in(
+    conn: &mut PgConnection,
+    viewer: &Viewer,
+    older: ItemId,
+    newer: ItemId,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let user = viewer.user_id;
+    store::lock_item(conn, user, older).await?;
+    let found = store::find_item(conn, user, older).await?;
+    if found.is_none_or(|item| item.protected) {
+        return Ok(false);
+    }
+    let agent = viewer.agent_id;
+    let gone = store::archive_items(conn, user, agent, &[older.0], SUPERSEDED, now).await?;
+    if gone.is_empty() {
+        return Ok(false);
+    }
+    link(conn, user, older, newer).await?;
+    Ok(true)
 }
 
 /// Which item is to be corrected.

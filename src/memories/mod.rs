@@ -9,8 +9,10 @@ mod stop_words;
 pub mod store;
 pub mod words;
 
-pub use add::{Added, add, add_in};
-pub use change::{Correction, Target, archive, confirm, correct, forget, sweep_expired};
+pub use add::{Added, Tries, add, add_in};
+pub use change::{
+    Correction, Target, archive, confirm, correct, forget, see_again, supersede_in, sweep_expired,
+};
 pub use model::{
     Item, ItemEvent, ItemId, ItemType, NewItem, Stats, Status, Theme, ThemeCount, ThemeSlug,
 };

@@ -234,6 +234,27 @@ pub async fn confirm_item(
     Ok(confirmed.is_some())
 }
 
+/// False when there is no active item of this id.
+pub async fn verify_item(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: ItemId,
+    confidence: i16,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let verified = sqlx::query!(
+        "UPDATE memory_items SET confidence = greatest(confidence, $3), last_verified_at = $4
+         WHERE user_id = $1 AND id = $2 AND status = 'active' AND (expires_at IS NULL OR expires_at > $4)",
+        user.0,
+        id.0,
+        confidence,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(verified.rows_affected() == 1)
+}
+
 /// As the system role: whose items have expired and are not archived yet.
 pub async fn list_users_with_expired(
     conn: &mut PgConnection,

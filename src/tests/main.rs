@@ -6,6 +6,7 @@
 
 mod api;
 mod chat;
+mod consolidation;
 mod data;
 mod embedding;
 mod fuzz;

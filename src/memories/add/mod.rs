@@ -76,10 +76,10 @@ async fn add_once(
 
 /// How often it was done again, since it lost to another that was at the same rows.
 #[derive(Default)]
-pub(super) struct Tries(usize);
+pub struct Tries(usize);
 
 impl Tries {
-    pub(super) fn again(&mut self, error: &MemoryError) -> bool {
+    pub fn again(&mut self, error: &MemoryError) -> bool {
         self.0 += 1;
         match error {
             MemoryError::Database(error) => self.0 < TRIES_MAX && is_lost_race(error),

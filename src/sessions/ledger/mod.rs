@@ -4,7 +4,7 @@
 
 mod store;
 
-pub use store::{claim, finish};
+pub use store::{claim, finish, renew};
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;

@@ -117,6 +117,26 @@ pub async fn claim(
     Ok(row.fetch_optional(conn).await?.map(Extraction::from))
 }
 
+/// Holds the row longer. False where another attempt has been begun since.
+pub async fn renew(
+    conn: &mut PgConnection,
+    user: UserId,
+    claimed: &Extraction,
+    lease_until: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let renewed = sqlx::query!(
+        "UPDATE session_extractions SET lease_until = $4
+         WHERE user_id = $1 AND id = $2 AND attempts = $3 AND lease_until IS NOT NULL",
+        user.0,
+        claimed.id.0,
+        claimed.attempts,
+        lease_until,
+    )
+    .execute(conn)
+    .await?;
+    Ok(renewed.rows_affected() == 1)
+}
+
 /// Writes how this attempt ended. False where another attempt has been begun since: what
 /// comes late writes nothing.
 pub async fn finish(

@@ -13,7 +13,7 @@ use crate::export::{Overview, Shown, State, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
 /// Rows of a receipt as people call them, in the order in which they are told.
-const LABELS: [(&str, &str); 17] = [
+const LABELS: [(&str, &str); 20] = [
     ("memory_items", "memories"),
     ("memory_item_embeddings", "vectors"),
     ("memory_item_events", "entries of history"),

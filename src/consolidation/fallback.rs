@@ -1,0 +1,197 @@
+//! What can be kept without any model: sentences in which a person says something
+//! lasting of themselves, in so many words. Fewer and plainer than a model's facts, and
+//! marked as such (GoClaw's extractive fallback). English only.
+
+use super::facts::Category;
+use super::likeness::sentences;
+use super::transcript::without_own_memory;
+use crate::sessions::{Message, Role};
+
+/// Statements of one session.
+pub const STATEMENTS_MAX: usize = 20;
+const SENTENCE_CHARS: std::ops::RangeInclusive<usize> = 8..=300;
+
+/// How a sentence begins or goes on, what it is about, and the key it has by nature.
+/// The more telling stand first: of a long session the first are kept.
+const PATTERNS: [(&str, Category, Option<&str>); 30] = [
+    ("remember that ", Category::Other, None),
+    ("please remember ", Category::Other, None),
+    ("my name is ", Category::Profile, Some("name")),
+    ("call me ", Category::Profile, Some("preferred_name")),
+    ("i was born ", Category::Profile, Some("birth")),
+    ("my birthday is ", Category::Profile, Some("birthday")),
+    ("my pronouns are ", Category::Profile, Some("pronouns")),
+    ("i live in ", Category::Profile, Some("location")),
+    ("i moved to ", Category::Profile, Some("location")),
+    ("i work as ", Category::Profile, Some("occupation")),
+    ("i work at ", Category::Profile, Some("employer")),
+    ("i work for ", Category::Profile, Some("employer")),
+    ("i'm allergic to ", Category::Profile, None),
+    ("i am allergic to ", Category::Profile, None),
+    ("my wife ", Category::Profile, None),
+    ("my husband ", Category::Profile, None),
+    (
+        "my native language is ",
+        Category::Profile,
+        Some("native_language"),
+    ),
+    ("i prefer ", Category::Preferences, None),
+    ("i'd rather ", Category::Preferences, None),
+    ("i always ", Category::Preferences, None),
+    ("i never ", Category::Preferences, None),
+    ("i like ", Category::Preferences, None),
+    ("i love ", Category::Preferences, None),
+    ("i hate ", Category::Preferences, None),
+    ("i don't like ", Category::Preferences, None),
+    ("i can't stand ", Category::Preferences, None),
+    ("my favourite ", Category::Preferences, None),
+    ("my favorite ", Category::Preferences, None),
+    ("i'm working on ", Category::Projects, None),
+    ("i am working on ", Category::Projects, None),
+];
+
+/// What makes a sentence no statement, or none that lasts.
+const NOT_LASTING: [&str; 12] = [
+    "today",
+    "tonight",
+    "right now",
+    "at the moment",
+    "this morning",
+    "this week",
+    "yesterday",
+    "tomorrow",
+    "password",
+    "if i ",
+    "would i ",
+    "for now",
+];
+
+/// A person's own sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    pub category: Category,
+    pub key: Option<&'static str>,
+    pub sentence: String,
+    /// The message's place in its session.
+    pub position: i32,
+}
+
+/// The most telling statements, in the order in which they were made.
+pub fn statements(messages: &[Message]) -> Vec<Statement> {
+    let mut found = Vec::new();
+    for message in messages.iter().filter(|m| m.role == Role::User) {
+        let text = without_own_memory(&message.content);
+        for sentence in sentences(&text) {
+            if let Some(rank) = rank(sentence) {
+                let (_, category, key) = PATTERNS[rank];
+                let statement = Statement {
+                    category,
+                    key,
+                    sentence: sentence.to_owned(),
+                    position: message.position,
+                };
+                found.push((rank, statement));
+            }
+        }
+    }
+    let mut kept: Vec<(usize, (usize, Statement))> = found.into_iter().enumerate().collect();
+    kept.sort_by_key(|(_, (rank, _))| *rank);
+    kept.truncate(STATEMENTS_MAX);
+    kept.sort_by_key(|(order, _)| *order);
+    kept.into_iter()
+        .map(|(_, (_, statement))| statement)
+        .collect()
+}
+
+fn rank(sentence: &str) -> Option<usize> {
+    let plain = sentence.to_lowercase().replace('’', "'");
+    let is_quoted = plain.starts_with(['>', '"', '“', '\'']);
+    if is_quoted
+        || plain.ends_with('?')
+        || !SENTENCE_CHARS.contains(&plain.chars().count())
+        || NOT_LASTING.iter().any(|word| plain.contains(word))
+    {
+        return None;
+    }
+    let is_in = |pattern: &str| {
+        plain.starts_with(pattern)
+            || [", ", "and ", "but ", "because ", "also ", "way "]
+                .iter()
+                .any(|before| plain.contains(&format!("{before}{pattern}")))
+    };
+    PATTERNS.iter().position(|(pattern, ..)| is_in(pattern))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::consolidation::testing::{message, result};
+
+    fn kept(text: &str) -> Vec<(Category, Option<&'static str>, String)> {
+        let statements = statements(&[message(1, Role::User, text)]);
+        statements
+            .into_iter()
+            .map(|s| (s.category, s.key, s.sentence))
+            .collect()
+    }
+
+    #[test]
+    fn what_a_person_says_of_themselves_is_kept_in_their_words() {
+        let text = "Hi! My name is Anna. Can you help me? By the way, I prefer tabs over spaces. I’m allergic to nuts.";
+        assert_eq!(
+            kept(text),
+            [
+                (
+                    Category::Profile,
+                    Some("name"),
+                    "My name is Anna.".to_owned()
+                ),
+                (
+                    Category::Preferences,
+                    None,
+                    "By the way, I prefer tabs over spaces.".to_owned()
+                ),
+                (Category::Profile, None, "I’m allergic to nuts.".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn questions_passing_states_quotations_and_secrets_are_not() {
+        for text in [
+            "Do I live in a simulation?",
+            "I like the weather today.",
+            "\"My name is Bob\" is what he said.",
+            "> I prefer dark mode.",
+            "Remember that my password is hunter2.",
+            "If I always do this, what then happens here.",
+            "The river I live in front of.",
+            "I never.",
+        ] {
+            assert_eq!(kept(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn only_people_make_statements() {
+        let messages = [
+            message(1, Role::Assistant, "I prefer tea over coffee."),
+            result(2, "c1", "My name is Mallory."),
+            message(
+                3,
+                Role::User,
+                "<keepsake-memory>My name is Anna.</keepsake-memory>Hello.",
+            ),
+        ];
+        assert_eq!(statements(&messages), []);
+    }
+
+    #[test]
+    fn of_many_the_most_telling_are_kept() {
+        let mut text: String = (0..40).map(|n| format!("I like number {n}.\n")).collect();
+        text += "My name is Anna.";
+        let kept = kept(&text);
+        assert_eq!(kept.len(), STATEMENTS_MAX);
+        assert_eq!(kept[STATEMENTS_MAX - 1].1, Some("name"));
+    }
+}

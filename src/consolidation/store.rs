@@ -1,0 +1,105 @@
+//! What consolidation asks the database beside what sessions and memories do for it. Every
+//! function takes a connection that knows its user.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::keep::Known;
+use crate::accounts::{AgentId, Viewer};
+use crate::db::UserId;
+use crate::memories::ItemId;
+use crate::sessions::SessionId;
+
+/// Whether the person, or the agent whose session it is, has memory switched off.
+pub async fn is_memory_off(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT NOT (u.memory_enabled AND a.memory_enabled) AS "is_off!"
+           FROM sessions s
+           JOIN users u ON u.id = s.user_id
+           JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
+           WHERE s.user_id = $1 AND s.id = $2"#,
+        user.0,
+        session.0,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// On whose behalf a session is read: its user, by the agent whose session it is.
+pub async fn viewer_of(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+) -> Result<Viewer, sqlx::Error> {
+    let agent = sqlx::query_scalar!(
+        "SELECT agent_id FROM sessions WHERE user_id = $1 AND id = $2",
+        user.0,
+        session.0,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(Viewer {
+        user_id: user,
+        agent_id: Some(AgentId(agent)),
+    })
+}
+
+/// Active items that have a key, as pairs of key and content, the latest first.
+pub async fn list_known(
+    conn: &mut PgConnection,
+    user: UserId,
+    limit: i64,
+    now: OffsetDateTime,
+) -> Result<Vec<(String, String)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT key AS "key!", left(content, 300) AS "content!" FROM memory_items
+           WHERE user_id = $1 AND status = 'active' AND key IS NOT NULL
+             AND (expires_at IS NULL OR expires_at > $3)
+           ORDER BY created_at DESC, id DESC LIMIT $2"#,
+        user.0,
+        limit,
+        now,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.key, row.content)).collect())
+}
+
+/// Those of these items that are active, and the active one of this key; without a cosine.
+pub async fn list_active(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+    theme: &str,
+    key: Option<&str>,
+    now: OffsetDateTime,
+) -> Result<Vec<Known>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT i.id, t.slug, i.key, i.content FROM memory_items i
+         JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
+         WHERE i.user_id = $1 AND i.status = 'active' AND (i.expires_at IS NULL OR i.expires_at > $5)
+           AND (i.id = ANY ($2) OR (t.slug = $3 AND i.key = $4))
+         ORDER BY i.id",
+        user.0,
+        ids,
+        theme,
+        key,
+        now,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Known {
+            id: ItemId(row.id),
+            theme: row.slug,
+            key: row.key,
+            content: row.content,
+            cosine: None,
+        })
+        .collect())
+}

@@ -1,0 +1,108 @@
+//! From messages to memories: a scripted model answers, and what came of each session
+//! stands in its ledger.
+
+mod bad_days;
+mod extraction;
+mod kept;
+
+use keepsake::consolidation::Consolidation;
+use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, Row};
+use wiremock::ResponseTemplate;
+
+use crate::chat::use_server;
+use crate::support::{ChatServer, TestApp, TestUser, said};
+
+/// What is asked to compare statements, told by the schema's only property.
+fn is_comparison(body: &Value) -> bool {
+    body.to_string().contains("relations")
+}
+
+/// A model that answers these facts to every window, and compares by the second word.
+async fn finding(facts: Value, relation: &'static str) -> ChatServer {
+    ChatServer::answering(move |body, _| match is_comparison(body) {
+        true => {
+            let asked = body["messages"][1]["content"].as_str().unwrap_or_default();
+            let pairs = asked.matches("<pair ").count();
+            said(&json!({ "relations": vec![relation; pairs] }).to_string())
+        }
+        false => said(&json!({ "facts": facts }).to_string()),
+    })
+    .await
+}
+
+fn fact(category: &str, key: &str, value: &str, source: &str, context: &str) -> Value {
+    json!({ "category": category, "key": key, "value": value, "source": source, "source_context": context })
+}
+
+fn user_says(id: &str, content: &str) -> Value {
+    json!({ "id": id, "role": "user", "content": content })
+}
+
+/// A user whose own chat model is this server.
+async fn user_of(app: &TestApp, name: &str, model: &ChatServer) -> TestUser {
+    let user = app.user(name).await;
+    use_server(app, &user, model).await;
+    user
+}
+
+/// Hands the messages over and completes the session.
+async fn told(user: &TestUser, session: &str, messages: &[Value]) {
+    let path = format!("/api/v1/sessions/{session}");
+    for some in messages.chunks(500) {
+        let added = user
+            .post(&format!("{path}/messages"), &json!({ "messages": some }))
+            .await;
+        assert_eq!(added.status(), 200, "{}", added.text().await.unwrap());
+    }
+    let completed = user.post(&format!("{path}/complete"), &json!({})).await;
+    assert_eq!(completed.status(), 200);
+}
+
+/// Reads all that is due: how many stretches that were.
+async fn read_due(app: &TestApp) -> usize {
+    let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
+    let due = consolidation.due().await.unwrap();
+    for one in &due {
+        consolidation.extract(*one).await.unwrap();
+    }
+    due.len()
+}
+
+/// The newest row of a session's ledger, as the API tells it.
+async fn ledger(user: &TestUser, session: &str) -> Value {
+    let answer = user.get(&format!("/api/v1/sessions/{session}")).await;
+    let answer: Value = answer.json().await.unwrap();
+    answer["extraction"].clone()
+}
+
+/// Every item of a user, oldest first, with all its columns.
+async fn items(app: &TestApp, user: &TestUser) -> Vec<Value> {
+    let mut conn = app.superuser().await;
+    let rows = sqlx::query(AssertSqlSafe(format!(
+        "SELECT jsonb_build_object('id', i.id, 'theme', t.slug, 'type', i.type, 'key', i.key, 'content', i.content,
+                'status', i.status, 'source', i.source, 'context', i.source_context, 'confidence', i.confidence,
+                'session', s.external_id, 'message', i.message_id, 'superseded_by', i.superseded_by) AS item
+         FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
+         LEFT JOIN sessions s ON s.user_id = i.user_id AND s.id = i.session_id
+         WHERE i.user_id = {} ORDER BY i.id",
+        user.id.0
+    )))
+    .fetch_all(&mut conn)
+    .await
+    .unwrap();
+    rows.iter().map(|row| row.get("item")).collect()
+}
+
+/// The contents of the active ones.
+async fn active(app: &TestApp, user: &TestUser) -> Vec<String> {
+    let items = items(app, user).await;
+    let active = items.iter().filter(|item| item["status"] == "active");
+    active
+        .map(|item| item["content"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn prose() -> ResponseTemplate {
+    said("I would be glad to help you with that!")
+}
