@@ -6,9 +6,14 @@ of src/consolidation/keep.rs are read off its table.
 Run as `python3 tools/with_postgres.py python3 bench/likeness.py` after `make build`. Each first statement is
 added to a theme of its own; the second asks for it, and the answer's parts of the score give the distance.
 """
+import functools
+import http.client
+import os
+import tempfile
 import time
+from pathlib import Path
 
-from run import keepsake
+from run import REPO, call, server
 from sql import sql
 
 SAME = [
@@ -93,19 +98,30 @@ def distance(server, query, theme):
 
 
 def main():
-    with keepsake() as server:
-        kinds = {"same": SAME, "contradicting": CONTRADICTING, "unrelated": UNRELATED}
-        pairs = [(kind, *pair) for kind, pairs in kinds.items() for pair in pairs]
-        for n, (_, older, _) in enumerate(pairs):
-            server.call("memory_add", {"type": "fact", "theme": f"pair-{n}", "content": older})
-        while int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")):
-            time.sleep(0.2)
-        cosines = {kind: [] for kind in kinds}
-        for n, (kind, _, newer) in enumerate(pairs):
-            cosines[kind].append(1 - distance(server, newer, f"pair-{n}"))
+    os.environ.setdefault("KEEPSAKE_BIN", "target/release/keepsake")
+    with tempfile.TemporaryDirectory() as home:
+        # Where the builtin model is.
+        data = Path(home) / "data"
+        data.mkdir()
+        (data / "runtime").symlink_to(REPO / "data/runtime")
+        with server.keepsake(home) as started:
+            started.call = functools.partial(call, http.client.HTTPConnection("127.0.0.1", started.port), token=started.token)
+            table(started)
+
+
+def table(server):
+    kinds = {"same": SAME, "contradicting": CONTRADICTING, "unrelated": UNRELATED}
+    pairs = [(kind, *pair) for kind, pairs in kinds.items() for pair in pairs]
+    for n, (_, older, _) in enumerate(pairs):
+        server.call("memory_add", {"type": "fact", "theme": f"pair-{n}", "content": older})
+    while int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")):
+        time.sleep(0.2)
+    cosines = {kind: [] for kind in kinds}
+    for n, (kind, _, newer) in enumerate(pairs):
+        cosines[kind].append(1 - distance(server, newer, f"pair-{n}"))
     print("| from this cosine on | " + " | ".join(f"{kind} ({len(values)})" for kind, values in cosines.items()) + " |")
     print("|---|" + "---|" * len(cosines))
-    for percent in (40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 88, 90, 92, 94, 96):
+    for percent in range(40, 100, 5):
         shares = (f"{sum(c >= percent / 100 for c in values)}" for values in cosines.values())
         print(f"| 0.{percent} | " + " | ".join(shares) + " |")
 

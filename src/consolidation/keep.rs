@@ -2,15 +2,17 @@
 //! or it takes the place of something older. Where words and vectors cannot tell, a model
 //! is asked; where nothing is known, both stay: never are both sides lost.
 
+use std::collections::HashSet;
+
 use super::likeness::{SAME_JACCARD, jaccard, words};
 use super::prompt::Relation;
 use crate::memories::ItemId;
 
-/// From this cosine on two statements say the same, whatever their words.
-/// Measured with the builtin model: see docs/consolidation.md.
-pub const SAME_COSINE: f64 = 0.92;
-/// From this cosine on two statements may contradict each other.
-pub const ASK_COSINE: f64 = 0.55;
+/// From this cosine on two statements say the same, unless [`may_be_the_same`] says no.
+/// By the builtin model; measured with `bench/likeness.py` (docs/consolidation.md).
+pub const SAME_COSINE: f64 = 0.90;
+/// From this cosine on two statements are about the same: what they say may contradict.
+pub const ASK_COSINE: f64 = 0.45;
 
 /// An active item that a fact may have to do with.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +52,7 @@ pub fn fate(theme: &str, key: Option<&str>, value: &str, known: &[Known]) -> Fat
     let same = known.iter().find(|other| {
         let by_vector = other.cosine.is_some_and(|cosine| cosine >= SAME_COSINE);
         says_the_same(value, &other.content)
-            || (by_vector && has_its_figures(value, &other.content))
+            || (by_vector && may_be_the_same(value, &other.content))
     });
     if let Some(other) = same {
         return Fate::Merge(other.id);
@@ -71,24 +73,43 @@ pub fn answered(asked: ItemId, relation: Relation) -> Fate {
     }
 }
 
-/// Nearly the same words, and the same figures.
+/// Nearly the same words, and nothing that tells them apart.
 pub fn says_the_same(a: &str, b: &str) -> bool {
     let is_alike = a.trim() == b.trim() || jaccard(&words(a), &words(b)) >= SAME_JACCARD;
-    is_alike && has_its_figures(a, b)
+    is_alike && may_be_the_same(a, b)
 }
 
-/// Two texts with other figures in them are never the same, however alike they are: a
-/// port, a version, an age.
-fn has_its_figures(a: &str, b: &str) -> bool {
-    let figures = |text: &str| {
-        let mut figures: Vec<String> = words(text)
-            .into_iter()
+/// Words that turn a statement round.
+const NEGATIONS: [&str; 10] = [
+    "not", "no", "never", "none", "without", "don't", "doesn't", "isn't", "can't", "won't",
+];
+/// Words on whose two sides it matters what stands.
+const COMPARISONS: [&str; 6] = ["over", "than", "to", "before", "after", "instead"];
+
+/// What neither vectors nor sets of words see: another figure (a port, an age), a negation,
+/// and which of two things is put before the other.
+fn may_be_the_same(a: &str, b: &str) -> bool {
+    let (a_said, b_said) = (words(a), words(b));
+    let figures = |said: &HashSet<String>| {
+        let mut figures: Vec<String> = said
+            .iter()
             .filter(|word| word.chars().any(|c| c.is_ascii_digit()))
+            .cloned()
             .collect();
         figures.sort_unstable();
         figures
     };
-    figures(a) == figures(b)
+    let is_negated = |said: &HashSet<String>| NEGATIONS.iter().any(|word| said.contains(*word));
+    let compares = COMPARISONS.iter().any(|word| a_said.contains(*word));
+    figures(&a_said) == figures(&b_said)
+        && is_negated(&a_said) == is_negated(&b_said)
+        && !(compares && a_said == b_said && in_order(a) != in_order(b))
+}
+
+fn in_order(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    let words = words.filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
 }
 
 #[cfg(test)]
@@ -189,6 +210,29 @@ mod tests {
         )];
         assert_eq!(
             of("port", "The database listens on port 5433", &all),
+            Fate::Ask(ItemId(1))
+        );
+    }
+
+    #[test]
+    fn a_negation_or_the_other_way_round_is_never_the_same() {
+        let all = [known(1, Some("drink"), "Prefers tea over coffee", 0.99)];
+        assert_eq!(
+            of("tea", "Prefers coffee over tea", &all),
+            Fate::Ask(ItemId(1))
+        );
+        assert_eq!(
+            of("tea", "prefers tea over coffee.", &all),
+            Fate::Merge(ItemId(1))
+        );
+        let all = [known(
+            1,
+            Some("day"),
+            "Always deploys the server on Fridays",
+            0.95,
+        )];
+        assert_eq!(
+            of("when", "Never deploys the server on Fridays", &all),
             Fate::Ask(ItemId(1))
         );
     }

@@ -501,6 +501,12 @@ async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
         user_id: anna.id,
         agent_id: None,
     };
+    let talk = json!({ "messages": [{ "id": "m1", "role": "user", "content": "I moved." }] });
+    anna.post("/api/v1/sessions/talk/messages", &talk).await;
+    let session: i64 = sqlx::query_scalar("SELECT id FROM sessions")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
     let now = app.embeddings.now();
     let item = |content: &str, provenance: Provenance| {
         NewItem::parse(ItemType::Fact, content, Some("profile"), &[])
@@ -519,8 +525,8 @@ async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
         source,
         context: Some("I moved.".to_owned()),
         confidence: Some(90),
-        session_id: Some(7),
-        message_id: Some(8),
+        session_id: Some(session),
+        message_id: Some(1),
         said_at: Some(now - Duration::hours(ago)),
     };
     let holder = keep(&item("Lives in Porto.", said(Source::UserExplicit, 2))).await;
@@ -557,5 +563,5 @@ async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
             .fetch_one(&mut app.superuser().await)
             .await
             .unwrap();
-    assert_eq!(row, (Some(7), Some(8)));
+    assert_eq!(row, (Some(session), Some(1)));
 }

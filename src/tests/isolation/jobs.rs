@@ -1,16 +1,18 @@
 //! Every job and every queue: what runs for one user touches no other's rows,
 //! and what waits in a queue tells of nobody more than an id.
 
+use keepsake::consolidation::Consolidation;
 use keepsake::erasure::{self, Step};
 use keepsake::sessions;
 use serde_json::{Value, json};
 
 use super::scene::{Answer, Scene};
 use super::walk;
-use crate::support::Provider;
+use crate::chat::use_server;
+use crate::support::{ChatServer, Provider};
 
 /// Its test is below, under this name.
-const CASES: &[&str] = &["embed", "erase", "sweep", "EMBED_QUEUE"];
+const CASES: &[&str] = &["consolidate", "embed", "erase", "sweep", "EMBED_QUEUE"];
 
 #[test]
 fn every_job_and_queue_has_a_case() {
@@ -59,6 +61,32 @@ async fn each_users_texts_go_to_their_own_endpoint_when_both_wait() {
     assert_eq!((annas.len() >= 20, bens.len() >= 20), (true, true));
     assert!(annas.iter().all(|text| !text.contains("Ben")), "{annas:?}");
     assert!(bens.iter().all(|text| !text.contains("quokka")), "{bens:?}");
+}
+
+#[tokio::test]
+async fn consolidate_reads_one_users_session_with_that_users_model() {
+    let scene = Scene::start().await;
+    let (app, ben) = (&scene.app, &scene.ben);
+    let facts = r#"{"facts":[{"category":"profile","key":"sport","value":"Ben rows at dawn","source":"conversation","source_context":""}]}"#;
+    let bens_model = ChatServer::saying(facts).await;
+    use_server(app, ben, &bens_model).await;
+    let talk =
+        json!({ "messages": [{ "id": "m1", "role": "user", "content": "Ben rows at dawn." }] });
+    ben.post("/api/v1/sessions/talk/messages", &talk).await;
+    ben.post("/api/v1/sessions/talk/complete", &json!({})).await;
+    let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
+    let mut due = consolidation.due().await.unwrap();
+    due.retain(|one| one.user == ben.id);
+    assert_eq!(due.len(), 1);
+    consolidation.extract(due[0]).await.unwrap();
+    assert_eq!(bens_model.asked().len(), 1);
+    let asked = bens_model.asked()[0].body.to_string();
+    assert!(
+        asked.contains("Ben rows at dawn") && !asked.contains("quokka"),
+        "{asked}"
+    );
+    assert_eq!(ben.find("dawn").await.len(), 1);
+    scene.assert_untouched("consolidate").await;
 }
 
 #[tokio::test]
