@@ -145,7 +145,7 @@ mod tests {
             1,
             Some("drink"),
             "Drinks green tea every morning",
-            0.5,
+            0.3,
         )];
         assert_eq!(
             of("tea", "drinks green tea every morning.", &all),
