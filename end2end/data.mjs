@@ -94,7 +94,8 @@ export async function data(t, { javaScriptEnabled }) {
     await assert.rejects(tool(token, "memory_search", { query: "*" }), /401/);
   });
 
-  assert.deepEqual(complaints, []);
+  // Without JavaScript Chromium complains that the islands were fetched and not run.
+  if (javaScriptEnabled) assert.deepEqual(complaints, []);
 }
 
 /** What the last import came to. */
