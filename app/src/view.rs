@@ -175,6 +175,8 @@ pub struct ItemPage {
     pub verified: Option<Moment>,
     /// The item that took its place.
     pub superseded_by: Option<i64>,
+    /// The session that it was read in, and the message's position there.
+    pub said_in: Option<(i64, Option<i32>)>,
     /// Those whose place it took, newest first.
     pub superseded: Vec<i64>,
     pub history: Vec<HistoryEntry>,

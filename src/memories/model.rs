@@ -323,6 +323,8 @@ pub struct Item {
     /// When somebody last said that it holds.
     pub last_verified_at: Option<OffsetDateTime>,
     pub superseded_by: Option<ItemId>,
+    /// The session that it was read in, and the message's position there.
+    pub said_in: Option<(i64, Option<i32>)>,
     pub created_at: OffsetDateTime,
     pub updated_at: OffsetDateTime,
 }

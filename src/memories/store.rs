@@ -98,7 +98,8 @@ pub async fn find_item(
     let row = sqlx::query!(
         r#"SELECT i.id, t.slug, t.display_name, i.type AS item_type, i.key, i.content, i.tags,
                   i.status, i.source, i.source_context, a.name AS "agent?", i.confidence,
-                  i.protected, i.expires_at, i.last_verified_at, i.superseded_by, i.created_at, i.updated_at
+                  i.protected, i.expires_at, i.last_verified_at, i.superseded_by, i.session_id, i.message_id,
+                  i.created_at, i.updated_at
            FROM memory_items i
            JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
@@ -125,6 +126,10 @@ pub async fn find_item(
         expires_at: row.expires_at,
         last_verified_at: row.last_verified_at,
         superseded_by: row.superseded_by.map(ItemId),
+        said_in: row.session_id.map(|session| {
+            let position = row.message_id.map(i32::try_from);
+            (session, position.and_then(Result::ok))
+        }),
         created_at: row.created_at,
         updated_at: row.updated_at,
     }))

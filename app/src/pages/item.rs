@@ -6,6 +6,7 @@ mod why;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map};
 
+use crate::address::session_from;
 use crate::backend::backend;
 use crate::components::{
     Content, EmbeddingMark, Fact, Facts, Frame, Marked, Section, StateBadge, Trouble, TypeBadge,
@@ -225,6 +226,9 @@ fn Headline(item: ItemPage) -> impl IntoView {
     .into_any()
 }
 
+/// Messages that are shown before the one that a memory comes from.
+const SAID_BEFORE: i32 = 4;
+
 #[component]
 fn Provenance(item: ItemPage) -> impl IntoView {
     let quote = item.source_context.map(|context| {
@@ -232,6 +236,15 @@ fn Provenance(item: ItemPage) -> impl IntoView {
             <blockquote class="quote" dir="auto">
                 <Marked text=context />
             </blockquote>
+        }
+    });
+    let conversation = item.said_in.map(|(session, position)| {
+        let anchor = position.map(|at| format!("#m{at}")).unwrap_or_default();
+        let href = session_from(session, position.unwrap_or(1) - SAID_BEFORE) + &anchor;
+        view! {
+            <p>
+                <a href=href>"In its conversation"</a>
+            </p>
         }
     });
     let mut facts: Vec<Fact> = vec![("Source", view! { <bdi>{item.source}</bdi> }.into_any())];
@@ -268,6 +281,7 @@ fn Provenance(item: ItemPage) -> impl IntoView {
     ));
     view! {
         {quote}
+        {conversation}
         <Facts facts />
     }
     .into_any()

@@ -102,6 +102,19 @@ async fn a_session_becomes_items_with_the_words_they_come_from() {
             .all(|item| item["session"] == "talk-1" && item["status"] == "active")
     );
 
+    // From the item to its words.
+    let browser = app.browser();
+    browser.sign_in(&user).await;
+    let (_, page) = browser.get(&format!("/memory/{}", of("os")["id"])).await;
+    let href = page.split("href=\"/sessions/").nth(1).unwrap();
+    let href = href.split('"').next().unwrap();
+    assert!(href.ends_with("#m3"), "{href}");
+    let (status, page) = browser
+        .get(&format!("/sessions/{}", href.split('#').next().unwrap()))
+        .await;
+    assert_eq!(status, 200);
+    assert!(page.contains("id=\"m3\"") && page.contains("Debian GNU/Linux 13"));
+
     // Nothing is due, and asked again nothing happens.
     assert_eq!(read_due(&app).await, 0);
     assert_eq!(model.asked().len(), 1);

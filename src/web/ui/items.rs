@@ -148,6 +148,7 @@ impl Ui {
             updated: self.moment(item.updated_at),
             expires: item.expires_at.map(|at| self.moment(at)),
             superseded_by: item.superseded_by.map(|id| id.0),
+            said_in: item.said_in,
             history: history
                 .into_iter()
                 .map(|event| self.history_entry(event))
