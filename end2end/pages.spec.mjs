@@ -63,8 +63,7 @@ test("every page is accessible and fits a phone", async (t) => {
     await page.locator("#m4").waitFor();
   });
   await passes("session, all of it", async () => {
-    for (const fold of await page.locator(".said summary").all()) await fold.press("Enter");
-    await page.getByText("window seat 49").waitFor();
+    await page.locator(".said details").evaluateAll((folds) => folds.forEach((fold) => (fold.open = true)));
   });
   await passes("session, past its end", async () => {
     await page.goto(`${page.url()}?from=99`);
