@@ -4,7 +4,7 @@ import re
 from run import REPO
 
 TYPES = ("bigint, text[], text[], text, text[], text, timestamptz, bigint, bigint, bit(1024), halfvec, bigint, float8, "
-         "bigint, bigint, text, bigint, timestamptz")
+         "bigint, bigint, text, bigint, timestamptz, boolean[], bigint")
 
 
 def prepare():
@@ -17,4 +17,5 @@ def execute(user, words, fragments, space, bits, half):
     queries = ",".join(f"$q$'{word}'$q$" for word in dict.fromkeys(words))
     patterns = ",".join(f"$q$%{fragment}%$q$" for fragment in fragments)
     return (f"EXECUTE search ({user}, ARRAY[{queries}]::text[], ARRAY[{patterns}]::text[], NULL, NULL, 'active', NULL, 50, "
-            f"{space}, B'{bits}', '{half}', 1000, 600, 200, 250, NULL, 25000, now())")
+            f"{space}, B'{bits}', '{half}', 1000, 600, 200, 250, NULL, 25000, now(), "
+            f"'{{false,true}}', 1000)")

@@ -64,7 +64,7 @@ GRANT SELECT ON erasure_receipts TO keepsake_system;
 
 -- One item of the current user and all that derives from it. The calls that were about it
 -- stay, without its number and without their words. Its theme goes where nothing else is in
--- it and nobody is adding to it. NULL where there is no such item.
+-- it and nobody is adding to it. NULL where there is no such item; a turn goes with its session.
 CREATE FUNCTION erase_item(erased_item bigint, receipt text, at timestamptz) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -73,7 +73,8 @@ DECLARE
     n        bigint;
     gone     jsonb := '{}';
 BEGIN
-    SELECT theme_id INTO theme FROM memory_items WHERE user_id = me AND id = erased_item FOR UPDATE;
+    SELECT theme_id INTO theme FROM memory_items
+    WHERE user_id = me AND id = erased_item AND type <> 'turn' FOR UPDATE;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;

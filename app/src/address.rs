@@ -7,7 +7,7 @@ mod sessions;
 mod users;
 
 pub use activity::PERIODS;
-pub use sessions::session_from;
+pub use sessions::{session_at, session_from};
 
 use crate::backend::{PAGE_SIZE, ROWS_MAX};
 use crate::view::{EmbeddingState, MemoryFilters};

@@ -88,7 +88,10 @@ pub struct ThemeCount {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItemRow {
     pub id: i64,
-    pub theme: String,
+    /// A turn has none.
+    pub theme: Option<String>,
+    /// Of a turn: where it was said.
+    pub turn: Option<TurnPlace>,
     pub item_type: String,
     pub snippet: Vec<Span>,
     pub tags: Vec<String>,
@@ -103,6 +106,15 @@ pub struct ItemRow {
     pub parts: Option<ScoreParts>,
     /// `None` when no vectors are made for this user.
     pub embedding: Option<EmbeddingBadge>,
+}
+
+/// The session in which a turn was said, and the message's position there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnPlace {
+    pub session_id: i64,
+    pub position: i32,
+    /// "user" or "assistant"
+    pub role: String,
 }
 
 /// How an item left what is active.
@@ -154,8 +166,10 @@ pub struct HistoryEntry {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItemPage {
     pub id: i64,
-    pub theme: String,
-    pub theme_name: String,
+    /// By slug and name; a turn has none.
+    pub theme: Option<(String, String)>,
+    /// It is no memory, but what was said.
+    pub turn: Option<TurnPlace>,
     pub item_type: String,
     pub key: Option<String>,
     pub content: String,

@@ -57,6 +57,7 @@ impl Consolidation {
             query: &one.value,
             limit: Some(NEAREST),
             explain: true,
+            without_turns: true,
             ..RawQuery::default()
         };
         // A value has fewer characters than a query may have.

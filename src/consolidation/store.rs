@@ -57,7 +57,7 @@ pub async fn list_known(
 ) -> Result<Vec<(String, String)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT key AS "key!", left(content, 300) AS "content!" FROM memory_items
-           WHERE user_id = $1 AND status = 'active' AND key IS NOT NULL
+           WHERE user_id = $1 AND status = 'active' AND key IS NOT NULL AND NOT is_turn
              AND (expires_at IS NULL OR expires_at > $3)
            ORDER BY created_at DESC, id DESC LIMIT $2"#,
         user.0,

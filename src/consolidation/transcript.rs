@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::sessions::said::{around_own_memory, pieces};
 use crate::sessions::{Message, Role};
 
 /// Characters of a window, its labels included.
@@ -15,9 +16,6 @@ pub const WINDOWS_MAX: usize = 16;
 const CALL_CHARS_MAX: usize = 200;
 const RESULT_CHARS_MAX: usize = 500;
 
-/// What stands around memory that was put into a prompt.
-pub const MEMORY_BEGINS: &str = "<keepsake-memory";
-pub const MEMORY_ENDS: &str = "</keepsake-memory>";
 const OWN_MEMORY: &str = "[memory that was known already]";
 
 /// Tools whose answers are what is remembered.
@@ -109,20 +107,10 @@ fn is_own_tool(name: &str) -> bool {
 
 /// The text, with what was put into it from memory named and left out.
 pub fn without_own_memory(text: &str) -> Cow<'_, str> {
-    if !text.contains(MEMORY_BEGINS) {
-        return text.into();
+    match around_own_memory(text).as_slice() {
+        [whole] => (*whole).into(),
+        around => around.join(OWN_MEMORY).into(),
     }
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(begins) = rest.find(MEMORY_BEGINS) {
-        kept += &rest[..begins];
-        kept += OWN_MEMORY;
-        rest = match rest[begins..].find(MEMORY_ENDS) {
-            Some(ends) => &rest[begins + ends + MEMORY_ENDS.len()..],
-            None => "",
-        };
-    }
-    (kept + rest).into()
 }
 
 /// At most so many characters, and whether there were more.
@@ -193,24 +181,6 @@ impl Windows {
             skipped_chars,
         }
     }
-}
-
-/// Pieces of at most so many characters, whole words where there are any.
-fn pieces(text: &str, chars_max: usize) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let Some((end, _)) = rest.char_indices().nth(chars_max) else {
-            return Some(std::mem::take(&mut rest));
-        };
-        let blank = rest[..end].rfind(char::is_whitespace);
-        let end = blank.filter(|at| *at > end / 2).unwrap_or(end);
-        let (piece, after) = rest.split_at(end);
-        rest = after.trim_start();
-        Some(piece)
-    })
 }
 
 #[cfg(test)]

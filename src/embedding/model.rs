@@ -145,6 +145,7 @@ pub struct Noted {
 #[derive(Clone, Debug)]
 pub struct Row {
     pub item_id: i64,
+    pub is_turn: bool,
     pub content_hash: Vec<u8>,
     pub content: String,
 }

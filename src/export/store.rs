@@ -33,7 +33,7 @@ pub async fn weigh(conn: &mut PgConnection, user: UserId) -> Result<Overview, sq
         r#"SELECT i.items AS "items!", c.calls AS "calls!", 
                   (i.bytes + 650 * i.items + m.bytes + 260 * m.messages + 180 * c.calls) AS "bytes!"
            FROM (SELECT count(*) AS items, coalesce(sum(octet_length(content)), 0)::bigint AS bytes
-                 FROM memory_items WHERE user_id = $1) i,
+                 FROM memory_items WHERE user_id = $1 AND NOT is_turn) i,
                 (SELECT count(*) AS messages,
                         coalesce(sum(octet_length(content) + coalesce(pg_column_size(tool_calls), 0)), 0)::bigint AS bytes
                  FROM session_messages WHERE user_id = $1) m,
@@ -121,7 +121,8 @@ pub async fn list_themes(
     .await
 }
 
-/// In the order of their ids, without their events.
+/// In the order of their ids, without their events. Turns have no theme and are left out: their
+/// sessions are exported.
 pub async fn list_items(
     conn: &mut PgConnection,
     user: UserId,

@@ -37,6 +37,7 @@ async fn once(context: &JobContext) -> anyhow::Result<()> {
     context.embeddings.take_offered().await?;
     context.embeddings.sweep().await?;
     sessions::complete_still(&context.db, context.embeddings.now()).await?;
+    sessions::turns::remove_off(&context.db).await?;
     memories::sweep_expired(&context.db, context.embeddings.now()).await?;
     let mut conn = context.db.system_connection().await?;
     let now = context.embeddings.now();

@@ -104,7 +104,7 @@ impl Correction {
         let item = NewItem::parse(
             self.item_type.unwrap_or(old.item_type),
             &self.content,
-            Some(self.theme.as_deref().unwrap_or(&old.theme)),
+            self.theme.as_deref().or(old.theme.as_deref()),
             self.tags.as_deref().unwrap_or(&old.tags),
         )?;
         Ok(item
@@ -163,7 +163,7 @@ async fn correct_once(
     check_active(&old, now)?;
     let new = correction.of(&old)?;
     let is_same = new.content() == old.content
-        && new.theme().as_str() == old.theme
+        && Some(new.theme().as_str()) == old.theme.as_deref()
         && new.key().map(ItemKey::as_str) == old.key.as_deref()
         && new.item_type() == old.item_type;
     let added = if is_same {

@@ -15,6 +15,7 @@ pub use change::{
 };
 pub use model::{
     Item, ItemEvent, ItemId, ItemType, NewItem, Stats, Status, Theme, ThemeCount, ThemeSlug,
+    Turn,
 };
 pub use provenance::{Expiry, ItemKey, Provenance, Source, Yielding};
 
@@ -63,7 +64,7 @@ fn not_active(id: ItemId, superseded_by: Option<ItemId>) -> String {
     format!("item {id} is archived or has expired; nothing was changed: {instead}")
 }
 
-/// An item, and where its vector stands.
+/// An item or a turn, and where its vector stands.
 pub async fn get(
     db: &Db,
     embeddings: &Embeddings,
@@ -71,14 +72,14 @@ pub async fn get(
     id: ItemId,
 ) -> Result<(Item, ItemEmbedding), MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
-    let found = store::find_item(&mut tx, viewer.user_id, id).await?;
+    let found = store::find_to_read(&mut tx, viewer.user_id, id).await?;
     let item = found.ok_or(MemoryError::NotFound(id))?;
     let states = embeddings.states(&mut tx, viewer.user_id, &[id.0]).await?;
     tx.commit().await?;
     Ok((item, states[0].clone()))
 }
 
-/// An item with all that is known of it.
+/// An item or a turn with all that is known of it.
 pub struct Whole {
     pub item: Item,
     pub embedding: ItemEmbedding,
@@ -95,7 +96,7 @@ pub async fn get_whole(
     id: ItemId,
 ) -> Result<Whole, MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
-    let found = store::find_item(&mut tx, viewer.user_id, id).await?;
+    let found = store::find_to_read(&mut tx, viewer.user_id, id).await?;
     let item = found.ok_or(MemoryError::NotFound(id))?;
     let history = store::list_events(&mut tx, viewer.user_id, id).await?;
     let superseded = store::list_superseded(&mut tx, viewer.user_id, id).await?;

@@ -16,6 +16,7 @@ pub const TAG_CHARS_MAX: usize = 64;
 pub const THEME_CHARS_MAX: usize = 64;
 /// What expires within it is said to expire soon.
 pub const EXPIRING_SOON: time::Duration = time::Duration::days(7);
+const TURN: &str = "turn";
 /// The theme of an item that names none (Nova §3.2.2).
 pub const THEME_DEFAULT: &str = "general";
 
@@ -35,9 +36,12 @@ pub enum ItemType {
     Instruction,
     Summary,
     Other,
+    /// What was said in a conversation, as it was said. Nobody adds one: searches alone know it.
+    Turn,
 }
 
 impl ItemType {
+    /// Those that can be added.
     pub const ALL: [Self; 5] = [
         Self::Preference,
         Self::Fact,
@@ -53,6 +57,7 @@ impl ItemType {
             Self::Instruction => "instruction",
             Self::Summary => "summary",
             Self::Other => "other",
+            Self::Turn => TURN,
         }
     }
 
@@ -66,12 +71,15 @@ impl ItemType {
         })
     }
 
+    /// What a search may be narrowed to. None where it is no type.
+    pub fn searched(text: &str) -> Option<Self> {
+        let mut types = Self::ALL.into_iter().chain([Self::Turn]);
+        types.find(|t| t.as_str() == text)
+    }
+
     /// The column's check admits nothing else.
     pub(crate) fn from_column(text: &str) -> Self {
-        Self::ALL
-            .into_iter()
-            .find(|t| t.as_str() == text)
-            .unwrap_or(Self::Other)
+        Self::searched(text).unwrap_or(Self::Other)
     }
 }
 
@@ -305,8 +313,9 @@ fn parse_tags(tags: &[String]) -> Result<Vec<String>, Invalid> {
 #[derive(Clone, Debug)]
 pub struct Item {
     pub id: ItemId,
-    pub theme: String,
-    pub theme_display_name: String,
+    /// By slug; a turn has none.
+    pub theme: Option<String>,
+    pub theme_display_name: Option<String>,
     pub item_type: ItemType,
     pub key: Option<String>,
     pub content: String,
@@ -325,6 +334,8 @@ pub struct Item {
     pub superseded_by: Option<ItemId>,
     /// The session that it was read in, and the message's position there.
     pub said_in: Option<(i64, Option<i32>)>,
+    /// Of a turn.
+    pub turn: Option<Turn>,
     pub created_at: OffsetDateTime,
     pub updated_at: OffsetDateTime,
 }
@@ -334,6 +345,20 @@ impl Item {
     pub fn status_at(&self, now: OffsetDateTime) -> Status {
         self.status.at(self.expires_at, now)
     }
+}
+
+/// Where a turn was said, as its agent calls it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    pub session_id: i64,
+    /// The agent's own name of the session.
+    pub session: String,
+    /// The message's place in it.
+    pub position: i32,
+    /// The sender's id of the message.
+    pub message: String,
+    /// `user` or `assistant`
+    pub role: String,
 }
 
 /// Items counted, for whoever looks after a memory.

@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 
 use super::model::{
     EXPIRING_SOON, Item, ItemEvent, ItemId, ItemType, NewItem, Stats, Status, Theme, ThemeCount,
-    ThemeSlug,
+    ThemeSlug, Turn,
 };
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
 use crate::accounts::{AgentId, UserId, Viewer};
@@ -90,26 +90,51 @@ pub async fn list_of_key(
     .await
 }
 
+/// An item, which may be changed; a turn is none.
 pub async fn find_item(
     conn: &mut PgConnection,
     user: UserId,
     id: ItemId,
 ) -> Result<Option<Item>, sqlx::Error> {
+    let found = find_to_read(conn, user, id).await?;
+    Ok(found.filter(|item| item.turn.is_none()))
+}
+
+/// An item or a turn.
+pub async fn find_to_read(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: ItemId,
+) -> Result<Option<Item>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT i.id, t.slug, t.display_name, i.type AS item_type, i.key, i.content, i.tags,
+        r#"SELECT i.id, t.slug AS "slug?", t.display_name AS "display_name?", i.type AS item_type, i.key, i.content, i.tags,
                   i.status, i.source, i.source_context, a.name AS "agent?", i.confidence,
                   i.protected, i.expires_at, i.last_verified_at, i.superseded_by, i.session_id, i.message_id,
-                  i.created_at, i.updated_at
+                  i.created_at, i.updated_at, s.external_id AS "session?", m.external_id AS "message?",
+                  m.position AS "position?"
            FROM memory_items i
-           JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
+           LEFT JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
-           WHERE i.user_id = $1 AND i.id = $2"#,
+           LEFT JOIN sessions s ON i.is_turn AND s.user_id = i.user_id AND s.id = i.session_id
+           LEFT JOIN session_messages m ON m.user_id = i.user_id AND m.session_id = i.session_id
+                                       AND m.position = i.turn_position
+           WHERE i.user_id = $1 AND i.id = $2
+             AND (NOT i.is_turn OR (SELECT u.turns_searched FROM users u WHERE u.id = $1))"#,
         user.0,
         id.0,
     )
     .fetch_optional(conn)
     .await?;
     Ok(row.map(|row| Item {
+        turn: row.session_id.zip(row.session).zip(row.position).zip(row.message).map(
+            |(((session_id, session), position), message)| Turn {
+                session_id,
+                session,
+                position,
+                message,
+                role: row.source.clone(),
+            },
+        ),
         id: ItemId(row.id),
         theme: row.slug,
         theme_display_name: row.display_name,
@@ -191,7 +216,7 @@ pub async fn archive_items(
                UPDATE memory_items
                SET status = 'archived', updated_at = $5,
                    confidence = CASE WHEN $4 = 'superseded' THEN least(confidence, $6) ELSE confidence END
-               WHERE user_id = $1 AND id = ANY ($2) AND status = 'active'
+               WHERE user_id = $1 AND id = ANY ($2) AND status = 'active' AND NOT is_turn
                RETURNING id
            ), event AS (
                INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
@@ -223,6 +248,7 @@ pub async fn confirm_item(
         r#"WITH item AS (
                UPDATE memory_items SET protected = true, confidence = 100, last_verified_at = $4, updated_at = $4
                WHERE user_id = $1 AND id = $2 AND status = 'active' AND (expires_at IS NULL OR expires_at > $4)
+                 AND NOT is_turn
                RETURNING id
            ), event AS (
                INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
@@ -305,7 +331,8 @@ pub async fn list_themes(
         r#"SELECT t.slug, t.display_name, coalesce(n.active_count, 0) AS "active_count!"
            FROM memory_themes t
            LEFT JOIN (SELECT theme_id, count(*) AS active_count FROM memory_items
-                      WHERE user_id = $1 AND status = 'active' AND (expires_at IS NULL OR expires_at > $2)
+                      WHERE user_id = $1 AND status = 'active' AND theme_id IS NOT NULL
+                        AND (expires_at IS NULL OR expires_at > $2)
                       GROUP BY theme_id) n
                   ON n.theme_id = t.id
            WHERE t.user_id = $1
@@ -329,7 +356,8 @@ pub async fn fullest_themes(
         ThemeCount,
         r#"SELECT t.slug, n.active_count AS "active_count!"
            FROM (SELECT theme_id, count(*) AS active_count FROM memory_items
-                 WHERE user_id = $1 AND status = 'active' AND (expires_at IS NULL OR expires_at > $2)
+                 WHERE user_id = $1 AND status = 'active' AND theme_id IS NOT NULL
+                   AND (expires_at IS NULL OR expires_at > $2)
                  GROUP BY theme_id ORDER BY active_count DESC, theme_id LIMIT 11) n
            JOIN memory_themes t ON t.user_id = $1 AND t.id = n.theme_id
            ORDER BY n.active_count DESC, t.id"#,
@@ -354,7 +382,7 @@ pub async fn count_by_status(
                   min(created_at) FILTER (WHERE live) AS oldest, max(created_at) FILTER (WHERE live) AS newest
            FROM (SELECT status = 'active' AND (expires_at IS NULL OR expires_at > $2) AS live,
                         protected, key, expires_at, created_at
-                 FROM memory_items WHERE user_id = $1) i"#,
+                 FROM memory_items WHERE user_id = $1 AND NOT is_turn) i"#,
         user.0,
         now,
         now + EXPIRING_SOON,
@@ -381,7 +409,7 @@ pub async fn count_by_type(
 ) -> Result<Vec<(ItemType, i64)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT type AS item_type, count(*) AS "items!" FROM memory_items
-           WHERE user_id = $1 AND status = 'active' AND (expires_at IS NULL OR expires_at > $2)
+           WHERE user_id = $1 AND status = 'active' AND NOT is_turn AND (expires_at IS NULL OR expires_at > $2)
            GROUP BY type ORDER BY 2 DESC, type"#,
         user.0,
         now,
@@ -394,10 +422,10 @@ pub async fn count_by_type(
         .collect())
 }
 
-/// All items of the user, active and archived.
+/// All items of the user, active and archived; turns are none.
 pub async fn count_items(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"SELECT count(*) AS "n!" FROM memory_items WHERE user_id = $1"#,
+        r#"SELECT count(*) AS "n!" FROM memory_items WHERE user_id = $1 AND NOT is_turn"#,
         user.0
     )
     .fetch_one(conn)

@@ -25,6 +25,21 @@ pub struct Filters {
     pub recency_days: Option<i64>,
     /// Where the item's vector stands in the space that serves.
     pub embedding: Option<EmbeddingState>,
+    /// Memories alone, whatever the types.
+    pub without_turns: bool,
+}
+
+impl Filters {
+    /// Turns have no theme, and are never archived.
+    pub fn wants_turns(&self) -> bool {
+        let by_type = self.types.is_empty() || self.types.contains(&ItemType::Turn);
+        by_type && !self.without_turns && self.theme.is_none() && self.status != Some(Status::Archived)
+    }
+
+    /// Unless turns alone are asked for.
+    pub fn wants_items(&self) -> bool {
+        self.types.is_empty() || self.types.iter().any(|t| *t != ItemType::Turn)
+    }
 }
 
 /// Where a listing by date goes on: after this item.
@@ -62,6 +77,7 @@ pub struct RawQuery<'a> {
     pub cursor: Option<&'a str>,
     pub min_similarity: Option<f64>,
     pub explain: bool,
+    pub without_turns: bool,
 }
 
 impl SearchQuery {
@@ -88,6 +104,7 @@ impl SearchQuery {
                 status: parse_status(raw.status)?,
                 recency_days: parse_recency(raw.recency_days)?,
                 embedding: raw.embedding,
+                without_turns: raw.without_turns,
             },
             cursor,
             min_similarity: parse_min_similarity(raw.min_similarity)?,

@@ -2,13 +2,16 @@
 //! candidate of this one answer; those of two answers are not comparable.
 
 use super::store::Candidate;
+use crate::memories::ItemType;
 
 /// What each signal counts where both arms found something (Nova §3.2.1, §6.2).
 pub const SEMANTIC_WEIGHT: f64 = 0.7;
 pub const LEXICAL_WEIGHT: f64 = 0.3;
+/// What a turn's score is multiplied by: of the same words, the memory comes first (bench/README.md, "Turns").
+pub const TURN_WEIGHT: f64 = 0.5;
 
 /// Why a hit stands where it does (`explain: true`). The score is
-/// `semantic_weight · semantic_normalised + lexical_weight · lexical_normalised`.
+/// `tier_weight · (semantic_weight · semantic_normalised + lexical_weight · lexical_normalised)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Explanation {
     /// Cosine distance, 0 to 2; `None` without a ready vector, or without a query's.
@@ -29,12 +32,15 @@ pub struct Explanation {
     pub semantic_weight: f64,
     /// 0.3; 0 and 1 likewise.
     pub lexical_weight: f64,
+    /// 1; [`TURN_WEIGHT`] for a turn.
+    pub tier_weight: f64,
 }
 
 impl Explanation {
     pub fn score(&self) -> f64 {
-        self.semantic_weight * self.semantic_normalised
-            + self.lexical_weight * self.lexical_normalised
+        let sum = self.semantic_weight * self.semantic_normalised
+            + self.lexical_weight * self.lexical_normalised;
+        self.tier_weight * sum
     }
 
     /// Cosine similarity; 0 for an item without a ready vector.
@@ -44,7 +50,7 @@ impl Explanation {
 }
 
 /// Both signals of every candidate brought to one scale and weighed, best first;
-/// ties by newer, then by the later id (DESIGN §4).
+/// ties by memories before turns, then by newer, then by the later id (DESIGN §4).
 pub fn fuse(candidates: Vec<Candidate>) -> Vec<(Candidate, Explanation)> {
     let semantic: Vec<f64> = candidates.iter().map(|c| closeness(c.distance)).collect();
     let lexical: Vec<f64> = candidates.iter().map(|c| c.lexical).collect();
@@ -67,6 +73,10 @@ pub fn fuse(candidates: Vec<Candidate>) -> Vec<(Candidate, Explanation)> {
                 is_substring: candidate.is_substring,
                 semantic_weight,
                 lexical_weight,
+                tier_weight: match candidate.item_type {
+                    ItemType::Turn => TURN_WEIGHT,
+                    _ => 1.0,
+                },
             };
             (candidate, why)
         })
@@ -75,6 +85,7 @@ pub fn fuse(candidates: Vec<Candidate>) -> Vec<(Candidate, Explanation)> {
         why_b
             .score()
             .total_cmp(&why_a.score())
+            .then(why_b.tier_weight.total_cmp(&why_a.tier_weight))
             .then(b.created_at.cmp(&a.created_at))
             .then(b.id.0.cmp(&a.id.0))
     });
@@ -114,13 +125,14 @@ fn normalise(signals: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memories::{ItemId, ItemType, Status};
+    use crate::memories::{ItemId, Status};
     use time::{Duration, OffsetDateTime};
 
     fn candidate(id: i64, distance: Option<f64>, lexical: f64) -> Candidate {
         Candidate {
             id: ItemId(id),
-            theme: "general".to_owned(),
+            theme: Some("general".to_owned()),
+            turn: None,
             item_type: ItemType::Fact,
             content: String::new(),
             tags: Vec::new(),

@@ -10,7 +10,7 @@ use super::query::{Cursor, Filters};
 use crate::accounts::UserId;
 use crate::embedding::{EmbeddingState, QueryVector};
 use crate::memories::words::Term;
-use crate::memories::{ItemId, ItemType, Status};
+use crate::memories::{ItemId, ItemType, Status, Turn};
 
 /// Candidates an arm gives (DESIGN §4; Nova's K).
 pub const CANDIDATES_MAX: i64 = 50;
@@ -24,6 +24,8 @@ const BROUGHT_ITEMS_MAX: f64 = 600.0;
 /// The newest items that are asked for every word, and by which a common word is known.
 const NEWEST_ITEMS_MAX: i64 = 1_000;
 
+/// For how common a word is among a user's memories, their turns count for no more than so many items.
+const TURNS_WEIGHED_MAX: i64 = 1_000;
 /// The newest items whose text is read where no word of the query matches: what
 /// stands inside a word has no index, and reading ten thousand takes some 9 ms.
 const SUBSTRING_ITEMS_MAX: i64 = 25_000;
@@ -32,7 +34,8 @@ const SUBSTRING_ITEMS_MAX: i64 = 25_000;
 #[derive(Clone, Debug)]
 pub struct Candidate {
     pub id: ItemId,
-    pub theme: String,
+    /// By slug; a turn has none.
+    pub theme: Option<String>,
     pub item_type: ItemType,
     pub content: String,
     pub tags: Vec<String>,
@@ -53,11 +56,12 @@ pub struct Candidate {
     pub distance: Option<f64>,
     /// Among the [`CANDIDATES_MAX`] nearest.
     pub is_near: bool,
+    pub turn: Option<Turn>,
 }
 
 struct CandidateLookup {
     id: i64,
-    theme: String,
+    theme: Option<String>,
     item_type: String,
     content: String,
     tags: Vec<String>,
@@ -72,11 +76,18 @@ struct CandidateLookup {
     is_substring: bool,
     distance: Option<f64>,
     is_near: bool,
+    session_id: Option<i64>,
+    session: Option<String>,
+    position: Option<i32>,
+    message: Option<String>,
+    role: Option<String>,
 }
 
 impl CandidateLookup {
     fn at(self, now: OffsetDateTime) -> Candidate {
         let row = self;
+        let session = row.session_id.zip(row.session);
+        let message = row.position.zip(row.message).zip(row.role);
         Candidate {
             id: ItemId(row.id),
             theme: row.theme,
@@ -94,6 +105,15 @@ impl CandidateLookup {
             is_substring: row.is_substring,
             distance: row.distance,
             is_near: row.is_near,
+            turn: session.zip(message).map(
+                |((session_id, session), ((position, message), role))| Turn {
+                    session_id,
+                    session,
+                    position,
+                    message,
+                    role,
+                },
+            ),
         }
     }
 }
@@ -101,7 +121,10 @@ impl CandidateLookup {
 /// The filters as the statements take them.
 struct Bound {
     theme: Option<String>,
+    /// Of items: turns are another tier.
     types: Option<Vec<String>>,
+    /// `is_turn` of what may be found.
+    tiers: Vec<bool>,
     status: Option<&'static str>,
     since: Option<OffsetDateTime>,
     embedding: Option<&'static str>,
@@ -112,11 +135,16 @@ impl Bound {
         let types: Vec<String> = filters
             .types
             .iter()
+            .filter(|t| **t != ItemType::Turn)
             .map(|t| t.as_str().to_owned())
             .collect();
         Self {
             theme: filters.theme.as_ref().map(|t| t.as_str().to_owned()),
             types: (!types.is_empty()).then_some(types),
+            tiers: [(false, filters.wants_items()), (true, filters.wants_turns())]
+                .into_iter()
+                .filter_map(|(is_turn, is_wanted)| is_wanted.then_some(is_turn))
+                .collect(),
             status: filters.status.map(Status::as_str),
             since: filters.recency_days.map(|days| now - Duration::days(days)),
             embedding: filters.embedding.map(EmbeddingState::as_str),
@@ -124,7 +152,7 @@ impl Bound {
     }
 }
 
-/// The newest items, after the cursor where one is given.
+/// The newest items, after the cursor where one is given. Turns are never listed.
 pub async fn list_recent(
     conn: &mut PgConnection,
     user: UserId,
@@ -141,7 +169,7 @@ pub async fn list_recent(
                SELECT i.id, i.theme_id, i.agent_id, i.type, i.content, i.tags, i.status, i.key, i.source,
                       i.created_at, i.expires_at, i.superseded_by
                FROM memory_items i
-               WHERE i.user_id = $1
+               WHERE i.user_id = $1 AND NOT i.is_turn AND $11
                  AND ($2::text IS NULL OR i.theme_id = (
                      SELECT t.id FROM memory_themes t WHERE t.user_id = $1 AND t.slug = $2))
                  AND ($3::text[] IS NULL OR i.type = ANY ($3))
@@ -156,12 +184,14 @@ pub async fn list_recent(
                ORDER BY i.created_at DESC, i.id DESC
                LIMIT $8
            )
-           SELECT i.id AS "id!", t.slug AS "theme!", i.type AS "item_type!", i.content AS "content!",
+           SELECT i.id AS "id!", t.slug AS "theme?", i.type AS "item_type!", i.content AS "content!",
                   i.tags AS "tags!", i.status AS "status!",
                   i.key, coalesce(a.name, i.source) AS "source!", i.created_at AS "created_at!",
                   i.expires_at, i.superseded_by IS NOT NULL AS "is_superseded!",
                   0::float8 AS "lexical!", 0::bigint AS "words_matched!", false AS "is_substring!",
-                  NULL::float8 AS "distance?", false AS "is_near!"
+                  NULL::float8 AS "distance?", false AS "is_near!",
+                  NULL::bigint AS session_id, NULL::text AS session, NULL::integer AS position, NULL::text AS message,
+                  NULL::text AS role
            FROM newest i
            JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = i.agent_id
@@ -176,6 +206,7 @@ pub async fn list_recent(
         limit,
         bound.embedding,
         now,
+        filters.wants_items(),
     )
     .fetch_all(conn)
     .await?;
@@ -192,8 +223,13 @@ pub struct Asked<'a> {
 
 /// The union of both arms, in no order, with both signals of every row.
 ///
+/// *Tiers*: memories, and turns of conversations where they may be found. Each arm finds of
+/// each tier for itself, so that no flood of turns keeps a memory out of the union; the
+/// signals are the same for both.
+///
 /// *Lexical arm*: the best [`CANDIDATES_MAX`] by full text. A word counts by its
-/// rarity among *all* items of the user, whatever the filters, over the log of
+/// rarity among *all* items of the user (and turns, which
+/// count for at most [`TURNS_WEIGHED_MAX`]), whatever the filters, over the log of
 /// the item's length (FACTS, "Finding the evidence"). Where no word matches, those
 /// of the newest [`SUBSTRING_ITEMS_MAX`] items that contain a fragment of the query
 /// as it was written.
@@ -230,55 +266,70 @@ pub async fn find(
            ), serving AS MATERIALIZED (
                SELECT s.id FROM embedding_spaces s
                WHERE s.user_id = $1 AND s.state <> 'retired' ORDER BY s.state LIMIT 1
-           ), total AS MATERIALIZED (
-               SELECT count(*) AS items FROM memory_items WHERE user_id = $1
+           ), tiers AS MATERIALIZED (
+               SELECT t.is_turn, n.items
+               FROM unnest($19::boolean[]) AS t (is_turn)
+               CROSS JOIN LATERAL (
+                   SELECT count(*) AS items FROM memory_items i WHERE i.user_id = $1 AND i.is_turn = t.is_turn
+               ) n
+               WHERE NOT t.is_turn OR (SELECT u.turns_searched FROM users u WHERE u.id = $1)
            ), newest AS MATERIALIZED (
                -- None where a filter is so narrow that the index by date would be read far.
-               SELECT i.id, i.created_at, i.content_tsv
-               FROM memory_items i
-               WHERE i.user_id = $1
-                 AND ($6::text IS NULL OR (i.status = 'active' AND (i.expires_at IS NULL OR i.expires_at > $18)) = ($6 = 'active'))
-                 AND ($7::timestamptz IS NULL OR i.created_at >= $7)
-               ORDER BY i.created_at DESC, i.id DESC
-               LIMIT CASE WHEN $4::text IS NULL AND $5::text[] IS NULL AND $6 IS DISTINCT FROM 'archived'
-                               AND $16::text IS NULL
-                          THEN $12::bigint ELSE 0 END
+               SELECT t.is_turn, i.*
+               FROM tiers t CROSS JOIN LATERAL (
+                   SELECT i.id, i.created_at, i.content_tsv
+                   FROM memory_items i
+                   WHERE i.user_id = $1 AND i.is_turn = t.is_turn
+                     AND ($6::text IS NULL OR (i.status = 'active' AND (i.expires_at IS NULL OR i.expires_at > $18)) = ($6 = 'active'))
+                     AND ($7::timestamptz IS NULL OR i.created_at >= $7)
+                   ORDER BY i.created_at DESC, i.id DESC
+                   LIMIT CASE WHEN $4::text IS NULL AND (t.is_turn OR $5::text[] IS NULL)
+                                   AND $6 IS DISTINCT FROM 'archived' AND $16::text IS NULL
+                              THEN $12::bigint ELSE 0 END
+               ) i
            ), newest_matches AS MATERIALIZED (
-               SELECT w.n, i.id, i.created_at, length(i.content_tsv) AS lexemes,
+               SELECT i.is_turn, w.n, i.id, i.created_at, length(i.content_tsv) AS lexemes,
                       ts_rank(i.content_tsv, w.query) AS rank
                FROM newest i JOIN words w ON i.content_tsv @@ w.query
            ), shares AS MATERIALIZED (
                -- How common each word is, rarest first; and in how many items it and all rarer common ones
                -- stand together, by chance.
-               SELECT c.n, c.query, c.share, c.is_common,
-                      c.items * exp(sum(ln(c.share)) FILTER (WHERE c.is_common) OVER (ORDER BY c.share, c.n)) AS together
+               SELECT c.is_turn, c.n, c.query, c.share, c.is_common, c.items,
+                      c.items * exp(sum(ln(c.share)) FILTER (WHERE c.is_common)
+                                    OVER (PARTITION BY c.is_turn ORDER BY c.share, c.n)) AS together
                FROM (
-                   SELECT s.n, s.query, (s.matching + 0.5::float8) / (s.asked + 1) AS share, t.items,
+                   SELECT s.is_turn, s.n, s.query, (s.matching + 0.5::float8) / (s.asked + 1) AS share, s.items,
                           s.asked = $12::bigint
-                          AND sum(s.matching) OVER (ORDER BY s.matching, s.n) * t.items / nullif(s.asked, 0) > $13::float8 AS is_common
-                   FROM total t CROSS JOIN (
-                       SELECT w.n, w.query, count(m.id) AS matching, (SELECT count(*) FROM newest) AS asked
-                       FROM words w LEFT JOIN newest_matches m ON m.n = w.n
-                       GROUP BY w.n, w.query
+                          AND sum(s.matching) OVER (PARTITION BY s.is_turn ORDER BY s.matching, s.n)
+                              * s.items / nullif(s.asked, 0) > $13::float8 AS is_common
+                   FROM (
+                       SELECT t.is_turn, t.items, w.n, w.query, count(m.id) AS matching,
+                              (SELECT count(*) FROM newest k WHERE k.is_turn = t.is_turn) AS asked
+                       FROM tiers t CROSS JOIN words w
+                       LEFT JOIN newest_matches m ON m.is_turn = t.is_turn AND m.n = w.n
+                       GROUP BY t.is_turn, t.items, w.n, w.query
                    ) s
                ) c
            ), bringing AS MATERIALIZED (
-               SELECT string_agg('(' || b.query || ')', ' | ')::tsquery AS query
+               SELECT b.is_turn, string_agg('(' || b.query || ')', ' | ')::tsquery AS query
                FROM (
-                   SELECT s.query::text FROM shares s WHERE NOT s.is_common
+                   SELECT s.is_turn, s.query::text FROM shares s WHERE NOT s.is_common
                    UNION ALL
-                   SELECT string_agg('(' || s.query::text || ')', ' & ') FROM shares s
+                   SELECT s.is_turn, string_agg('(' || s.query::text || ')', ' & ') FROM shares s
                    WHERE s.is_common AND s.share <= (
-                       SELECT min(r.share) FROM shares r WHERE r.is_common AND r.together <= $13::float8)
+                       SELECT min(r.share) FROM shares r
+                       WHERE r.is_turn = s.is_turn AND r.is_common AND r.together <= $13::float8)
+                   GROUP BY s.is_turn
                ) b
+               GROUP BY b.is_turn
            ), found AS MATERIALIZED (
-               SELECT i.*
+               SELECT b.is_turn, i.*
                FROM bringing b
                -- OFFSET 0: one look-up in the index, whatever the statistics say.
                CROSS JOIN LATERAL (
                    SELECT i.id, i.created_at, i.content_tsv,
                           ($4::text IS NULL OR i.theme_id = (SELECT id FROM theme))
-                          AND ($5::text[] IS NULL OR i.type = ANY ($5))
+                          AND (i.is_turn OR $5::text[] IS NULL OR i.type = ANY ($5))
                           AND ($6::text IS NULL OR (i.status = 'active' AND (i.expires_at IS NULL OR i.expires_at > $18)) = ($6 = 'active'))
                           AND ($7::timestamptz IS NULL OR i.created_at >= $7)
                           AND ($16::text IS NULL OR EXISTS (
@@ -286,94 +337,117 @@ pub async fn find(
                               WHERE e.user_id = $1 AND e.item_id = i.id AND e.state = $16
                                 AND e.space_id = (SELECT id FROM serving))) AS wanted
                    FROM memory_items i
-                   WHERE i.user_id = $1 AND i.content_tsv @@ b.query
+                   WHERE i.user_id = $1 AND i.is_turn = b.is_turn AND i.content_tsv @@ b.query
                    OFFSET 0
                ) i
            ), found_matches AS MATERIALIZED (
-               SELECT w.n, i.id, i.created_at, i.wanted, length(i.content_tsv) AS lexemes,
+               SELECT i.is_turn, w.n, i.id, i.created_at, i.wanted, length(i.content_tsv) AS lexemes,
                       ts_rank(i.content_tsv, w.query) AS rank
                FROM found i JOIN words w ON i.content_tsv @@ w.query
            ), rarity AS MATERIALIZED (
-               SELECT s.n, s.query,
-                      CASE WHEN s.is_common THEN ln(1 + (1 - s.share) / s.share)
-                           ELSE ln(1 + (t.items - coalesce(m.items, 0) + 0.5) / (coalesce(m.items, 0) + 0.5))::float8
-                      END AS weight
-               FROM shares s CROSS JOIN total t
-               LEFT JOIN (SELECT n, count(*) AS items FROM found_matches GROUP BY n) m ON m.n = s.n
-           ), by_word AS MATERIALIZED (
-               SELECT m.id, m.created_at, count(*) AS words_matched, false AS is_substring,
-                      sum(m.rank * r.weight) / ln(2 + greatest(m.lexemes, 20)) AS lexical
+               -- By the share of either tier, in which turns count for no more than so many items.
+               SELECT s.n, s.query, ln(sum(s.size) / sum(s.size * s.share)) AS weight
                FROM (
-                   SELECT n, id, created_at, lexemes, rank FROM found_matches WHERE wanted
-                   UNION ALL
-                   SELECT n, id, created_at, lexemes, rank FROM newest_matches m
-                   WHERE NOT EXISTS (SELECT FROM found f WHERE f.id = m.id)
-               ) m JOIN rarity r ON r.n = m.n
-               GROUP BY m.id, m.created_at, m.lexemes
-               ORDER BY lexical DESC, m.created_at DESC, m.id DESC
-               LIMIT $8
+                   SELECT s.n, s.query,
+                          CASE WHEN s.is_turn THEN least(s.items, $20::bigint) ELSE s.items END + 1::float8 AS size,
+                          CASE WHEN s.is_common THEN s.share
+                               ELSE (coalesce(m.items, 0) + 0.5::float8) / (s.items + 1) END AS share
+                   FROM shares s
+                   LEFT JOIN (SELECT is_turn, n, count(*) AS items FROM found_matches GROUP BY is_turn, n) m
+                          ON m.is_turn = s.is_turn AND m.n = s.n
+                   WHERE s.items > 0
+               ) s
+               GROUP BY s.n, s.query
+           ), by_word AS MATERIALIZED (
+               SELECT m.id, m.created_at, m.words_matched, false AS is_substring, m.lexical
+               FROM (
+                   SELECT m.*, row_number() OVER (PARTITION BY m.is_turn
+                                                  ORDER BY m.lexical DESC, m.created_at DESC, m.id DESC) AS place
+                   FROM (
+                       SELECT m.is_turn, m.id, m.created_at, count(*) AS words_matched,
+                              sum(m.rank * r.weight) / ln(2 + greatest(m.lexemes, 20)) AS lexical
+                       FROM (
+                           SELECT is_turn, n, id, created_at, lexemes, rank FROM found_matches WHERE wanted
+                           UNION ALL
+                           SELECT is_turn, n, id, created_at, lexemes, rank FROM newest_matches m
+                           WHERE NOT EXISTS (SELECT FROM found f WHERE f.id = m.id)
+                       ) m JOIN rarity r ON r.n = m.n
+                       GROUP BY m.is_turn, m.id, m.created_at, m.lexemes
+                   ) m
+               ) m
+               WHERE m.place <= $8
            ), by_substring AS MATERIALIZED (
                SELECT i.id, i.created_at, 0::bigint AS words_matched, true AS is_substring,
                       (SELECT count(*) FROM unnest($3::text[]) p WHERE i.content ILIKE p)::float8 AS lexical
-               FROM (
+               FROM tiers t CROSS JOIN LATERAL (
                    SELECT i.id, i.created_at, i.theme_id, i.type, i.status, i.expires_at, i.content
-                   FROM memory_items i WHERE i.user_id = $1
+                   FROM memory_items i WHERE i.user_id = $1 AND i.is_turn = t.is_turn
                    ORDER BY i.created_at DESC, i.id DESC
                    LIMIT CASE WHEN cardinality($3::text[]) > 0 AND NOT EXISTS (SELECT FROM by_word) THEN $17::bigint ELSE 0 END
                ) i
                WHERE i.content ILIKE ANY ($3)
                  AND ($4::text IS NULL OR i.theme_id = (SELECT id FROM theme))
-                 AND ($5::text[] IS NULL OR i.type = ANY ($5))
+                 AND (t.is_turn OR $5::text[] IS NULL OR i.type = ANY ($5))
                  AND ($6::text IS NULL OR (i.status = 'active' AND (i.expires_at IS NULL OR i.expires_at > $18)) = ($6 = 'active'))
                  AND ($7::timestamptz IS NULL OR i.created_at >= $7)
                  AND ($16::text IS NULL OR EXISTS (
                      SELECT FROM memory_item_embeddings e
                      WHERE e.user_id = $1 AND e.item_id = i.id AND e.state = $16
                        AND e.space_id = (SELECT id FROM serving)))
-               ORDER BY lexical DESC, i.created_at DESC, i.id DESC
+               ORDER BY t.is_turn, lexical DESC, i.created_at DESC, i.id DESC
                LIMIT $8
            ), lexical_arm AS MATERIALIZED (
                SELECT * FROM by_word UNION ALL SELECT * FROM by_substring
            ), near AS MATERIALIZED (
-               SELECT e.item_id
-               FROM memory_item_embeddings e
-               WHERE e.user_id = $1 AND e.space_id = $9 AND e.state = 'ready'
-                 AND ($4::text IS NULL OR e.theme_id = (SELECT id FROM theme))
-                 AND ($5::text[] IS NULL OR e.item_type = ANY ($5))
-                 AND ($6::text IS NULL OR (e.item_live_until > $18) = ($6 = 'active'))
-                 AND ($7::timestamptz IS NULL OR e.item_created_at >= $7)
-                 AND ($16::text IS NULL OR $16 = 'ready')
-               -- + 0: an HNSW index, where an admin made one, would take rows away.
-               ORDER BY (e.bits <~> $10::bit(1024)) + 0
-               LIMIT (SELECT $14::bigint + items / $15::bigint FROM total)
-           ), vector_arm AS MATERIALIZED (
-               SELECT n.item_id AS id, e.distance
-               FROM near n CROSS JOIN LATERAL (
-                   SELECT e.embedding <=> $11::halfvec AS distance
+               SELECT t.is_turn, e.item_id
+               FROM tiers t CROSS JOIN LATERAL (
+                   SELECT e.item_id
                    FROM memory_item_embeddings e
-                   WHERE e.user_id = $1 AND e.space_id = $9 AND e.item_id = n.item_id
-                   OFFSET 0
+                   WHERE e.user_id = $1 AND e.space_id = $9 AND e.is_turn = t.is_turn AND e.state = 'ready'
+                     AND ($4::text IS NULL OR e.theme_id = (SELECT id FROM theme))
+                     AND (t.is_turn OR $5::text[] IS NULL OR e.item_type = ANY ($5))
+                     AND ($6::text IS NULL OR (e.item_live_until > $18) = ($6 = 'active'))
+                     AND ($7::timestamptz IS NULL OR e.item_created_at >= $7)
+                     AND ($16::text IS NULL OR $16 = 'ready')
+                   -- + 0: an HNSW index, where an admin made one, would take rows away.
+                   ORDER BY (e.bits <~> $10::bit(1024)) + 0
+                   LIMIT $14::bigint + t.items / $15::bigint
                ) e
-               ORDER BY e.distance, n.item_id DESC
-               LIMIT $8
+           ), vector_arm AS MATERIALIZED (
+               SELECT v.id, v.distance
+               FROM (
+                   SELECT n.item_id AS id, e.distance,
+                          row_number() OVER (PARTITION BY n.is_turn ORDER BY e.distance, n.item_id DESC) AS place
+                   FROM near n CROSS JOIN LATERAL (
+                       SELECT e.embedding <=> $11::halfvec AS distance
+                       FROM memory_item_embeddings e
+                       WHERE e.user_id = $1 AND e.space_id = $9 AND e.item_id = n.item_id
+                       OFFSET 0
+                   ) e
+               ) v
+               WHERE v.place <= $8
            ), candidates AS MATERIALIZED (
                SELECT id, l.lexical, l.words_matched, l.is_substring, v.distance
                FROM lexical_arm l FULL JOIN vector_arm v USING (id)
            )
-           SELECT i.id AS "id!", t.slug AS "theme!", i.type AS "item_type!", i.content AS "content!",
+           SELECT i.id AS "id!", t.slug AS "theme?", i.type AS "item_type!", i.content AS "content!",
                   i.tags AS "tags!", i.status AS "status!",
                   i.key AS "key?", coalesce(a.name, i.source) AS "source!", i.created_at AS "created_at!",
                   i.expires_at AS "expires_at?", i.superseded_by IS NOT NULL AS "is_superseded!",
                   coalesce(c.lexical, w.lexical, 0) AS "lexical!",
                   coalesce(c.words_matched, w.words_matched, 0) AS "words_matched!",
                   coalesce(c.is_substring, false) AS "is_substring!",
-                  coalesce(c.distance, d.distance) AS "distance?", c.distance IS NOT NULL AS "is_near!"
+                  coalesce(c.distance, d.distance) AS "distance?", c.distance IS NOT NULL AS "is_near!",
+                  s.id AS "session_id?", s.external_id AS "session?", m.position AS "position?",
+                  m.external_id AS "message?", i.source AS "role?"
            FROM candidates c
            CROSS JOIN LATERAL (
                SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = c.id OFFSET 0
            ) i
-           JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
+           LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = i.agent_id
+           LEFT JOIN sessions s ON i.is_turn AND s.user_id = $1 AND s.id = i.session_id
+           LEFT JOIN session_messages m ON m.user_id = $1 AND m.session_id = s.id AND m.position = i.turn_position
            -- Each arm's signal of what only the other found.
            LEFT JOIN LATERAL (
                SELECT sum(ts_rank(i.content_tsv, r.query) * r.weight)
@@ -406,6 +480,8 @@ pub async fn find(
         bound.embedding,
         SUBSTRING_ITEMS_MAX,
         now,
+        &bound.tiers,
+        TURNS_WEIGHED_MAX,
     )
     .fetch_all(conn)
     .await?;

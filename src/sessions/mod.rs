@@ -6,7 +6,9 @@
 pub mod ledger;
 pub mod message;
 pub mod model;
+pub mod said;
 mod store;
+pub mod turns;
 
 use std::collections::BTreeMap;
 
@@ -197,6 +199,8 @@ pub struct Page {
     pub agents: Vec<(i64, String)>,
     /// Whatever the filter.
     pub is_empty: bool,
+    /// What was said is searched too ([`turns`]).
+    pub turns_are_on: bool,
 }
 
 /// A person's sessions, of all their agents.
@@ -211,6 +215,7 @@ pub async fn page(db: &Db, user: UserId, filter: &Filter) -> Result<Page, sqlx::
     }
     let page = Page {
         agents: store::list_agents(&mut tx, user).await?,
+        turns_are_on: turns::are_on(&mut tx, user).await?,
         is_empty: sessions.is_empty() && !store::any(&mut tx, user).await?,
         sessions,
     };

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::{ToolEmbeddingState, ToolItemType, Whole};
+use super::values::{FoundType, SaidIn, ToolEmbeddingState, Whole};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
@@ -25,10 +25,10 @@ pub struct Input {
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     id: i64,
-    /// The theme's slug.
-    theme: String,
+    /// The theme's slug; null of a turn.
+    theme: Option<String>,
     #[serde(rename = "type")]
-    item_type: ToolItemType,
+    item_type: FoundType,
     /// The name of a fact within its theme.
     key: Option<String>,
     content: String,
@@ -60,6 +60,9 @@ pub struct Output {
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: OffsetDateTime,
     embedding: Embedding,
+    /// Of a turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said_in: Option<SaidIn>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -114,6 +117,7 @@ impl Output {
             protected: item.protected,
             expires_at: item.expires_at,
             superseded_by: item.superseded_by.map(|id| id.0),
+            said_in: item.turn.map(SaidIn::from),
             created_at: item.created_at,
             updated_at: item.updated_at,
             embedding: Embedding {

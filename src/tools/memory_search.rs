@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::{ToolItemType, Whole};
+use super::values::{FoundType, SaidIn, Whole};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
@@ -28,8 +28,8 @@ pub struct Input {
     /// Only this theme (slug).
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
-    /// Only these types.
-    types: Option<Vec<ToolItemType>>,
+    /// Only these types. A turn is what was said in a conversation, as it was said.
+    types: Option<Vec<FoundType>>,
     /// Only items this recent.
     #[schemars(range(min = 1, max = RECENCY_DAYS_MAX))]
     recency_days: Option<Whole>,
@@ -60,10 +60,10 @@ pub struct Output {
 #[derive(Serialize, JsonSchema)]
 struct ResultItem {
     id: i64,
-    /// The theme's slug.
-    theme: String,
+    /// The theme's slug; null of a turn.
+    theme: Option<String>,
     #[serde(rename = "type")]
-    item_type: ToolItemType,
+    item_type: FoundType,
     /// Cut; `memory_get` gives the whole text.
     content_snippet: String,
     #[serde(with = "time::serde::rfc3339")]
@@ -81,6 +81,9 @@ struct ResultItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
     tags: Vec<String>,
+    /// Of a turn: where it was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said_in: Option<SaidIn>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<Explain>,
 }
@@ -104,9 +107,11 @@ struct Explain {
     words_matched: i64,
     substring: bool,
     weights: Weights,
+    /// By which the sum is multiplied: less than 1 for a turn, which stands behind a memory of the same words.
+    tier: f64,
 }
 
-/// The score is the sum of each normalised signal by its weight.
+/// The score is the sum of each normalised signal by its weight, by the tier.
 #[derive(Serialize, JsonSchema)]
 struct Weights {
     semantic: f64,
@@ -187,6 +192,7 @@ impl ResultItem {
                     semantic: why.semantic_weight,
                     lexical: why.lexical_weight,
                 },
+                tier: why.tier_weight,
             }),
             id: hit.item.id.0,
             theme: hit.item.theme,
@@ -198,6 +204,7 @@ impl ResultItem {
             status: hit.item.status.as_str(),
             key: hit.item.key,
             tags: hit.item.tags,
+            said_in: hit.item.turn.map(SaidIn::from),
         }
     }
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::ToolItemType;
+use super::values::FoundType;
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
@@ -46,7 +46,7 @@ pub struct Output {
 #[derive(Serialize, JsonSchema)]
 struct OfType {
     #[serde(rename = "type")]
-    item_type: ToolItemType,
+    item_type: FoundType,
     count: i64,
 }
 

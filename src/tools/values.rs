@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::embedding::EmbeddingState;
 use crate::input::Invalid;
 use crate::memories::provenance::{parse_confidence, parse_source_context};
-use crate::memories::{ItemKey, ItemType, Provenance, Source, ThemeSlug};
+use crate::memories::{ItemKey, ItemType, Provenance, Source, ThemeSlug, Turn};
 
 // An item type as tools take and give it. Its schema has no description: every call of a model would pay for it.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
@@ -34,7 +34,33 @@ impl From<ToolItemType> for ItemType {
     }
 }
 
-impl From<ItemType> for ToolItemType {
+// What a search may find; no description, as above.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum FoundType {
+    Preference,
+    Fact,
+    Instruction,
+    Summary,
+    Other,
+    Turn,
+}
+
+impl From<FoundType> for ItemType {
+    fn from(found: FoundType) -> Self {
+        match found {
+            FoundType::Preference => Self::Preference,
+            FoundType::Fact => Self::Fact,
+            FoundType::Instruction => Self::Instruction,
+            FoundType::Summary => Self::Summary,
+            FoundType::Other => Self::Other,
+            FoundType::Turn => Self::Turn,
+        }
+    }
+}
+
+impl From<ItemType> for FoundType {
     fn from(item_type: ItemType) -> Self {
         match item_type {
             ItemType::Preference => Self::Preference,
@@ -42,6 +68,35 @@ impl From<ItemType> for ToolItemType {
             ItemType::Instruction => Self::Instruction,
             ItemType::Summary => Self::Summary,
             ItemType::Other => Self::Other,
+            ItemType::Turn => Self::Turn,
+        }
+    }
+}
+
+/// Where a turn was said.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct SaidIn {
+    /// The agent's own id of the session.
+    session: String,
+    /// By which its page is called: `/sessions/{session_id}`.
+    session_id: i64,
+    /// The sender's id of the message.
+    message: String,
+    /// Of the message in the session: 1, 2, …
+    position: i32,
+    #[schemars(extend("enum" = ["user", "assistant"]))]
+    role: String,
+}
+
+impl From<Turn> for SaidIn {
+    fn from(turn: Turn) -> Self {
+        Self {
+            session: turn.session,
+            session_id: turn.session_id,
+            message: turn.message,
+            position: turn.position,
+            role: turn.role,
         }
     }
 }

@@ -93,7 +93,10 @@ fn people(state: &AppState) -> Router<AppState> {
             post(forms::revoke_token),
         )
         .route("/agents/{agent_id}/memory", post(forms::memory::of_agent))
-        .route("/sessions", get(pages::behind_sign_in))
+        .route(
+            "/sessions",
+            get(pages::behind_sign_in).post(forms::memory::turns),
+        )
         .route("/sessions/{id}", get(pages::behind_sign_in))
         .route(
             "/agents/{agent_id}/tools",

@@ -3,7 +3,7 @@
 
 use super::rows_shown;
 use crate::backend::{PAGE_SIZE, ROWS_MAX};
-use crate::view::{Outcome, SessionFilters};
+use crate::view::{Outcome, SessionFilters, TurnPlace};
 
 impl Outcome {
     pub const ALL: [Self; 5] = [
@@ -89,6 +89,20 @@ impl SessionFilters {
             shown: (self.shown + PAGE_SIZE).min(ROWS_MAX),
             ..self.clone()
         })
+    }
+}
+
+/// Messages that are shown before the one that is looked for.
+const SAID_BEFORE: i32 = 4;
+
+/// A message in its session, after a few of those before it.
+pub fn session_at(session_id: i64, position: i32) -> String {
+    format!("{}#m{position}", session_from(session_id, position - SAID_BEFORE))
+}
+
+impl TurnPlace {
+    pub fn href(&self) -> String {
+        session_at(self.session_id, self.position)
     }
 }
 

@@ -6,16 +6,17 @@ use leptos::prelude::*;
 use crate::view::{EmbeddingBadge, EmbeddingState, Retired};
 
 /// The types of items, as slugs, in the order in which filters list them.
-pub const ITEM_TYPES: [&str; 5] = ["preference", "fact", "instruction", "summary", "other"];
+pub const ITEM_TYPES: [&str; 6] = ["preference", "fact", "instruction", "summary", "other", "turn"];
 
 /// Each type's shape in a box of 12 by 12.
 fn shape_of(item_type: &str) -> &'static str {
     match item_type {
-        // a heart, a disc, an arrow, lines of text, a diamond
+        // a heart, a disc, an arrow, lines of text, a speech bubble, a diamond
         "preference" => "M6 10.5 1.6 6.1a2.7 2.7 0 0 1 3.8-3.8L6 2.9l.6-.6a2.7 2.7 0 0 1 3.8 3.8z",
         "fact" => "M6 1.8a4.2 4.2 0 1 1 0 8.4 4.2 4.2 0 0 1 0-8.4z",
         "instruction" => "M2.5 1.5 10.5 6l-8 4.5z",
         "summary" => "M1.5 2h9v1.7h-9zM1.5 5.2h9v1.7h-9zM1.5 8.4h5.5v1.7H1.5z",
+        "turn" => "M1.5 1.5h9v6.3H6L3.2 10.7V7.8H1.5z",
         _ => "M6 1 11 6 6 11 1 6z",
     }
 }

@@ -12,18 +12,36 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
         .embedding
         .as_ref()
         .and_then(|embedding| embedding.error.clone());
+    // A turn is read where it was said.
+    let href = match &row.turn {
+        Some(turn) => turn.href(),
+        None => format!("/memory/{}", row.id),
+    };
+    let from = match row.turn {
+        Some(turn) => {
+            let why = format!("/memory/{}", row.id);
+            view! {
+                <span class="source">
+                    {format!("said by the {}, with ", turn.role)} <bdi>{row.source}</bdi>
+                </span>
+                <a class="above" href=why>"about this turn"</a>
+            }
+            .into_any()
+        }
+        None => view! { <span class="source">"from " <bdi>{row.source}</bdi></span> }.into_any(),
+    };
     view! {
         <li class="row" data-row="" data-archived=row.retired.map(|_| "")>
             <div class="row-type">
                 <TypeBadge item_type=row.item_type />
             </div>
             <div class="row-words">
-                <a class="row-link" href=format!("/memory/{}", row.id) dir="auto">
+                <a class="row-link" href=href dir="auto">
                     {row.snippet.into_iter().map(marked).collect_view()}
                 </a>
                 <p class="row-from">
-                    <bdi class="theme">{row.theme}</bdi>
-                    <span class="source">"from " <bdi>{row.source}</bdi></span>
+                    {row.theme.map(|theme| view! { <bdi class="theme">{theme}</bdi> })}
+                    {from}
                     {row.retired.map(|retired| view! { <StateBadge state=retired_state(retired) /> })}
                     {row.embedding.map(|embedding| view! { <EmbeddingMark embedding /> })}
                     {row

@@ -83,7 +83,7 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
                 <tr>
                     <th scope="row">"Score"</th>
                     <td></td>
-                    <td></td>
+                    <td>{(parts.weight_tier < 1.0).then(|| format!("× {}", short(parts.weight_tier)))}</td>
                     <td>{format!("{score:.2}")}</td>
                 </tr>
             </tfoot>
@@ -91,6 +91,14 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
         <ul class="sum-notes hint">
             <li>{meaning_of(&parts)}</li>
             <li>{words_of(&parts)}</li>
+            {(parts.weight_tier < 1.0)
+                .then(|| {
+                    view! {
+                        <li>
+                            "It is a turn, so the sum counts for less: a memory of the same words comes first."
+                        </li>
+                    }
+                })}
             <li>"Each signal is scaled from 0, the weakest of this answer, to 1, its strongest."</li>
         </ul>
     }

@@ -6,7 +6,7 @@ mod why;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map};
 
-use crate::address::session_from;
+use crate::address::{session_at, session_from};
 use crate::backend::backend;
 use crate::components::{
     Content, EmbeddingMark, Fact, Facts, Frame, Marked, Section, StateBadge, Trouble, TypeBadge,
@@ -14,7 +14,7 @@ use crate::components::{
 };
 use crate::view::{
     ActivityFilters, EmbeddingBadge, HistoryEntry, ItemErasure, ItemPage, MemoryFilters, Reading,
-    Retired,
+    Retired, TurnPlace,
 };
 use why::{Surfaces, Vector};
 
@@ -84,7 +84,10 @@ fn Whole(item: ItemPage) -> impl IntoView {
                     <Chain older=item.superseded.clone() newer=item.superseded_by />
                 </div>
                 <Surfaces id=item.id why=item.why.clone() embedding=item.embedding.clone() />
-                <Erase item_id=item.id erasure=item.erasure />
+                {match item.turn.clone() {
+                    Some(turn) => view! { <WhereSaid turn /> }.into_any(),
+                    None => view! { <Erase item_id=item.id erasure=item.erasure /> }.into_any(),
+                }}
             </div>
             <div class="parts">
                 <section class="part" aria-labelledby="provenance">
@@ -127,6 +130,26 @@ fn Chain(older: Vec<i64>, newer: Option<i64>) -> impl IntoView {
     view! {
         {newer}
         {older}
+    }
+    .into_any()
+}
+
+/// A turn is no memory, and goes with what it was said in.
+#[component]
+fn WhereSaid(turn: TurnPlace) -> impl IntoView {
+    view! {
+        <section class="part" aria-labelledby="turn-title">
+            <h2 id="turn-title">"A turn, not a memory"</h2>
+            <p>
+                {format!("The {} said this. It is found while no memory of it is better, ", turn.role)}
+                "and stays as long as its session does. "
+                <a href=turn.href()>"In its conversation"</a>
+            </p>
+            <p class="hint">
+                "Whether turns are searched is set on the page "
+                <a href="/sessions">"Sessions"</a> "."
+            </p>
+        </section>
     }
     .into_any()
 }
@@ -187,9 +210,18 @@ fn goes(erasure: ItemErasure) -> String {
 
 #[component]
 fn Headline(item: ItemPage) -> impl IntoView {
-    let in_theme = MemoryFilters::default()
-        .with_theme(Some(&item.theme))
-        .href();
+    let theme = item.theme.as_ref().map(|(slug, name)| {
+        let href = MemoryFilters::default().with_theme(Some(slug)).href();
+        view! {
+            <a class="theme" href=href>
+                <bdi>{name.clone()}</bdi>
+            </a>
+        }
+    });
+    let heading = match item.turn {
+        Some(_) => "A turn".to_owned(),
+        None => format!("Memory {}", item.id),
+    };
     let mark = item.embedding.state.map(|state| {
         let embedding = EmbeddingBadge {
             state,
@@ -200,12 +232,10 @@ fn Headline(item: ItemPage) -> impl IntoView {
     });
     view! {
         <header class="item-head">
-            <h1 class="visually-hidden">{format!("Memory {}", item.id)}</h1>
+            <h1 class="visually-hidden">{heading}</h1>
             <p class="badges">
                 <TypeBadge item_type=item.item_type.clone() />
-                <a class="theme" href=in_theme>
-                    <bdi>{item.theme_name.clone()}</bdi>
-                </a>
+                {theme}
                 {item.retired.map(|retired| view! { <StateBadge state=retired_state(retired) /> })}
                 {item.protected.then(|| view! { <StateBadge state="confirmed" /> })}
                 {mark}
@@ -226,9 +256,6 @@ fn Headline(item: ItemPage) -> impl IntoView {
     .into_any()
 }
 
-/// Messages that are shown before the one that a memory comes from.
-const SAID_BEFORE: i32 = 4;
-
 #[component]
 fn Provenance(item: ItemPage) -> impl IntoView {
     let quote = item.source_context.map(|context| {
@@ -239,8 +266,10 @@ fn Provenance(item: ItemPage) -> impl IntoView {
         }
     });
     let conversation = item.said_in.map(|(session, position)| {
-        let anchor = position.map(|at| format!("#m{at}")).unwrap_or_default();
-        let href = session_from(session, position.unwrap_or(1) - SAID_BEFORE) + &anchor;
+        let href = match position {
+            Some(position) => session_at(session, position),
+            None => session_from(session, 1),
+        };
         view! {
             <p>
                 <a href=href>"In its conversation"</a>

@@ -26,7 +26,7 @@ pub fn Memory() -> impl IntoView {
     let backend = backend();
     let page = Suspend::new(async move {
         match backend.memory_page(&filters).await {
-            Ok(page) if page.total_items == 0 => {
+            Ok(page) if page.total_items == 0 && page.rows.is_empty() => {
                 view! { <Beginning public_url=page.public_url /> }.into_any()
             }
             Ok(page) => view! { <Found page filters /> }.into_any(),

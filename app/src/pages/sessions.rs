@@ -9,7 +9,7 @@ use leptos_router::hooks::use_location;
 
 use crate::backend::{ROWS_MAX, backend};
 use crate::components::{
-    Choice, FirstSteps, Frame, Marked, Pick, Section, StateBadge, TOKEN_PLACE, Trouble, When,
+    Choice, FirstSteps, FormError, Frame, Marked, Pick, Section, StateBadge, TOKEN_PLACE, Trouble, When,
     count, session_line,
 };
 use crate::view::{Outcome, SessionFilters, SessionRow, SessionsPage};
@@ -80,7 +80,33 @@ fn Found(page: SessionsPage, filters: SessionFilters) -> impl IntoView {
                 {rows}
                 {more}
             </section>
+            <SearchTurns is_on=page.turns_are_on />
         </div>
+    }
+    .into_any()
+}
+
+/// Here, and not with the chat model: no model has to do with it.
+#[component]
+fn SearchTurns(is_on: bool) -> impl IntoView {
+    let (state, action, label) = match is_on {
+        true => ("on", "off", "Do not search what was said"),
+        false => ("off", "on", "Search what was said"),
+    };
+    view! {
+        <section class="part" id="turns" aria-labelledby="turns-title">
+            <h2 id="turns-title">"Search what was said"</h2>
+            <p class="hint">
+                "Your words and the assistants', turn by turn, are found from the end of a session on, before or without any model having read it. A memory of the same words always comes first, and no list or count of memories holds them. Switched off, they leave search at once and are removed from it, not from the sessions; switched on, all completed sessions are taken up again."
+            </p>
+            <FormError form=backend().form().of("turns") fields=&[] />
+            <form class="switch" method="post" action="/sessions">
+                <StateBadge state />
+                <button type="submit" name="action" value=action>
+                    {label}
+                </button>
+            </form>
+        </section>
     }
     .into_any()
 }
@@ -202,6 +228,7 @@ fn Beginning(page: SessionsPage) -> impl IntoView {
                 caption="Hand over what was said"
                 line=session_line(&page.public_url, TOKEN_PLACE)
             />
+            <SearchTurns is_on=page.turns_are_on />
         </div>
     }
     .into_any()

@@ -239,6 +239,8 @@ pub struct ScoreParts {
     /// 0.7, or what it is where one arm is silent.
     pub weight_semantic: f64,
     pub weight_lexical: f64,
+    /// By which the sum is multiplied: 1, or less for a turn.
+    pub weight_tier: f64,
 }
 
 /// The vector of one item.

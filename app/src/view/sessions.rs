@@ -47,6 +47,8 @@ pub struct SessionsPage {
     pub agents: Vec<(i64, String)>,
     /// There never was one: asks for the "how to begin" page.
     pub is_empty: bool,
+    /// What was said is searched too.
+    pub turns_are_on: bool,
     /// This server's public URL, for the line to paste.
     pub public_url: String,
 }

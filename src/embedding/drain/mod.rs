@@ -150,7 +150,7 @@ impl Embeddings {
         let batch = pace.batch_size.max(1) as usize;
         let group = batch * pace.concurrency.max(1) as usize;
         let mut sent = 0;
-        let mut after = 0;
+        let mut after = (false, 0);
         let mut to_write: Option<Answered> = None;
         'pages: while sent < TEXTS_A_JOB {
             let page_size = TEXTS_A_PAGE.next_multiple_of(group).max(group);
@@ -159,7 +159,7 @@ impl Embeddings {
                 store::list_pending(&mut tx, user, space.id, after, page_size as i64).await?;
             tx.commit().await?;
             let Some(last) = page.last() else { break };
-            after = last.item_id;
+            after = (last.is_turn, last.item_id);
             for rows in page.chunks(group) {
                 if self.is_winding_down() {
                     break 'pages;

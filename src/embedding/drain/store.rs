@@ -79,26 +79,27 @@ pub async fn is_disabled(conn: &mut PgConnection, user: UserId) -> Result<bool, 
     .await
 }
 
-/// The next pending items after `after`, with their texts; none once the user is disabled.
+/// The next pending items after `after`, with their texts, turns last; none once the user is disabled.
 pub async fn list_pending(
     conn: &mut PgConnection,
     user: UserId,
     space: SpaceId,
-    after: i64,
+    after: (bool, i64),
     limit: i64,
 ) -> Result<Vec<Row>, sqlx::Error> {
     sqlx::query_as!(
         Row,
-        "SELECT e.item_id, e.content_hash, i.content
-         FROM (SELECT item_id, content_hash FROM memory_item_embeddings
-               WHERE user_id = $1 AND space_id = $2 AND state = 'pending' AND item_id > $3
+        "SELECT e.item_id, e.is_turn, e.content_hash, i.content
+         FROM (SELECT item_id, is_turn, content_hash FROM memory_item_embeddings
+               WHERE user_id = $1 AND space_id = $2 AND state = 'pending' AND (is_turn, item_id) > ($3, $4)
                  AND NOT EXISTS (SELECT FROM users WHERE id = $1 AND disabled_at IS NOT NULL)
-               ORDER BY item_id LIMIT $4) e
+               ORDER BY is_turn, item_id LIMIT $5) e
          JOIN memory_items i ON i.user_id = $1 AND i.id = e.item_id
-         ORDER BY e.item_id",
+         ORDER BY e.is_turn, e.item_id",
         user.0,
         space.0,
-        after,
+        after.0,
+        after.1,
         limit,
     )
     .fetch_all(conn)

@@ -50,7 +50,7 @@ pub async fn list_failures(
     .await
 }
 
-/// All items of the user, active and archived: what a rebuild computes anew.
+/// All items of the user, active and archived, and turns: what a rebuild computes anew.
 pub async fn count_items(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "n!" FROM memory_items WHERE user_id = $1"#,
@@ -60,14 +60,14 @@ pub async fn count_items(conn: &mut PgConnection, user: UserId) -> Result<i64, s
     .await
 }
 
-/// In the space that serves. Off the index of open rows, of which there are few.
+/// Of memories, not of turns, in the space that serves. Off the index of open rows, of which there are few.
 pub async fn count_waiting(conn: &mut PgConnection, user: UserId) -> Result<Waiting, sqlx::Error> {
     sqlx::query_as!(
         Waiting,
         r#"SELECT count(*) FILTER (WHERE state = 'pending') AS "pending!",
                   count(*) FILTER (WHERE state = 'error') AS "failed!"
            FROM memory_item_embeddings
-           WHERE user_id = $1 AND state <> 'ready' AND space_id = (
+           WHERE user_id = $1 AND state <> 'ready' AND NOT is_turn AND space_id = (
                SELECT s.id FROM embedding_spaces s
                WHERE s.user_id = $1 AND s.state <> 'retired' ORDER BY s.state LIMIT 1)"#,
         user.0

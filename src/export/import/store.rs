@@ -243,7 +243,7 @@ pub async fn find_holders(
         .filter_map(|row| Some((row.theme_id, row.key?.to_owned())))
         .unzip();
     let found = sqlx::query!(
-        r#"SELECT i.id, i.theme_id, i.key AS "key!"
+        r#"SELECT i.id, i.theme_id AS "theme_id!", i.key AS "key!"
            FROM unnest($2::bigint[], $3::text[]) AS f (theme_id, key)
            JOIN memory_items i ON i.user_id = $1 AND i.theme_id = f.theme_id AND i.key = f.key
                 AND i.status = 'active'"#,
@@ -278,7 +278,7 @@ pub async fn insert_items(
                 confidence smallint, protected boolean, expires_at timestamptz, last_verified_at timestamptz,
                 attributes jsonb, created_at timestamptz, updated_at timestamptz, words text)
            ON CONFLICT DO NOTHING
-           RETURNING id, theme_id, encode(content_hash, 'hex') AS "content_hash!", key, status, created_at"#,
+           RETURNING id, theme_id AS "theme_id!", encode(content_hash, 'hex') AS "content_hash!", key, status, created_at"#,
         user.0,
         rows,
     )

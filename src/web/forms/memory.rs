@@ -1,17 +1,19 @@
-//! The switches of memory: for a person's agents together (Account), and for one
-//! of them (Agents), with the choice of the tools it is told of. They touch what agents may do, never what is remembered.
+//! The switches of memory: for a person's agents together (Account), for one of them
+//! (Agents), with the choice of the tools it is told of, and for the search of what was said (Sessions). They touch what agents may do, never what is remembered.
 
 use axum::extract::{Path, RawForm, State};
 use axum::response::Response;
 
 use super::{Form, Outcome, parse_id, respond, unknown_action};
 use crate::accounts::AgentId;
+use crate::sessions::turns;
 use crate::web::AppState;
 use crate::web::auth::SignedIn;
 use crate::web::error::Problem;
 
 const FORM: &str = "memory";
 const TOOLS_FORM: &str = "tools";
+const TURNS_FORM: &str = "turns";
 
 pub async fn of_user(
     State(state): State<AppState>,
@@ -44,6 +46,19 @@ pub async fn of_agent(
     };
     let outcome = attempt.await;
     respond(&state, signed_in, "/agents", FORM, &form, outcome).await
+}
+
+/// Whether what was said in sessions is searched.
+pub async fn turns(State(state): State<AppState>, signed_in: SignedIn, body: RawForm) -> Response {
+    let form = Form::parse(&body);
+    let attempt = async {
+        let user = signed_in.0.id;
+        let on = wants_on(&form)?;
+        turns::switch(&state.db, user, on, state.clock.now()).await?;
+        Ok(Outcome::Redirect)
+    };
+    let outcome = attempt.await;
+    respond(&state, signed_in, "/sessions", TURNS_FORM, &form, outcome).await
 }
 
 /// Which tools an agent is told of.

@@ -28,6 +28,7 @@ pub(super) fn score_parts(why: &Explanation) -> ScoreParts {
         is_substring: why.is_substring,
         weight_semantic: why.semantic_weight,
         weight_lexical: why.lexical_weight,
+        weight_tier: why.tier_weight,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Items as pages show them: a row of the list, and one item whole, in plain words.
 
 use app::backend::PageError;
-use app::view::{HistoryEntry, ItemPage, ItemRow, Retired, Span, Why, WhySurface};
+use app::view::{HistoryEntry, ItemPage, ItemRow, Retired, Span, TurnPlace, Why, WhySurface};
 use time::OffsetDateTime;
 
 use super::{Ui, database, embeddings, invalid, memory_error};
@@ -9,7 +9,7 @@ use crate::accounts::Viewer;
 use crate::activity::KEPT_DAYS;
 use crate::embedding::ItemEmbedding;
 use crate::input::sentence;
-use crate::memories::{self, ItemEvent, ItemId, MemoryError, Status, Whole, words};
+use crate::memories::{self, ItemEvent, ItemId, MemoryError, Status, Turn, Whole, words};
 use crate::search::query::RESULTS_MAX;
 use crate::search::store::Candidate;
 use crate::search::{self, Hit, Mode, RawQuery, SearchQuery, Snippet};
@@ -29,11 +29,13 @@ impl Ui {
             created_at,
             expires_at,
             is_superseded,
+            turn,
             ..
         } = hit.item;
         ItemRow {
             id: id.0,
             theme,
+            turn: turn.map(turn_place),
             item_type: item_type.as_str().to_owned(),
             snippet: spans(&hit.snippet),
             tags,
@@ -128,8 +130,8 @@ impl Ui {
             retired: self.retired(status, item.superseded_by.is_some(), item.expires_at),
             verified: item.last_verified_at.map(|at| self.moment(at)),
             superseded: superseded.into_iter().map(|id| id.0).collect(),
-            theme: item.theme,
-            theme_name: item.theme_display_name,
+            theme: item.theme.zip(item.theme_display_name),
+            turn: item.turn.map(turn_place),
             item_type: item.item_type.as_str().to_owned(),
             key: item.key,
             why: Why {
@@ -160,6 +162,14 @@ impl Ui {
     }
 }
 
+fn turn_place(turn: Turn) -> TurnPlace {
+    TurnPlace {
+        session_id: turn.session_id,
+        position: turn.position,
+        role: turn.role,
+    }
+}
+
 fn in_plain_words(event: String) -> String {
     let words = match event.as_str() {
         "superseded" => "replaced by a newer memory",
@@ -180,6 +190,8 @@ fn source_in_plain_words(source: String) -> String {
         "web" => "the web",
         "guess" => "a guess",
         "import" => "an import",
+        "user" => "said by you",
+        "assistant" => "said by the assistant",
         _ => return source,
     };
     words.to_owned()

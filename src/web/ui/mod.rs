@@ -309,7 +309,7 @@ fn search_query(filters: &MemoryFilters) -> Result<SearchQuery, Invalid> {
     let types: Vec<ItemType> = filters
         .types
         .iter()
-        .filter_map(|t| ItemType::parse("type", t).ok())
+        .filter_map(|t| ItemType::searched(t))
         .collect();
     let status = match (filters.only_archived, filters.include_archived) {
         (true, _) => "archived",

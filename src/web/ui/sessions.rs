@@ -38,6 +38,7 @@ impl Ui {
             has_more: page.sessions.len() > shown,
             agents: page.agents,
             is_empty: page.is_empty,
+            turns_are_on: page.turns_are_on,
             public_url: self.state.public_url.origin().to_owned(),
         })
     }

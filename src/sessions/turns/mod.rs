@@ -1,0 +1,208 @@
+//! Turns: what was said in completed sessions, as the lowest tier of search, so that it
+//! can be found before any model has read it. They are made from messages and from nothing
+//! else, in bounded steps, and go with them. They are no memories: nothing lists, counts,
+//! exports or changes them, and each user may switch them off.
+
+mod store;
+
+use sha2::{Digest, Sha256};
+use time::OffsetDateTime;
+
+use super::message::Role;
+use super::model::{Message, SessionId};
+use super::said::{around_own_memory, pieces};
+use super::store::{self as sessions_store, Stretch};
+use crate::db::{Db, UserId};
+use crate::embedding::{EmbeddingError, Embeddings};
+use crate::memories::words;
+
+/// A turn is at most so long, as embedding models read little more; a longer message is several.
+pub const TURN_CHARS_MAX: usize = 1_000;
+/// Messages of one transaction.
+const MESSAGES_A_STEP: i64 = 100;
+/// Turns that one transaction removes.
+const REMOVED_A_STEP: i32 = 1_000;
+
+/// A session with messages whose turns are to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    pub user: UserId,
+    pub session: SessionId,
+}
+
+/// A turn as it is to be kept.
+#[derive(Debug, PartialEq, Eq)]
+struct Turn<'m> {
+    position: i32,
+    /// 1, 2, … of its message.
+    part: i16,
+    role: Role,
+    content: &'m str,
+    said_at: OffsetDateTime,
+}
+
+impl Turn<'_> {
+    fn content_hash(&self) -> Vec<u8> {
+        Sha256::digest(self.content.as_bytes()).to_vec()
+    }
+
+    fn words(&self) -> String {
+        words::of_item(self.content, None, &[])
+    }
+}
+
+/// What people and assistants said in words. What tools answered is none of it, nor what
+/// Keepsake itself put into a message.
+fn of_message(message: &Message, now: OffsetDateTime) -> Vec<Turn<'_>> {
+    if message.role == Role::Tool {
+        return Vec::new();
+    }
+    let around = around_own_memory(&message.content);
+    let said = around.into_iter().flat_map(|text| pieces(text.trim(), TURN_CHARS_MAX));
+    // A message has 100,000 characters at most.
+    let parts = (1_i16..).zip(said.map(str::trim_end).filter(|piece| !piece.is_empty()));
+    parts
+        .map(|(part, content)| Turn {
+            position: message.position,
+            part,
+            role: message.role,
+            content,
+            said_at: message.sent_at.unwrap_or(message.created_at).min(now),
+        })
+        .collect()
+}
+
+/// As the system role: what there is to do, of whom, from the beginning or after `after`. Ids alone.
+pub async fn due(db: &Db, after: Option<Due>, limit: i64) -> Result<Vec<Due>, sqlx::Error> {
+    store::list_due(&mut *db.system_connection().await?, after, limit).await
+}
+
+/// Makes the turns of the next messages of a session, with pending vectors, in one transaction
+/// with how far that was: killed in the middle, nothing is made twice and nothing left out. None
+/// are made for a user who has switched them off, or where memory is off. False where another is
+/// at it, or nothing is left to do.
+///
+/// # Errors
+/// What the database says, and [`EmbeddingError::TooManyPending`].
+pub async fn make_some(
+    db: &Db,
+    embeddings: &Embeddings,
+    due: Due,
+) -> Result<bool, EmbeddingError> {
+    let (user, now) = (due.user, embeddings.now());
+    let mut tx = db.as_user(user).await?;
+    let Some(held) = store::hold(&mut tx, user, due.session).await? else {
+        return Ok(false);
+    };
+    let mut made_up_to = held.ledger_position;
+    if held.is_wanted {
+        let stretch = Stretch {
+            after: held.turns_position,
+            last: held.ledger_position,
+            limit: MESSAGES_A_STEP,
+        };
+        let messages = sessions_store::list_messages(&mut tx, user, due.session, stretch).await?;
+        let turns: Vec<Turn> = messages.iter().flat_map(|m| of_message(m, now)).collect();
+        let made = store::insert(&mut tx, user, due.session, &held, &turns, now).await?;
+        if !made.is_empty() {
+            embeddings.note_items(&mut tx, user, &made).await?;
+        }
+        if let Some(last) = messages.last() {
+            made_up_to = last.position;
+        }
+    }
+    store::note_made(&mut tx, user, due.session, made_up_to).await?;
+    tx.commit().await?;
+    Ok(true)
+}
+
+/// Whether a user's turns are searched. Off, none is found from this moment on, and they are
+/// removed, here and by [`remove_off`]; on again, they are made anew of all completed sessions.
+pub async fn switch(
+    db: &Db,
+    user: UserId,
+    is_on: bool,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    if store::switch(&mut tx, user, is_on, now).await? && is_on {
+        store::make_anew(&mut tx, user).await?;
+    }
+    store::remove(&mut tx, user, REMOVED_A_STEP).await?;
+    tx.commit().await
+}
+
+/// Whether a user's turns are searched.
+pub(super) use store::are_on;
+
+/// Removes what is left of the turns of those who have switched them off. Returns how many.
+pub async fn remove_off(db: &Db) -> Result<i64, sqlx::Error> {
+    let users = store::list_users_off(&mut *db.system_connection().await?).await?;
+    let mut removed = 0;
+    for user in users {
+        loop {
+            let mut tx = db.as_user(user).await?;
+            let some = store::remove(&mut tx, user, REMOVED_A_STEP).await?;
+            tx.commit().await?;
+            removed += some;
+            if some == 0 {
+                break;
+            }
+        }
+    }
+    Ok(removed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(role: Role, content: &str) -> Message {
+        Message {
+            position: 7,
+            external_id: "m7".to_owned(),
+            role,
+            content: content.to_owned(),
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+            sent_at: None,
+            created_at: OffsetDateTime::UNIX_EPOCH,
+        }
+    }
+
+    fn said(role: Role, content: &str) -> Vec<String> {
+        let now = OffsetDateTime::UNIX_EPOCH;
+        let message = message(role, content);
+        let turns = of_message(&message, now).into_iter();
+        turns.map(|turn| turn.content.to_owned()).collect()
+    }
+
+    #[test]
+    fn a_message_is_one_turn_and_what_is_no_word_is_none() {
+        assert_eq!(said(Role::User, " I live in Porto.\n"), ["I live in Porto."]);
+        assert_eq!(said(Role::Assistant, "Noted."), ["Noted."]);
+        assert!(said(Role::Assistant, " \n").is_empty());
+        assert!(said(Role::Tool, "a result").is_empty());
+    }
+
+    #[test]
+    fn what_was_handed_out_from_memory_is_no_turn() {
+        let text = "Hi. <keepsake-memory date=\"x\">lives in Porto</keepsake-memory> And now?";
+        assert_eq!(said(Role::User, text), ["Hi.", "And now?"]);
+        assert!(said(Role::User, "<keepsake-memory>never closed").is_empty());
+    }
+
+    #[test]
+    fn a_long_message_is_several_turns_and_no_word_of_it_is_lost() {
+        let words: Vec<String> = (0..20_000).map(|n| format!("w{n}")).collect();
+        let turns = said(Role::User, &words.join(" ").chars().take(100_000).collect::<String>());
+        assert!(turns.len() > 90);
+        assert!(turns.iter().all(|turn| turn.chars().count() <= TURN_CHARS_MAX));
+        let kept: Vec<&str> = turns.iter().flat_map(|turn| turn.split(' ')).collect();
+        let whole = words.join(" ").chars().take(100_000).collect::<String>();
+        assert_eq!(kept, whole.split(' ').collect::<Vec<_>>());
+        // Where no blank parts words.
+        let turns = said(Role::User, &"語".repeat(2_500));
+        assert_eq!(turns.concat(), "語".repeat(2_500));
+    }
+}

@@ -1,0 +1,186 @@
+//! The statements of turns. They run as the app role in a transaction that knows its
+//! user, but those that say otherwise, which see ids alone.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::{Due, Turn};
+use crate::db::UserId;
+use crate::sessions::model::SessionId;
+
+/// As the system role, after `after`, by user and session.
+pub async fn list_due(
+    conn: &mut PgConnection,
+    after: Option<Due>,
+    limit: i64,
+) -> Result<Vec<Due>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT s.user_id, s.id FROM sessions s JOIN users u ON u.id = s.user_id
+         WHERE s.turns_position < s.ledger_position AND (s.user_id, s.id) > ($1, $2)
+           AND u.disabled_at IS NULL AND u.erasing_at IS NULL
+         ORDER BY s.user_id, s.id LIMIT $3",
+        after.map_or(0, |due| due.user.0),
+        after.map_or(0, |due| due.session.0),
+        limit,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Due {
+            user: UserId(row.user_id),
+            session: SessionId(row.id),
+        })
+        .collect())
+}
+
+/// A session with turns to be made, for whoever holds it.
+pub struct Held {
+    pub agent_id: i64,
+    pub turns_position: i32,
+    pub ledger_position: i32,
+    /// The user has not switched turns off, and memory is on.
+    pub is_wanted: bool,
+}
+
+/// Holds the session until the transaction ends. None where nothing is due or another has it.
+pub async fn hold(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+) -> Result<Option<Held>, sqlx::Error> {
+    sqlx::query_as!(
+        Held,
+        r#"SELECT s.agent_id, s.turns_position, s.ledger_position,
+                  u.turns_searched AND u.memory_enabled AND a.memory_enabled AS "is_wanted!"
+           FROM sessions s
+           JOIN users u ON u.id = s.user_id
+           JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
+           WHERE s.user_id = $1 AND s.id = $2 AND s.turns_position < s.ledger_position
+           FOR NO KEY UPDATE OF s SKIP LOCKED"#,
+        user.0,
+        session.0,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Those that are not there yet. Returns their ids.
+pub async fn insert(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+    held: &Held,
+    turns: &[Turn<'_>],
+    now: OffsetDateTime,
+) -> Result<Vec<i64>, sqlx::Error> {
+    let positions: Vec<i64> = turns.iter().map(|turn| turn.position.into()).collect();
+    let parts: Vec<i16> = turns.iter().map(|turn| turn.part).collect();
+    let roles: Vec<&str> = turns.iter().map(|turn| turn.role.as_str()).collect();
+    let contents: Vec<&str> = turns.iter().map(|turn| turn.content).collect();
+    let hashes: Vec<Vec<u8>> = turns.iter().map(Turn::content_hash).collect();
+    let said: Vec<OffsetDateTime> = turns.iter().map(|turn| turn.said_at).collect();
+    let words: Vec<String> = turns.iter().map(Turn::words).collect();
+    sqlx::query_scalar!(
+        "INSERT INTO memory_items (user_id, agent_id, type, content, content_hash, source, session_id, message_id,
+                                   turn_part, created_at, updated_at, content_tsv)
+         SELECT $1, $2, 'turn', t.content, t.content_hash, t.role, $3, t.position, t.part, t.said_at, $11,
+                t.words::tsvector
+         FROM unnest($4::bigint[], $5::smallint[], $6::text[], $7::text[], $8::bytea[], $9::timestamptz[], $10::text[])
+              AS t (position, part, role, content, content_hash, said_at, words)
+         ORDER BY t.position, t.part
+         ON CONFLICT DO NOTHING
+         RETURNING id",
+        user.0,
+        held.agent_id,
+        session.0,
+        &positions,
+        &parts,
+        &roles as &[&str],
+        &contents as &[&str],
+        &hashes,
+        &said,
+        &words,
+        now,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+pub async fn note_made(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+    up_to: i32,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE sessions SET turns_position = $3 WHERE user_id = $1 AND id = $2",
+        user.0,
+        session.0,
+        up_to,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Whether a user's turns are searched.
+pub async fn are_on(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!("SELECT turns_searched FROM users WHERE id = $1", user.0)
+        .fetch_one(conn)
+        .await
+}
+
+/// False where it was so already.
+pub async fn switch(
+    conn: &mut PgConnection,
+    user: UserId,
+    is_on: bool,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE users SET turns_searched = $2, updated_at = $3 WHERE id = $1 AND turns_searched <> $2",
+        user.0,
+        is_on,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// All of the user's sessions are due again.
+pub async fn make_anew(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE sessions SET turns_position = 0 WHERE user_id = $1 AND turns_position > 0",
+        user.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Some of the user's turns, if they are switched off. Returns how many.
+pub async fn remove(
+    conn: &mut PgConnection,
+    user: UserId,
+    rows_max: i32,
+) -> Result<i64, sqlx::Error> {
+    // Whose they are, the function asks the transaction; without a user there are none.
+    sqlx::query_scalar!(
+        r#"SELECT remove_turns($1) AS "removed!" FROM users WHERE id = $2"#,
+        rows_max,
+        user.0
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// As the system role: who has switched turns off and still has some.
+pub async fn list_users_off(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
+    let ids = sqlx::query_scalar!(
+        "SELECT u.id FROM users u
+         WHERE NOT u.turns_searched AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id AND i.is_turn)
+         ORDER BY u.id"
+    );
+    Ok(ids.fetch_all(conn).await?.into_iter().map(UserId).collect())
+}
