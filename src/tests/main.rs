@@ -24,3 +24,4 @@ mod secrets;
 mod server;
 mod support;
 mod tidy;
+mod turns;

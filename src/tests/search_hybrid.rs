@@ -13,7 +13,7 @@ use crate::search::explain_search;
 use crate::support::{TestApp, TestUser};
 
 /// A space of the user's, serving.
-async fn space(conn: &mut PgConnection, user: &TestUser, state: &str) -> SpaceId {
+pub(crate) async fn space(conn: &mut PgConnection, user: &TestUser, state: &str) -> SpaceId {
     let id = sqlx::query_scalar(
         "INSERT INTO embedding_spaces (user_id, provider_type, endpoint, model, query_prefix,
                                        document_prefix, state, created_at)
@@ -28,12 +28,12 @@ async fn space(conn: &mut PgConnection, user: &TestUser, state: &str) -> SpaceId
 }
 
 /// As far from the query of [`ask`] as the angle says: 0 is the same, 90 has nothing in common.
-fn at(degrees: f32) -> Vector {
+pub(crate) fn at(degrees: f32) -> Vector {
     let angle = degrees.to_radians();
     Vector::from_answer(&[angle.cos(), angle.sin()]).unwrap()
 }
 
-async fn embed(conn: &mut PgConnection, space: SpaceId, item: i64, vector: &Vector) {
+pub(crate) async fn embed(conn: &mut PgConnection, space: SpaceId, item: i64, vector: &Vector) {
     sqlx::query(
         "INSERT INTO memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type,
              item_live_until, item_created_at, content_hash, bits, embedding, updated_at)
@@ -53,7 +53,7 @@ async fn embed(conn: &mut PgConnection, space: SpaceId, item: i64, vector: &Vect
     .unwrap();
 }
 
-async fn ask_with(
+pub(crate) async fn ask_with(
     app: &TestApp,
     user: &TestUser,
     space: Option<SpaceId>,
@@ -84,7 +84,7 @@ async fn ask(app: &TestApp, user: &TestUser, space: SpaceId, query: &str) -> Pag
     ask_with(app, user, Some(space), raw).await
 }
 
-fn found(page: &Page) -> Vec<i64> {
+pub(crate) fn found(page: &Page) -> Vec<i64> {
     page.hits.iter().map(|hit| hit.item.id.0).collect()
 }
 

@@ -128,6 +128,7 @@ const CASES: &[Case] = &[
         Admin("/admin/operators/{operator}/tokens/{operator_token}/revoke", &[])),
     get("/account", Own("/account", &[], 200)),
     post("/account/password", Own("/account/password", &[("current_password", "no"), ("new_password", "long enough to be one")], 422)),
+    post("/sessions", Own("/sessions", &[("action", "on")], 303)),
     post("/account/memory", Own("/account/memory", &[("action", "on")], 303)),
 ];
 

@@ -442,6 +442,7 @@ async fn pages(all: &Everything, item: &Value) {
         ),
         ("/admin/endpoints", [("action", "add"), ("endpoint", TEXT)]),
         ("/account/memory", [("action", TEXT), ("x", TEXT)]),
+        ("/sessions", [("action", TEXT), ("x", TEXT)]),
     ] {
         let request = all.browser.post(all.home.url(path)).form(&fields);
         request

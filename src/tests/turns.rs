@@ -1,0 +1,436 @@
+//! Turns: what was said in completed sessions is searched as the lowest tier, and is no
+//! memory anywhere else.
+
+use keepsake::embedding::EmbeddingError;
+use keepsake::search::RawQuery;
+use keepsake::sessions::turns;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, PgConnection};
+
+use crate::search_hybrid::{ask_with, at, embed, found, space};
+use crate::support::{TestApp, TestUser};
+
+async fn say(user: &TestUser, session: &str, messages: &[Value]) {
+    let path = format!("/api/v1/sessions/{session}/messages");
+    for some in messages.chunks(500) {
+        let told = user.post(&path, &json!({ "messages": some })).await;
+        assert_eq!(told.status(), 200, "{}", told.text().await.unwrap());
+    }
+}
+
+async fn end(user: &TestUser, session: &str) {
+    let path = format!("/api/v1/sessions/{session}/complete");
+    assert_eq!(user.post(&path, &json!({})).await.status(), 200);
+}
+
+fn message(id: &str, role: &str, content: &str) -> Value {
+    json!({ "id": id, "role": role, "content": content })
+}
+
+fn numbered(from: usize, to: usize) -> Vec<Value> {
+    let said = |n| message(&n.to_string(), "user", &format!("Remark number{n} about the weather."));
+    (from..to).map(said).collect()
+}
+
+/// All that is due, a step of each session in its turn.
+async fn make(app: &TestApp) -> Result<(), EmbeddingError> {
+    loop {
+        let mut made = false;
+        for one in turns::due(&app.db, None, 100).await? {
+            made |= turns::make_some(&app.db, &app.embeddings, one).await?;
+        }
+        if !made {
+            return Ok(());
+        }
+    }
+}
+
+async fn ended(app: &TestApp, user: &TestUser, session: &str, messages: &[Value]) {
+    say(user, session, messages).await;
+    end(user, session).await;
+    make(app).await.unwrap();
+}
+
+async fn search(user: &TestUser, input: Value) -> Vec<Value> {
+    let answer = user.call("memory_search", input).await;
+    answer["results"].as_array().unwrap().clone()
+}
+
+async fn count(conn: &mut PgConnection, what: &str) -> i64 {
+    let count = AssertSqlSafe(format!("SELECT count(*) FROM {what}"));
+    sqlx::query_scalar(count).fetch_one(conn).await.unwrap()
+}
+
+#[tokio::test]
+async fn what_was_said_is_found_from_the_end_of_its_session_on() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let said = [
+        message("m1", "user", "My zeppelin is parked in Friedrichshafen. <keepsake-memory>likes oolong</keepsake-memory>"),
+        json!({ "id": "m2", "role": "assistant", "content": "Noted: a zeppelin.",
+                "tool_calls": [{ "id": "c", "name": "memory_search", "arguments": "{}" }] }),
+        json!({ "id": "m3", "role": "tool", "tool_call_id": "c", "content": "the zeppelin of a tool" }),
+    ];
+    say(&anna, "chat", &said).await;
+    make(&app).await.unwrap();
+    assert!(anna.find("zeppelin").await.is_empty(), "it is not over yet");
+    end(&anna, "chat").await;
+    make(&app).await.unwrap();
+    let hits = search(&anna, json!({ "query": "zeppelin Friedrichshafen", "explain": true })).await;
+    assert_eq!(hits.len(), 2, "{hits:?}");
+    let hit = &hits[0];
+    assert_eq!((&hit["type"], &hit["theme"]), (&json!("turn"), &Value::Null));
+    assert_eq!(hit["content_snippet"], "My zeppelin is parked in Friedrichshafen.");
+    let place = &hit["said_in"];
+    assert_eq!(
+        (&place["session"], &place["message"], &place["role"], &place["position"]),
+        (&json!("chat"), &json!("m1"), &json!("user"), &json!(1))
+    );
+    assert_eq!(hit["explain"]["tier"], 0.5);
+    assert_eq!(hit["score"], 0.5, "the best of them, by the tier");
+    assert!(anna.find("oolong").await.is_empty(), "memory is not said again");
+    let whole = anna.call("memory_get", json!({ "item_id": hit["id"] })).await;
+    assert_eq!((&whole["type"], &whole["said_in"]), (&json!("turn"), place));
+    assert!(ben.find("zeppelin").await.is_empty());
+    let (status, _) = ben.refused("memory_get", json!({ "item_id": hit["id"] })).await;
+    assert_eq!(status, 404);
+}
+
+#[tokio::test]
+async fn filters_choose_turns_or_leave_them_out() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let item = anna.add("A zeppelin of hers").await;
+    ended(&app, &anna, "chat", &[message("1", "user", "The zeppelin again")]).await;
+    let find = async |filter: Value| {
+        let mut input = json!({ "query": "zeppelin" });
+        input.as_object_mut().unwrap().extend(filter.as_object().unwrap().clone());
+        let hits = search(&anna, input).await;
+        hits.iter().map(|hit| hit["type"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(find(json!({})).await, ["fact", "turn"]);
+    assert_eq!(find(json!({ "recency_days": 1, "status": "any" })).await, ["fact", "turn"]);
+    assert_eq!(find(json!({ "types": ["turn"] })).await, ["turn"]);
+    assert_eq!(find(json!({ "types": ["turn", "fact"] })).await, ["fact", "turn"]);
+    assert_eq!(find(json!({ "types": ["fact", "preference"] })).await, ["fact"]);
+    assert_eq!(find(json!({ "types": ["preference"] })).await, [""; 0]);
+    assert_eq!(find(json!({ "theme": "general" })).await, ["fact"]);
+    assert_eq!(find(json!({ "status": "archived" })).await, [""; 0]);
+    assert_eq!(find(json!({ "query": "*" })).await, ["fact"]);
+    assert_eq!(find(json!({ "query": "*", "types": ["turn"] })).await, [""; 0]);
+    assert_eq!(find(json!({ "query": "eppeli", "types": ["turn"] })).await, ["turn"]);
+    assert_eq!(anna.find("zeppelin").await[0], item);
+}
+
+#[tokio::test]
+async fn turns_are_no_memories() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let item = anna.add("Keeps bees").await;
+    // The same words twice, and a memory's words: none of it is a duplicate.
+    let said = [
+        message("1", "user", "Keeps bees"),
+        message("2", "assistant", "Keeps bees"),
+        message("3", "user", "Keeps bees"),
+    ];
+    let before = [
+        anna.call("memory_stats", json!({})).await,
+        anna.call("memory_list_themes", json!({})).await,
+        anna.get("/api/v1/prompt").await.json().await.unwrap(),
+    ];
+    ended(&app, &anna, "chat", &said).await;
+    let hits = search(&anna, json!({ "query": "bees" })).await;
+    let types: Vec<&str> = hits.iter().map(|hit| hit["type"].as_str().unwrap()).collect();
+    assert_eq!(types, ["fact", "turn", "turn", "turn"]);
+    let after = [
+        anna.call("memory_stats", json!({})).await,
+        anna.call("memory_list_themes", json!({})).await,
+        anna.get("/api/v1/prompt").await.json().await.unwrap(),
+    ];
+    assert_eq!(after, before);
+    let again = anna.call("memory_add", json!({ "type": "fact", "content": "Keeps bees" })).await;
+    assert_eq!((&again["id"], &again["duplicate"]), (&json!(item), &json!(true)));
+    let turn = hits[1]["id"].as_i64().unwrap();
+    for (tool, input) in [
+        ("memory_archive", json!({ "item_id": turn })),
+        ("memory_confirm", json!({ "item_id": turn })),
+        ("memory_correct", json!({ "item_id": turn, "content": "Keeps wasps" })),
+    ] {
+        assert_eq!(anna.refused(tool, input).await.0, 404, "{tool}");
+    }
+    let added = json!({ "type": "turn", "content": "said" });
+    assert_eq!(anna.refused("memory_add", added).await.0, 422);
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let erased = browser.post(&format!("/memory/{turn}/erase"), &[]).await;
+    assert_ne!(erased.status(), StatusCode::SEE_OTHER);
+    let export = browser.get("/data/export").await.1;
+    assert_eq!(export.matches("\"Keeps bees\"").count(), 4, "an item and three messages: {export}");
+    assert!(!export.contains("\"turn\""));
+    let agents = app.accounts.list_agents(anna.id).await.unwrap();
+    assert_eq!(agents[0].0.item_count, 1);
+    let (_, page) = browser.get("/memory").await;
+    assert!(page.contains("1 memory"), "{page}");
+    assert_eq!(count(&mut app.superuser().await, "memory_items WHERE type = 'turn'").await, 3);
+}
+
+#[tokio::test]
+async fn none_is_made_twice_and_none_is_lost() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    let all = "memory_items WHERE type = 'turn'";
+    say(&anna, "chat", &numbered(0, 250)).await;
+    end(&anna, "chat").await;
+    let due = turns::due(&app.db, None, 10).await.unwrap();
+    assert_eq!(due.len(), 1);
+    assert!(turns::make_some(&app.db, &app.embeddings, due[0]).await.unwrap());
+    assert_eq!(count(&mut conn, all).await, 100, "a step is bounded");
+    // The next step dies in its middle.
+    let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+                  $$ BEGIN IF NEW.message_id = 150 THEN RAISE 'killed'; END IF; RETURN NEW; END $$;
+                  CREATE TRIGGER refuse BEFORE INSERT ON memory_items FOR EACH ROW EXECUTE FUNCTION refuse()";
+    sqlx::raw_sql(refuse).execute(&mut conn).await.unwrap();
+    turns::make_some(&app.db, &app.embeddings, due[0]).await.unwrap_err();
+    assert_eq!(count(&mut conn, all).await, 100);
+    sqlx::raw_sql("DROP TRIGGER refuse ON memory_items").execute(&mut conn).await.unwrap();
+    make(&app).await.unwrap();
+    assert_eq!(count(&mut conn, all).await, 250);
+    assert_eq!(anna.find("number150").await.len(), 1);
+    // What was forgotten of how far it was costs nothing.
+    sqlx::raw_sql("UPDATE sessions SET turns_position = 0").execute(&mut conn).await.unwrap();
+    make(&app).await.unwrap();
+    assert_eq!(count(&mut conn, all).await, 250);
+    // Only what is new of a session that goes on.
+    say(&anna, "chat", &numbered(240, 260)).await;
+    make(&app).await.unwrap();
+    assert_eq!(count(&mut conn, all).await, 250, "it is open");
+    end(&anna, "chat").await;
+    make(&app).await.unwrap();
+    assert_eq!(count(&mut conn, all).await, 260);
+    let positions = "(SELECT DISTINCT message_id FROM memory_items WHERE type = 'turn') t";
+    assert_eq!(count(&mut conn, positions).await, 260);
+    assert_eq!(count(&mut conn, "memory_item_events").await, 0);
+}
+
+#[tokio::test]
+async fn two_workers_make_each_turn_once() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for n in 0..6 {
+        say(&anna, &format!("chat{n}"), &numbered(0, 120)).await;
+        end(&anna, &format!("chat{n}")).await;
+    }
+    let other = app.twin().await;
+    let (one, two) = tokio::join!(make(&app), make(&other));
+    one.and(two).unwrap();
+    make(&app).await.unwrap();
+    let mut conn = app.superuser().await;
+    assert_eq!(count(&mut conn, "memory_items WHERE type = 'turn'").await, 720);
+}
+
+#[tokio::test]
+async fn a_message_of_any_length_is_found_by_its_last_word() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let long = format!("{} zeppelin", "a longish story ".repeat(3_000));
+    ended(&app, &anna, "chat", &[message("1", "user", &long)]).await;
+    let hits = search(&anna, json!({ "query": "zeppelin" })).await;
+    assert_eq!(hits.len(), 1);
+    assert_eq!(hits[0]["said_in"]["message"], "1");
+}
+
+#[tokio::test]
+async fn switched_off_they_leave_search_at_once_and_come_back_when_switched_on() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let mut conn = app.superuser().await;
+    space(&mut conn, &anna, "active").await;
+    anna.add("A zeppelin").await;
+    for user in [&anna, &ben] {
+        ended(&app, user, "chat", &numbered(0, 1_100)).await;
+    }
+    let all = "memory_items WHERE type = 'turn'";
+    assert_eq!(count(&mut conn, all).await, 2_200);
+    let turn = search(&anna, json!({ "query": "number1000" })).await[0]["id"].clone();
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let (_, page) = browser.get("/sessions").await;
+    assert!(page.contains("Do not search what was said"));
+    let off = browser.post("/sessions", &[("action", "off")]).await;
+    assert_eq!((off.status(), &off.headers()["location"]), (StatusCode::SEE_OTHER, &"/sessions".parse().unwrap()));
+    // Not all of so many are removed by then.
+    assert_eq!(count(&mut conn, all).await, 1_200);
+    assert!(search(&anna, json!({ "query": "number1000 weather" })).await.is_empty());
+    assert_eq!(anna.refused("memory_get", json!({ "item_id": turn })).await.0, 404);
+    assert_eq!(turns::remove_off(&app.db).await.unwrap(), 100);
+    assert_eq!(turns::remove_off(&app.db).await.unwrap(), 0);
+    assert_eq!(count(&mut conn, all).await, 1_100, "Ben's stay");
+    assert_eq!(count(&mut conn, "memory_item_embeddings WHERE item_type = 'turn'").await, 0);
+    assert_eq!(anna.find("zeppelin").await.len(), 1, "memories stay");
+    ended(&app, &anna, "later", &[message("1", "user", "weather later")]).await;
+    assert!(search(&anna, json!({ "query": "weather" })).await.is_empty());
+    assert!(turns::due(&app.db, None, 10).await.unwrap().is_empty());
+    assert!(browser.get("/sessions").await.1.contains("Search what was said"));
+    for _ in 0..2 {
+        browser.post("/sessions", &[("action", "on")]).await;
+    }
+    make(&app).await.unwrap();
+    assert_eq!(count(&mut conn, all).await, 2_201);
+    assert_eq!(search(&anna, json!({ "query": "later" })).await.len(), 1);
+    let nonsense = browser.post("/sessions", &[("action", "maybe")]).await;
+    assert_eq!(nonsense.status(), StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+#[tokio::test]
+async fn where_memory_is_off_none_are_made() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    say(&anna, "chat", &numbered(0, 3)).await;
+    end(&anna, "chat").await;
+    app.accounts.switch_user_memory(anna.id, false).await.unwrap();
+    make(&app).await.unwrap();
+    let mut conn = app.superuser().await;
+    assert_eq!(count(&mut conn, "memory_items").await, 0);
+}
+
+#[tokio::test]
+async fn they_go_with_their_messages() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    space(&mut conn, &anna, "active").await;
+    ended(&app, &anna, "one", &numbered(0, 3)).await;
+    ended(&app, &anna, "two", &numbered(0, 2)).await;
+    let vectors = "memory_item_embeddings WHERE item_type = 'turn'";
+    assert_eq!(count(&mut conn, vectors).await, 5);
+    sqlx::raw_sql("DELETE FROM session_messages WHERE external_id = '1'")
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    assert_eq!(count(&mut conn, vectors).await, 3);
+    sqlx::raw_sql("DELETE FROM sessions WHERE external_id = 'one'")
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    assert_eq!(count(&mut conn, vectors).await, 1);
+    assert_eq!(count(&mut conn, "memory_items").await, 1);
+}
+
+/// The turns of a user, oldest first.
+async fn turns_of(conn: &mut PgConnection, user: &TestUser) -> Vec<i64> {
+    let turns = "SELECT id FROM memory_items WHERE user_id = $1 AND type = 'turn' ORDER BY message_id";
+    sqlx::query_scalar(turns).bind(user.id.0).fetch_all(conn).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_memory_stands_before_the_turns_it_came_from_however_many_they_are() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    let said: Vec<Value> = (0..70)
+        .map(|n| message(&n.to_string(), "user", "I drink oolong from a kettle"))
+        .collect();
+    ended(&app, &anna, "chat", &said).await;
+    let same = anna.add("I drink oolong from a kettle").await;
+    let alike = anna.add("Tea: oolong").await;
+    let space = space(&mut conn, &anna, "active").await;
+    embed(&mut conn, space, same, &at(20.0)).await;
+    embed(&mut conn, space, alike, &at(35.0)).await;
+    let turns = turns_of(&mut conn, &anna).await;
+    for turn in &turns {
+        embed(&mut conn, space, *turn, &at(20.0)).await;
+    }
+    // Irrelevant ones, so that relevance is told by something.
+    for n in 0..20 {
+        let far = anna.add(&format!("note {n}")).await;
+        embed(&mut conn, space, far, &at(90.0)).await;
+    }
+    let raw = RawQuery {
+        query: "oolong kettle",
+        limit: Some(10),
+        ..RawQuery::default()
+    };
+    for with_vector in [Some(space), None] {
+        let page = ask_with(&app, &anna, with_vector, raw).await;
+        assert_eq!(found(&page)[..2], [same, alike], "{with_vector:?}");
+        assert_eq!(page.hits.len(), 10);
+        // What is not relevant does not stand before what was said.
+        assert!(page.hits[2..].iter().all(|hit| turns.contains(&hit.item.id.0)));
+        let (item, turn) = (&page.hits[0], &page.hits[2]);
+        assert_eq!(turn.explanation.lexical, item.explanation.lexical);
+        assert!((turn.score - item.score / 2.0).abs() < 1e-9);
+    }
+    // Without memories turns stand in their own order.
+    embed(&mut conn, space, turns[40], &at(1.0)).await;
+    let only = RawQuery {
+        types: &[keepsake::memories::ItemType::Turn],
+        ..raw
+    };
+    assert_eq!(found(&ask_with(&app, &anna, Some(space), only).await)[0], turns[40]);
+}
+
+#[tokio::test]
+async fn what_turns_repeat_is_no_commoner_among_memories() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    let rare = anna.add("a zeppelin").await;
+    let common = anna.add("a kettle").await;
+    // Of 3,000 memories a quarter hold the common word; of 3,000 turns all hold the rare one.
+    sqlx::query(
+        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at, content_tsv)
+         SELECT $1, (SELECT theme_id FROM memory_items WHERE id = $2), 'fact', 'note ' || n, sha256(('f' || n)::bytea),
+                'agent', now() - interval '1 day', now(),
+                to_tsvector('simple', 'x' || n || CASE n % 4 WHEN 0 THEN ' kettle' ELSE '' END)
+         FROM generate_series(1, 3000) n",
+    )
+    .bind(anna.id.0)
+    .bind(rare)
+    .execute(&mut conn)
+    .await
+    .unwrap();
+    let said: Vec<Value> = (0..3_000)
+        .map(|n| message(&n.to_string(), "user", &format!("zeppelin y{n}")))
+        .collect();
+    ended(&app, &anna, "chat", &said).await;
+    let raw = RawQuery {
+        query: "kettle zeppelin",
+        limit: Some(50),
+        ..RawQuery::default()
+    };
+    let page = ask_with(&app, &anna, None, raw).await;
+    assert_eq!(found(&page)[0], rare);
+    let place = |id| found(&page).iter().position(|hit| *hit == id);
+    assert!(place(common).is_some_and(|at| at < 50), "no flood of turns keeps it out");
+}
+
+#[tokio::test]
+async fn a_hit_leads_to_its_place_in_the_conversation() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut said = numbered(0, 20);
+    said.push(message("z", "assistant", "A <b>zeppelin</b> then."));
+    ended(&app, &anna, "chat", &said).await;
+    let id = anna.find("zeppelin").await[0];
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let session: i64 = sqlx::query_scalar("SELECT id FROM sessions")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let href = format!("href=\"/sessions/{session}?from=17#m21\"");
+    // Nothing is remembered yet: it is found all the same.
+    for path in ["/memory?q=zeppelin".to_owned(), format!("/memory?q=zeppelin&type=turn")] {
+        let (_, page) = browser.get(&path).await;
+        assert!(page.contains(&href) && page.contains("said by the assistant"), "{path}: {page}");
+        assert!(page.contains("× 0.5"), "the penalty is shown");
+    }
+    let (status, page) = browser.get(&format!("/memory/{id}?q=zeppelin")).await;
+    assert_eq!(status, 200);
+    assert!(page.contains(&href) && page.contains("A turn, not a memory"), "{page}");
+    assert!(page.contains("× 0.5") && !page.contains("Erase for good"));
+    assert!(browser.get(&format!("/sessions/{session}?from=17")).await.1.contains("id=\"m21\""));
+    assert!(browser.get("/memory?type=turn").await.1.contains("Nothing is remembered yet"));
+}
