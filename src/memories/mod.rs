@@ -14,8 +14,7 @@ pub use change::{
     Correction, Target, archive, confirm, correct, forget, see_again, supersede_in, sweep_expired,
 };
 pub use model::{
-    Item, ItemEvent, ItemId, ItemType, NewItem, Stats, Status, Theme, ThemeCount, ThemeSlug,
-    Turn,
+    Item, ItemEvent, ItemId, ItemType, NewItem, Stats, Status, Theme, ThemeCount, ThemeSlug, Turn,
 };
 pub use provenance::{Expiry, ItemKey, Provenance, Source, Yielding};
 

@@ -126,15 +126,18 @@ pub async fn find_to_read(
     .fetch_optional(conn)
     .await?;
     Ok(row.map(|row| Item {
-        turn: row.session_id.zip(row.session).zip(row.position).zip(row.message).map(
-            |(((session_id, session), position), message)| Turn {
+        turn: row
+            .session_id
+            .zip(row.session)
+            .zip(row.position)
+            .zip(row.message)
+            .map(|(((session_id, session), position), message)| Turn {
                 session_id,
                 session,
                 position,
                 message,
                 role: row.source.clone(),
-            },
-        ),
+            }),
         id: ItemId(row.id),
         theme: row.slug,
         theme_display_name: row.display_name,

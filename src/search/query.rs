@@ -33,7 +33,10 @@ impl Filters {
     /// Turns have no theme, and are never archived.
     pub fn wants_turns(&self) -> bool {
         let by_type = self.types.is_empty() || self.types.contains(&ItemType::Turn);
-        by_type && !self.without_turns && self.theme.is_none() && self.status != Some(Status::Archived)
+        by_type
+            && !self.without_turns
+            && self.theme.is_none()
+            && self.status != Some(Status::Archived)
     }
 
     /// Unless turns alone are asked for.

@@ -56,6 +56,8 @@ pub struct Candidate {
     pub distance: Option<f64>,
     /// Among the [`CANDIDATES_MAX`] nearest.
     pub is_near: bool,
+    /// [`Asked::vector`] is of the space that serves its user, who has not switched vectors off.
+    pub is_of_serving: bool,
     pub turn: Option<Turn>,
 }
 
@@ -76,6 +78,7 @@ struct CandidateLookup {
     is_substring: bool,
     distance: Option<f64>,
     is_near: bool,
+    is_of_serving: bool,
     session_id: Option<i64>,
     session: Option<String>,
     position: Option<i32>,
@@ -105,6 +108,7 @@ impl CandidateLookup {
             is_substring: row.is_substring,
             distance: row.distance,
             is_near: row.is_near,
+            is_of_serving: row.is_of_serving,
             turn: session.zip(message).map(
                 |((session_id, session), ((position, message), role))| Turn {
                     session_id,
@@ -141,10 +145,13 @@ impl Bound {
         Self {
             theme: filters.theme.as_ref().map(|t| t.as_str().to_owned()),
             types: (!types.is_empty()).then_some(types),
-            tiers: [(false, filters.wants_items()), (true, filters.wants_turns())]
-                .into_iter()
-                .filter_map(|(is_turn, is_wanted)| is_wanted.then_some(is_turn))
-                .collect(),
+            tiers: [
+                (false, filters.wants_items()),
+                (true, filters.wants_turns()),
+            ]
+            .into_iter()
+            .filter_map(|(is_turn, is_wanted)| is_wanted.then_some(is_turn))
+            .collect(),
             status: filters.status.map(Status::as_str),
             since: filters.recency_days.map(|days| now - Duration::days(days)),
             embedding: filters.embedding.map(EmbeddingState::as_str),
@@ -189,7 +196,7 @@ pub async fn list_recent(
                   i.key, coalesce(a.name, i.source) AS "source!", i.created_at AS "created_at!",
                   i.expires_at, i.superseded_by IS NOT NULL AS "is_superseded!",
                   0::float8 AS "lexical!", 0::bigint AS "words_matched!", false AS "is_substring!",
-                  NULL::float8 AS "distance?", false AS "is_near!",
+                  NULL::float8 AS "distance?", false AS "is_near!", false AS "is_of_serving!",
                   NULL::bigint AS session_id, NULL::text AS session, NULL::integer AS position, NULL::text AS message,
                   NULL::text AS role
            FROM newest i
@@ -266,6 +273,9 @@ pub async fn find(
            ), serving AS MATERIALIZED (
                SELECT s.id FROM embedding_spaces s
                WHERE s.user_id = $1 AND s.state <> 'retired' ORDER BY s.state LIMIT 1
+           ), of_serving AS MATERIALIZED (
+               SELECT EXISTS (SELECT FROM serving WHERE id = $9)
+                      AND NOT EXISTS (SELECT FROM embedding_settings WHERE user_id = $1 AND NOT enabled) AS is_so
            ), tiers AS MATERIALIZED (
                SELECT t.is_turn, n.items
                FROM unnest($19::boolean[]) AS t (is_turn)
@@ -438,6 +448,7 @@ pub async fn find(
                   coalesce(c.words_matched, w.words_matched, 0) AS "words_matched!",
                   coalesce(c.is_substring, false) AS "is_substring!",
                   coalesce(c.distance, d.distance) AS "distance?", c.distance IS NOT NULL AS "is_near!",
+                  (SELECT is_so FROM of_serving) AS "is_of_serving!",
                   s.id AS "session_id?", s.external_id AS "session?", m.position AS "position?",
                   m.external_id AS "message?", i.source AS "role?"
            FROM candidates c

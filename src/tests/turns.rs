@@ -29,7 +29,13 @@ fn message(id: &str, role: &str, content: &str) -> Value {
 }
 
 fn numbered(from: usize, to: usize) -> Vec<Value> {
-    let said = |n| message(&n.to_string(), "user", &format!("Remark number{n} about the weather."));
+    let said = |n: usize| {
+        message(
+            &n.to_string(),
+            "user",
+            &format!("Remark number{n} about the weather."),
+        )
+    };
     (from..to).map(said).collect()
 }
 
@@ -67,7 +73,11 @@ async fn what_was_said_is_found_from_the_end_of_its_session_on() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let said = [
-        message("m1", "user", "My zeppelin is parked in Friedrichshafen. <keepsake-memory>likes oolong</keepsake-memory>"),
+        message(
+            "m1",
+            "user",
+            "My zeppelin is parked in Friedrichshafen. <keepsake-memory>likes oolong</keepsake-memory>",
+        ),
         json!({ "id": "m2", "role": "assistant", "content": "Noted: a zeppelin.",
                 "tool_calls": [{ "id": "c", "name": "memory_search", "arguments": "{}" }] }),
         json!({ "id": "m3", "role": "tool", "tool_call_id": "c", "content": "the zeppelin of a tool" }),
@@ -77,23 +87,45 @@ async fn what_was_said_is_found_from_the_end_of_its_session_on() {
     assert!(anna.find("zeppelin").await.is_empty(), "it is not over yet");
     end(&anna, "chat").await;
     make(&app).await.unwrap();
-    let hits = search(&anna, json!({ "query": "zeppelin Friedrichshafen", "explain": true })).await;
+    let hits = search(
+        &anna,
+        json!({ "query": "zeppelin Friedrichshafen", "explain": true }),
+    )
+    .await;
     assert_eq!(hits.len(), 2, "{hits:?}");
     let hit = &hits[0];
-    assert_eq!((&hit["type"], &hit["theme"]), (&json!("turn"), &Value::Null));
-    assert_eq!(hit["content_snippet"], "My zeppelin is parked in Friedrichshafen.");
+    assert_eq!(
+        (&hit["type"], &hit["theme"]),
+        (&json!("turn"), &Value::Null)
+    );
+    assert_eq!(
+        hit["content_snippet"],
+        "My zeppelin is parked in Friedrichshafen."
+    );
     let place = &hit["said_in"];
     assert_eq!(
-        (&place["session"], &place["message"], &place["role"], &place["position"]),
+        (
+            &place["session"],
+            &place["message"],
+            &place["role"],
+            &place["position"]
+        ),
         (&json!("chat"), &json!("m1"), &json!("user"), &json!(1))
     );
     assert_eq!(hit["explain"]["tier"], 0.5);
     assert_eq!(hit["score"], 0.5, "the best of them, by the tier");
-    assert!(anna.find("oolong").await.is_empty(), "memory is not said again");
-    let whole = anna.call("memory_get", json!({ "item_id": hit["id"] })).await;
+    assert!(
+        anna.find("oolong").await.is_empty(),
+        "memory is not said again"
+    );
+    let whole = anna
+        .call("memory_get", json!({ "item_id": hit["id"] }))
+        .await;
     assert_eq!((&whole["type"], &whole["said_in"]), (&json!("turn"), place));
     assert!(ben.find("zeppelin").await.is_empty());
-    let (status, _) = ben.refused("memory_get", json!({ "item_id": hit["id"] })).await;
+    let (status, _) = ben
+        .refused("memory_get", json!({ "item_id": hit["id"] }))
+        .await;
     assert_eq!(status, 404);
 }
 
@@ -102,24 +134,50 @@ async fn filters_choose_turns_or_leave_them_out() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let item = anna.add("A zeppelin of hers").await;
-    ended(&app, &anna, "chat", &[message("1", "user", "The zeppelin again")]).await;
+    ended(
+        &app,
+        &anna,
+        "chat",
+        &[message("1", "user", "The zeppelin again")],
+    )
+    .await;
     let find = async |filter: Value| {
         let mut input = json!({ "query": "zeppelin" });
-        input.as_object_mut().unwrap().extend(filter.as_object().unwrap().clone());
+        input
+            .as_object_mut()
+            .unwrap()
+            .extend(filter.as_object().unwrap().clone());
         let hits = search(&anna, input).await;
-        hits.iter().map(|hit| hit["type"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        hits.iter()
+            .map(|hit| hit["type"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(find(json!({})).await, ["fact", "turn"]);
-    assert_eq!(find(json!({ "recency_days": 1, "status": "any" })).await, ["fact", "turn"]);
+    assert_eq!(
+        find(json!({ "recency_days": 1, "status": "any" })).await,
+        ["fact", "turn"]
+    );
     assert_eq!(find(json!({ "types": ["turn"] })).await, ["turn"]);
-    assert_eq!(find(json!({ "types": ["turn", "fact"] })).await, ["fact", "turn"]);
-    assert_eq!(find(json!({ "types": ["fact", "preference"] })).await, ["fact"]);
+    assert_eq!(
+        find(json!({ "types": ["turn", "fact"] })).await,
+        ["fact", "turn"]
+    );
+    assert_eq!(
+        find(json!({ "types": ["fact", "preference"] })).await,
+        ["fact"]
+    );
     assert_eq!(find(json!({ "types": ["preference"] })).await, [""; 0]);
     assert_eq!(find(json!({ "theme": "general" })).await, ["fact"]);
     assert_eq!(find(json!({ "status": "archived" })).await, [""; 0]);
     assert_eq!(find(json!({ "query": "*" })).await, ["fact"]);
-    assert_eq!(find(json!({ "query": "*", "types": ["turn"] })).await, [""; 0]);
-    assert_eq!(find(json!({ "query": "eppeli", "types": ["turn"] })).await, ["turn"]);
+    assert_eq!(
+        find(json!({ "query": "*", "types": ["turn"] })).await,
+        [""; 0]
+    );
+    assert_eq!(
+        find(json!({ "query": "eppeli", "types": ["turn"] })).await,
+        ["turn"]
+    );
     assert_eq!(anna.find("zeppelin").await[0], item);
 }
 
@@ -141,7 +199,10 @@ async fn turns_are_no_memories() {
     ];
     ended(&app, &anna, "chat", &said).await;
     let hits = search(&anna, json!({ "query": "bees" })).await;
-    let types: Vec<&str> = hits.iter().map(|hit| hit["type"].as_str().unwrap()).collect();
+    let types: Vec<&str> = hits
+        .iter()
+        .map(|hit| hit["type"].as_str().unwrap())
+        .collect();
     assert_eq!(types, ["fact", "turn", "turn", "turn"]);
     let after = [
         anna.call("memory_stats", json!({})).await,
@@ -149,13 +210,24 @@ async fn turns_are_no_memories() {
         anna.get("/api/v1/prompt").await.json().await.unwrap(),
     ];
     assert_eq!(after, before);
-    let again = anna.call("memory_add", json!({ "type": "fact", "content": "Keeps bees" })).await;
-    assert_eq!((&again["id"], &again["duplicate"]), (&json!(item), &json!(true)));
+    let again = anna
+        .call(
+            "memory_add",
+            json!({ "type": "fact", "content": "Keeps bees" }),
+        )
+        .await;
+    assert_eq!(
+        (&again["id"], &again["duplicate"]),
+        (&json!(item), &json!(true))
+    );
     let turn = hits[1]["id"].as_i64().unwrap();
     for (tool, input) in [
         ("memory_archive", json!({ "item_id": turn })),
         ("memory_confirm", json!({ "item_id": turn })),
-        ("memory_correct", json!({ "item_id": turn, "content": "Keeps wasps" })),
+        (
+            "memory_correct",
+            json!({ "item_id": turn, "content": "Keeps wasps" }),
+        ),
     ] {
         assert_eq!(anna.refused(tool, input).await.0, 404, "{tool}");
     }
@@ -166,13 +238,24 @@ async fn turns_are_no_memories() {
     let erased = browser.post(&format!("/memory/{turn}/erase"), &[]).await;
     assert_ne!(erased.status(), StatusCode::SEE_OTHER);
     let export = browser.get("/data/export").await.1;
-    assert_eq!(export.matches("\"Keeps bees\"").count(), 4, "an item and three messages: {export}");
+    assert_eq!(
+        export.matches("\"Keeps bees\"").count(),
+        4,
+        "an item and three messages: {export}"
+    );
     assert!(!export.contains("\"turn\""));
     let agents = app.accounts.list_agents(anna.id).await.unwrap();
     assert_eq!(agents[0].0.item_count, 1);
     let (_, page) = browser.get("/memory").await;
     assert!(page.contains("1 memory"), "{page}");
-    assert_eq!(count(&mut app.superuser().await, "memory_items WHERE type = 'turn'").await, 3);
+    assert_eq!(
+        count(
+            &mut app.superuser().await,
+            "memory_items WHERE type = 'turn'"
+        )
+        .await,
+        3
+    );
 }
 
 #[tokio::test]
@@ -185,21 +268,33 @@ async fn none_is_made_twice_and_none_is_lost() {
     end(&anna, "chat").await;
     let due = turns::due(&app.db, None, 10).await.unwrap();
     assert_eq!(due.len(), 1);
-    assert!(turns::make_some(&app.db, &app.embeddings, due[0]).await.unwrap());
+    assert!(
+        turns::make_some(&app.db, &app.embeddings, due[0])
+            .await
+            .unwrap()
+    );
     assert_eq!(count(&mut conn, all).await, 100, "a step is bounded");
     // The next step dies in its middle.
     let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
                   $$ BEGIN IF NEW.message_id = 150 THEN RAISE 'killed'; END IF; RETURN NEW; END $$;
                   CREATE TRIGGER refuse BEFORE INSERT ON memory_items FOR EACH ROW EXECUTE FUNCTION refuse()";
     sqlx::raw_sql(refuse).execute(&mut conn).await.unwrap();
-    turns::make_some(&app.db, &app.embeddings, due[0]).await.unwrap_err();
+    turns::make_some(&app.db, &app.embeddings, due[0])
+        .await
+        .unwrap_err();
     assert_eq!(count(&mut conn, all).await, 100);
-    sqlx::raw_sql("DROP TRIGGER refuse ON memory_items").execute(&mut conn).await.unwrap();
+    sqlx::raw_sql("DROP TRIGGER refuse ON memory_items")
+        .execute(&mut conn)
+        .await
+        .unwrap();
     make(&app).await.unwrap();
     assert_eq!(count(&mut conn, all).await, 250);
     assert_eq!(anna.find("number150").await.len(), 1);
     // What was forgotten of how far it was costs nothing.
-    sqlx::raw_sql("UPDATE sessions SET turns_position = 0").execute(&mut conn).await.unwrap();
+    sqlx::raw_sql("UPDATE sessions SET turns_position = 0")
+        .execute(&mut conn)
+        .await
+        .unwrap();
     make(&app).await.unwrap();
     assert_eq!(count(&mut conn, all).await, 250);
     // Only what is new of a session that goes on.
@@ -227,7 +322,10 @@ async fn two_workers_make_each_turn_once() {
     one.and(two).unwrap();
     make(&app).await.unwrap();
     let mut conn = app.superuser().await;
-    assert_eq!(count(&mut conn, "memory_items WHERE type = 'turn'").await, 720);
+    assert_eq!(
+        count(&mut conn, "memory_items WHERE type = 'turn'").await,
+        720
+    );
 }
 
 #[tokio::test]
@@ -259,20 +357,51 @@ async fn switched_off_they_leave_search_at_once_and_come_back_when_switched_on()
     let (_, page) = browser.get("/sessions").await;
     assert!(page.contains("Do not search what was said"));
     let off = browser.post("/sessions", &[("action", "off")]).await;
-    assert_eq!((off.status(), &off.headers()["location"]), (StatusCode::SEE_OTHER, &"/sessions".parse().unwrap()));
+    assert_eq!(
+        (off.status(), &off.headers()["location"]),
+        (StatusCode::SEE_OTHER, &"/sessions".parse().unwrap())
+    );
     // Not all of so many are removed by then.
     assert_eq!(count(&mut conn, all).await, 1_200);
-    assert!(search(&anna, json!({ "query": "number1000 weather" })).await.is_empty());
-    assert_eq!(anna.refused("memory_get", json!({ "item_id": turn })).await.0, 404);
+    assert!(
+        search(&anna, json!({ "query": "number1000 weather" }))
+            .await
+            .is_empty()
+    );
+    assert_eq!(
+        anna.refused("memory_get", json!({ "item_id": turn }))
+            .await
+            .0,
+        404
+    );
     assert_eq!(turns::remove_off(&app.db).await.unwrap(), 100);
     assert_eq!(turns::remove_off(&app.db).await.unwrap(), 0);
     assert_eq!(count(&mut conn, all).await, 1_100, "Ben's stay");
-    assert_eq!(count(&mut conn, "memory_item_embeddings WHERE item_type = 'turn'").await, 0);
+    assert_eq!(
+        count(&mut conn, "memory_item_embeddings WHERE item_type = 'turn'").await,
+        0
+    );
     assert_eq!(anna.find("zeppelin").await.len(), 1, "memories stay");
-    ended(&app, &anna, "later", &[message("1", "user", "weather later")]).await;
-    assert!(search(&anna, json!({ "query": "weather" })).await.is_empty());
+    ended(
+        &app,
+        &anna,
+        "later",
+        &[message("1", "user", "weather later")],
+    )
+    .await;
+    assert!(
+        search(&anna, json!({ "query": "weather" }))
+            .await
+            .is_empty()
+    );
     assert!(turns::due(&app.db, None, 10).await.unwrap().is_empty());
-    assert!(browser.get("/sessions").await.1.contains("Search what was said"));
+    assert!(
+        browser
+            .get("/sessions")
+            .await
+            .1
+            .contains("Search what was said")
+    );
     for _ in 0..2 {
         browser.post("/sessions", &[("action", "on")]).await;
     }
@@ -289,7 +418,10 @@ async fn where_memory_is_off_none_are_made() {
     let anna = app.user("anna").await;
     say(&anna, "chat", &numbered(0, 3)).await;
     end(&anna, "chat").await;
-    app.accounts.switch_user_memory(anna.id, false).await.unwrap();
+    app.accounts
+        .switch_user_memory(anna.id, false)
+        .await
+        .unwrap();
     make(&app).await.unwrap();
     let mut conn = app.superuser().await;
     assert_eq!(count(&mut conn, "memory_items").await, 0);
@@ -320,8 +452,13 @@ async fn they_go_with_their_messages() {
 
 /// The turns of a user, oldest first.
 async fn turns_of(conn: &mut PgConnection, user: &TestUser) -> Vec<i64> {
-    let turns = "SELECT id FROM memory_items WHERE user_id = $1 AND type = 'turn' ORDER BY message_id";
-    sqlx::query_scalar(turns).bind(user.id.0).fetch_all(conn).await.unwrap()
+    let turns =
+        "SELECT id FROM memory_items WHERE user_id = $1 AND type = 'turn' ORDER BY message_id";
+    sqlx::query_scalar(turns)
+        .bind(user.id.0)
+        .fetch_all(conn)
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
@@ -357,7 +494,11 @@ async fn a_memory_stands_before_the_turns_it_came_from_however_many_they_are() {
         assert_eq!(found(&page)[..2], [same, alike], "{with_vector:?}");
         assert_eq!(page.hits.len(), 10);
         // What is not relevant does not stand before what was said.
-        assert!(page.hits[2..].iter().all(|hit| turns.contains(&hit.item.id.0)));
+        assert!(
+            page.hits[2..]
+                .iter()
+                .all(|hit| turns.contains(&hit.item.id.0))
+        );
         let (item, turn) = (&page.hits[0], &page.hits[2]);
         assert_eq!(turn.explanation.lexical, item.explanation.lexical);
         assert!((turn.score - item.score / 2.0).abs() < 1e-9);
@@ -368,7 +509,10 @@ async fn a_memory_stands_before_the_turns_it_came_from_however_many_they_are() {
         types: &[keepsake::memories::ItemType::Turn],
         ..raw
     };
-    assert_eq!(found(&ask_with(&app, &anna, Some(space), only).await)[0], turns[40]);
+    assert_eq!(
+        found(&ask_with(&app, &anna, Some(space), only).await)[0],
+        turns[40]
+    );
 }
 
 #[tokio::test]
@@ -403,7 +547,10 @@ async fn what_turns_repeat_is_no_commoner_among_memories() {
     let page = ask_with(&app, &anna, None, raw).await;
     assert_eq!(found(&page)[0], rare);
     let place = |id| found(&page).iter().position(|hit| *hit == id);
-    assert!(place(common).is_some_and(|at| at < 50), "no flood of turns keeps it out");
+    assert!(
+        place(common).is_some_and(|at| at < 50),
+        "no flood of turns keeps it out"
+    );
 }
 
 #[tokio::test]
@@ -422,15 +569,36 @@ async fn a_hit_leads_to_its_place_in_the_conversation() {
         .unwrap();
     let href = format!("href=\"/sessions/{session}?from=17#m21\"");
     // Nothing is remembered yet: it is found all the same.
-    for path in ["/memory?q=zeppelin".to_owned(), format!("/memory?q=zeppelin&type=turn")] {
+    for path in [
+        "/memory?q=zeppelin".to_owned(),
+        format!("/memory?q=zeppelin&type=turn"),
+    ] {
         let (_, page) = browser.get(&path).await;
-        assert!(page.contains(&href) && page.contains("said by the assistant"), "{path}: {page}");
+        assert!(
+            page.contains(&href) && page.contains("said by the assistant"),
+            "{path}: {page}"
+        );
         assert!(page.contains("× 0.5"), "the penalty is shown");
     }
     let (status, page) = browser.get(&format!("/memory/{id}?q=zeppelin")).await;
     assert_eq!(status, 200);
-    assert!(page.contains(&href) && page.contains("A turn, not a memory"), "{page}");
+    assert!(
+        page.contains(&href) && page.contains("A turn, not a memory"),
+        "{page}"
+    );
     assert!(page.contains("× 0.5") && !page.contains("Erase for good"));
-    assert!(browser.get(&format!("/sessions/{session}?from=17")).await.1.contains("id=\"m21\""));
-    assert!(browser.get("/memory?type=turn").await.1.contains("Nothing is remembered yet"));
+    assert!(
+        browser
+            .get(&format!("/sessions/{session}?from=17"))
+            .await
+            .1
+            .contains("id=\"m21\"")
+    );
+    assert!(
+        browser
+            .get("/memory?type=turn")
+            .await
+            .1
+            .contains("Nothing is remembered yet")
+    );
 }

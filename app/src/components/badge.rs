@@ -6,7 +6,14 @@ use leptos::prelude::*;
 use crate::view::{EmbeddingBadge, EmbeddingState, Retired};
 
 /// The types of items, as slugs, in the order in which filters list them.
-pub const ITEM_TYPES: [&str; 6] = ["preference", "fact", "instruction", "summary", "other", "turn"];
+pub const ITEM_TYPES: [&str; 6] = [
+    "preference",
+    "fact",
+    "instruction",
+    "summary",
+    "other",
+    "turn",
+];
 
 /// Each type's shape in a box of 12 by 12.
 fn shape_of(item_type: &str) -> &'static str {

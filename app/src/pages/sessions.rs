@@ -9,8 +9,8 @@ use leptos_router::hooks::use_location;
 
 use crate::backend::{ROWS_MAX, backend};
 use crate::components::{
-    Choice, FirstSteps, FormError, Frame, Marked, Pick, Section, StateBadge, TOKEN_PLACE, Trouble, When,
-    count, session_line,
+    Choice, FirstSteps, FormError, Frame, Marked, Pick, Section, StateBadge, TOKEN_PLACE, Trouble,
+    When, count, session_line,
 };
 use crate::view::{Outcome, SessionFilters, SessionRow, SessionsPage};
 use ledger::{OutcomeBadge, came_of};

@@ -58,7 +58,9 @@ fn of_message(message: &Message, now: OffsetDateTime) -> Vec<Turn<'_>> {
         return Vec::new();
     }
     let around = around_own_memory(&message.content);
-    let said = around.into_iter().flat_map(|text| pieces(text.trim(), TURN_CHARS_MAX));
+    let said = around
+        .into_iter()
+        .flat_map(|text| pieces(text.trim(), TURN_CHARS_MAX));
     // A message has 100,000 characters at most.
     let parts = (1_i16..).zip(said.map(str::trim_end).filter(|piece| !piece.is_empty()));
     parts
@@ -84,11 +86,7 @@ pub async fn due(db: &Db, after: Option<Due>, limit: i64) -> Result<Vec<Due>, sq
 ///
 /// # Errors
 /// What the database says, and [`EmbeddingError::TooManyPending`].
-pub async fn make_some(
-    db: &Db,
-    embeddings: &Embeddings,
-    due: Due,
-) -> Result<bool, EmbeddingError> {
+pub async fn make_some(db: &Db, embeddings: &Embeddings, due: Due) -> Result<bool, EmbeddingError> {
     let (user, now) = (due.user, embeddings.now());
     let mut tx = db.as_user(user).await?;
     let Some(held) = store::hold(&mut tx, user, due.session).await? else {
@@ -179,7 +177,10 @@ mod tests {
 
     #[test]
     fn a_message_is_one_turn_and_what_is_no_word_is_none() {
-        assert_eq!(said(Role::User, " I live in Porto.\n"), ["I live in Porto."]);
+        assert_eq!(
+            said(Role::User, " I live in Porto.\n"),
+            ["I live in Porto."]
+        );
         assert_eq!(said(Role::Assistant, "Noted."), ["Noted."]);
         assert!(said(Role::Assistant, " \n").is_empty());
         assert!(said(Role::Tool, "a result").is_empty());
@@ -195,9 +196,16 @@ mod tests {
     #[test]
     fn a_long_message_is_several_turns_and_no_word_of_it_is_lost() {
         let words: Vec<String> = (0..20_000).map(|n| format!("w{n}")).collect();
-        let turns = said(Role::User, &words.join(" ").chars().take(100_000).collect::<String>());
+        let turns = said(
+            Role::User,
+            &words.join(" ").chars().take(100_000).collect::<String>(),
+        );
         assert!(turns.len() > 90);
-        assert!(turns.iter().all(|turn| turn.chars().count() <= TURN_CHARS_MAX));
+        assert!(
+            turns
+                .iter()
+                .all(|turn| turn.chars().count() <= TURN_CHARS_MAX)
+        );
         let kept: Vec<&str> = turns.iter().flat_map(|turn| turn.split(' ')).collect();
         let whole = words.join(" ").chars().take(100_000).collect::<String>();
         assert_eq!(kept, whole.split(' ').collect::<Vec<_>>());

@@ -4,6 +4,7 @@
 use keepsake::consolidation::Consolidation;
 use keepsake::erasure::{self, Step};
 use keepsake::sessions;
+use keepsake::sessions::turns::{self, Due};
 use serde_json::{Value, json};
 
 use super::scene::{Answer, Scene};
@@ -12,7 +13,14 @@ use crate::chat::use_server;
 use crate::support::{ChatServer, Provider};
 
 /// Its test is below, under this name.
-const CASES: &[&str] = &["consolidate", "embed", "erase", "sweep", "EMBED_QUEUE"];
+const CASES: &[&str] = &[
+    "consolidate",
+    "embed",
+    "erase",
+    "sweep",
+    "turns",
+    "EMBED_QUEUE",
+];
 
 #[test]
 fn every_job_and_queue_has_a_case() {
@@ -87,6 +95,42 @@ async fn consolidate_reads_one_users_session_with_that_users_model() {
     );
     assert_eq!(ben.find("dawn").await.len(), 1);
     scene.assert_untouched("consolidate").await;
+}
+
+#[tokio::test]
+async fn turns_are_made_of_their_own_users_sessions() {
+    let scene = Scene::start().await;
+    let (app, ben) = (&scene.app, &scene.ben);
+    let said =
+        json!({ "messages": [{ "id": "1", "role": "user", "content": "Ben rows at noon" }] });
+    for (door, body) in [("messages", said), ("complete", json!({}))] {
+        let path = format!("/api/v1/sessions/noon/{door}");
+        assert_eq!(ben.post(&path, &body).await.status(), 200);
+    }
+    let due = turns::due(&app.db, None, 100).await.unwrap();
+    for one in due.into_iter().filter(|one| one.user == ben.id) {
+        assert!(
+            turns::make_some(&app.db, &app.embeddings, one)
+                .await
+                .unwrap()
+        );
+        // Under another's name there is nothing to be done.
+        let crossed = Due {
+            user: scene.anna.id,
+            ..one
+        };
+        assert!(
+            !turns::make_some(&app.db, &app.embeddings, crossed)
+                .await
+                .unwrap()
+        );
+    }
+    assert_eq!(ben.find("noon").await.len(), 1);
+    turns::switch(&app.db, ben.id, false, app.embeddings.now())
+        .await
+        .unwrap();
+    turns::remove_off(&app.db).await.unwrap();
+    scene.assert_untouched("turns").await;
 }
 
 #[tokio::test]
