@@ -96,12 +96,12 @@ def ingest(server, tokens, sessions, expected):
     wait_until(lambda: int(sql(f"SELECT count(*) FROM {turns}")) >= expected)
     made = time.perf_counter()
     wait_until(lambda: int(sql("SELECT count(*) FROM sessions WHERE turns_position < message_count")) == 0)
-    kept = sql(f"SELECT count(*), count(DISTINCT (user_id, session_id, message_id)) FROM {turns}")
+    kept = sql(f"SELECT count(*), count(DISTINCT (user_id, turn_session_id, turn_position)) FROM {turns}")
     messages = int(sql("SELECT count(*) FROM session_messages"))
     print(f"{messages} messages kept; turns, and messages that have one: {kept}; made {made - ended:.1f} s after the end", flush=True)
     assert messages == expected == len(times)
     lost = int(sql("SELECT count(*) FROM session_messages m WHERE NOT EXISTS (SELECT FROM memory_items i WHERE i.user_id = m.user_id "
-                   "AND i.session_id = m.session_id AND i.message_id = m.position AND i.type = 'turn')"))
+                   "AND i.turn_session_id = m.session_id AND i.turn_position = m.position)"))
     assert lost == 0, lost
     wait_until(lambda: int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")) == 0)
     print(f"all vectors ready {time.perf_counter() - ended:.0f} s after the end")

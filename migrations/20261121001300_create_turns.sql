@@ -16,20 +16,22 @@ ALTER TABLE memory_items DROP CONSTRAINT memory_items_type_check;
 ALTER TABLE memory_items
     ALTER COLUMN theme_id DROP NOT NULL,
     ADD COLUMN is_turn boolean NOT NULL GENERATED ALWAYS AS (type = 'turn') STORED,
-    ADD COLUMN turn_position integer GENERATED ALWAYS AS (CASE WHEN type = 'turn' THEN message_id::integer END) STORED,
+    -- Of which message, apart from the session that an item came from: a turn goes with it.
+    ADD COLUMN turn_session_id bigint,
+    ADD COLUMN turn_position integer,
     ADD COLUMN turn_part smallint,              -- a long message is several: 1, 2, …
     ADD CONSTRAINT memory_items_type_check
         CHECK (type IN ('preference', 'fact', 'instruction', 'summary', 'other', 'turn')),
     ADD CONSTRAINT memory_items_turn_check CHECK (CASE type
-        WHEN 'turn' THEN theme_id IS NULL AND key IS NULL AND status = 'active' AND session_id IS NOT NULL
-                         AND message_id IS NOT NULL AND turn_part IS NOT NULL
-        ELSE theme_id IS NOT NULL AND turn_part IS NULL END),
-    ADD CONSTRAINT memory_items_turn_position_fkey FOREIGN KEY (user_id, session_id, turn_position)
+        WHEN 'turn' THEN theme_id IS NULL AND key IS NULL AND status = 'active' AND session_id IS NULL
+                         AND num_nulls(turn_session_id, turn_position, turn_part) = 0
+        ELSE theme_id IS NOT NULL AND num_nonnulls(turn_session_id, turn_position, turn_part) = 0 END),
+    ADD CONSTRAINT memory_items_turn_fkey FOREIGN KEY (user_id, turn_session_id, turn_position)
         REFERENCES session_messages (user_id, session_id, position) ON DELETE CASCADE;
 GRANT SELECT (is_turn) ON memory_items TO keepsake_system;
 -- No turn twice.
 CREATE UNIQUE INDEX memory_items_turn_key
-    ON memory_items (user_id, session_id, turn_position, turn_part) WHERE is_turn;
+    ON memory_items (user_id, turn_session_id, turn_position, turn_part) WHERE turn_session_id IS NOT NULL;
 
 -- Turns said twice are two turns.
 DROP INDEX memory_items_active_content_key;

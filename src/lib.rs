@@ -15,7 +15,7 @@
 //! | [`export`] | a person's data out, in small steps, and in again; `read.rs` parses a line |
 //! | [`erasure`] | one memory, or an account and all in it, gone for good, with a receipt |
 //! | [`consolidation`] | completed sessions become memories: `transcript.rs` renders, `prompt.rs` asks, `facts.rs` reads the answer, `keep.rs` decides what is new (docs/consolidation.md) |
-//! | [`sessions`] | what agents hand over of their conversations, each message once and in order; `ledger/` says what is to be read for memories, and what came of it |
+//! | [`sessions`] | what agents hand over of their conversations, each message once and in order; `ledger/` says what is to be read for memories, and what came of it; `turns/` makes what was said searchable |
 //! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `rank.rs` fuses both signals |
 //! | [`memories`] | items and themes: `add/` with what a key supersedes, `change.rs` (archive, correct, confirm, forget, what expires), `provenance.rs`; `words.rs` cuts text into what full text finds |
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches |
@@ -54,7 +54,7 @@
 //! asks for the query's vector ([`embedding::Embeddings::begin_search`]: with a deadline,
 //! or a reason why there is none; [`embedding::Embeddings::recall`] where it is known already),
 //! cuts the query into words ([`memories::words`]) and runs one statement: the nearest by cosine among the
-//! space's ready vectors, the best by words weighed by their rarity, and both
+//! space's ready vectors, the best by words weighed by their rarity, among memories and among turns apart, and both
 //! signals of each. `rank.rs` brings them to one scale and weighs them 70 to 30;
 //! the text is cut around the first match. The record of the call waits in memory
 //! for the next batch, so that a search pays no commit.

@@ -110,13 +110,13 @@ pub async fn find_to_read(
         r#"SELECT i.id, t.slug AS "slug?", t.display_name AS "display_name?", i.type AS item_type, i.key, i.content, i.tags,
                   i.status, i.source, i.source_context, a.name AS "agent?", i.confidence,
                   i.protected, i.expires_at, i.last_verified_at, i.superseded_by, i.session_id, i.message_id,
-                  i.created_at, i.updated_at, s.external_id AS "session?", m.external_id AS "message?",
+                  i.created_at, i.updated_at, i.turn_session_id, s.external_id AS "session?", m.external_id AS "message?",
                   m.position AS "position?"
            FROM memory_items i
            LEFT JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
-           LEFT JOIN sessions s ON i.is_turn AND s.user_id = i.user_id AND s.id = i.session_id
-           LEFT JOIN session_messages m ON m.user_id = i.user_id AND m.session_id = i.session_id
+           LEFT JOIN sessions s ON s.user_id = i.user_id AND s.id = i.turn_session_id
+           LEFT JOIN session_messages m ON m.user_id = i.user_id AND m.session_id = i.turn_session_id
                                        AND m.position = i.turn_position
            WHERE i.user_id = $1 AND i.id = $2
              AND (NOT i.is_turn OR (SELECT u.turns_searched FROM users u WHERE u.id = $1))"#,
@@ -127,7 +127,7 @@ pub async fn find_to_read(
     .await?;
     Ok(row.map(|row| Item {
         turn: row
-            .session_id
+            .turn_session_id
             .zip(row.session)
             .zip(row.position)
             .zip(row.message)

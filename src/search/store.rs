@@ -24,8 +24,8 @@ const BROUGHT_ITEMS_MAX: f64 = 600.0;
 /// The newest items that are asked for every word, and by which a common word is known.
 const NEWEST_ITEMS_MAX: i64 = 1_000;
 
-/// For how common a word is among a user's memories, their turns count for no more than so many items.
-const TURNS_WEIGHED_MAX: i64 = 1_000;
+/// How common a word is, so many of a user's memories tell. Where there are fewer, turns fill up.
+const TELLING_ITEMS_MIN: i64 = 1_000;
 /// The newest items whose text is read where no word of the query matches: what
 /// stands inside a word has no index, and reading ten thousand takes some 9 ms.
 const SUBSTRING_ITEMS_MAX: i64 = 25_000;
@@ -235,9 +235,8 @@ pub struct Asked<'a> {
 /// signals are the same for both.
 ///
 /// *Lexical arm*: the best [`CANDIDATES_MAX`] by full text. A word counts by its
-/// rarity among *all* items of the user (and turns, which
-/// count for at most [`TURNS_WEIGHED_MAX`]), whatever the filters, over the log of
-/// the item's length (FACTS, "Finding the evidence"). Where no word matches, those
+/// rarity among *all* items of the user, whatever the filters (and among turns, where there are
+/// fewer items than [`TELLING_ITEMS_MIN`]), over the log of the item's length (FACTS, "Finding the evidence"). Where no word matches, those
 /// of the newest [`SUBSTRING_ITEMS_MAX`] items that contain a fragment of the query
 /// as it was written.
 ///
@@ -355,17 +354,20 @@ pub async fn find(
                       ts_rank(i.content_tsv, w.query) AS rank
                FROM found i JOIN words w ON i.content_tsv @@ w.query
            ), rarity AS MATERIALIZED (
-               -- By the share of either tier, in which turns count for no more than so many items.
+               -- By the share among the items, filled up with turns where these are few.
                SELECT s.n, s.query, ln(sum(s.size) / sum(s.size * s.share)) AS weight
                FROM (
                    SELECT s.n, s.query,
-                          CASE WHEN s.is_turn THEN least(s.items, $20::bigint) ELSE s.items END + 1::float8 AS size,
+                          CASE WHEN s.is_turn THEN least(s.items, s.fillers) ELSE s.items + 1 END::float8 AS size,
                           CASE WHEN s.is_common THEN s.share
                                ELSE (coalesce(m.items, 0) + 0.5::float8) / (s.items + 1) END AS share
-                   FROM shares s
+                   FROM (
+                       SELECT s.*, greatest($20::bigint - coalesce((SELECT t.items FROM tiers t WHERE NOT t.is_turn), 0), 0) AS fillers
+                       FROM shares s
+                   ) s
                    LEFT JOIN (SELECT is_turn, n, count(*) AS items FROM found_matches GROUP BY is_turn, n) m
                           ON m.is_turn = s.is_turn AND m.n = s.n
-                   WHERE s.items > 0
+                   WHERE s.items > 0 AND (NOT s.is_turn OR s.fillers > 0)
                ) s
                GROUP BY s.n, s.query
            ), by_word AS MATERIALIZED (
@@ -457,7 +459,7 @@ pub async fn find(
            ) i
            LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = i.agent_id
-           LEFT JOIN sessions s ON i.is_turn AND s.user_id = $1 AND s.id = i.session_id
+           LEFT JOIN sessions s ON s.user_id = $1 AND s.id = i.turn_session_id
            LEFT JOIN session_messages m ON m.user_id = $1 AND m.session_id = s.id AND m.position = i.turn_position
            -- Each arm's signal of what only the other found.
            LEFT JOIN LATERAL (
@@ -492,7 +494,7 @@ pub async fn find(
         SUBSTRING_ITEMS_MAX,
         now,
         &bound.tiers,
-        TURNS_WEIGHED_MAX,
+        TELLING_ITEMS_MIN,
     )
     .fetch_all(conn)
     .await?;

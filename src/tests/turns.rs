@@ -195,7 +195,7 @@ async fn turns_are_no_memories() {
     let before = [
         anna.call("memory_stats", json!({})).await,
         anna.call("memory_list_themes", json!({})).await,
-        anna.get("/api/v1/prompt").await.json().await.unwrap(),
+        json!(anna.get("/api/v1/prompt").await.text().await.unwrap()),
     ];
     ended(&app, &anna, "chat", &said).await;
     let hits = search(&anna, json!({ "query": "bees" })).await;
@@ -207,7 +207,7 @@ async fn turns_are_no_memories() {
     let after = [
         anna.call("memory_stats", json!({})).await,
         anna.call("memory_list_themes", json!({})).await,
-        anna.get("/api/v1/prompt").await.json().await.unwrap(),
+        json!(anna.get("/api/v1/prompt").await.text().await.unwrap()),
     ];
     assert_eq!(after, before);
     let again = anna
@@ -276,7 +276,7 @@ async fn none_is_made_twice_and_none_is_lost() {
     assert_eq!(count(&mut conn, all).await, 100, "a step is bounded");
     // The next step dies in its middle.
     let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-                  $$ BEGIN IF NEW.message_id = 150 THEN RAISE 'killed'; END IF; RETURN NEW; END $$;
+                  $$ BEGIN IF NEW.turn_position = 150 THEN RAISE 'killed'; END IF; RETURN NEW; END $$;
                   CREATE TRIGGER refuse BEFORE INSERT ON memory_items FOR EACH ROW EXECUTE FUNCTION refuse()";
     sqlx::raw_sql(refuse).execute(&mut conn).await.unwrap();
     turns::make_some(&app.db, &app.embeddings, due[0])
@@ -289,7 +289,14 @@ async fn none_is_made_twice_and_none_is_lost() {
         .unwrap();
     make(&app).await.unwrap();
     assert_eq!(count(&mut conn, all).await, 250);
-    assert_eq!(anna.find("number150").await.len(), 1);
+    let hits = search(&anna, json!({ "query": "number150" })).await;
+    let is_it = |hit: &&Value| {
+        hit["content_snippet"]
+            .as_str()
+            .unwrap()
+            .contains("number150 ")
+    };
+    assert_eq!(hits.iter().filter(is_it).count(), 1);
     // What was forgotten of how far it was costs nothing.
     sqlx::raw_sql("UPDATE sessions SET turns_position = 0")
         .execute(&mut conn)
@@ -304,7 +311,7 @@ async fn none_is_made_twice_and_none_is_lost() {
     end(&anna, "chat").await;
     make(&app).await.unwrap();
     assert_eq!(count(&mut conn, all).await, 260);
-    let positions = "(SELECT DISTINCT message_id FROM memory_items WHERE type = 'turn') t";
+    let positions = "(SELECT DISTINCT turn_position FROM memory_items WHERE type = 'turn') t";
     assert_eq!(count(&mut conn, positions).await, 260);
     assert_eq!(count(&mut conn, "memory_item_events").await, 0);
 }
@@ -453,7 +460,7 @@ async fn they_go_with_their_messages() {
 /// The turns of a user, oldest first.
 async fn turns_of(conn: &mut PgConnection, user: &TestUser) -> Vec<i64> {
     let turns =
-        "SELECT id FROM memory_items WHERE user_id = $1 AND type = 'turn' ORDER BY message_id";
+        "SELECT id FROM memory_items WHERE user_id = $1 AND type = 'turn' ORDER BY turn_position";
     sqlx::query_scalar(turns)
         .bind(user.id.0)
         .fetch_all(conn)

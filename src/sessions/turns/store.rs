@@ -73,7 +73,7 @@ pub async fn insert(
     turns: &[Turn<'_>],
     now: OffsetDateTime,
 ) -> Result<Vec<i64>, sqlx::Error> {
-    let positions: Vec<i64> = turns.iter().map(|turn| turn.position.into()).collect();
+    let positions: Vec<i32> = turns.iter().map(|turn| turn.position).collect();
     let parts: Vec<i16> = turns.iter().map(|turn| turn.part).collect();
     let roles: Vec<&str> = turns.iter().map(|turn| turn.role.as_str()).collect();
     let contents: Vec<&str> = turns.iter().map(|turn| turn.content).collect();
@@ -81,11 +81,11 @@ pub async fn insert(
     let said: Vec<OffsetDateTime> = turns.iter().map(|turn| turn.said_at).collect();
     let words: Vec<String> = turns.iter().map(Turn::words).collect();
     sqlx::query_scalar!(
-        "INSERT INTO memory_items (user_id, agent_id, type, content, content_hash, source, session_id, message_id,
-                                   turn_part, created_at, updated_at, content_tsv)
+        "INSERT INTO memory_items (user_id, agent_id, type, content, content_hash, source, turn_session_id,
+                                   turn_position, turn_part, created_at, updated_at, content_tsv)
          SELECT $1, $2, 'turn', t.content, t.content_hash, t.role, $3, t.position, t.part, t.said_at, $11,
                 t.words::tsvector
-         FROM unnest($4::bigint[], $5::smallint[], $6::text[], $7::text[], $8::bytea[], $9::timestamptz[], $10::text[])
+         FROM unnest($4::integer[], $5::smallint[], $6::text[], $7::text[], $8::bytea[], $9::timestamptz[], $10::text[])
               AS t (position, part, role, content, content_hash, said_at, words)
          ORDER BY t.position, t.part
          ON CONFLICT DO NOTHING

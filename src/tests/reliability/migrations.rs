@@ -33,7 +33,7 @@ const BY_TYPE: [(&str, &str); 13] = [
 ];
 
 /// Columns that may be empty, and are not: so that users sign in as they do, and a vector is one.
-const FILLED_TOO: [(&str, &str, &str); 5] = [
+const FILLED_TOO: [(&str, &str, &str); 6] = [
     ("users", "email", "'anna@example.com'"),
     ("users", "password_hash", "'hash'"),
     (
@@ -47,6 +47,7 @@ const FILLED_TOO: [(&str, &str, &str); 5] = [
         "array_fill(1, ARRAY[1024])::halfvec(1024)",
     ),
     ("embedding_spaces", "dimensions", "384"),
+    ("memory_items", "theme_id", "1"),
 ];
 
 struct Column {
