@@ -144,7 +144,8 @@ def answer(server, tokens, question, noted):
 
 def fused(candidates, penalty):
     """As src/search/rank.rs does it: [(is a turn, its turns, score)]."""
-    semantic, lexical = (scaled(np.array([candidate[at] for candidate in candidates])) for at in (2, 3))
+    nothing = (0.5, 0.0) if any(candidate[0] for candidate in candidates) else (None, None)
+    semantic, lexical = (scaled(np.array([candidate[at] for candidate in candidates]), least) for at, least in zip((2, 3), nothing))
     scores = (0.7 * semantic + 0.3 * lexical) * np.where([candidate[0] for candidate in candidates], penalty, 1.0)
     ranked = sorted(zip(scores, candidates), key=lambda pair: (-pair[0], pair[1][0]))
     return [(is_turn, frozenset(turns), score) for score, (is_turn, turns, _, _) in ranked]
@@ -155,9 +156,10 @@ def told(question, candidates, penalty):
     return [next(iter(turns & question[1]), next(iter(turns), None)) for _, turns, _ in fused(candidates, penalty)]
 
 
-def scaled(signal):
-    spread = signal.max() - signal.min()
-    return (signal - signal.min()) / spread if spread > 0 else np.ones_like(signal)
+def scaled(signal, least):
+    least = signal.min() if least is None else least
+    spread = signal.max() - least
+    return ((signal - least) / spread).clip(0) if spread > 0 else np.ones_like(signal)
 
 
 def crowd(questions, answers, penalty):

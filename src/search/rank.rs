@@ -8,7 +8,7 @@ use crate::memories::ItemType;
 pub const SEMANTIC_WEIGHT: f64 = 0.7;
 pub const LEXICAL_WEIGHT: f64 = 0.3;
 /// What a turn's score is multiplied by: of the same words, the memory comes first (bench/README.md, "Turns").
-pub const TURN_WEIGHT: f64 = 0.5;
+pub const TURN_WEIGHT: f64 = 0.6;
 
 /// Why a hit stands where it does (`explain: true`). The score is
 /// `tier_weight · (semantic_weight · semantic_normalised + lexical_weight · lexical_normalised)`.
@@ -18,7 +18,8 @@ pub struct Explanation {
     pub distance: Option<f64>,
     /// `1 / (1 + distance)`; 0 without a distance.
     pub semantic: f64,
-    /// The same within this answer: 0 for its weakest candidate, 1 for its strongest.
+    /// The same within this answer: 0 for its weakest candidate (where turns are among them, for
+    /// a distance of 1 and more), 1 for its strongest.
     pub semantic_normalised: f64,
     /// Σ idf · ts_rank over the words that matched, over log length; unbounded.
     pub lexical: f64,
@@ -57,7 +58,16 @@ pub fn fuse(candidates: Vec<Candidate>) -> Vec<(Candidate, Explanation)> {
     let has_near = candidates.iter().any(|c| c.is_near);
     let has_words = lexical.iter().any(|s| *s > 0.0);
     let (semantic_weight, lexical_weight) = weights(has_near, has_words);
-    let scaled = normalise(&semantic).into_iter().zip(normalise(&lexical));
+    // The weakest of many turns is no measure of a memory beside them: then 0 is nothing in common.
+    let has_turns = candidates.iter().any(|c| c.item_type == ItemType::Turn);
+    let (no_meaning, no_words) = match has_turns {
+        true => (closeness(Some(1.0)), 0.0),
+        false => (lowest(&semantic), lowest(&lexical)),
+    };
+    let semantic_scaled = normalise(&semantic, no_meaning);
+    let scaled = semantic_scaled
+        .into_iter()
+        .zip(normalise(&lexical, no_words));
     let mut ranked: Vec<(Candidate, Explanation)> = candidates
         .into_iter()
         .zip(semantic)
@@ -105,16 +115,19 @@ fn weights(has_near: bool, has_words: bool) -> (f64, f64) {
     }
 }
 
-/// Min-max within the candidates; a lone or equal signal counts 1.
-fn normalise(signals: &[f64]) -> Vec<f64> {
-    let lowest = signals.iter().copied().fold(f64::INFINITY, f64::min);
+fn lowest(signals: &[f64]) -> f64 {
+    signals.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+/// From `lowest`, which is 0, to the highest of the candidates; a lone or equal signal counts 1.
+fn normalise(signals: &[f64], lowest: f64) -> Vec<f64> {
     let highest = signals.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let spread = highest - lowest;
     signals
         .iter()
         .map(|s| {
             if spread > 0.0 {
-                (s - lowest) / spread
+                ((s - lowest) / spread).max(0.0)
             } else {
                 1.0
             }
@@ -197,6 +210,25 @@ mod tests {
         assert_eq!(scores(vec![candidate(1, Some(1.9), 0.1)]), [(1, 1.0)]);
         let same_words = vec![candidate(1, Some(0.5), 2.0), candidate(2, Some(1.0), 2.0)];
         assert_eq!(scores(same_words), [(1, 1.0), (2, 0.3)]);
+    }
+
+    #[test]
+    fn a_turn_counts_for_less_than_a_memory_of_the_same_signals() {
+        let turn = |id, distance, lexical| Candidate {
+            item_type: ItemType::Turn,
+            ..candidate(id, distance, lexical)
+        };
+        let union = vec![turn(9, Some(0.25), 4.0), candidate(1, Some(0.25), 4.0)];
+        assert_eq!(scores(union), [(1, 1.0), (9, TURN_WEIGHT)]);
+        // However many they are, one that is weaker than all of them is not nothing.
+        let mut flood: Vec<Candidate> = (10..60).map(|id| turn(id, Some(0.25), 4.0)).collect();
+        flood.push(candidate(1, Some(0.4), 3.0));
+        flood.push(candidate(2, Some(1.2), 0.0));
+        let ranked = scores(flood);
+        assert_eq!((ranked[0].0, ranked[51]), (1, (2, 0.0)));
+        // Among themselves they stand as they would.
+        let alone = vec![turn(1, Some(0.5), 0.0), turn(2, Some(0.25), 0.0)];
+        assert_eq!(scores(alone)[0], (2, TURN_WEIGHT));
     }
 
     #[test]

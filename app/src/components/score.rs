@@ -99,7 +99,7 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
                         </li>
                     }
                 })}
-            <li>"Each signal is scaled from 0, the weakest of this answer, to 1, its strongest."</li>
+            <li>"Each signal is scaled from 0, the weakest of this answer (with turns in it: nothing in common), to 1, its strongest."</li>
         </ul>
     }
     .into_any()
