@@ -576,7 +576,7 @@ async fn a_hit_leads_to_its_place_in_the_conversation() {
     // Nothing is remembered yet: it is found all the same.
     for path in [
         "/memory?q=zeppelin".to_owned(),
-        format!("/memory?q=zeppelin&type=turn"),
+        "/memory?q=zeppelin&type=turn".to_owned(),
     ] {
         let (_, page) = browser.get(&path).await;
         assert!(
