@@ -14,6 +14,7 @@
 mod consolidate;
 mod embed;
 mod erase;
+mod summarize;
 mod sweep;
 
 use std::sync::Arc;
@@ -44,7 +45,8 @@ pub struct JobContext {
     pub embeddings: Embeddings,
 }
 
-/// Runs the workers, the sweep, what erases accounts and what reads sessions until `stop` turns true.
+/// Runs the workers, the sweep, what erases accounts, what reads sessions and what writes summaries
+/// until `stop` turns true.
 pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
     let ended_once = Arc::new(Notify::new());
     let sweeping = tokio::spawn(sweep::every_minute(
@@ -53,6 +55,7 @@ pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
         ended_once.clone(),
     ));
     let reading = tokio::spawn(consolidate::keep_reading(context.clone(), stop.clone()));
+    let summarizing = tokio::spawn(summarize::keep_summarizing(context.clone(), stop.clone()));
     let erasing = tokio::spawn(erase::keep_erasing(context.clone(), stop.clone()));
     while !*stop.borrow() {
         let ended = run_worker(&context, stop.clone()).await;
@@ -67,6 +70,7 @@ pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
     sweeping.abort();
     erasing.abort();
     reading.abort();
+    summarizing.abort();
 }
 
 async fn run_worker(
