@@ -40,7 +40,7 @@ fn Whole(page: SummaryPage, form: FormState, is_held: bool) -> impl IntoView {
     let renewal = (is_under_way && form.form.is_empty())
         .then(|| view! { <Renewal path=PATH.to_owned() is_held /> });
     view! {
-        <article class="item summary">
+        <article class="page summary">
             <header class="item-head">
                 <h1>"Summary"</h1>
                 <p class="badges">
@@ -108,6 +108,7 @@ fn Standing(page: SummaryPage) -> impl IntoView {
         SummaryState::Current => None,
         SummaryState::Writing => Some("It is being written.".to_owned()),
         SummaryState::Waiting if page.is_due => Some("It will be written in a moment.".to_owned()),
+        SummaryState::Waiting if page.next_try.is_some() => Some("It will be written".to_owned()),
         SummaryState::Waiting if has_text => Some(
             "It is written anew once nothing has been added or archived for five minutes."
                 .to_owned(),
@@ -119,9 +120,13 @@ fn Standing(page: SummaryPage) -> impl IntoView {
         SummaryState::Empty => Some("Nothing is remembered yet.".to_owned()),
         SummaryState::Off | SummaryState::MemoryOff => page.reason.clone(),
     };
+    let is_asked = page.state == SummaryState::Waiting && page.next_try.is_some();
+    let before = if is_asked { " " } else { " It is tried again " };
     let next = page.next_try.filter(|_| !page.is_due).map(|at| {
         view! {
-            " It is tried " <When moment=at /> "."
+            {before}
+            <When moment=at />
+            "."
         }
     });
     let link = match page.state {
@@ -132,7 +137,7 @@ fn Standing(page: SummaryPage) -> impl IntoView {
         SummaryState::Waiting if page.is_due => Some((PATH, "Look again")),
         _ => None,
     };
-    let is_under_way = page.is_due || page.state == SummaryState::Writing;
+    let is_under_way = is_asked || page.is_due || page.state == SummaryState::Writing;
     let offers_writing = page.can_be_written && !is_under_way;
     let about = (!has_text).then(|| {
         view! {
