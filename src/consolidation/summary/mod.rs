@@ -11,7 +11,7 @@ mod store;
 use time::{Duration, OffsetDateTime};
 
 use super::{Consolidation, ConsolidationError, LEASE, back_off};
-use crate::db::UserId;
+use crate::db::{UserId, is_of_a_gone_user};
 use crate::memories::ItemId;
 use crate::providers::chat::{ChatError, Effective};
 use facts::Fact;
@@ -171,8 +171,13 @@ impl Consolidation {
         drop(conn);
         for user in &changed {
             let mut tx = self.db.as_user(*user).await?;
-            store::note_due(&mut tx, *user, now).await?;
-            tx.commit().await?;
+            match store::note_due(&mut tx, *user, now).await {
+                Err(error) if is_of_a_gone_user(&error) => {}
+                noted => {
+                    noted?;
+                    tx.commit().await?;
+                }
+            }
         }
         Ok(changed.len())
     }

@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 use time::macros::format_description;
 
 use super::WORDS_MAX;
-use super::facts::{Fact, LEFT_OUT, RULES, TASK};
+use super::facts::{Fact, RULES, TASK};
 use super::guard::Named;
 use crate::consolidation::likeness::sentences;
 use crate::consolidation::transcript::{MEMORY_BEGINS, MEMORY_ENDS};
@@ -59,11 +59,7 @@ pub fn read(answer: &str, is_cut_off: bool, facts: &[Fact]) -> Result<String, No
     let is_ours = |line: &&str| answer.contains(*line);
     if plain.starts_with(['{', '['])
         || REFUSALS.iter().any(|refusal| plain.starts_with(refusal))
-        || [TASK, "<facts>"]
-            .iter()
-            .chain(&RULES)
-            .chain(&LEFT_OUT)
-            .any(is_ours)
+        || [TASK, "<facts>"].iter().chain(&RULES).any(is_ours)
     {
         return Err(NoNarrative::SomethingElse);
     }
