@@ -290,11 +290,11 @@ mod tests {
     #[test]
     fn it_ends_at_a_sentence_within_400_words_and_has_two_to_four_paragraphs() {
         let sentence = "Anna prefers tea over coffee in Graz.";
-        let text = of(&[sentence; 100].join(" ")).unwrap();
+        let text = of(&[sentence; 100].join(" ")).expect("a narrative");
         let words = text.split_whitespace().count();
         assert!((WORDS_MAX - 7..=WORDS_MAX).contains(&words), "{words}");
         assert!(text.ends_with("Graz.") && text.split("\n\n").count() == 2);
-        let text = of(&[sentence; 9].join("\n\n")).unwrap();
+        let text = of(&[sentence; 9].join("\n\n")).expect("a narrative");
         assert_eq!(text.split("\n\n").count(), PARAGRAPHS_MAX);
         assert_eq!(text.matches(sentence).count(), 9);
     }

@@ -9,7 +9,7 @@ use wiremock::ResponseTemplate;
 
 use super::user_of;
 use crate::chat::{chat, use_server};
-use crate::support::{Browser, ChatServer, TestApp, TestUser, refused, said};
+use crate::support::{Browser, ChatServer, TestApp, TestUser, ids, refused, said};
 
 /// A model that writes this, or refuses, as the test has it now.
 struct Writer {
@@ -227,7 +227,8 @@ async fn a_change_makes_it_stale_and_then_new() {
     assert_eq!(work(&app).await, 1);
 
     // Where nothing is left there is nothing to tell.
-    for id in anna.find("*").await {
+    let all = json!({ "query": "*", "limit": 50 });
+    for id in ids(&anna.call("memory_search", all).await) {
         anna.call("memory_archive", json!({ "item_id": id })).await;
     }
     work_later(&app).await;
