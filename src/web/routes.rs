@@ -95,6 +95,8 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/agents/{agent_id}/memory", post(forms::memory::of_agent))
         .route("/sessions", get(pages::behind_sign_in))
         .route("/sessions/{id}", get(pages::behind_sign_in))
+        .route("/sessions/{id}/again", post(forms::sessions::read_again))
+        .route("/sessions/{id}/erase", post(forms::sessions::erase))
         .route(
             "/agents/{agent_id}/tools",
             post(forms::memory::tools_of_agent),

@@ -553,7 +553,9 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
     complete(&anna, "chat").await;
     let due = async || {
         let now = app.embeddings.now();
-        ledger::due_extractions(&app.db, now, 10).await.unwrap()
+        ledger::due_extractions(&app.db, now, &[], 10)
+            .await
+            .unwrap()
     };
     let both = due().await;
     assert_eq!(both.len(), 2);

@@ -2,8 +2,11 @@
 //! stands in its ledger.
 
 mod bad_days;
+mod bad_models;
+mod bait;
 mod extraction;
 mod kept;
+mod real_model;
 
 use keepsake::consolidation::Consolidation;
 use serde_json::{Value, json};

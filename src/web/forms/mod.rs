@@ -9,6 +9,7 @@ pub mod invitations;
 pub mod memory;
 pub mod operators;
 pub mod queue;
+pub mod sessions;
 pub mod users;
 
 use std::collections::BTreeMap;
