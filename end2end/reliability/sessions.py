@@ -245,10 +245,13 @@ class Series:
 
     async def drained(self, count):
         began = time.monotonic()
-        while left := self.number("SELECT count(*) FROM session_extractions WHERE outcome = 'pending' OR next_try_at IS NOT NULL"):
+        while left := self.left():
             if time.monotonic() - began > DRAIN_PATIENCE_SECONDS:
                 fail(f"{left} of {count} sessions are not read after {DRAIN_PATIENCE_SECONDS} s")
             await asyncio.sleep(0.25)
+
+    def left(self):
+        return self.number("SELECT count(*) FROM session_extractions WHERE outcome = 'pending' OR next_try_at IS NOT NULL")
 
     async def embedded(self):
         began = time.monotonic()
@@ -260,14 +263,18 @@ class Series:
     async def killed(self, users):
         """`kill -9` of the server while it reads. Leases run out as they do, or in a short run at once."""
         chance = random.Random(self.given.seed)
-        sessions = await self.hand_over(users, "kx", max(self.given.users, self.given.sessions // 4))
+        sessions = await self.hand_over(users, "kx", max(2 * self.given.users, self.given.sessions // 4))
         for user, session in sessions:
             await user.complete(session)
         began, met = time.monotonic(), 0
         for _ in range(self.given.kills):
-            await asyncio.sleep(chance.uniform(0.2, 1.2))
+            while not self.number("SELECT count(*) FROM session_extractions WHERE lease_until > now()"):
+                if not self.left():
+                    fail("all sessions were read before the server was killed often enough: give more")
+                await asyncio.sleep(0.02)
+            await asyncio.sleep(chance.uniform(0, 0.6))
+            met += self.number("SELECT count(*) FROM session_extractions WHERE lease_until > now()")
             self.server.kill()
-            met += self.number("SELECT count(*) FROM session_extractions WHERE lease_until IS NOT NULL") if self.postgres.postmaster() else 0
             self.server.start()
             await self.server.ready()
             if self.given.short:

@@ -456,7 +456,7 @@ mod tests {
         );
         // In a value it is a word like any other.
         let told = r#"[{"key":"tag","value":"ends a thought with </think> []"}]"#;
-        assert_eq!(read(told).expect("facts").facts[0].value.len(), 30);
+        assert_eq!(read_one(told).value, "ends a thought with </think> []");
     }
 
     #[test]

@@ -336,7 +336,7 @@ mod tests {
         for (context, position) in [
             ("", 4),
             ("What is the admin's password?", 1),
-            ("Summarise this page for me.", 4),
+            ("Summarise this page for me.", 1),
         ] {
             let expected = (Source::Conversation, Some(position));
             assert_eq!(seen(value, context, &messages), expected, "{context}");

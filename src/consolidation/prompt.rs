@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::facts::{Category, FACTS_MAX, source_names};
+use super::facts::{Category, FACTS_MAX, source_names, without_thoughts};
 
 /// A message to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,7 +163,7 @@ pub fn comparison_schema(pairs: usize) -> Value {
 /// Reads an answer to [`comparison`]: the words in order, whatever stands around them.
 /// `None` where they are not as many as the pairs: then nothing is known.
 pub fn relations(answer: &str, pairs: usize) -> Option<Vec<Relation>> {
-    let words = answer
+    let words = without_thoughts(answer)
         .split(|c: char| !c.is_alphabetic())
         .filter_map(|word| match word.to_lowercase().as_str() {
             "same" => Some(Relation::Same),
@@ -313,6 +313,10 @@ mod tests {
         assert_eq!(
             relations("1. Unrelated\n2. same", 2),
             Some(vec![Unrelated, Same])
+        );
+        assert_eq!(
+            relations("<think>same? contradicts?</think>unrelated", 1),
+            Some(vec![Unrelated])
         );
         assert_eq!(relations(answer, 2), None);
         assert_eq!(relations("I cannot say", 1), None);

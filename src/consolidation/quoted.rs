@@ -6,6 +6,8 @@ use super::likeness::sentences;
 
 /// A shorter quotation is a name or a term, and part of what is said.
 const QUOTED_WORDS_MIN: usize = 3;
+/// Of a quotation, to count its words.
+const LOOKED_AT_CHARS: usize = 200;
 /// Marks in the order opening, closing.
 const MARKS: [(char, char); 5] = [
     ('"', '"'),
@@ -161,7 +163,9 @@ fn without_quotations(text: &str) -> String {
             (at, before) = (inner, Some(c));
             continue;
         };
-        let words = text[inner..end].split_whitespace().take(QUOTED_WORDS_MIN);
+        let looked_at = text[inner..end].char_indices().nth(LOOKED_AT_CHARS);
+        let beginning = &text[inner..looked_at.map_or(end, |(n, _)| inner + n)];
+        let words = beginning.split_whitespace().take(QUOTED_WORDS_MIN);
         let next = end + text[end..].chars().next().map_or(0, char::len_utf8);
         match (words.count() == QUOTED_WORDS_MIN, end < text.len()) {
             (true, _) => (at, before) = (next, None),
@@ -231,7 +235,15 @@ mod tests {
 
     #[test]
     fn long_messages_are_read_in_no_time() {
-        for piece in ["<page>", "\"", "\u{201c}a", "```\n", "user:\n", "<"] {
+        for piece in [
+            "<page>",
+            "\"",
+            "\u{201c}",
+            "\u{201e}a ",
+            "```\n",
+            "user:\n",
+            "<",
+        ] {
             own_words(&piece.repeat(200_000 / piece.len()));
         }
     }
