@@ -5,6 +5,7 @@ the same words, as the same role under the same policies; interleaved, three rou
 Run as `python3 tools/with_postgres.py python3 bench/floor.py` after `make build`. Query vectors come
 from the cache, as they do for a query that is asked again: the provider's time is not the server's.
 """
+import argparse
 import json
 import os
 import random
@@ -29,6 +30,9 @@ KINDS = {"1 rare word": lambda: [rare_word(random.randrange(1_000))], "1 rare, 1
 
 
 def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--rate", type=float, help="searches a second, of both; without it each asks again at once, and finds all of its caches warm")
+    rate = options.parse_args().rate
     random.seed(7)
     with filled(ITEMS) as server:
         for name, words in KINDS.items():
@@ -36,17 +40,20 @@ def main():
             for query in queries:  # the vectors into the cache
                 server.call("memory_search", {"query": " ".join(query)})
             for _ in range(ROUNDS):
-                http_ms = statistics.median(over_http(server, queries))
-                floor_ms = statistics.median(in_pgbench(queries))
+                http_ms = statistics.median(over_http(server, queries, rate))
+                floor_ms = statistics.median(in_pgbench(queries, rate))
                 print(f"{ITEMS:6} items  {name:18} HTTP p50 {http_ms:6.2f} ms   pgbench p50 {floor_ms:6.2f} ms   +{http_ms - floor_ms:.2f} ms", flush=True)
 
 
-def over_http(server, queries):
+def over_http(server, queries, rate):
     """Ready-made requests over a bare socket: what a client does to write and read HTTP is not the server's time."""
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         requests = [request(server.token, {"query": " ".join(query)}) for query in queries]
+        begun = time.perf_counter()
         for n in range(SEARCHES):
+            if rate:
+                time.sleep(max(0, begun + n / rate - time.perf_counter()))
             start = time.perf_counter()
             connection.sendall(requests[n % QUERIES])
             head, _, body = connection.recv(1 << 20).partition(b"\r\n\r\n")
@@ -63,8 +70,8 @@ def request(token, body):
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}").encode()
 
 
-def in_pgbench(queries):
-    """Each query a script; pgbench logs what each transaction took, in µs."""
+def in_pgbench(queries, rate):
+    """Each query a script; pgbench logs what each transaction took, in µs, and how late it began."""
     vectors = [row.split("|") for row in sql(f"SELECT space_id, bits, embedding FROM memory_item_embeddings WHERE state = 'ready' LIMIT {QUERIES}").splitlines()]
     with tempfile.TemporaryDirectory() as folder:
         scripts = []
@@ -75,13 +82,14 @@ def in_pgbench(queries):
                             f"BEGIN;\nSET LOCAL keepsake.user_id = 1;\n{execute(1, query, query[:1], space, bits, half)};\nCOMMIT;\n")
             scripts += ["-f", path]
         options = {**os.environ, "PGOPTIONS": "-c role=keepsake_app -c jit=off -c plan_cache_mode=force_generic_plan"}
-        command = [PG_BIN / "pgbench", "-n", "-c", "1", "-t", str(SEARCHES), "-D", "is_new=1", "-l", f"--log-prefix={folder}/log", *scripts, URL]
+        command = [PG_BIN / "pgbench", "-n", "-c", "1", "-t", str(SEARCHES), "-D", "is_new=1", "-l", f"--log-prefix={folder}/log", *(["-R", str(rate)] if rate else []), *scripts, URL]
         done = subprocess.run(command, env=options, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         if done.returncode:
             raise SystemExit(f"pgbench failed: {done.stderr[-400:]}")
         for log in Path(folder).glob("log*"):
             for line in log.read_text().splitlines():
-                yield int(line.split()[2]) / 1e3
+                took, late = int(line.split()[2]), int(line.split()[6]) if rate else 0
+                yield (took - late) / 1e3
 
 
 if __name__ == "__main__":

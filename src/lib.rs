@@ -51,9 +51,9 @@
 //!
 //! The same door leads to `tools/memory_search.rs`; the Memory page comes in by
 //! `web/ui/`. Both make a [`search::SearchQuery`] and call [`search::find`], which
-//! asks for the query's vector ([`embedding::Embeddings::begin_search`]: cached, with
-//! a deadline, or a reason why there is none), cuts the query into words
-//! ([`memories::words`]) and runs one statement: the nearest by cosine among the
+//! asks for the query's vector ([`embedding::Embeddings::begin_search`]: with a deadline,
+//! or a reason why there is none; [`embedding::Embeddings::recall`] where it is known already),
+//! cuts the query into words ([`memories::words`]) and runs one statement: the nearest by cosine among the
 //! space's ready vectors, the best by words weighed by their rarity, and both
 //! signals of each. `rank.rs` brings them to one scale and weighs them 70 to 30;
 //! the text is cut around the first match. The record of the call waits in memory

@@ -20,6 +20,19 @@ fn rows_shown(value: &str) -> usize {
         .clamp(PAGE_SIZE, ROWS_MAX)
 }
 
+/// One step further down, or `None` where the page is as long as it gets.
+fn more_rows(shown: usize) -> Option<usize> {
+    (shown < ROWS_MAX).then(|| (shown + PAGE_SIZE).min(ROWS_MAX))
+}
+
+/// Without the `?` where nothing is asked for.
+fn written(path: &str, query: String) -> String {
+    match query.is_empty() {
+        true => path.to_owned(),
+        false => format!("{path}?{query}"),
+    }
+}
+
 impl MemoryFilters {
     /// Reads `q=…&theme=…&type=…` (without the `?`). What it does not know, it passes over.
     pub fn from_query(query: &str) -> Self {
@@ -68,10 +81,7 @@ impl MemoryFilters {
         if self.shown > PAGE_SIZE {
             query.append_pair("shown", &self.shown.to_string());
         }
-        match query.finish() {
-            query if query.is_empty() => "/memory".to_owned(),
-            query => format!("/memory?{query}"),
-        }
+        written("/memory", query.finish())
     }
 
     pub fn has_type(&self, item_type: &str) -> bool {
@@ -124,8 +134,8 @@ impl MemoryFilters {
 
     /// One step further down, or `None` where the page is as long as it gets.
     pub fn with_more(&self) -> Option<Self> {
-        (self.shown < ROWS_MAX).then(|| Self {
-            shown: (self.shown + PAGE_SIZE).min(ROWS_MAX),
+        more_rows(self.shown).map(|shown| Self {
+            shown,
             ..self.clone()
         })
     }

@@ -110,6 +110,8 @@ struct Inner {
     /// otherwise offered to the admin.
     offered: Option<EndpointUrl>,
     queries: Mutex<LruCache<query::CacheKey, Vector>>,
+    /// The space that served a user's last search.
+    served: Mutex<LruCache<i64, SpaceId>>,
     breakers: breaker::Breakers,
     system: Mutex<Option<(Instant, SystemSettings)>>,
     leases: lease::Leases,
@@ -141,6 +143,7 @@ impl Embeddings {
             sealer: parts.sealer,
             offered: parts.offered,
             queries: Mutex::new(LruCache::new(QUERY_CACHE_ENTRIES)),
+            served: Mutex::new(LruCache::new(QUERY_CACHE_ENTRIES)),
             breakers: breaker::Breakers::default(),
             system: Mutex::new(None),
             leases: lease::Leases::default(),

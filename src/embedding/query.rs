@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::model::{QueryVector, Serving, Space};
+use super::model::{QueryVector, Serving, Space, SpaceId};
 use super::{Embeddings, Vector, store};
 use crate::db::{Tx, UserId};
 use crate::providers::settings::SystemSettings;
@@ -23,6 +23,10 @@ pub(super) const OTHER_WIDTH: &str = "the endpoint answers with vectors of anoth
 
 /// User, space and the hash of the query: its words are kept nowhere.
 pub(super) type CacheKey = (i64, i64, [u8; 32]);
+
+fn key(user: UserId, space: SpaceId, text: &str) -> CacheKey {
+    (user.0, space.0, Sha256::digest(text.as_bytes()).into())
+}
 
 /// What a search has to go by, besides words.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +47,30 @@ impl QueryEmbedding {
 }
 
 impl Embeddings {
+    /// The query's vector as this server knows it without asking anybody: from the
+    /// cache, in the space that served the user last. Whether it still does, the search's own
+    /// statement tells, so that a query that is asked again costs no look-up.
+    /// `None` too where only a provider of their own might serve, since they may have switched it off.
+    ///
+    /// # Errors
+    /// Only what the database says.
+    pub async fn recall(
+        &self,
+        user: UserId,
+        text: &str,
+    ) -> Result<Option<QueryVector>, sqlx::Error> {
+        if !self.has_shared_provider(&self.system_settings().await?) {
+            return Ok(None);
+        }
+        let mut served = self.0.served.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = served.get(&user.0).copied();
+        drop(served);
+        Ok(last.and_then(|space_id| {
+            let vector = self.cached(&key(user, space_id, text))?;
+            Some(QueryVector { space_id, vector })
+        }))
+    }
+
     /// A transaction that knows its user, for the search, and the query's vector.
     /// What goes wrong with the vector is the reason in the answer. One look-up
     /// tells what serves; only where the vector is not known yet is the connection
@@ -64,8 +92,8 @@ impl Embeddings {
         let Some(space) = serving.space else {
             return Ok((tx, QueryEmbedding::default()));
         };
-        let digest = Sha256::digest(text.as_bytes()).into();
-        let key = (user.0, space.id.0, digest);
+        self.served_by(user, space.id);
+        let key = key(user, space.id, text);
         let vector = match self.cached(&key) {
             Some(vector) => vector,
             None => {
@@ -86,8 +114,7 @@ impl Embeddings {
 
     /// Why no provider is in force, by the rules of [`Effective`](crate::providers::settings::Effective).
     fn words_alone(&self, serving: &Serving, system: &SystemSettings) -> Option<&'static str> {
-        let has_builtin = system.builtin_enabled && self.0.embedder.has_builtin();
-        let has_provider = system.provider.is_some() || serving.own_enabled || has_builtin;
+        let has_provider = serving.own_enabled || self.has_shared_provider(system);
         match (serving.enabled, has_provider) {
             (false, _) => Some("embeddings are switched off, so this was found by words alone"),
             (true, false) => {
@@ -95,6 +122,10 @@ impl Embeddings {
             }
             (true, true) => None,
         }
+    }
+
+    fn has_shared_provider(&self, system: &SystemSettings) -> bool {
+        system.provider.is_some() || system.builtin_enabled && self.0.embedder.has_builtin()
     }
 
     /// Reads the builtin model where it serves, so that the first search need not wait for it.
@@ -113,6 +144,11 @@ impl Embeddings {
                 tracing::warn!(%error, "the builtin model cannot be used");
             }
         }
+    }
+
+    fn served_by(&self, user: UserId, space: SpaceId) {
+        let mut served = self.0.served.lock().unwrap_or_else(PoisonError::into_inner);
+        served.put(user.0, space);
     }
 
     fn cached(&self, key: &CacheKey) -> Option<Vector> {

@@ -97,6 +97,12 @@ impl Term {
     }
 }
 
+/// What an item is found by: the words of its text, its key and its tags.
+pub fn of_item(content: &str, key: Option<&str>, tags: &[String]) -> String {
+    let tags = tags.iter().map(String::as_str);
+    tsvector(std::iter::once(content).chain(key).chain(tags))
+}
+
 /// The text as PostgreSQL reads a `tsvector`: every word with its positions.
 pub fn tsvector<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut positions: BTreeMap<String, Vec<u16>> = BTreeMap::new();

@@ -101,19 +101,30 @@ async fn find_in_span(
     query: &SearchQuery,
 ) -> Result<Page, sqlx::Error> {
     let user = viewer.user_id;
+    let now = embeddings.now();
+    if let Some(text) = &query.text
+        && let Some(recalled) = embeddings.recall(user, text).await?
+    {
+        let mut tx = db.as_user(user).await?;
+        let found = ranked(&mut tx, viewer, query, text, Some(&recalled), now).await?;
+        // Otherwise it is asked anew: another space serves by now, or nothing was found that says so.
+        if let (page, true) = found {
+            return Ok(page.or_degraded(NONE_READY));
+        }
+    }
     let (mut tx, asked) = match &query.text {
         Some(text) => embeddings.begin_search(user, text).await?,
         None => (db.as_user(user).await?, QueryEmbedding::default()),
     };
     let vector = asked.vector.as_ref();
-    let mut page = search(&mut tx, viewer, query, vector, embeddings.now()).await?;
+    let mut page = search(&mut tx, viewer, query, vector, now).await?;
     // Nothing was written: its end is sent when the connection goes back, and waited for by nobody.
     drop(tx);
-    let none_is_ready = vector.is_some() && page.mode == Mode::Fts && !page.hits.is_empty();
-    page.degraded = asked
-        .degraded
-        .or_else(|| none_is_ready.then(|| NONE_READY.to_owned()));
-    Ok(page)
+    page.degraded = asked.degraded;
+    Ok(match vector {
+        Some(_) => page.or_degraded(NONE_READY),
+        None => page,
+    })
 }
 
 /// Finds what a viewer's memory holds (DESIGN §4, Nova §3.2.1). Without a vector,
@@ -129,7 +140,7 @@ pub async fn search(
     now: OffsetDateTime,
 ) -> Result<Page, sqlx::Error> {
     match &query.text {
-        Some(text) => ranked(conn, viewer, query, text, vector, now).await,
+        Some(text) => Ok(ranked(conn, viewer, query, text, vector, now).await?.0),
         None => newest(conn, viewer, query, now).await,
     }
 }
@@ -167,6 +178,7 @@ async fn newest(
     })
 }
 
+/// And whether the vector is known to be of the space that serves.
 async fn ranked(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -174,7 +186,7 @@ async fn ranked(
     text: &str,
     vector: Option<&QueryVector>,
     now: OffsetDateTime,
-) -> Result<Page, sqlx::Error> {
+) -> Result<(Page, bool), sqlx::Error> {
     let terms = words::query_terms(text);
     let fragments = words::query_fragments(text);
     let asked = Asked {
@@ -184,6 +196,7 @@ async fn ranked(
     };
     let found = store::find(conn, viewer.user_id, asked, &query.filters, now).await?;
     let has_near = found.iter().any(|c| c.is_near);
+    let is_of_serving = found.iter().any(|c| c.is_of_serving);
     // A cutoff of similarity needs a similarity: without one it is passed over.
     let similarity_min = query.min_similarity.filter(|_| has_near);
     let hits = rank::fuse(found)
@@ -192,12 +205,23 @@ async fn ranked(
         .take(query.limit)
         .map(|(item, why)| Hit::new(item, why, &terms))
         .collect();
-    Ok(Page {
+    let page = Page {
         hits,
         mode: if has_near { Mode::Hybrid } else { Mode::Fts },
         cursor: None,
         degraded: None,
-    })
+    };
+    Ok((page, is_of_serving))
+}
+
+impl Page {
+    /// Of an answer that was to be found by meaning too, and was not.
+    fn or_degraded(mut self, why: &str) -> Self {
+        if self.mode == Mode::Fts && !self.hits.is_empty() && self.degraded.is_none() {
+            self.degraded = Some(why.to_owned());
+        }
+        self
+    }
 }
 
 impl Hit {

@@ -134,6 +134,7 @@ mod tests {
             words_matched: i64::from(lexical > 0.0),
             is_substring: false,
             distance,
+            is_of_serving: false,
             is_near: distance.is_some(),
         }
     }

@@ -53,6 +53,8 @@ pub struct Candidate {
     pub distance: Option<f64>,
     /// Among the [`CANDIDATES_MAX`] nearest.
     pub is_near: bool,
+    /// [`Asked::vector`] is of the space that serves its user, who has not switched vectors off.
+    pub is_of_serving: bool,
 }
 
 struct CandidateLookup {
@@ -72,6 +74,7 @@ struct CandidateLookup {
     is_substring: bool,
     distance: Option<f64>,
     is_near: bool,
+    is_of_serving: bool,
 }
 
 impl CandidateLookup {
@@ -94,6 +97,7 @@ impl CandidateLookup {
             is_substring: row.is_substring,
             distance: row.distance,
             is_near: row.is_near,
+            is_of_serving: row.is_of_serving,
         }
     }
 }
@@ -161,7 +165,7 @@ pub async fn list_recent(
                   i.key, coalesce(a.name, i.source) AS "source!", i.created_at AS "created_at!",
                   i.expires_at, i.superseded_by IS NOT NULL AS "is_superseded!",
                   0::float8 AS "lexical!", 0::bigint AS "words_matched!", false AS "is_substring!",
-                  NULL::float8 AS "distance?", false AS "is_near!"
+                  NULL::float8 AS "distance?", false AS "is_near!", false AS "is_of_serving!"
            FROM newest i
            JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = i.agent_id
@@ -230,6 +234,9 @@ pub async fn find(
            ), serving AS MATERIALIZED (
                SELECT s.id FROM embedding_spaces s
                WHERE s.user_id = $1 AND s.state <> 'retired' ORDER BY s.state LIMIT 1
+           ), of_serving AS MATERIALIZED (
+               SELECT EXISTS (SELECT FROM serving WHERE id = $9)
+                      AND NOT EXISTS (SELECT FROM embedding_settings WHERE user_id = $1 AND NOT enabled) AS is_so
            ), total AS MATERIALIZED (
                SELECT count(*) AS items FROM memory_items WHERE user_id = $1
            ), newest AS MATERIALIZED (
@@ -367,7 +374,8 @@ pub async fn find(
                   coalesce(c.lexical, w.lexical, 0) AS "lexical!",
                   coalesce(c.words_matched, w.words_matched, 0) AS "words_matched!",
                   coalesce(c.is_substring, false) AS "is_substring!",
-                  coalesce(c.distance, d.distance) AS "distance?", c.distance IS NOT NULL AS "is_near!"
+                  coalesce(c.distance, d.distance) AS "distance?", c.distance IS NOT NULL AS "is_near!",
+                  (SELECT is_so FROM of_serving) AS "is_of_serving!"
            FROM candidates c
            CROSS JOIN LATERAL (
                SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = c.id OFFSET 0

@@ -1,8 +1,8 @@
 //! The address of the activity page, read and written back, as that of the
 //! memory page is.
 
-use super::rows_shown;
-use crate::backend::{PAGE_SIZE, ROWS_MAX};
+use super::{more_rows, rows_shown, written};
+use crate::backend::PAGE_SIZE;
 use crate::components::TOOLS;
 use crate::view::ActivityFilters;
 
@@ -63,10 +63,7 @@ impl ActivityFilters {
             "shown",
             (self.shown > PAGE_SIZE).then(|| self.shown.to_string()),
         );
-        match query.finish() {
-            query if query.is_empty() => "/activity".to_owned(),
-            query => format!("/activity?{query}"),
-        }
+        written("/activity", query.finish())
     }
 
     /// All calls with this memory.
@@ -95,8 +92,8 @@ impl ActivityFilters {
 
     /// One step further down, or `None` where the page is as long as it gets.
     pub fn with_more(&self) -> Option<Self> {
-        (self.shown < ROWS_MAX).then(|| Self {
-            shown: (self.shown + PAGE_SIZE).min(ROWS_MAX),
+        more_rows(self.shown).map(|shown| Self {
+            shown,
             ..self.clone()
         })
     }

@@ -1,8 +1,8 @@
 //! The addresses of sessions: the list with its filters, read and written back, and
 //! one session at one of its messages.
 
-use super::rows_shown;
-use crate::backend::{PAGE_SIZE, ROWS_MAX};
+use super::{more_rows, rows_shown, written};
+use crate::backend::PAGE_SIZE;
 use crate::view::{Outcome, SessionFilters};
 
 impl Outcome {
@@ -69,10 +69,7 @@ impl SessionFilters {
         if self.shown > PAGE_SIZE {
             query.append_pair("shown", &self.shown.to_string());
         }
-        match query.finish() {
-            query if query.is_empty() => "/sessions".to_owned(),
-            query => format!("/sessions?{query}"),
-        }
+        written("/sessions", query.finish())
     }
 
     pub fn is_narrowed(&self) -> bool {
@@ -85,8 +82,8 @@ impl SessionFilters {
 
     /// One step further down, or `None` where the page is as long as it gets.
     pub fn with_more(&self) -> Option<Self> {
-        (self.shown < ROWS_MAX).then(|| Self {
-            shown: (self.shown + PAGE_SIZE).min(ROWS_MAX),
+        more_rows(self.shown).map(|shown| Self {
+            shown,
             ..self.clone()
         })
     }

@@ -1,8 +1,7 @@
 //! The address of Admin › Users.
 
+use super::written;
 use crate::view::UsersFilters;
-
-const PATH: &str = "/admin/users";
 
 impl UsersFilters {
     /// Reads `q=…&before=…` (without the `?`). What it does not know, it passes over.
@@ -29,9 +28,6 @@ impl UsersFilters {
         if let Some(before) = before {
             query.append_pair("before", &before.to_string());
         }
-        match query.finish() {
-            query if query.is_empty() => PATH.to_owned(),
-            query => format!("{PATH}?{query}"),
-        }
+        written("/admin/users", query.finish())
     }
 }

@@ -137,13 +137,13 @@ impl<'a> NewRow<'a> {
         imported_at: OffsetDateTime,
     ) -> Self {
         let item = &record.item;
-        let texts = std::iter::once(item.content()).chain(item.tags().iter().map(String::as_str));
+        let key = record.key.as_ref().map(ItemKey::as_str);
         let created_at = record.created_at.unwrap_or(imported_at);
         Self {
             theme_id,
             agent_id,
             item_type: item.item_type().as_str(),
-            key: record.key.as_ref().map(ItemKey::as_str),
+            key,
             content: item.content(),
             content_hash: hex(&item.content_hash()),
             tags: item.tags(),
@@ -157,7 +157,7 @@ impl<'a> NewRow<'a> {
             attributes: &record.attributes,
             created_at,
             updated_at: record.updated_at.unwrap_or(created_at),
-            words: words::tsvector(texts),
+            words: words::of_item(item.content(), key, item.tags()),
         }
     }
 

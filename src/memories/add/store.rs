@@ -19,8 +19,8 @@ pub async fn insert_item(
     aside_for: Option<ItemId>,
     now: OffsetDateTime,
 ) -> Result<Option<ItemId>, sqlx::Error> {
-    let texts = std::iter::once(item.content()).chain(item.tags().iter().map(String::as_str));
     let provenance = item.provenance();
+    let key = item.key().map(ItemKey::as_str);
     let id = sqlx::query_scalar!(
         r#"WITH item AS (
                INSERT INTO memory_items (user_id, theme_id, agent_id, type, key, content, content_hash, tags,
@@ -45,7 +45,7 @@ pub async fn insert_item(
         theme.0,
         viewer.agent_id.map(|a| a.0),
         item.item_type().as_str(),
-        item.key().map(ItemKey::as_str),
+        key,
         item.content(),
         &item.content_hash(),
         item.tags(),
@@ -58,7 +58,7 @@ pub async fn insert_item(
         aside_for.map(|id| id.0),
         item.created_at(now),
         now,
-        words::tsvector(texts),
+        words::of_item(item.content(), key, item.tags()),
     )
     .fetch_optional(conn)
     .await?;
@@ -158,7 +158,7 @@ pub async fn link(
     Ok(())
 }
 
-/// Gives an item that has none its key.
+/// Gives an item that has none its key, and the words to find it by.
 pub async fn name_item(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -168,7 +168,7 @@ pub async fn name_item(
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "WITH item AS (
-             UPDATE memory_items SET key = $4, updated_at = $5
+             UPDATE memory_items SET key = $4, updated_at = $5, content_tsv = content_tsv || $6::text::tsvector
              WHERE user_id = $1 AND id = $2 AND key IS NULL RETURNING id
          )
          INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
@@ -178,6 +178,7 @@ pub async fn name_item(
         viewer.agent_id.map(|a| a.0),
         key,
         now,
+        words::tsvector([key]),
     )
     .execute(conn)
     .await?;

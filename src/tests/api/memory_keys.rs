@@ -139,6 +139,26 @@ async fn a_text_that_is_there_without_a_key_is_given_it_and_supersedes_by_it() {
 }
 
 #[tokio::test]
+async fn an_item_is_found_by_the_words_of_its_key_whenever_it_was_given() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let found = async |query: &str| {
+        let hits = anna.call("memory_search", json!({ "query": query })).await;
+        let hits = hits["results"].as_array().unwrap().clone();
+        hits.iter().map(|hit| hit["id"].clone()).collect::<Vec<_>>()
+    };
+    let porto = add(&anna, city("Porto")).await;
+    assert_eq!(found("Which city?").await, [porto["id"].clone()]);
+    let plain = json!({ "type": "fact", "content": "Helix", "theme": "profile" });
+    let plain = add(&anna, plain).await;
+    assert!(found("favourite editors").await.is_empty());
+    let named = json!({ "type": "fact", "content": "Helix", "theme": "profile", "key": "favourite_editor" });
+    add(&anna, named).await;
+    assert_eq!(found("favourite editors").await, [plain["id"].clone()]);
+    assert_eq!(found("helix").await, [plain["id"].clone()]);
+}
+
+#[tokio::test]
 async fn of_many_who_supersede_one_key_at_once_all_succeed_one_stays_active_and_none_is_lost() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;

@@ -96,6 +96,77 @@ async fn a_change_by_an_admin_is_asked_once_as_users_and_items_and_then_serves_e
 }
 
 #[tokio::test]
+async fn a_query_asked_again_goes_by_what_serves_now_and_not_by_what_served_last() {
+    let app = TestApp::start().await;
+    let system = Provider::start().await;
+    let anna = app.user("anna").await;
+    anna.add("Anna keeps bees.").await;
+    let search = async || anna.call("memory_search", json!({ "query": "bees" })).await;
+    let asked = || system.texts().iter().filter(|text| *text == "bees").count();
+    let url = system.url();
+    let save = async |model| {
+        let form = EndpointForm {
+            model,
+            ..form(&url)
+        };
+        app.embeddings.save_system(form, "", true).await.unwrap();
+        app.drain(&anna).await;
+    };
+    save("system-model").await;
+    assert!(
+        app.embeddings
+            .recall(anna.id, "bees")
+            .await
+            .unwrap()
+            .is_none()
+    );
+    for _ in 0..2 {
+        let answer = search().await;
+        assert_eq!(
+            (&answer["mode"], asked()),
+            (&json!("hybrid"), 1),
+            "{answer}"
+        );
+    }
+    let first = app
+        .embeddings
+        .recall(anna.id, "bees")
+        .await
+        .unwrap()
+        .unwrap();
+    // Another model: the vector that is remembered is of a space that serves no more.
+    save("other-model").await;
+    let answer = search().await;
+    assert_eq!(
+        (&answer["mode"], asked()),
+        (&json!("hybrid"), 2),
+        "{answer}"
+    );
+    let second = app
+        .embeddings
+        .recall(anna.id, "bees")
+        .await
+        .unwrap()
+        .unwrap();
+    assert_ne!(first.space_id, second.space_id);
+    // Switched off: it is remembered, and not asked by.
+    app.embeddings
+        .set_enabled(anna.id, false, false)
+        .await
+        .unwrap();
+    let answer = search().await;
+    assert_eq!(answer["mode"], "fts");
+    assert!(
+        answer["degraded"]
+            .as_str()
+            .unwrap()
+            .contains("switched off"),
+        "{answer}"
+    );
+    assert_eq!(asked(), 2);
+}
+
+#[tokio::test]
 async fn a_variable_that_appears_at_a_start_is_taken_only_where_nothing_is_rebuilt() {
     let system = Provider::start().await;
     let offered = EndpointUrl::parse("url", &system.url()).unwrap();

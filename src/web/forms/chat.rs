@@ -1,18 +1,16 @@
 //! The forms of Settings › Chat model, and the admin's of the same. A key that was
 //! typed is sealed or sent to the endpoint, and is never part of an answer.
 
-use app::view::{FormState, TestResult};
+use app::view::TestResult;
 use axum::extract::{RawForm, State};
 use axum::response::Response;
 
-use super::embeddings::headline;
+use super::endpoint_test::{failed, tried};
 use super::{Form, Outcome, done, respond, unknown_action};
-use crate::input::sentence;
 use crate::providers::chat::{ChatChange, ChatError, ChatForm, ChatLimits, ChatReport};
 use crate::web::AppState;
 use crate::web::auth::{Admin, SignedIn};
 use crate::web::error::Problem;
-use crate::web::ui::host_port;
 
 const SETTINGS: &str = "/settings/chat";
 const ADMIN: &str = "/admin";
@@ -128,24 +126,11 @@ fn tested(
     name: &str,
     report: Result<ChatReport, ChatError>,
 ) -> Result<Outcome, Problem> {
-    let test = match report {
-        Ok(report) => passed(&report),
-        Err(ChatError::Provider(error)) => TestResult {
-            is_ok: false,
-            headline: headline(&error).to_owned(),
-            details: vec![
-                ("Asked".to_owned(), host_port(form.get("url"))),
-                ("What happened".to_owned(), sentence(&error.to_string())),
-            ],
-        },
-        Err(error) => return Err(error.into()),
-    };
-    Ok(Outcome::Page(Box::new(FormState {
-        form: name.to_owned(),
-        values: form.values(),
-        test: Some(test),
-        ..FormState::default()
-    })))
+    match report {
+        Ok(report) => Ok(tried(form, name, passed(&report))),
+        Err(ChatError::Provider(error)) => Ok(tried(form, name, failed(form, &error))),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn passed(report: &ChatReport) -> TestResult {

@@ -6,11 +6,11 @@ use app::view::{Confirmation, FormState, TestResult};
 use axum::extract::{RawForm, State};
 use axum::response::Response;
 
+use super::endpoint_test::{failed, tried};
 use super::{Form, Outcome, done, respond, unknown_action};
 use crate::embedding::{EmbeddingError, EndpointChange, Saved, SystemSaved};
-use crate::input::sentence;
+use crate::providers::TestReport;
 use crate::providers::settings::EndpointForm;
-use crate::providers::{ProviderError, TestReport};
 use crate::web::AppState;
 use crate::web::auth::{Admin, SignedIn};
 use crate::web::error::Problem;
@@ -199,41 +199,10 @@ fn tested(
     name: &str,
     report: Result<TestReport, EmbeddingError>,
 ) -> Result<Outcome, Problem> {
-    let test = match report {
-        Ok(report) => passed(&report),
-        Err(EmbeddingError::Provider(error)) => TestResult {
-            is_ok: false,
-            headline: headline(&error).to_owned(),
-            details: vec![
-                ("Asked".to_owned(), host_port(form.get("url"))),
-                ("What happened".to_owned(), sentence(&error.to_string())),
-            ],
-        },
-        Err(error) => return Err(error.into()),
-    };
-    Ok(Outcome::Page(Box::new(FormState {
-        form: name.to_owned(),
-        values: form.values(),
-        test: Some(test),
-        ..FormState::default()
-    })))
-}
-
-/// The kinds of failure, told apart (DESIGN §5).
-pub(super) fn headline(error: &ProviderError) -> &'static str {
-    match error {
-        ProviderError::Refused(_) => "The endpoint cannot be reached",
-        ProviderError::TimedOut => "No answer in time",
-        ProviderError::KeyRejected => "The key was rejected",
-        ProviderError::UnknownModel => "The endpoint does not know this model",
-        ProviderError::NotEmbeddings(_) => "This is not an embeddings endpoint",
-        ProviderError::NotChat(_) => "This is not a chat endpoint",
-        ProviderError::Forbidden => "This address is not allowed",
-        ProviderError::RateLimited { .. } => "The endpoint is asked too often",
-        ProviderError::WrongVector(_) | ProviderError::DimensionsRefused => {
-            "It answers, but its vectors cannot be kept"
-        }
-        _ => "The endpoint failed",
+    match report {
+        Ok(report) => Ok(tried(form, name, passed(&report))),
+        Err(EmbeddingError::Provider(error)) => Ok(tried(form, name, failed(form, &error))),
+        Err(error) => Err(error.into()),
     }
 }
 
