@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const THOUGHT_MS = 50;
 
-/** `state.answer` gets the conversation as the model is shown it, and gives facts, or a text, or nothing for a 500. */
+/** `state.answer` gets the conversation as the model is shown it, without what is known, and gives facts, or a text, or nothing for a 500. */
 export async function startModel() {
   const state = { asked: 0, answer: () => [] };
   const server = createServer(async (request, response) => {
@@ -15,7 +15,7 @@ export async function startModel() {
     const told = messages.at(-1)?.content ?? "";
     state.asked += 1;
     await sleep(THOUGHT_MS);
-    const said = told.includes("<pair ") ? JSON.stringify({ relations: told.match(/<pair /g).map(() => "unrelated") }) : state.answer(told);
+    const said = told.includes("<pair ") ? JSON.stringify({ relations: told.match(/<pair /g).map(() => "unrelated") }) : state.answer(told.split("<conversation>").at(-1));
     response.writeHead(said === undefined ? 500 : 200, { "content-type": "application/json" });
     const content = typeof said === "string" ? said : JSON.stringify({ facts: said });
     const choices = [{ message: { role: "assistant", content }, finish_reason: "stop" }];

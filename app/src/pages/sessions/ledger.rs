@@ -86,7 +86,7 @@ fn Entry(session_id: i64, row: LedgerRow) -> impl IntoView {
         view! {
             <form method="post" action=format!("/sessions/{session_id}/again")>
                 <input type="hidden" name="first" value=row.first />
-                <button class="quiet" type="submit">
+                <button type="submit">
                     "Read again"
                     <span class="visually-hidden">": " {stretch.to_lowercase()}</span>
                 </button>

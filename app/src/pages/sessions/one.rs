@@ -208,7 +208,7 @@ fn Erase(page: SessionPage) -> impl IntoView {
                 <summary>"Erase for good"</summary>
                 <div>
                     <p>{goes}</p>
-                    <form method="post" action=format!("/sessions/{}/erase", page.id)>
+                    <form class="stack" method="post" action=format!("/sessions/{}/erase", page.id)>
                         {too}
                         <button class="danger" type="submit">
                             "Erase this session"
