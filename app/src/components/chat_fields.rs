@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use super::{Field, FieldError, KeyField};
+use super::{Field, KeyField, WireFormat};
 use crate::view::FormState;
 
 /// All that [`ChatFields`] asks for, for the error that is of none of them.
@@ -16,7 +16,7 @@ pub const CHAT_FIELDS: &[&str] = &[
     "daily_token_cap",
 ];
 
-const PROVIDER_TYPES: [(&str, &str); 3] = [
+const FORMATS: &[(&str, &str)] = &[
     ("openai", "OpenAI's form, as most do"),
     ("ollama", "Ollama"),
     ("llamacpp", "llama.cpp"),
@@ -30,7 +30,7 @@ pub fn ChatFields(
     url_hint: &'static str,
 ) -> impl IntoView {
     view! {
-        <Kind form=form.clone() />
+        <WireFormat form=form.clone() formats=FORMATS />
         <div class="field-row">
             <Field
                 form=form.clone()
@@ -55,32 +55,6 @@ pub fn ChatFields(
             />
         </div>
         <KeyField form has_key />
-    }
-    .into_any()
-}
-
-#[component]
-fn Kind(form: FormState) -> impl IntoView {
-    let chosen = form.value("provider_type");
-    let error = form.error_of("provider_type");
-    let id = format!("{}-provider_type", form.form);
-    let error_id = format!("{id}-error");
-    let described_by = error.is_some().then(|| error_id.clone());
-    let options = PROVIDER_TYPES.map(|(slug, name)| {
-        view! {
-            <option value=slug selected=chosen == slug>
-                {name}
-            </option>
-        }
-    });
-    view! {
-        <div class="field">
-            <label for=id.clone()>"It speaks"</label>
-            <select id=id name="provider_type" aria-describedby=described_by>
-                {options.into_iter().collect_view()}
-            </select>
-            <FieldError id=error_id error />
-        </div>
     }
     .into_any()
 }

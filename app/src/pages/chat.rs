@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use crate::backend::backend;
 use crate::components::{
-    Done, Facts, Field, FormError, Frame, Section, StateBadge, Trouble, count,
+    Done, Facts, Field, FoldedStep, FormError, Frame, Section, StateBadge, Trouble, count,
 };
 use crate::view::{ChatPage, FormState};
 use endpoint::Endpoint;
@@ -161,19 +161,13 @@ fn Switch(page: ChatPage) -> impl IntoView {
     view! {
         <section class="part" aria-labelledby="switch">
             <h2 id="switch">"Switch off"</h2>
-            <details class="confirm calm">
-                <summary>"Switch chat off"</summary>
-                <div>
-                    <p>
-                        "No model reads your conversations any more, whatever is set for everybody. Your memories and their vectors stay as they are."
-                    </p>
-                    <form method="post" action=PATH>
-                        <button type="submit" name="action" value="disable">
-                            "Switch off"
-                        </button>
-                    </form>
-                </div>
-            </details>
+            <FoldedStep
+                summary="Switch chat off"
+                words="No model reads your conversations any more, whatever is set for everybody. Your memories and their vectors stay as they are."
+                path=PATH
+                action="disable"
+                button="Switch off"
+            />
         </section>
     }
     .into_any()

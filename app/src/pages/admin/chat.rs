@@ -3,9 +3,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::{
-    CHAT_FIELDS, ChatFields, Facts, Field, FormError, StateBadge, TestReport, count,
-};
+use crate::components::{CHAT_FIELDS, ChatFields, EndpointForm, Facts, Field, StateBadge, count};
 use crate::view::{FormState, SystemChatView};
 
 const PATH: &str = "/admin/chat";
@@ -32,7 +30,6 @@ pub fn SystemChat(chat: SystemChatView, form: FormState) -> impl IntoView {
     let mut saved = chat.endpoint.values();
     saved.push(("daily_token_cap", count(chat.cap)));
     let form = form.or_saved(saved);
-    let test = form.test.clone().map(|test| view! { <TestReport test /> });
     view! {
         <section class="part" aria-labelledby="chat-system">
             <div class="title-row">
@@ -43,9 +40,7 @@ pub fn SystemChat(chat: SystemChatView, form: FormState) -> impl IntoView {
                 "It reads conversations of whoever has no chat endpoint of their own, and turns them into memories. It makes no vectors."
             </p>
             {facts}
-            {test}
-            <form class="stack wide-stack" method="post" action=PATH>
-                <FormError form=form.clone() fields=CHAT_FIELDS />
+            <EndpointForm form=form.clone() path=PATH fields=CHAT_FIELDS>
                 <ChatFields
                     form=form.clone()
                     has_key
@@ -62,15 +57,7 @@ pub fn SystemChat(chat: SystemChatView, form: FormState) -> impl IntoView {
                     maxlength="14"
                     optional=true
                 />
-                <div class="actions">
-                    <button class="primary" type="submit" name="action" value="save">
-                        "Save"
-                    </button>
-                    <button type="submit" name="action" value="test">
-                        "Test"
-                    </button>
-                </div>
-            </form>
+            </EndpointForm>
         </section>
     }
     .into_any()

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use super::{EMBEDDINGS_PATH, PATH};
 use crate::components::{
-    Confirm, Facts, FormError, PROVIDER_FIELDS, ProviderFields, StateBadge, TestReport, space_facts,
+    Confirm, EndpointForm, Facts, PROVIDER_FIELDS, ProviderFields, StateBadge, space_facts,
 };
 use crate::view::{AdminPage, FormState};
 
@@ -19,7 +19,6 @@ pub fn System(page: AdminPage, form: FormState) -> impl IntoView {
         (None, None) => "off",
     };
     let form = form.or_saved(system.values());
-    let test = form.test.clone().map(|test| view! { <TestReport test /> });
     let confirm = form.confirm.clone().map(
         |confirm| view! { <Confirm form=form.clone() confirm path=EMBEDDINGS_PATH back=PATH /> },
     );
@@ -54,9 +53,7 @@ pub fn System(page: AdminPage, form: FormState) -> impl IntoView {
                 .in_force
                 .map(|space| view! { <Facts facts=space_facts("Endpoint", space) inline=true /> })}
             {confirm}
-            {test}
-            <form class="stack wide-stack" method="post" action=EMBEDDINGS_PATH>
-                <FormError form=form.clone() fields=PROVIDER_FIELDS />
+            <EndpointForm form=form.clone() path=EMBEDDINGS_PATH fields=PROVIDER_FIELDS>
                 <ProviderFields
                     form
                     has_key
@@ -64,15 +61,7 @@ pub fn System(page: AdminPage, form: FormState) -> impl IntoView {
                     url_hint="Empty: none for everybody."
                     optional=true
                 />
-                <div class="actions">
-                    <button class="primary" type="submit" name="action" value="save">
-                        "Save"
-                    </button>
-                    <button type="submit" name="action" value="test">
-                        "Test"
-                    </button>
-                </div>
-            </form>
+            </EndpointForm>
         </section>
     }
     .into_any()

@@ -4,12 +4,10 @@
 use leptos::prelude::*;
 
 use super::PATH;
-use crate::components::{
-    Confirm, FieldError, FormError, PROVIDER_FIELDS, ProviderFields, TestReport,
-};
+use crate::components::{Confirm, EndpointForm, PROVIDER_FIELDS, ProviderFields, WireFormat};
 use crate::view::{EmbeddingsPage, FormState};
 
-const PROVIDER_TYPES: [(&str, &str); 3] = [
+const FORMATS: &[(&str, &str)] = &[
     ("openai", "OpenAI's form, as vLLM and most do"),
     ("ollama", "Ollama"),
     ("custom_http", "The own form of llama.cpp or TEI"),
@@ -24,7 +22,6 @@ pub fn Endpoint(page: EmbeddingsPage, form: FormState) -> impl IntoView {
     saved.push(("own_enabled", is_enabled.to_owned()));
     saved.push(("provider_type", own.provider_type));
     let form = form.or_saved(saved);
-    let test = form.test.clone().map(|test| view! { <TestReport test /> });
     let confirm = form
         .confirm
         .clone()
@@ -34,7 +31,6 @@ pub fn Endpoint(page: EmbeddingsPage, form: FormState) -> impl IntoView {
     } else {
         "A public address, or one that an admin has allowed."
     };
-    let enabled_error = form.error_of("own_enabled");
     view! {
         <section class="part" id="endpoint" aria-labelledby="endpoint-title">
             <h2 id="endpoint-title">"Your own endpoint"</h2>
@@ -42,7 +38,6 @@ pub fn Endpoint(page: EmbeddingsPage, form: FormState) -> impl IntoView {
                 "The text of your memories is sent there. Nothing is rebuilt before you have seen how much, and confirmed it."
             </p>
             {confirm}
-            {test}
             {own
                 .is_from_chat
                 .then(|| {
@@ -53,21 +48,14 @@ pub fn Endpoint(page: EmbeddingsPage, form: FormState) -> impl IntoView {
                         </p>
                     }
                 })}
-            <form class="stack wide-stack" method="post" action=PATH>
-                <FormError form=form.clone() fields=PROVIDER_FIELDS />
-                <div>
-                    <label class="check">
-                        <input
-                            type="checkbox"
-                            name="own_enabled"
-                            value="1"
-                            checked=form.value("own_enabled") == "1"
-                        />
-                        <span>"Use this endpoint"</span>
-                    </label>
-                    <FieldError id="own_enabled-error".to_owned() error=enabled_error />
-                </div>
-                <Kind form=form.clone() />
+            <EndpointForm
+                form=form.clone()
+                path=PATH
+                fields=PROVIDER_FIELDS
+                is_own=true
+                hint="Test sends two short sentences, none of them yours."
+            >
+                <WireFormat form=form.clone() formats=FORMATS />
                 <ProviderFields
                     form
                     has_key
@@ -75,42 +63,8 @@ pub fn Endpoint(page: EmbeddingsPage, form: FormState) -> impl IntoView {
                     url_hint
                     optional=true
                 />
-                <div class="actions">
-                    <button class="primary" type="submit" name="action" value="save">
-                        "Save"
-                    </button>
-                    <button type="submit" name="action" value="test">
-                        "Test"
-                    </button>
-                    <span class="hint">"Test sends two short sentences, none of them yours."</span>
-                </div>
-            </form>
+            </EndpointForm>
         </section>
-    }
-    .into_any()
-}
-
-#[component]
-fn Kind(form: FormState) -> impl IntoView {
-    let chosen = form.value("provider_type");
-    let error = form.error_of("provider_type");
-    let error_id = "provider_type-error".to_owned();
-    let described_by = error.is_some().then(|| error_id.clone());
-    let options = PROVIDER_TYPES.map(|(slug, name)| {
-        view! {
-            <option value=slug selected=chosen == slug>
-                {name}
-            </option>
-        }
-    });
-    view! {
-        <div class="field">
-            <label for="provider_type">"It speaks"</label>
-            <select id="provider_type" name="provider_type" aria-describedby=described_by>
-                {options.into_iter().collect_view()}
-            </select>
-            <FieldError id=error_id error />
-        </div>
     }
     .into_any()
 }

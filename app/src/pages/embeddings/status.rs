@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use super::PATH;
 use crate::components::{
-    Facts, Progress, StateBadge, When, count, memories, rate, space_facts, time_left,
+    Facts, FoldedStep, Progress, StateBadge, When, count, memories, rate, space_facts, time_left,
 };
 use crate::view::{EmbeddingsPage, FailedItem, Rebuild};
 
@@ -277,42 +277,30 @@ pub fn Switches(page: EmbeddingsPage) -> impl IntoView {
     };
     let rebuild = can_rebuild.then(|| {
         view! {
-            <details class="confirm calm">
-                <summary>"Rebuild all vectors"</summary>
-                <div>
-                    <p>
-                        {format!(
-                            "{} will be embedded again by {}, archived ones too. Search keeps using the old vectors until the new ones are complete.",
-                            memories(total),
-                            page.effective.name,
-                        )}
-                    </p>
-                    <form method="post" action=PATH>
-                        <button type="submit" name="action" value="rebuild">
-                            "Rebuild now"
-                        </button>
-                    </form>
-                </div>
-            </details>
+            <FoldedStep
+                summary="Rebuild all vectors"
+                words=format!(
+                    "{} will be embedded again by {}, archived ones too. Search keeps using the old vectors until the new ones are complete.",
+                    memories(total),
+                    page.effective.name,
+                )
+                path=PATH
+                action="rebuild"
+                button="Rebuild now"
+            />
         }
     });
     view! {
         <section class="part" aria-labelledby="switches">
             <h2 id="switches">{title}</h2>
             {rebuild}
-            <details class="confirm calm">
-                <summary>"Switch embeddings off"</summary>
-                <div>
-                    <p>
-                        "Search goes by words alone, and nothing is sent to any endpoint. Vectors that are ready are kept; a rebuild that is under way is cancelled."
-                    </p>
-                    <form method="post" action=PATH>
-                        <button type="submit" name="action" value="disable">
-                            "Switch off"
-                        </button>
-                    </form>
-                </div>
-            </details>
+            <FoldedStep
+                summary="Switch embeddings off"
+                words="Search goes by words alone, and nothing is sent to any endpoint. Vectors that are ready are kept; a rebuild that is under way is cancelled."
+                path=PATH
+                action="disable"
+                button="Switch off"
+            />
         </section>
     }
     .into_any()
