@@ -38,7 +38,7 @@ CREATE UNIQUE INDEX data_imports_running_key ON data_imports (user_id) WHERE sta
 CREATE TABLE erasure_receipts (
     id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     public_id    text NOT NULL,                 -- random; whoever holds it may see the receipt
-    kind         text NOT NULL CONSTRAINT erasure_receipts_kind_check CHECK (kind IN ('item', 'account')),
+    kind         text NOT NULL CONSTRAINT erasure_receipts_kind_check CHECK (kind IN ('item', 'session', 'account')),
     user_id      bigint,                        -- whose, until the account is gone
     found        jsonb NOT NULL,                -- rows of each table at the beginning
     erased       jsonb NOT NULL DEFAULT '{}',   -- rows of each table that are gone
@@ -62,40 +62,40 @@ CREATE POLICY system ON erasure_receipts FOR SELECT TO keepsake_system USING (tr
 GRANT SELECT, INSERT, UPDATE ON data_imports TO keepsake_app;
 GRANT SELECT ON erasure_receipts TO keepsake_system;
 
--- One item of the current user and all that derives from it. The calls that were about it
--- stay, without its number and without their words. Its theme goes where nothing else is in
--- it and nobody is adding to it. NULL where there is no such item; a turn goes with its session.
-CREATE FUNCTION erase_item(erased_item bigint, receipt text, at timestamptz) RETURNS jsonb
+-- One item of a user and all that derives from it, and how much that was. The calls that were
+-- about it stay, without its number and without their words. Its theme goes where nothing else
+-- is in it and nobody is adding to it. NULL where there is no such item; a turn goes with its
+-- session. For the functions that erase, which say whose it is.
+CREATE FUNCTION remove_item(me bigint, removed_item bigint) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
-    me       CONSTANT bigint := current_user_id();
     theme    bigint;
     n        bigint;
     gone     jsonb := '{}';
 BEGIN
     SELECT theme_id INTO theme FROM memory_items
-    WHERE user_id = me AND id = erased_item AND type <> 'turn' FOR UPDATE;
+    WHERE user_id = me AND id = removed_item AND type <> 'turn' FOR UPDATE;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    UPDATE memory_items SET superseded_by = NULL WHERE user_id = me AND superseded_by = erased_item;
+    UPDATE memory_items SET superseded_by = NULL WHERE user_id = me AND superseded_by = removed_item;
     GET DIAGNOSTICS n = ROW_COUNT;
     gone := gone || jsonb_build_object('links', n);
-    DELETE FROM memory_item_embeddings WHERE user_id = me AND item_id = erased_item;
+    DELETE FROM memory_item_embeddings WHERE user_id = me AND item_id = removed_item;
     GET DIAGNOSTICS n = ROW_COUNT;
     gone := gone || jsonb_build_object('memory_item_embeddings', n);
-    DELETE FROM memory_item_events WHERE user_id = me AND item_id = erased_item;
+    DELETE FROM memory_item_events WHERE user_id = me AND item_id = removed_item;
     GET DIAGNOSTICS n = ROW_COUNT;
     gone := gone || jsonb_build_object('memory_item_events', n);
-    UPDATE activity SET item_ids = array_remove(item_ids, erased_item), query = NULL
-    WHERE user_id = me AND erased_item = ANY (item_ids);
+    UPDATE activity SET item_ids = array_remove(item_ids, removed_item), query = NULL
+    WHERE user_id = me AND removed_item = ANY (item_ids);
     GET DIAGNOSTICS n = ROW_COUNT;
     gone := gone || jsonb_build_object('mentions', n);
     -- The summary that stands on it loses its text with this.
-    DELETE FROM memory_summary_items WHERE user_id = me AND item_id = erased_item;
+    DELETE FROM memory_summary_items WHERE user_id = me AND item_id = removed_item;
     GET DIAGNOSTICS n = ROW_COUNT;
     gone := gone || jsonb_build_object('memory_summary_items', n);
-    DELETE FROM memory_items WHERE user_id = me AND id = erased_item;
+    DELETE FROM memory_items WHERE user_id = me AND id = removed_item;
     gone := gone || jsonb_build_object('memory_items', 1);
     -- Whoever adds to the theme holds it; to wait for them here could be to wait for each other.
     PERFORM FROM memory_themes WHERE user_id = me AND id = theme FOR UPDATE SKIP LOCKED;
@@ -104,9 +104,21 @@ BEGIN
         DELETE FROM memory_themes WHERE user_id = me AND id = theme;
         n := 1;
     END IF;
-    gone := gone || jsonb_build_object('memory_themes', n);
-    INSERT INTO erasure_receipts (public_id, kind, user_id, found, erased, requested_at, finished_at)
-    VALUES (receipt, 'item', me, gone, gone, at, at);
+    RETURN gone || jsonb_build_object('memory_themes', n);
+END $$;
+REVOKE ALL ON FUNCTION remove_item(bigint, bigint) FROM PUBLIC;
+
+-- One item of the current user. NULL where there is no such item.
+CREATE FUNCTION erase_item(erased_item bigint, receipt text, at timestamptz) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    me       CONSTANT bigint := current_user_id();
+    gone     CONSTANT jsonb := remove_item(me, erased_item);
+BEGIN
+    IF gone IS NOT NULL THEN
+        INSERT INTO erasure_receipts (public_id, kind, user_id, found, erased, requested_at, finished_at)
+        VALUES (receipt, 'item', me, gone, gone, at, at);
+    END IF;
     RETURN gone;
 END $$;
 REVOKE ALL ON FUNCTION erase_item(bigint, text, timestamptz) FROM PUBLIC;

@@ -22,6 +22,9 @@ pub const ROWS_MAX: usize = 500;
 /// Messages of a session on one page.
 pub const MESSAGES_SHOWN: i32 = 100;
 
+/// Memories that came of a session, on its page.
+pub const MEMORIES_SHOWN: usize = 200;
+
 /// Rows a ranked list has at most.
 pub const RANKED_MAX: usize = 50;
 

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
 pub use chat::{ChatEndpointView, ChatPage, DayTokens, SystemChatView};
-pub use data::{DataPage, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};
+pub use data::{DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use embeddings::{
     AdminPage, Confirmation, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingState,
@@ -25,11 +25,10 @@ pub use embeddings::{
 };
 pub use queue::{FailedJob, QueueRow, QueueView, TroubleRow};
 pub use sessions::{
-    LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow, SessionsPage,
+    CameOf, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow, SessionsPage,
     ToolCallView,
 };
 pub use summary::{SummaryItem, SummaryPage, SummaryState, SummaryText};
-
 pub use users::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
     UsersFilters, UsersPage,

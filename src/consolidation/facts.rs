@@ -10,6 +10,8 @@ use crate::memories::{ItemKey, ItemType, Source};
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
 /// Places where JSON seemed to begin and did not.
 const FALSE_STARTS_MAX: usize = 1_000;
+/// Of lists in objects and JSON in JSON.
+const DEPTH_MAX: usize = 4;
 /// Facts of one window; more is a model that ran away, and the rest is counted.
 pub const FACTS_MAX: usize = 100;
 /// A longer value is a text, and no fact.
@@ -110,99 +112,221 @@ pub struct Answer {
 #[error("the model answered something else than a list of facts")]
 pub struct Nonsense;
 
-/// Reads what a model answered. A list in prose, an object around it, half a list: what
-/// is whole counts.
+/// Reads what a model answered: without what it thought aloud before. A list in prose, an
+/// object around it, half a list, commas too many: what is whole counts.
 pub fn read(text: &str) -> Result<Answer, Nonsense> {
     let mut end = text.len().min(ANSWER_BYTES_MAX);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let text = &text[..end];
-    let mut answer = Answer::default();
-    let mut is_list = false;
-    let mut false_starts = 0;
-    let mut at = 0;
-    while let Some(start) = text[at..].find(['{', '[']).map(|n| at + n) {
-        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-        match values.next() {
-            Some(Ok(value)) => {
-                at = start + values.byte_offset();
-                is_list |= take(value, &mut answer);
-            }
-            _ if false_starts == FALSE_STARTS_MAX => break,
-            _ => {
-                // An object that breaks off was meant as a fact; a list's are inside it.
-                if text[start..].starts_with("{\"category\"")
-                    || text[start..].starts_with("{\"key\"")
-                {
-                    answer.malformed += 1;
-                }
-                false_starts += 1;
-                at = start + 1;
-            }
+    let text = without_thoughts(&text[..end]);
+    let mut read = Scan::of(text);
+    if read.answer.facts.is_empty() || read.has_broken_off {
+        let again = Scan::of(&mended(text));
+        if again.answer.facts.len() > read.answer.facts.len() || again.is_list && !read.is_list {
+            read = again;
         }
     }
-    match is_list || !answer.facts.is_empty() {
-        true => Ok(answer),
+    match !read.answer.facts.is_empty() || read.is_list && !read.has_broken_off {
+        true => Ok(read.answer),
         false => Err(Nonsense),
     }
 }
 
-/// Whether the value was a list, if an empty one, or an object with one.
-fn take(value: Value, answer: &mut Answer) -> bool {
-    match value {
-        Value::Array(values) => {
-            let is_list = values.iter().all(Value::is_object);
-            for value in values {
-                match value {
-                    Value::Object(_) => {
-                        take(value, answer);
-                    }
-                    _ => answer.malformed += 1,
+/// What reasoning models write before they answer, drafts among it.
+const THOUGHTS: [(&str, &str); 4] = [
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("<reasoning>", "</reasoning>"),
+];
+
+/// The answer after its thoughts; of one that never came to an end nothing is left. Some servers
+/// leave the opening tag out. In what begins as JSON there are no thoughts.
+pub fn without_thoughts(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while let Some((_, ends)) = THOUGHTS.iter().find(|(begins, _)| rest.starts_with(begins)) {
+        rest = match rest.find(ends) {
+            Some(at) => rest[at + ends.len()..].trim_start(),
+            None => "",
+        };
+    }
+    if rest.starts_with(['{', '[', '`', '"']) {
+        return rest;
+    }
+    for (_, ends) in THOUGHTS {
+        if let Some(at) = rest.find(ends) {
+            rest = &rest[at + ends.len()..];
+        }
+    }
+    rest
+}
+
+/// Without commas before a closing bracket and raw line breaks within strings, which JSON forbids
+/// and models write.
+fn mended(text: &str) -> String {
+    let mut mended = String::with_capacity(text.len());
+    let (mut is_string, mut is_escaped, mut comma) = (false, false, None);
+    for c in text.chars() {
+        if is_string {
+            is_string = c != '"' || is_escaped;
+            is_escaped = c == '\\' && !is_escaped;
+            mended.push(if c.is_control() { ' ' } else { c });
+            continue;
+        }
+        match c {
+            ',' => comma = Some(mended.len()),
+            ']' | '}' => {
+                if let Some(at) = comma.take() {
+                    mended.remove(at);
                 }
             }
-            is_list
-        }
-        Value::Object(mut object) => {
-            if let Some(Value::Array(values)) = object.remove("facts") {
-                return take(Value::Array(values), answer);
+            c if c.is_whitespace() => {}
+            c => {
+                is_string = c == '"';
+                comma = None;
             }
-            match fact(&object) {
-                Some(fact) if answer.facts.len() < FACTS_MAX => answer.facts.push(fact),
-                _ => answer.malformed += 1,
-            }
-            false
         }
-        _ => false,
+        mended.push(c);
+    }
+    mended
+}
+
+#[derive(Default)]
+struct Scan {
+    answer: Answer,
+    /// There was a list of facts, if an empty one.
+    is_list: bool,
+    /// Something that was meant as a fact breaks off.
+    has_broken_off: bool,
+}
+
+impl Scan {
+    fn of(text: &str) -> Self {
+        let mut scan = Self::default();
+        scan.is_list = scan.within(text, 0);
+        scan
+    }
+
+    fn within(&mut self, text: &str, depth: usize) -> bool {
+        if let Ok(inner) = serde_json::from_str::<String>(text.trim())
+            && depth < DEPTH_MAX
+        {
+            return self.within(&inner, depth + 1);
+        }
+        let (mut is_list, mut false_starts, mut at) = (false, 0, 0);
+        while let Some(start) = text[at..].find(['{', '[']).map(|n| at + n) {
+            let rest = &text[start..];
+            let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+            match values.next() {
+                Some(Ok(value)) => {
+                    at = start + values.byte_offset();
+                    is_list |= self.take(value, depth);
+                }
+                _ if false_starts == FALSE_STARTS_MAX => break,
+                _ => {
+                    // An object that breaks off was meant as a fact; a list's are inside it.
+                    let inner = rest.strip_prefix('{').map(str::trim_start);
+                    let is_fact = |inner: &str| {
+                        ["\"category\"", "\"key\""]
+                            .iter()
+                            .any(|name| inner.starts_with(name))
+                    };
+                    if inner.is_some_and(is_fact) {
+                        self.answer.malformed += 1;
+                        self.has_broken_off = true;
+                    }
+                    false_starts += 1;
+                    at = start + 1;
+                }
+            }
+        }
+        is_list
+    }
+
+    /// Whether the value was a list, if an empty one, or something with one in it.
+    fn take(&mut self, value: Value, depth: usize) -> bool {
+        match value {
+            Value::Array(values) => {
+                let is_list = values.iter().all(Value::is_object);
+                for value in values {
+                    match value {
+                        Value::Object(_) => {
+                            self.take(value, depth);
+                        }
+                        _ => self.answer.malformed += 1,
+                    }
+                }
+                is_list
+            }
+            Value::Object(object) => self.take_object(object, depth),
+            // JSON in JSON.
+            Value::String(text) if depth < DEPTH_MAX => self.within(&text, depth + 1),
+            _ => false,
+        }
+    }
+
+    fn take_object(&mut self, mut object: serde_json::Map<String, Value>, depth: usize) -> bool {
+        let is_fact = object.contains_key("key") || object.contains_key("value");
+        let inner = match object.remove("facts") {
+            Some(facts) => Some(facts),
+            // Whatever the model calls it.
+            None if object.len() == 1 && !is_fact => object.into_values().next(),
+            None => match fact(&object) {
+                Some(fact) if self.answer.facts.len() < FACTS_MAX => {
+                    self.answer.facts.push(fact);
+                    return false;
+                }
+                _ => None,
+            },
+        };
+        match inner {
+            Some(inner @ (Value::Array(_) | Value::Object(_) | Value::String(_)))
+                if depth < DEPTH_MAX =>
+            {
+                self.take(inner, depth + 1)
+            }
+            _ => {
+                self.answer.malformed += 1;
+                false
+            }
+        }
     }
 }
 
 fn fact(object: &serde_json::Map<String, Value>) -> Option<Fact> {
     let text = |name: &str| match object.get(name) {
-        Some(Value::String(text)) => Some(text.trim().to_owned()),
+        Some(Value::String(text)) => Some(clean(text)),
         Some(Value::Number(number)) => Some(number.to_string()),
         Some(Value::Bool(is)) => Some(is.to_string()),
         _ => None,
     };
     let key: String = text("key")?.chars().take(KEY_CHARS_MAX).collect();
     let key = ItemKey::parse(&key).ok().flatten()?;
-    let value = text("value").filter(|v| is_fit(v, VALUE_CHARS_MAX))?;
+    let value = text("value").filter(|v| is_fit(v))?;
+    if key.as_str() == "key" && value == "value" {
+        // The form that it was to fill in.
+        return None;
+    }
     let context = text("source_context").unwrap_or_default();
     Some(Fact {
         category: Category::read(&text("category").unwrap_or_default()),
         key,
         value,
         source: read_source(&text("source").unwrap_or_default()),
-        context: context
-            .chars()
-            .filter(|c| *c != '\0')
-            .take(SOURCE_CONTEXT_CHARS_MAX)
-            .collect(),
+        context: context.chars().take(SOURCE_CONTEXT_CHARS_MAX).collect(),
     })
 }
 
-fn is_fit(text: &str, chars_max: usize) -> bool {
-    !text.is_empty() && !text.contains('\0') && text.chars().count() <= chars_max
+/// Without what no text holds: NUL, bells, escapes.
+fn clean(text: &str) -> String {
+    let is_fit = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    let text: String = text.chars().filter(is_fit).collect();
+    text.trim().to_owned()
+}
+
+fn is_fit(text: &str) -> bool {
+    !text.is_empty() && text.chars().count() <= VALUE_CHARS_MAX
 }
 
 #[cfg(test)]
@@ -313,6 +437,92 @@ mod tests {
         let answer = answer.expect("facts");
         assert_eq!(answer.facts[0].key.as_str(), "preferred_editor");
         assert_eq!((answer.facts.len(), answer.malformed), (1, 1));
+    }
+
+    #[test]
+    fn what_a_model_thinks_aloud_is_no_answer() {
+        let draft = r#"{"category":"profile","key":"draft","value":"no"}"#;
+        for text in [
+            format!("<think>Perhaps [{draft}]? No.</think>\n[{ONE}]"),
+            format!("Perhaps [{draft}]? No.\n</think>\n\n{{\"facts\": [{ONE}]}}"),
+            format!("\n<thinking>[{draft}]</thinking><think>[]</think>```json\n[{ONE}]\n```"),
+        ] {
+            assert_eq!(read(&text).expect("facts").facts, [one()], "{text}");
+        }
+        assert_eq!(read(&format!("<think>[{draft}] and")), Err(Nonsense));
+        assert_eq!(
+            read(&format!("<think>[{draft}]</think>[]")),
+            Ok(Answer::default())
+        );
+        // In a value it is a word like any other.
+        let told = r#"[{"key":"tag","value":"ends a thought with </think> []"}]"#;
+        assert_eq!(read_one(told).value, "ends a thought with </think> []");
+    }
+
+    #[test]
+    fn commas_too_many_and_raw_line_breaks_are_mended() {
+        let text = format!("[{},\n]", ONE.replace('}', ",\n}"));
+        let answer = read(&text).expect("facts");
+        assert_eq!((answer.facts, answer.malformed), (vec![one()], 0));
+        let answer = read("{\"facts\": [{\"key\": \"a\", \"value\": \"one,]\ntwo\",},],}");
+        assert_eq!(answer.expect("facts").facts[0].value, "one,] two");
+    }
+
+    #[test]
+    fn json_in_json_is_read() {
+        let list = format!("[{ONE}]");
+        let quoted = serde_json::to_string(&list).expect("a string");
+        for text in [
+            quoted.clone(),
+            format!("{{\"facts\": {quoted}}}"),
+            format!("{{\"result\": {{\"facts\": {list}}}}}"),
+            format!("{{\"memories\": {list}}}"),
+            format!(
+                "{{\"arguments\": {}}}",
+                serde_json::to_string(&format!("{{\"facts\": {list}}}")).expect("a string")
+            ),
+        ] {
+            assert_eq!(read(&text).expect("facts").facts, [one()], "{text}");
+        }
+    }
+
+    #[test]
+    fn the_form_given_back_is_no_fact() {
+        let schema = crate::consolidation::prompt::extraction_schema().to_string();
+        assert_eq!(read(&schema), Err(Nonsense));
+        let empty = r#"{"facts":[{"category":"category","key":"key","value":"value","source":"source","source_context":"source_context"}]}"#;
+        assert_eq!(read(empty).expect("a list").facts, []);
+    }
+
+    #[test]
+    fn values_are_texts_of_some_length_without_control_characters() {
+        let text = format!(
+            r#"[{{"key":"a","value":"An\u0000na\u0007 \u001b[1m"}}, {{"key":"b","value":"\u0000"}}, {{"key":"c","value":"{}"}}, {{"key":"имя","value":"Анна"}}, {{"key":7,"value":42,"source_context":null}}]"#,
+            "x".repeat(VALUE_CHARS_MAX + 1)
+        );
+        let answer = read(&text).expect("facts");
+        let read: Vec<_> = answer
+            .facts
+            .iter()
+            .map(|f| (f.key.as_str(), f.value.as_str()))
+            .collect();
+        assert_eq!(read, [("a", "Anna [1m"), ("имя", "Анна"), ("7", "42")]);
+        assert_eq!(answer.malformed, 2);
+        // Of names that come twice in one object the last counts.
+        let twice = read_one(r#"[{"key":"a","key":"b","value":"x","value":"y"}]"#);
+        assert_eq!((twice.key.as_str(), twice.value.as_str()), ("b", "y"));
+    }
+
+    fn read_one(text: &str) -> Fact {
+        read(text).expect("facts").facts.remove(0)
+    }
+
+    #[test]
+    fn an_empty_list_within_what_breaks_off_does_not_say_that_there_is_nothing() {
+        assert_eq!(
+            read(r#"{"facts": [{"key":"a","value":"likes [] and"#),
+            Err(Nonsense)
+        );
     }
 
     #[test]

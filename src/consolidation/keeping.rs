@@ -17,6 +17,8 @@ use crate::sessions::model::{Counts, Ending, Extraction, Outcome};
 
 /// Items that a statement is compared with.
 const NEAREST: i64 = 5;
+/// Statements that are looked up before the lease is renewed.
+const RENEWED_AFTER: usize = 16;
 /// Pairs that a model compares in one answer.
 const PAIRS_MAX: usize = 20;
 
@@ -35,7 +37,11 @@ impl Consolidation {
         let viewer =
             store::viewer_of(&mut *self.db.as_user(user).await?, user, row.session_id).await?;
         let mut fates = Vec::with_capacity(found.len());
-        for one in &found {
+        for (n, one) in found.iter().enumerate() {
+            // Each of them may wait for a vector.
+            if n % RENEWED_AFTER == RENEWED_AFTER - 1 && !self.renew(user, row).await? {
+                return Ok(());
+            }
             let known = self.known(&viewer, one).await?;
             let key = one.key.as_ref().map(ItemKey::as_str);
             fates.push((fate(one.theme, key, &one.value, &known), known));
@@ -119,7 +125,7 @@ impl Consolidation {
                 some.iter().map(|(_, _, pair)| pair.clone()).collect();
             let schema: Value = prompt::comparison_schema(pairs.len());
             let Ok(completion) = self
-                .ask(user, &prompt::comparison(&pairs), Some(&schema))
+                .ask_holding(user, row, &prompt::comparison(&pairs), &schema)
                 .await
             else {
                 break;
@@ -179,11 +185,36 @@ impl Consolidation {
                 counts.superseded += 1;
             }
         }
-        let ending = ending(reading, counts);
-        if ledger::finish(&mut tx, user, row, &ending, now).await? {
+        let is_ours = match reading.read_to {
+            // What was read has come to its end; the rest is a stretch of its own.
+            Some(read_to) if read_to < row.last_position => {
+                let rest = Ending {
+                    counts: Counts::default(),
+                    ..ending(reading, counts.clone())
+                };
+                let done = ending_of_read(reading, counts);
+                ledger::finish_in_part(&mut tx, user, row, read_to, (&done, &rest), now).await?
+            }
+            _ => ledger::finish(&mut tx, user, row, &ending(reading, counts), now).await?,
+        };
+        if is_ours {
             tx.commit().await?;
         }
         Ok(())
+    }
+}
+
+fn ending_of_read(reading: &Reading, counts: Counts) -> Ending<'_> {
+    Ending {
+        outcome: match counts.stored + counts.merged {
+            0 => Outcome::Nothing,
+            _ => Outcome::Stored,
+        },
+        reason: None,
+        counts,
+        is_fallback: reading.is_fallback,
+        model: reading.model.as_deref(),
+        next_try_at: None,
     }
 }
 
@@ -191,8 +222,7 @@ fn ending<'a>(reading: &'a Reading, counts: Counts) -> Ending<'a> {
     let (outcome, reason, next_try_at): (_, _, Option<OffsetDateTime>) = match &reading.end {
         End::Failed(why, again) => (Outcome::Failed, Some(why.as_str()), *again),
         End::Skipped(why, again) => (Outcome::Skipped, Some(why.as_str()), *again),
-        End::Read | End::Lost if counts.stored + counts.merged > 0 => (Outcome::Stored, None, None),
-        End::Read | End::Lost => (Outcome::Nothing, None, None),
+        End::Read | End::Lost => return ending_of_read(reading, counts),
     };
     Ending {
         outcome,

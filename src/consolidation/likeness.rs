@@ -4,8 +4,9 @@
 use std::collections::HashSet;
 
 use super::facts::Fact;
+use super::quoted::own_words;
 use super::transcript::{is_own_memory, without_own_memory};
-use crate::memories::Source;
+use crate::memories::{Source, is_stop_word};
 use crate::sessions::{Message, Role};
 
 /// From this share of common words on, two texts say the same.
@@ -53,52 +54,118 @@ pub struct Evidence {
     pub position: i32,
     pub role: Role,
     pub quote: String,
+    /// The user said so: neither pasted it nor left what it tells to a tool.
+    pub is_own_word: bool,
+}
+
+/// A shorter repetition may stand anywhere.
+const REPEATED_CHARS_MIN: usize = 8;
+
+/// What is looked for of one fact, and the best that was found so far.
+struct Looked<'f> {
+    fact: &'f Fact,
+    repeated: String,
+    value: HashSet<String>,
+    /// Words of the value that stand in tools' answers.
+    in_tools: HashSet<String>,
+    best: Option<(Rank, i32, Role, String)>,
+}
+
+/// Literally what the model repeated and about the same as the value; else the share of its words.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+struct Rank {
+    is_literal: bool,
+    share: f64,
 }
 
 /// Looks for the words the model repeated; failing that, for the message that holds
-/// most of the fact's words. What people said goes before what tools answered.
-pub fn evidence(fact: &Fact, messages: &[Message]) -> Option<Evidence> {
-    let mut sources: Vec<(&Message, String)> = messages
+/// most of the fact's words. What people said goes before what tools answered. One for each
+/// fact, in one pass over the messages.
+pub fn evidence(facts: &[Fact], messages: &[Message]) -> Vec<Option<Evidence>> {
+    let mut looked: Vec<Looked> = facts
         .iter()
-        .filter(|message| !is_own_memory(message, messages))
-        .map(|message| (message, without_own_memory(&message.content).into_owned()))
+        .map(|fact| Looked {
+            fact,
+            repeated: flat(&fact.context),
+            value: words(&fact.value),
+            in_tools: HashSet::new(),
+            best: None,
+        })
         .collect();
-    sources.sort_by_key(|(message, _)| match message.role {
-        Role::User => 0,
-        Role::Tool => 1,
-        Role::Assistant => 2,
-    });
-    let said = flat(&fact.context);
-    let value = words(&fact.value);
-    let literal = sources
-        .iter()
-        .find(|(_, text)| said.chars().count() >= 8 && flat(text).contains(&said));
-    let found = literal.or_else(|| {
-        let covers = |text: &str| cover(&value, &words(text));
-        let mut best: Option<(&(&Message, String), f64)> = None;
-        for source in &sources {
-            let share = covers(&source.1);
-            if share >= COVER_MIN && best.is_none_or(|(_, most)| share > most) {
-                best = Some((source, share));
+    for role in [Role::User, Role::Tool, Role::Assistant] {
+        let of_role = messages.iter().filter(|message| message.role == role);
+        for message in of_role.filter(|message| !is_own_memory(message, messages)) {
+            let text = without_own_memory(&message.content);
+            let (said, plain) = (words(&text), flat(&text));
+            for one in &mut looked {
+                one.see(message, &text, &said, &plain);
             }
         }
-        best.map(|(source, _)| source)
-    })?;
-    let wanted: HashSet<String> = value.union(&words(&fact.context)).cloned().collect();
-    Some(Evidence {
-        position: found.0.position,
-        role: found.0.role,
-        quote: best_sentence(&found.1, &wanted),
-    })
+    }
+    looked.into_iter().map(Looked::found).collect()
+}
+
+impl Looked<'_> {
+    fn see(&mut self, message: &Message, text: &str, said: &HashSet<String>, plain: &str) {
+        if message.role == Role::Tool {
+            self.in_tools.extend(self.value.intersection(said).cloned());
+        }
+        let is_repeated =
+            self.repeated.chars().count() >= REPEATED_CHARS_MIN && plain.contains(&self.repeated);
+        let rank = Rank {
+            is_literal: is_repeated && telling(&self.value).any(|word| said.contains(word)),
+            share: cover(&self.value, said),
+        };
+        // Repeated, and about something else: better than nothing.
+        let is_enough = is_repeated || rank.share >= COVER_MIN;
+        let is_better = self.best.as_ref().is_none_or(|(best, ..)| {
+            !best.is_literal && (rank.is_literal || rank.share > best.share.max(COVER_MIN))
+        });
+        if is_enough && is_better {
+            self.best = Some((rank, message.position, message.role, text.to_owned()));
+        }
+    }
+
+    fn found(self) -> Option<Evidence> {
+        let (rank, position, role, text) = self.best?;
+        let wanted = self
+            .value
+            .union(&words(&self.fact.context))
+            .cloned()
+            .collect();
+        let is_own_word = role == Role::User && {
+            let own = own_words(&text);
+            let (said, own_said) = (words(&text), words(&own));
+            let is_said = match rank.is_literal || rank.share < COVER_MIN {
+                true => flat(&own).contains(&self.repeated),
+                false => cover(&self.value, &own_said) >= COVER_MIN,
+            };
+            // What it tells stands only in what was pasted, or in what a tool answered.
+            let is_from_elsewhere = telling(&self.value)
+                .filter(|word| !own_said.contains(*word))
+                .any(|word| said.contains(word) || self.in_tools.contains(word));
+            is_said && !is_from_elsewhere
+        };
+        Some(Evidence {
+            position,
+            role,
+            quote: best_sentence(&text, &wanted),
+            is_own_word,
+        })
+    }
+}
+
+fn telling(words: &HashSet<String>) -> impl Iterator<Item = &String> {
+    words.iter().filter(|word| !is_stop_word(word))
 }
 
 /// What the fact's source is, seen from where it was found: nothing counts as the
-/// user's own word that stands only in a tool's answer.
+/// user's own word that stands only in a tool's answer or was pasted.
 pub fn source_seen(claimed: Source, found: Option<&Evidence>, messages: &[Message]) -> Source {
     let has_tools = messages.iter().any(|m| m.role == Role::Tool);
     match (claimed, found.map(|e| e.role)) {
         (_, Some(Role::Tool)) if claimed != Source::AutoDiscovery => Source::ToolCall,
-        (Source::UserExplicit, Some(Role::User)) => Source::UserExplicit,
+        (Source::UserExplicit, _) if found.is_some_and(|e| e.is_own_word) => Source::UserExplicit,
         (Source::UserExplicit, _) => Source::Conversation,
         (Source::ToolCall | Source::AutoDiscovery, _) if !has_tools => Source::Conversation,
         (claimed, _) => claimed,
@@ -168,6 +235,16 @@ mod tests {
         }
     }
 
+    fn of(fact: &Fact, messages: &[Message]) -> Option<Evidence> {
+        evidence(std::slice::from_ref(fact), messages).remove(0)
+    }
+
+    fn seen(value: &str, context: &str, messages: &[Message]) -> (Source, Option<i32>) {
+        let found = of(&fact(value, context), messages);
+        let source = source_seen(Source::UserExplicit, found.as_ref(), messages);
+        (source, found.map(|e| e.position))
+    }
+
     fn alike(a: &str, b: &str) -> f64 {
         jaccard(&words(a), &words(b))
     }
@@ -191,8 +268,7 @@ mod tests {
                 "By the way. My  name is Anna\nKovács. What about you?",
             ),
         ];
-        let found =
-            evidence(&fact("Anna Kovács", "my name is anna kovács"), &messages).expect("found");
+        let found = of(&fact("Anna Kovács", "my name is anna kovács"), &messages).expect("found");
         assert_eq!((found.position, found.role), (2, Role::User));
         assert!(found.quote.contains("name is Anna"), "{}", found.quote);
     }
@@ -205,10 +281,9 @@ mod tests {
             call(3, "", "c2", "lookup", "{}"),
             result(4, "c2", "address: Graz, two cats registered"),
         ];
-        let found =
-            evidence(&fact("Graz, two cats", "the user said so"), &messages).expect("found");
+        let found = of(&fact("Graz, two cats", "the user said so"), &messages).expect("found");
         assert_eq!((found.position, found.role), (4, Role::Tool));
-        assert_eq!(evidence(&fact("sails boats", ""), &messages), None);
+        assert_eq!(of(&fact("sails boats", ""), &messages), None);
     }
 
     #[test]
@@ -226,7 +301,7 @@ mod tests {
             "The admin's password is hunter2",
             "the user asked to remember it",
         );
-        let found = evidence(&told, &messages);
+        let found = of(&told, &messages);
         assert_eq!(
             source_seen(Source::UserExplicit, found.as_ref(), &messages),
             Source::ToolCall
@@ -239,6 +314,66 @@ mod tests {
             source_seen(Source::ToolCall, None, &messages[..1]),
             Source::Conversation
         );
+    }
+
+    #[test]
+    fn what_a_person_asks_about_is_not_what_a_tool_told_them() {
+        let messages = [
+            message(
+                1,
+                Role::User,
+                "What is the admin's password? Summarise this page for me.",
+            ),
+            call(2, "", "c1", "fetch", "{}"),
+            result(3, "c1", "password: hunter2"),
+            message(
+                4,
+                Role::Assistant,
+                "The page says the admin's password is hunter2.",
+            ),
+        ];
+        let value = "The admin's password is hunter2";
+        for (context, position) in [
+            ("", 4),
+            ("What is the admin's password?", 1),
+            ("Summarise this page for me.", 1),
+        ] {
+            let expected = (Source::Conversation, Some(position));
+            assert_eq!(seen(value, context, &messages), expected, "{context}");
+        }
+    }
+
+    #[test]
+    fn the_users_word_is_what_they_said_and_not_what_they_pasted() {
+        let own = [message(
+            1,
+            Role::User,
+            "Hi! My name is Anna, I do it all in \"Helix\".",
+        )];
+        for (value, context) in [
+            ("Anna", "my name is Anna"),
+            ("Uses Helix for everything", "I do it all in Helix"),
+            // In another language than it was said in.
+            ("Heißt wie ihre Großmutter", "My name is Anna"),
+        ] {
+            assert_eq!(
+                seen(value, context, &own).0,
+                Source::UserExplicit,
+                "{value}"
+            );
+        }
+        let pasted = [message(
+            1,
+            Role::User,
+            "Summarise:\n> My name is Bob and I live in Linz.\nThanks, Anna.",
+        )];
+        for context in ["My name is Bob and I live in Linz", "Summarise:", ""] {
+            assert_eq!(
+                seen("Bob lives in Linz", context, &pasted).0,
+                Source::Conversation,
+                "{context}"
+            );
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod keep;
 mod keeping;
 pub mod likeness;
 mod prompt;
+mod quoted;
 mod reading;
 mod store;
 pub mod summary;
@@ -17,25 +18,33 @@ mod testing;
 pub mod transcript;
 
 use std::collections::HashSet;
+use std::time::Duration as StdDuration;
 
 use time::{Duration, OffsetDateTime};
 
-use crate::db::{Db, is_of_a_gone_user};
+use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
 use crate::memories::MemoryError;
 use crate::providers::chat::{Chat, ChatError};
 use crate::sessions::ledger;
-use crate::sessions::model::Due;
+use crate::sessions::model::{Counts, Due, Ending, Extraction, Outcome};
 
-/// Renewed before each call of a model, and longer than one may take: a reader that was
-/// killed is followed by another after this.
-const LEASE: Duration = Duration::minutes(4);
+/// Renewed while a model is waited for: a reader that was killed is followed by another
+/// after this.
+const LEASE: Duration = Duration::minutes(1);
+/// A stretch whose reading was begun so often and never ended, with the server killed each
+/// time, is left alone: the ledger says so.
+const BEGUN_MAX: i32 = 16;
 /// After so many that failed, it is not tried again by itself.
 const ATTEMPTS_MAX: i32 = 8;
 const BACK_OFF: Duration = Duration::minutes(1);
 const BACK_OFF_MAX: Duration = Duration::hours(6);
 /// Due rows that are looked at together.
 pub const DUE_MAX: i64 = 64;
+
+const NEVER_ENDED: &str = "the server ended each time in the middle of it";
+const NOT_KEPT: &str = "what was found could not be kept";
+const FELL_OVER: &str = "reading it ended before its time";
 
 #[derive(Debug, thiserror::Error)]
 pub enum ConsolidationError {
@@ -58,6 +67,44 @@ impl ConsolidationError {
             Self::Memory(_) => false,
         }
     }
+
+    /// Trying the same again at once would end the same: it is no matter of a database that is away.
+    fn is_of_what_was_read(&self) -> bool {
+        if self.is_of_a_gone_user() {
+            return false;
+        }
+        match self {
+            Self::Database(error) | Self::Memory(MemoryError::Database(error)) => match error {
+                // 22: a value that cannot be; 23: a constraint.
+                sqlx::Error::Database(error) => {
+                    let code = error.code().unwrap_or_default();
+                    code.starts_with("22") || code.starts_with("23")
+                }
+                // Erased meanwhile.
+                sqlx::Error::RowNotFound => true,
+                _ => false,
+            },
+            Self::Memory(_) => true,
+            Self::Chat(_) => false,
+        }
+    }
+}
+
+/// What one question to a model may take.
+#[derive(Clone, Copy, Debug)]
+pub struct AskLimits {
+    pub call_deadline: StdDuration,
+    /// Facts that are cut off are counted, and those before them kept.
+    pub answer_tokens_max: u32,
+}
+
+impl Default for AskLimits {
+    fn default() -> Self {
+        Self {
+            call_deadline: StdDuration::from_secs(120),
+            answer_tokens_max: 2_048,
+        }
+    }
 }
 
 /// When what failed is tried again, after so many attempts, twice as long each time.
@@ -74,6 +121,7 @@ pub struct Consolidation {
     db: Db,
     embeddings: Embeddings,
     chat: Chat,
+    limits: AskLimits,
 }
 
 impl Consolidation {
@@ -83,7 +131,12 @@ impl Consolidation {
             db,
             embeddings,
             chat,
+            limits: AskLimits::default(),
         }
+    }
+
+    pub fn with_limits(self, limits: AskLimits) -> Self {
+        Self { limits, ..self }
     }
 
     fn now(&self) -> OffsetDateTime {
@@ -92,7 +145,12 @@ impl Consolidation {
 
     /// What is to be read now, of each user the session that has waited longest.
     pub async fn due(&self) -> Result<Vec<Due>, ConsolidationError> {
-        let mut due = ledger::due_extractions(&self.db, self.now(), DUE_MAX).await?;
+        self.due_of_others(&[]).await
+    }
+
+    /// The same, of all users but these.
+    pub async fn due_of_others(&self, but: &[UserId]) -> Result<Vec<Due>, ConsolidationError> {
+        let mut due = ledger::due_extractions(&self.db, self.now(), but, DUE_MAX).await?;
         let mut users = HashSet::new();
         due.retain(|one| users.insert(one.user));
         Ok(due)
@@ -109,7 +167,56 @@ impl Consolidation {
             return Ok(());
         };
         tx.commit().await?;
-        let found = self.read(due.user, &row).await?;
-        self.keep(due.user, &row, found).await
+        if row.outcome == Outcome::Pending && row.attempts > BEGUN_MAX {
+            return self.give_up(due.user, &row, NEVER_ENDED, None).await;
+        }
+        let reading = async {
+            let found = self.read(due.user, &row).await?;
+            self.keep(due.user, &row, found).await
+        };
+        match reading.await {
+            Err(error) if error.is_of_what_was_read() => {
+                let user = due.user.0;
+                tracing::warn!(user, %error, "what was read in a session could not be kept");
+                let again = back_off(row.attempts, self.now());
+                self.give_up(due.user, &row, NOT_KEPT, again).await
+            }
+            ended => ended,
+        }
+    }
+
+    /// Whoever read this is gone without a word: it fell over something in it.
+    pub async fn fell_over(&self, due: Due) -> Result<(), ConsolidationError> {
+        let mut tx = self.db.as_user(due.user).await?;
+        let row = ledger::find_extraction(&mut tx, due.user, due.extraction).await?;
+        tx.commit().await?;
+        match row {
+            Some(row) => {
+                let again = back_off(row.attempts, self.now());
+                self.give_up(due.user, &row, FELL_OVER, again).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    async fn give_up(
+        &self,
+        user: UserId,
+        row: &Extraction,
+        why: &str,
+        next_try_at: Option<OffsetDateTime>,
+    ) -> Result<(), ConsolidationError> {
+        let ending = Ending {
+            outcome: Outcome::Failed,
+            reason: Some(why),
+            counts: Counts::default(),
+            is_fallback: row.is_fallback,
+            model: None,
+            next_try_at,
+        };
+        let mut tx = self.db.as_user(user).await?;
+        ledger::finish(&mut tx, user, row, &ending, self.now()).await?;
+        tx.commit().await?;
+        Ok(())
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration as StdDuration, Instant};
 
 use time::{Duration, OffsetDateTime};
 
-use super::facts::{self, Fact};
-use super::likeness::{evidence, source_seen};
+use super::facts::{self, Answer, Fact, Nonsense};
+use super::likeness::{Evidence, evidence, source_seen};
 use super::prompt::{self, Ask};
 use super::transcript::{self, Transcript};
 use super::{Consolidation, ConsolidationError, LEASE, back_off, fallback, store};
@@ -17,8 +17,8 @@ use crate::providers::chat::{ChatError, ChatMessage, ChatRequest, Completion};
 use crate::sessions::model::Extraction;
 use crate::sessions::{Message, ledger};
 
-const CALL_DEADLINE: StdDuration = StdDuration::from_secs(120);
-const ANSWER_TOKENS_MAX: u32 = 2_048;
+/// Well within the lease.
+const RENEW_EVERY: StdDuration = StdDuration::from_secs(20);
 const TEMPERATURE: f32 = 0.1;
 /// Of a session's texts, this much is held of its head and of its tail, in bytes.
 const HELD_BYTES: usize = 2 * 1_024 * 1_024;
@@ -63,6 +63,9 @@ pub(super) struct Reading {
     pub tokens_out: u64,
     pub model: Option<String>,
     pub is_fallback: bool,
+    /// Where the day's tokens ran out in the middle: the last message that was read. What comes
+    /// after it is another stretch.
+    pub read_to: Option<i32>,
     pub began: Instant,
 }
 
@@ -77,6 +80,7 @@ impl Reading {
             tokens_out: 0,
             model: None,
             is_fallback: false,
+            read_to: None,
             began: Instant::now(),
         }
     }
@@ -111,13 +115,13 @@ impl Consolidation {
         if transcript.windows.is_empty() {
             return Ok(reading);
         }
-        let known: Vec<(String, String)> = known;
         let mut found = Vec::new();
         self.ask_for_facts(user, row, &transcript, &known, &mut reading, &mut found)
             .await?;
+        let seen = evidence(&found, &messages);
+        let found = found.into_iter().zip(seen);
         reading.found = found
-            .into_iter()
-            .map(|fact| of_fact(fact, &messages))
+            .map(|(fact, seen)| of_fact(fact, seen, &messages))
             .collect();
         let is_failed = matches!(reading.end, End::Failed(..));
         if is_failed && row.attempts >= FALLBACK_FROM_ATTEMPT {
@@ -137,16 +141,17 @@ impl Consolidation {
         found: &mut Vec<Fact>,
     ) -> Result<(), ConsolidationError> {
         let schema = prompt::extraction_schema();
-        for window in &transcript.windows {
+        let mut read_to = 0;
+        for (window, end) in transcript.windows.iter().zip(&transcript.ends) {
             if !self.renew(user, row).await? {
                 reading.end = End::Lost;
                 return Ok(());
             }
             let ask = prompt::extraction(window, known);
-            match self.ask(user, &ask, Some(&schema)).await {
+            match self.ask_holding(user, row, &ask, &schema).await {
                 Ok(completion) => {
                     reading.pay(&completion);
-                    match facts::read(&completion.text) {
+                    match read_answer(&completion.text) {
                         Ok(answer) => {
                             reading.malformed += answer.malformed;
                             found.extend(answer.facts);
@@ -159,6 +164,8 @@ impl Consolidation {
                 }
                 Err(ChatError::Database(error)) => return Err(error.into()),
                 Err(error @ ChatError::CapReached(_)) => {
+                    let is_begun = read_to >= row.first_position && reading.end == End::Read;
+                    reading.read_to = is_begun.then_some(read_to);
                     reading.end = End::Skipped(error.to_string(), Some(self.tomorrow()));
                     return Ok(());
                 }
@@ -171,6 +178,7 @@ impl Consolidation {
                     return Ok(());
                 }
             }
+            read_to = *end;
         }
         Ok(())
     }
@@ -189,11 +197,29 @@ impl Consolidation {
         let request = ChatRequest {
             messages: &messages,
             schema,
-            max_tokens: ANSWER_TOKENS_MAX,
+            max_tokens: self.limits.answer_tokens_max,
             temperature: TEMPERATURE,
-            deadline: CALL_DEADLINE,
+            deadline: self.limits.call_deadline,
         };
         self.chat.complete(user, &request).await
+    }
+
+    /// The same, and the row stays ours while it is thought about.
+    pub(super) async fn ask_holding(
+        &self,
+        user: UserId,
+        row: &Extraction,
+        ask: &Ask,
+        schema: &serde_json::Value,
+    ) -> Result<Completion, ChatError> {
+        let mut answer = std::pin::pin!(self.ask(user, ask, Some(schema)));
+        loop {
+            tokio::select! {
+                answer = &mut answer => return answer,
+                // Where that cannot be written, another may begin: what comes late writes nothing.
+                () = tokio::time::sleep(RENEW_EVERY) => drop(self.renew(user, row).await),
+            }
+        }
     }
 
     /// False when another reader has begun meanwhile.
@@ -235,6 +261,7 @@ impl Consolidation {
             tx.commit().await?;
             let Some(last) = page.last() else { break };
             after = last.position;
+            let is_last = after >= row.last_position;
             for message in page {
                 let bytes = weight(&message);
                 if tail.is_empty() && head_bytes + bytes <= HELD_BYTES {
@@ -251,9 +278,19 @@ impl Consolidation {
                     }
                 }
             }
+            if is_last {
+                break;
+            }
         }
         head.extend(tail);
         Ok((head, dropped))
+    }
+}
+
+fn read_answer(text: &str) -> Result<Answer, Nonsense> {
+    match prompt::is_given_back(facts::without_thoughts(text)) {
+        true => Err(Nonsense),
+        false => facts::read(text),
     }
 }
 
@@ -262,8 +299,7 @@ fn weight(message: &Message) -> usize {
     message.content.len() + calls.sum::<usize>()
 }
 
-fn of_fact(fact: Fact, messages: &[Message]) -> Found {
-    let seen = evidence(&fact, messages);
+fn of_fact(fact: Fact, seen: Option<Evidence>, messages: &[Message]) -> Found {
     let source = source_seen(fact.source, seen.as_ref(), messages);
     let position = seen.as_ref().map(|e| e.position);
     Found {

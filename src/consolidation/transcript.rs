@@ -36,6 +36,9 @@ const OWN_TOOLS: [&str; 9] = [
 pub struct Transcript {
     /// Each at most [`WINDOW_CHARS_MAX`] characters.
     pub windows: Vec<String>,
+    /// Of each window the last message that it, or one before it, holds to its end: 0 where there
+    /// is none yet.
+    pub ends: Vec<i32>,
     /// Characters of the middle that no window holds; 0 but for very long ones.
     pub skipped_chars: usize,
 }
@@ -47,6 +50,7 @@ pub fn render(messages: &[Message]) -> Transcript {
         for (label, text) in lines(message, messages) {
             windows.add(&label, &text);
         }
+        windows.whole = message.position;
     }
     windows.finish()
 }
@@ -129,6 +133,9 @@ fn on_one_label(text: &str) -> String {
 #[derive(Default)]
 struct Windows {
     done: Vec<String>,
+    ends: Vec<i32>,
+    /// The last message that was added to its end.
+    whole: i32,
     open: String,
     open_chars: usize,
 }
@@ -165,6 +172,7 @@ impl Windows {
     fn close(&mut self) {
         if self.open_chars > 0 {
             self.done.push(std::mem::take(&mut self.open));
+            self.ends.push(self.whole);
             self.open_chars = 0;
         }
     }
@@ -174,10 +182,12 @@ impl Windows {
         let mut skipped_chars = 0;
         if self.done.len() > WINDOWS_MAX {
             let middle: Range<usize> = WINDOWS_MAX / 2..self.done.len() - WINDOWS_MAX / 2;
+            self.ends.drain(middle.clone());
             skipped_chars = self.done.drain(middle).map(|w| w.chars().count()).sum();
         }
         Transcript {
             windows: self.done,
+            ends: self.ends,
             skipped_chars,
         }
     }
@@ -279,6 +289,12 @@ mod tests {
                 .iter()
                 .all(|w| w.chars().count() <= WINDOW_CHARS_MAX)
         );
+        // A window that is closed for the next message holds all before it.
+        for (window, end) in transcript.windows.iter().zip(&transcript.ends).take(3) {
+            assert!(window.contains(&format!("word{end} ")));
+            assert!(!window.contains(&format!("word{} ", end + 1)));
+        }
+        assert_eq!(transcript.ends.last(), Some(&900));
         let all = transcript.windows.concat();
         assert!((0..900).all(|n| all.contains(&format!("word{n} "))));
         for word in ["longer", "than", "window"] {

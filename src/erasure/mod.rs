@@ -1,4 +1,4 @@
-//! Erasure: one memory and all that derives from it, or an account and everything in
+//! Erasure: one memory and all that derives from it, one session, or an account and everything in
 //! it. A person asks for it on a page, or an admin for an operator's user; agents
 //! never. What is gone is told by a receipt in numbers, which knows no name.
 //!
@@ -16,6 +16,7 @@ use uuid::Uuid;
 use crate::activity::Activity;
 use crate::db::{Db, UserId};
 use crate::memories::ItemId;
+use crate::sessions::SessionId;
 
 /// Of a step: some tens of milliseconds, in which nobody waits for longer.
 const ROWS_A_STEP: i32 = 2_000;
@@ -51,10 +52,19 @@ impl ReceiptId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Item,
+    Session,
     Account,
 }
 
-/// Rows by what they are: tables, and `links` and `mentions`, which were taken out of
+/// What becomes of the memories that came of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memories {
+    /// Without the words they came from.
+    Stay,
+    GoToo,
+}
+
+/// Rows by what they are: tables, and `links`, `mentions` and `quotes`, which were taken out of
 /// rows that stay.
 pub type Rows = BTreeMap<String, i64>;
 
@@ -98,6 +108,28 @@ pub async fn item(
     let id = ReceiptId::new();
     let mut tx = db.as_user(user).await?;
     if !store::erase_item(&mut tx, item.0, id.as_str(), now).await? {
+        return Err(ErasureError::Gone);
+    }
+    tx.commit().await?;
+    Ok(id)
+}
+
+/// One session of the user, all that was said in it and its ledger; of the memories that came
+/// of it the words they came from, or those memories as well. At once, in one transaction.
+pub async fn session(
+    db: &Db,
+    activity: &Activity,
+    user: UserId,
+    session: SessionId,
+    memories: Memories,
+    now: OffsetDateTime,
+) -> Result<ReceiptId, ErasureError> {
+    // Calls that wait in this process may be about what goes with it.
+    activity.flush().await?;
+    let id = ReceiptId::new();
+    let mut tx = db.as_user(user).await?;
+    let with_memories = memories == Memories::GoToo;
+    if !store::erase_session(&mut tx, session.0, with_memories, id.as_str(), now).await? {
         return Err(ErasureError::Gone);
     }
     tx.commit().await?;

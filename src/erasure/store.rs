@@ -19,6 +19,24 @@ pub async fn erase_item(
     Ok(erased.fetch_one(conn).await?.is_some())
 }
 
+/// Of the transaction's user, as the app role. False where there is no such session.
+pub async fn erase_session(
+    conn: &mut PgConnection,
+    session: i64,
+    with_memories: bool,
+    receipt: &str,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let erased = sqlx::query_scalar!(
+        "SELECT erase_session($1, $2, $3, $4)",
+        session,
+        with_memories,
+        receipt,
+        now
+    );
+    Ok(erased.fetch_one(conn).await?.is_some())
+}
+
 pub async fn item_rows(
     conn: &mut PgConnection,
     user: UserId,
@@ -94,6 +112,7 @@ impl From<ReceiptRow> for Receipt {
             id: ReceiptId(row.public_id),
             kind: match row.kind.as_str() {
                 "item" => Kind::Item,
+                "session" => Kind::Session,
                 _ => Kind::Account,
             },
             found: rows_of(&row.found),

@@ -14,14 +14,16 @@ pub use change::{
     Correction, Target, archive, confirm, correct, forget, see_again, supersede_in, sweep_expired,
 };
 pub use model::{
-    Item, ItemEvent, ItemId, ItemType, NewItem, Stats, Status, Theme, ThemeCount, ThemeSlug, Turn,
+    Item, ItemEvent, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme, ThemeCount,
+    ThemeSlug, Turn,
 };
 pub use provenance::{Expiry, ItemKey, Provenance, Source, Yielding};
+pub use stop_words::is_stop_word;
 
 use time::OffsetDateTime;
 
 use crate::accounts::Viewer;
-use crate::db::Db;
+use crate::db::{Db, UserId};
 use crate::embedding::{EmbeddingError, Embeddings, ItemEmbedding, Waiting};
 use crate::input::Invalid;
 
@@ -76,6 +78,20 @@ pub async fn get(
     let states = embeddings.states(&mut tx, viewer.user_id, &[id.0]).await?;
     tx.commit().await?;
     Ok((item, states[0].clone()))
+}
+
+/// Items that came of a session of the user, in the order of what was said, at most `limit`; and
+/// how many there are.
+pub async fn of_session(
+    db: &Db,
+    user: UserId,
+    session_id: i64,
+    limit: i64,
+) -> Result<(Vec<OfSession>, i64), sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let found = store::list_of_session(&mut tx, user, session_id, limit).await?;
+    tx.commit().await?;
+    Ok(found)
 }
 
 /// An item or a turn with all that is known of it.

@@ -394,6 +394,26 @@ pub struct ThemeCount {
     pub active_count: i64,
 }
 
+/// An item that came of a session, as a list shows it.
+#[derive(Clone, Debug)]
+pub struct OfSession {
+    pub id: ItemId,
+    pub theme: String,
+    pub item_type: ItemType,
+    /// Its first [`OfSession::CHARS_MAX`] characters.
+    pub beginning: String,
+    /// As it is kept: what has expired may still be active.
+    pub status: Status,
+    pub is_superseded: bool,
+    pub expires_at: Option<OffsetDateTime>,
+    /// The place of the message in its session.
+    pub position: Option<i64>,
+}
+
+impl OfSession {
+    pub const CHARS_MAX: i32 = 240;
+}
+
 /// One thing that happened to an item.
 #[derive(Clone, Debug)]
 pub struct ItemEvent {

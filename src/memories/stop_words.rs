@@ -1,7 +1,7 @@
 //! English words that nearly every sentence has: they leave a query unless nothing
 //! else remains. Other languages' are left to their rarity, which is low.
 
-pub(super) fn is_stop_word(lexeme: &str) -> bool {
+pub fn is_stop_word(lexeme: &str) -> bool {
     STOP_WORDS.binary_search(&lexeme).is_ok()
 }
 

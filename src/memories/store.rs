@@ -5,8 +5,8 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::model::{
-    EXPIRING_SOON, Item, ItemEvent, ItemId, ItemType, NewItem, Stats, Status, Theme, ThemeCount,
-    ThemeSlug, Turn,
+    EXPIRING_SOON, Item, ItemEvent, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme,
+    ThemeCount, ThemeSlug, Turn,
 };
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
 use crate::accounts::{AgentId, UserId, Viewer};
@@ -369,6 +369,40 @@ pub async fn fullest_themes(
     )
     .fetch_all(conn)
     .await
+}
+
+/// Items that came of the session, in the order of what was said, and how many there are.
+pub async fn list_of_session(
+    conn: &mut PgConnection,
+    user: UserId,
+    session_id: i64,
+    limit: i64,
+) -> Result<(Vec<OfSession>, i64), sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, t.slug, i.type AS item_type, left(i.content, $4) AS "beginning!", i.status,
+                  i.superseded_by IS NOT NULL AS "is_superseded!", i.expires_at, i.message_id,
+                  count(*) OVER () AS "total!"
+           FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
+           WHERE i.user_id = $1 AND i.session_id = $2 AND i.type <> 'turn'
+           ORDER BY i.message_id NULLS LAST, i.id LIMIT $3"#,
+        user.0,
+        session_id,
+        limit,
+        OfSession::CHARS_MAX,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    let total = rows.first().map_or(0, |row| row.total);
+    let items = rows.into_iter().map(|row| OfSession {
+        id: ItemId(row.id),
+        theme: row.slug,
+        item_type: ItemType::from_column(&row.item_type),
+        beginning: row.beginning,
+        status: Status::from_column(&row.status),
+        is_superseded: row.is_superseded,
+        expires_at: row.expires_at,
+        position: row.message_id,
+    });
+    Ok((items.collect(), total))
 }
 
 /// All of [`Stats`] but the lists by type and theme.

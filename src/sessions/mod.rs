@@ -257,6 +257,14 @@ pub async fn transcript(
     }))
 }
 
+/// Whether the user has this session.
+pub async fn exists(db: &Db, user: UserId, session: SessionId) -> Result<bool, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let found = store::find(&mut tx, user, session).await?;
+    tx.commit().await?;
+    Ok(found.is_some())
+}
+
 /// Completes what is over, of everybody: what has been still for [`STILL_FOR`], and after
 /// [`NIGHT`] what was open before it and pauses. Several servers may do so at once. Returns how
 /// many; one user's trouble holds up no other.

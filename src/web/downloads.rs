@@ -57,7 +57,11 @@ pub async fn receipt(State(state): State<AppState>, Path(id): Path<String>) -> R
     let rfc3339 = |at: time::OffsetDateTime| at.format(&Rfc3339).unwrap_or_default();
     let document = json!({
         "receipt": receipt.id.as_str(),
-        "erased": match receipt.kind { Kind::Item => "item", Kind::Account => "account" },
+        "erased": match receipt.kind {
+            Kind::Item => "item",
+            Kind::Session => "session",
+            Kind::Account => "account",
+        },
         "requested_at": rfc3339(receipt.requested_at),
         "finished_at": receipt.finished_at.map(rfc3339),
         "rows": receipt.erased,

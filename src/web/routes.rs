@@ -103,6 +103,8 @@ fn people(state: &AppState) -> Router<AppState> {
             get(pages::behind_sign_in).post(forms::summary::write_now),
         )
         .route("/sessions/{id}", get(pages::behind_sign_in))
+        .route("/sessions/{id}/again", post(forms::sessions::read_again))
+        .route("/sessions/{id}/erase", post(forms::sessions::erase))
         .route(
             "/agents/{agent_id}/tools",
             post(forms::memory::tools_of_agent),

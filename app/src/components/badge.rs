@@ -38,8 +38,8 @@ fn shape_of_state(state: &str) -> &'static str {
         "confirmed" => "M3 5V3.8a3 3 0 0 1 6 0V5h1v6H2V5zM4.5 5h3V3.8a1.5 1.5 0 0 0-3 0z",
         // of accounts and invitations: a shield
         "admin" => "M6 1 10.5 2.6v3.2C10.5 8.4 8.6 10.2 6 11 3.4 10.2 1.5 8.4 1.5 5.8V2.6z",
-        "valid" | "used" | "ready" | "stored" | "works" | "in force" | "on" | "memory on"
-        | "erased" => "M4.6 10 1 6.4l1.3-1.3 2.3 2.3L9.7 2 11 3.3z",
+        "valid" | "used" | "ready" | "stored" | "active" | "works" | "in force" | "on"
+        | "memory on" | "erased" => "M4.6 10 1 6.4l1.3-1.3 2.3 2.3L9.7 2 11 3.3z",
         "pending" | "open" | "rebuilding" | "offered" | "erasing" => {
             "M2 1h8v1.4L7.2 6 10 9.6V11H2V9.6L4.8 6 2 2.4z"
         }

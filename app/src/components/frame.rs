@@ -110,27 +110,33 @@ fn pages_within(section: Section) -> Option<(&'static str, &'static [Link])> {
 
 fn navigation(section: Section, viewer: Account) -> impl IntoView {
     let within = pages_within(section).map_or(section, |(_, links)| links[0].0);
-    let links = LINKS
-        .into_iter()
-        .chain(viewer.is_admin.then_some(ADMIN))
-        .map(|(target, href, name)| {
-            let current = match target {
-                target if target == section => Some("page"),
-                target if target == within => Some("true"),
-                _ => None,
-            };
-            entry(href, name, current)
-        });
+    let current = |target: Section| match target {
+        target if target == section => Some("page"),
+        target if target == within => Some("true"),
+        _ => None,
+    };
+    let links = LINKS.map(|(target, href, name)| entry(href, name, current(target)));
+    // Apart from the sections, which fill the width of a phone.
+    let admin = viewer.is_admin.then(|| {
+        let (target, href, name) = ADMIN;
+        view! {
+            <nav class="sections apart" aria-label="Administration">
+                <ul>{entry(href, name, current(target))}</ul>
+            </nav>
+        }
+    });
     view! {
         <nav class="sections" aria-label="Sections">
             <ul>{links.collect_view()}</ul>
         </nav>
-        <form class="leave" method="post" action="/logout">
-            <bdi class="whoami">{viewer.email}</bdi>
-            <button class="quiet" type="submit">
-                "Sign out"
-            </button>
-        </form>
+        <div class="leave">
+            {admin} <bdi class="whoami">{viewer.email}</bdi>
+            <form method="post" action="/logout">
+                <button class="quiet" type="submit">
+                    "Sign out"
+                </button>
+            </form>
+        </div>
     }
     .into_any()
 }

@@ -92,7 +92,7 @@ fn Export(page: DataPage) -> impl IntoView {
             <h2 id="export-title">"Export"</h2>
             <p>{what}</p>
             <p class="hint">
-                "JSON Lines: themes, memories with their history, agents, settings and calls. No password, token or key is in it, and no vector: those are made anew from the text."
+                "JSON Lines: themes, memories with their history, sessions with their messages, agents, settings and calls. No password, token or key is in it, and no vector: those are made anew from the text."
             </p>
             <p>
                 <a class="button" href="/data/export" download="">

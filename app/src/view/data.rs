@@ -53,10 +53,17 @@ pub struct RowCount {
     pub found: i64,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErasedKind {
+    Memory,
+    Session,
+    Account,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Receipt {
     pub id: String,
-    pub is_account: bool,
+    pub kind: ErasedKind,
     pub rows: Vec<RowCount>,
     pub requested: Moment,
     /// `None` while it goes on.

@@ -1,7 +1,7 @@
 //! The types of the pages of sessions: the list, and one with its ledger and
 //! what was said.
 
-use super::Moment;
+use super::{Moment, Retired};
 
 /// What the address of `/sessions` says: `?agent=&state=&outcome=&shown=`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,6 +71,10 @@ pub struct LedgerRow {
     pub is_fallback: bool,
     pub attempts: i64,
     pub next_try: Option<Moment>,
+    /// It failed or was skipped, and nobody is at it: its person may have it read again.
+    pub may_be_read_again: bool,
+    /// Due at this moment.
+    pub is_next: bool,
     pub model: Option<String>,
     /// To the model, and from it.
     pub tokens: (i64, i64),
@@ -100,6 +104,20 @@ pub struct MessageView {
     pub at: Moment,
 }
 
+/// A memory that came of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CameOf {
+    pub id: i64,
+    pub theme: String,
+    pub item_type: String,
+    /// Its beginning.
+    pub words: String,
+    /// `None`: it is active.
+    pub retired: Option<Retired>,
+    /// The message that it comes from.
+    pub position: Option<i32>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionPage {
     pub id: i64,
@@ -114,4 +132,7 @@ pub struct SessionPage {
     /// In the order of the messages.
     pub ledger: Vec<LedgerRow>,
     pub messages: Vec<MessageView>,
+    /// In the order of what was said; at most [`MEMORIES_SHOWN`](crate::backend::MEMORIES_SHOWN).
+    pub memories: Vec<CameOf>,
+    pub memory_count: i64,
 }

@@ -10,13 +10,15 @@ mod store;
 
 use time::{Duration, OffsetDateTime};
 
-use super::{Consolidation, ConsolidationError, LEASE, back_off};
+use super::{Consolidation, ConsolidationError, back_off};
 use crate::db::{UserId, is_of_a_gone_user};
 use crate::memories::ItemId;
 use crate::providers::chat::{ChatError, Effective};
 use facts::Fact;
 pub use narrative::delimited;
 
+/// Longer than the calls of one writing may take: it is not renewed.
+const LEASE: Duration = Duration::minutes(4);
 /// Of the text.
 pub const WORDS_MAX: usize = 400;
 /// Nothing is written while memories come and go.

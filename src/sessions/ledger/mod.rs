@@ -9,20 +9,54 @@ pub use store::{claim, finish, renew};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{Due, Extraction, ExtractionId, Message, SessionId};
+use super::model::{Due, Ending, Extraction, ExtractionId, Message, SessionId};
 use super::store::{self as sessions_store, Stretch};
 use crate::db::{Db, UserId};
 
 const MESSAGES_A_PAGE: i64 = 500;
 
 /// What is due at this moment and in nobody's hands, longest due first. As the system role,
-/// for the sweep: ids alone.
+/// for the sweep: ids alone. Of a session only what comes first and was not read yet is due, and
+/// nothing is of the users `but`.
 pub async fn due_extractions(
     db: &Db,
     now: OffsetDateTime,
+    but: &[UserId],
     limit: i64,
 ) -> Result<Vec<Due>, sqlx::Error> {
-    store::list_due(&mut *db.system_connection().await?, now, limit).await
+    store::list_due(&mut *db.system_connection().await?, now, but, limit).await
+}
+
+/// Its person wants a stretch that failed or was skipped read again, now. False where there is
+/// none that begins there, or somebody is at it.
+pub async fn read_again(
+    db: &Db,
+    user: UserId,
+    session: SessionId,
+    first_position: i32,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let is_due = store::make_due(&mut tx, user, session, first_position, now).await?;
+    tx.commit().await?;
+    Ok(is_due)
+}
+
+/// Writes how a reading ended that came as far as `read_to`: the row covers no more than that, and
+/// the rest is a row of its own. `endings`: of both. False where another attempt has been begun.
+pub async fn finish_in_part(
+    conn: &mut PgConnection,
+    user: UserId,
+    claimed: &Extraction,
+    read_to: i32,
+    endings: (&Ending<'_>, &Ending<'_>),
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    if !finish(conn, user, claimed, endings.0, now).await? {
+        return Ok(false);
+    }
+    store::split(conn, user, claimed, read_to, endings.1, now).await?;
+    Ok(true)
 }
 
 /// The row, in a transaction that knows its user.

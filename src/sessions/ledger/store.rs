@@ -12,16 +12,22 @@ use crate::sessions::model::{Counts, Due, Ending, Extraction, ExtractionId, Outc
 pub async fn list_due(
     conn: &mut PgConnection,
     now: OffsetDateTime,
+    but: &[UserId],
     limit: i64,
 ) -> Result<Vec<Due>, sqlx::Error> {
+    let but: Vec<i64> = but.iter().map(|user| user.0).collect();
     let rows = sqlx::query!(
         "SELECT e.user_id, e.id FROM session_extractions e JOIN users u ON u.id = e.user_id
          WHERE (e.outcome = 'pending' OR e.next_try_at IS NOT NULL)
            AND coalesce(e.next_try_at, $1) <= $1 AND coalesce(e.lease_until, $1) <= $1
-           AND u.disabled_at IS NULL
+           AND u.disabled_at IS NULL AND e.user_id <> ALL ($3)
+           AND NOT EXISTS (SELECT FROM session_extractions b
+                           WHERE b.user_id = e.user_id AND b.session_id = e.session_id
+                             AND b.first_position < e.first_position AND b.outcome = 'pending')
          ORDER BY e.next_try_at NULLS FIRST, e.id LIMIT $2",
         now,
         limit,
+        &but,
     );
     let rows = rows.fetch_all(conn).await?;
     Ok(rows
@@ -117,6 +123,28 @@ pub async fn claim(
     Ok(row.fetch_optional(conn).await?.map(Extraction::from))
 }
 
+/// Due now, whenever it would have been, if it failed or was skipped and is in nobody's hands.
+pub async fn make_due(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+    first_position: i32,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE session_extractions SET next_try_at = $4
+         WHERE user_id = $1 AND session_id = $2 AND first_position = $3
+           AND outcome IN ('failed', 'skipped') AND coalesce(lease_until, $4) <= $4",
+        user.0,
+        session.0,
+        first_position,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
 /// Holds the row longer. False where another attempt has been begun since.
 pub async fn renew(
     conn: &mut PgConnection,
@@ -174,6 +202,37 @@ pub async fn finish(
     .execute(conn)
     .await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// The row covers what was read to this position, and another the rest, which ended so.
+pub async fn split(
+    conn: &mut PgConnection,
+    user: UserId,
+    claimed: &Extraction,
+    read_to: i32,
+    rest: &Ending<'_>,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "WITH read AS (
+             UPDATE session_extractions SET last_position = $3 WHERE user_id = $1 AND id = $2
+         )
+         INSERT INTO session_extractions (user_id, session_id, first_position, last_position, outcome, reason,
+                                          next_try_at, created_at, ended_at)
+         VALUES ($1, $4, $3 + 1, $5, $6, $7, $8, $9, $9)",
+        user.0,
+        claimed.id.0,
+        read_to,
+        claimed.session_id.0,
+        claimed.last_position,
+        rest.outcome.as_str(),
+        rest.reason,
+        rest.next_try_at,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 pub async fn find(

@@ -1,11 +1,9 @@
 //! Sessions over REST: each message once and in order, when a session is over, and
 //! what the ledger says of it.
 
-use std::collections::BTreeSet;
-
 use keepsake::accounts::Scope;
-use keepsake::sessions::model::{Counts, Ending};
-use keepsake::sessions::{self, Outcome, ledger};
+use keepsake::sessions::model::{Counts, Due, Ending};
+use keepsake::sessions::{self, ExtractionId, Outcome, ledger};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
@@ -553,11 +551,24 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
     complete(&anna, "chat").await;
     let due = async || {
         let now = app.embeddings.now();
-        ledger::due_extractions(&app.db, now, 10).await.unwrap()
+        ledger::due_extractions(&app.db, now, &[], 10)
+            .await
+            .unwrap()
     };
-    let both = due().await;
+    let ids: Vec<i64> =
+        sqlx::query_scalar("SELECT id FROM session_extractions ORDER BY first_position")
+            .fetch_all(&mut app.superuser().await)
+            .await
+            .unwrap();
+    let both: Vec<Due> = ids
+        .into_iter()
+        .map(|id| Due {
+            user: anna.id,
+            extraction: ExtractionId(id),
+        })
+        .collect();
     assert_eq!(both.len(), 2);
-    assert!(both.iter().all(|d| d.user == anna.id));
+    assert_eq!(due().await, both[..1], "what was said earlier comes first");
     let claim = async |at: usize| {
         let now = app.embeddings.now();
         let mut tx = app.db.as_user(anna.id).await.unwrap();
@@ -592,7 +603,7 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
     );
     let first = claim(0).await.expect("due");
     assert!(claim(0).await.is_none(), "it is in somebody's hands");
-    assert_eq!(due().await.len(), 1);
+    assert_eq!(due().await, [], "and what was said later waits for it");
     let mut tx = app.db.as_user(anna.id).await.unwrap();
     let messages = ledger::messages_of(&mut tx, anna.id, &first, 0)
         .await
@@ -615,8 +626,7 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
     assert!(!finish(&first, Outcome::Stored, None).await);
     assert!(finish(&again, Outcome::Failed, Some(Duration::hours(1))).await);
     assert!(!finish(&again, Outcome::Stored, None).await, "twice");
-    let ids: BTreeSet<i64> = due().await.iter().map(|d| d.extraction.0).collect();
-    assert_eq!(ids, BTreeSet::from([both[1].extraction.0]));
+    assert_eq!(due().await, both[1..]);
     let second = claim(1).await.expect("the first has had its turn");
     assert!(finish(&second, Outcome::Nothing, None).await);
     app.clock.advance(Duration::hours(2));

@@ -2,8 +2,11 @@
 //! stands in its ledger.
 
 mod bad_days;
+mod bad_models;
+mod bait;
 mod extraction;
 mod kept;
+mod real_model;
 mod summary;
 
 use keepsake::consolidation::Consolidation;

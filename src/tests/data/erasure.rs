@@ -34,7 +34,7 @@ fn traces() -> Vec<String> {
 
 /// Every column of every table of every schema, PostgreSQL's own with its statistics
 /// among them: where one of these is found.
-async fn find_everywhere(conn: &mut PgConnection, needles: &[String]) -> Vec<String> {
+pub async fn find_everywhere(conn: &mut PgConnection, needles: &[String]) -> Vec<String> {
     let columns: Vec<(String, String)> = sqlx::query_as(
         "SELECT c.oid::regclass::text, quote_ident(a.attname) FROM pg_class c
          JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -84,7 +84,7 @@ async fn find_user(conn: &mut PgConnection, user: i64) -> Vec<String> {
 }
 
 /// All rows of a user, as one hash.
-async fn fingerprint(conn: &mut PgConnection, user: i64) -> String {
+pub async fn fingerprint(conn: &mut PgConnection, user: i64) -> String {
     const TABLES: [&str; 17] = [
         "agents",
         "agent_tokens",
@@ -233,7 +233,7 @@ async fn erase_by_page(browser: &Browser, user: &TestUser) -> String {
     response.headers()["location"].to_str().unwrap().to_owned()
 }
 
-async fn receipt_of(app: &TestApp, path: &str) -> Receipt {
+pub async fn receipt_of(app: &TestApp, path: &str) -> Receipt {
     let id = path.strip_prefix("/erased/").unwrap();
     erasure::find_receipt(&app.db, id).await.unwrap().unwrap()
 }

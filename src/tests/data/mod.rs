@@ -1,5 +1,6 @@
 //! A person's data: out, in again, and gone for good.
 
+mod erase_session;
 mod erasure;
 mod export;
 mod import;

@@ -97,6 +97,8 @@ const CASES: &[Case] = &[
     get("/sessions", Own("/sessions", &[], 200)),
     get("/sessions", Row("/sessions?agent={agent}", &[], 200)),
     get("/sessions/{id}", Row("/sessions/{session_id}", &[], 404)),
+    post("/sessions/{id}/again", Row("/sessions/{session_id}/again", &[("first", "1")], 404)),
+    post("/sessions/{id}/erase", Row("/sessions/{session_id}/erase", &[("memories", "1")], 404)),
     get("/agents", Own("/agents", &[], 200)),
     get("/agents", Own("/agents?connect=cursor", &[], 200)),
     post("/agents", Own("/agents", &[("name", "mine"), ("scope", "memory:read")], 200)),

@@ -228,6 +228,12 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
         assert!(look(&browser, &format!("/memory/{id}?q=pwn")).await >= 2);
         look(&browser, &format!("/activity?item={id}")).await;
     }
+    // Every memory came of some session.
+    sqlx::query("UPDATE memory_items i SET message_id = 1, session_id =
+                (SELECT s.id FROM sessions s WHERE s.user_id = i.user_id ORDER BY s.id OFFSET i.id % 3 LIMIT 1)")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
     let failed = "UPDATE session_extractions SET outcome = 'failed', reason = $1, model = $1, ended_at = now(),
                   next_try_at = now() RETURNING session_id";
     let sessions: Vec<i64> = sqlx::query_scalar(failed)

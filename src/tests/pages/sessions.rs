@@ -243,3 +243,170 @@ async fn a_long_session_is_read_in_pages_and_from_any_message() {
     let bens = signed_in(&app, &ben).await;
     assert_eq!(bens.get(&format!("/sessions/{id}")).await.0, 404);
 }
+
+#[tokio::test]
+async fn a_session_lists_the_memories_that_came_of_it_and_each_message_leads_to_its_own() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let messages: Vec<Value> = (1..=150)
+        .map(|n| said(n, "user", &format!("word {n}")))
+        .collect();
+    hand_over(&anna, "talk", json!(messages)).await;
+    complete(&anna, "talk").await;
+    let session = id_of(&app, "talk").await;
+    let page = look(&browser, &format!("/sessions/{session}")).await;
+    assert!(!page.contains("that came of it"));
+    let mut ids = Vec::new();
+    for (words, position, set) in [
+        (
+            "Lives in Graz",
+            2,
+            "status = 'archived', superseded_by = (SELECT max(id) FROM memory_items)",
+        ),
+        ("Rows on Sundays", 2, "status = 'archived'"),
+        ("Likes tea", 140, "expires_at = created_at"),
+        ("Lives in Linz", 3, "confidence = 90"),
+    ] {
+        let id = anna.add(words).await;
+        ids.push(id);
+        let update = format!(
+            "UPDATE memory_items SET session_id = {session}, message_id = {position} WHERE id = {id}"
+        );
+        for update in [
+            update,
+            format!("UPDATE memory_items SET {set} WHERE id = {id}"),
+        ] {
+            let done = sqlx::query(sqlx::AssertSqlSafe(update));
+            done.execute(&mut app.superuser().await).await.unwrap();
+        }
+    }
+    let newest = format!(
+        "UPDATE memory_items SET superseded_by = {} WHERE id = {}",
+        ids[3], ids[0]
+    );
+    sqlx::query(sqlx::AssertSqlSafe(newest))
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+
+    let page = look(&browser, &format!("/sessions/{session}")).await;
+    assert!(page.contains("4 memories that came of it"));
+    let list = page
+        .split("id=\"memories-title\"")
+        .nth(1)
+        .unwrap()
+        .split("</section>")
+        .next()
+        .unwrap();
+    let mut at = 0;
+    for (id, state) in [
+        (ids[0], "superseded"),
+        (ids[1], "archived"),
+        (ids[3], "active"),
+        (ids[2], "expired"),
+    ] {
+        let row = list.find(&format!("href=\"/memory/{id}\"")).unwrap();
+        assert!(row > at, "in the order of what was said");
+        at = row;
+        let rest = list[row..].split("</li>").next().unwrap();
+        assert!(rest.contains(state), "{id}: {rest}");
+    }
+    assert!(
+        list.contains("href=\"#m2\"")
+            && list.contains(&format!("href=\"/sessions/{session}?from=140#m140\"")),
+        "{list}"
+    );
+    // Back from the words to what was kept of them.
+    let message = page
+        .split("id=\"m2\"")
+        .nth(1)
+        .unwrap()
+        .split("</li>")
+        .next()
+        .unwrap();
+    assert!(
+        message.contains(&format!("href=\"/memory/{}\"", ids[0]))
+            && message.contains(&format!("href=\"/memory/{}\"", ids[1]))
+    );
+    assert!(
+        !page
+            .split("id=\"m4\"")
+            .nth(1)
+            .unwrap()
+            .split("</li>")
+            .next()
+            .unwrap()
+            .contains("/memory/")
+    );
+}
+
+#[tokio::test]
+async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    for (name, set, may) in [
+        (
+            "broke",
+            "outcome = 'failed', reason = 'the model was away', next_try_at = created_at + interval '1 hour'",
+            true,
+        ),
+        (
+            "given-up",
+            "outcome = 'failed', reason = 'the model was away', next_try_at = NULL",
+            true,
+        ),
+        (
+            "left-out",
+            "outcome = 'skipped', reason = 'memory is switched off'",
+            true,
+        ),
+        ("kept", "outcome = 'stored', stored_count = 1", false),
+        ("bare", "outcome = 'nothing'", false),
+        (
+            "held",
+            "outcome = 'failed', lease_until = created_at + interval '1 hour', next_try_at = created_at",
+            false,
+        ),
+    ] {
+        hand_over(&anna, name, json!([said(1, "user", "one")])).await;
+        complete(&anna, name).await;
+        end_as(&app, name, set).await;
+        let path = format!("/sessions/{}", id_of(&app, name).await);
+        let page = look(&browser, &path).await;
+        assert_eq!(page.contains("Read again"), may, "{name}");
+        let answer = browser
+            .post(&format!("{path}/again"), &[("first", "1")])
+            .await;
+        assert_eq!(
+            (
+                answer.status().as_u16(),
+                answer.headers()["location"].to_str().unwrap()
+            ),
+            (303, path.as_str())
+        );
+        let is_due: bool = sqlx::query_scalar(
+            "SELECT coalesce(next_try_at <= $2 AND lease_until IS NULL, false) FROM session_extractions e
+             JOIN sessions s ON s.id = e.session_id WHERE s.external_id = $1",
+        )
+        .bind(name)
+        .bind(app.embeddings.now())
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+        assert_eq!(is_due, may, "{name}");
+        let page = look(&browser, &path).await;
+        assert_eq!(
+            page.contains("It is read again now."),
+            may || name == "held",
+            "{name}"
+        );
+        assert!(!page.contains("Read again"), "{name}");
+        // Without saying which, nothing happens.
+        assert_eq!(
+            browser.post(&format!("{path}/again"), &[]).await.status(),
+            303
+        );
+    }
+}

@@ -26,7 +26,7 @@ fn server() -> &'static str {
 }
 
 /// The same for chat, with room for a question of some length.
-fn chat_server() -> &'static str {
+pub fn chat_server() -> &'static str {
     static SERVER: Server = OnceLock::new();
     start(&SERVER, &["--chat"])
 }

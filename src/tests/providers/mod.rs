@@ -6,7 +6,7 @@ mod builtin;
 mod chat;
 mod endpoints;
 mod formats;
-mod llamacpp;
+pub mod llamacpp;
 mod policy;
 mod ssrf;
 mod test_report;

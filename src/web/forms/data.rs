@@ -179,6 +179,6 @@ async fn begin(state: &AppState, user: UserId) -> Result<ReceiptId, Problem> {
     })
 }
 
-fn to_receipt(receipt: &ReceiptId) -> Response {
+pub(super) fn to_receipt(receipt: &ReceiptId) -> Response {
     Redirect::to(&format!("/erased/{}", receipt.as_str())).into_response()
 }

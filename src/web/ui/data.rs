@@ -3,7 +3,8 @@
 
 use app::backend::PageError;
 use app::view::{
-    DataPage, ImportProgress, ImportState, ItemErasure, Receipt as ReceiptView, RowCount,
+    DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, Receipt as ReceiptView,
+    RowCount,
 };
 
 use super::{Ui, database};
@@ -13,7 +14,7 @@ use crate::export::{Overview, Shown, State, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
 /// Rows of a receipt as people call them, in the order in which they are told.
-const LABELS: [(&str, &str); 22] = [
+const LABELS: [(&str, &str); 24] = [
     ("memory_items", "memories"),
     ("memory_item_embeddings", "vectors"),
     ("memory_item_events", "entries of history"),
@@ -25,6 +26,7 @@ const LABELS: [(&str, &str); 22] = [
     ),
     ("sessions", "sessions"),
     ("session_messages", "messages of sessions"),
+    ("turns", "messages as searches find them"),
     ("session_extractions", "entries of the ledger"),
     ("activity", "calls of agents"),
     (
@@ -32,6 +34,10 @@ const LABELS: [(&str, &str); 22] = [
         "calls that were about it; they stay, without it",
     ),
     ("links", "links of other memories to it"),
+    (
+        "quotes",
+        "memories that stay, without the words they came from",
+    ),
     ("agents", "agents"),
     ("agent_tokens", "tokens"),
     ("embedding_spaces", "embedding spaces"),
@@ -87,7 +93,11 @@ impl Ui {
     pub(super) fn receipt_view(&self, receipt: Receipt) -> ReceiptView {
         ReceiptView {
             id: receipt.id.as_str().to_owned(),
-            is_account: receipt.kind == Kind::Account,
+            kind: match receipt.kind {
+                Kind::Item => ErasedKind::Memory,
+                Kind::Session => ErasedKind::Session,
+                Kind::Account => ErasedKind::Account,
+            },
             rows: rows_view(&receipt.found, &receipt.erased),
             requested: self.moment(receipt.requested_at),
             finished: receipt.finished_at.map(|at| self.moment(at)),

@@ -48,7 +48,8 @@ impl Ui {
         }
     }
 
-    fn retired(
+    /// What has expired counts as archived before the sweep has come by.
+    pub(super) fn retired(
         &self,
         status: Status,
         is_superseded: bool,
@@ -56,6 +57,7 @@ impl Ui {
     ) -> Option<Retired> {
         let is_past = expires_at.is_some_and(|at| at <= self.state.clock.now());
         match status {
+            Status::Active if is_past => Some(Retired::Expired),
             Status::Active => None,
             Status::Archived if is_superseded => Some(Retired::Superseded),
             Status::Archived if is_past => Some(Retired::Expired),

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use app::backend::{MESSAGES_SHOWN, PAGE_SIZE, PageError, ROWS_MAX};
+use app::backend::{MEMORIES_SHOWN, MESSAGES_SHOWN, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
-    LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow, SessionsPage,
+    CameOf, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow, SessionsPage,
     ToolCallView,
 };
 
 use super::{Ui, database};
 use crate::accounts::Viewer;
+use crate::memories::{self, OfSession};
 use crate::sessions::{self, Extraction, Filter, Message, Session, SessionId, State};
 
 impl Ui {
@@ -55,6 +56,9 @@ impl Ui {
         let Some(found) = found.map_err(database)? else {
             return Ok(None);
         };
+        let limit = MEMORIES_SHOWN as i64;
+        let of = memories::of_session(&self.state.db, viewer.user_id, session_id, limit).await;
+        let (memories, memory_count) = of.map_err(database)?;
         let session = found.session;
         let ledger = found.ledger.iter();
         Ok(Some(SessionPage {
@@ -67,9 +71,25 @@ impl Ui {
             new_count: session.message_count - session.ledger_position,
             ledger: ledger.map(|row| self.ledger_row(row)).collect(),
             messages: self.messages_view(found.messages),
+            memories: memories
+                .into_iter()
+                .map(|item| self.came_of(item))
+                .collect(),
+            memory_count,
             external_id: session.external_id,
             agent: session.agent,
         }))
+    }
+
+    fn came_of(&self, item: OfSession) -> CameOf {
+        CameOf {
+            id: item.id.0,
+            retired: self.retired(item.status, item.is_superseded, item.expires_at),
+            theme: item.theme,
+            item_type: item.item_type.as_str().to_owned(),
+            words: item.beginning,
+            position: item.position.and_then(|at| at.try_into().ok()),
+        }
     }
 
     fn session_row(&self, session: &Session) -> SessionRow {
@@ -85,8 +105,16 @@ impl Ui {
     }
 
     fn ledger_row(&self, row: &Extraction) -> LedgerRow {
-        let counts = &row.counts;
+        let (counts, now) = (&row.counts, self.state.clock.now());
+        let is_taken = row.lease_until.is_some_and(|until| until > now);
+        let has_failed = matches!(
+            row.outcome,
+            sessions::Outcome::Failed | sessions::Outcome::Skipped
+        );
+        let is_next = has_failed && row.next_try_at.is_some_and(|at| at <= now);
         LedgerRow {
+            may_be_read_again: has_failed && !is_taken && !is_next,
+            is_next: is_next || has_failed && is_taken,
             first: row.first_position,
             last: row.last_position,
             outcome: match row.outcome {

@@ -14,7 +14,7 @@ pub fn Import(page: DataPage, form: FormState) -> impl IntoView {
         .as_ref()
         .is_some_and(|import| import.state == ImportState::Running);
     let hint = format!(
-        "An export of Keepsake, the JSON of mem0's get_all(), or the conversations.json of ChatGPT's export, of which only what ChatGPT kept as memories is taken in. At most {} MiB.",
+        "An export of Keepsake, the JSON of mem0's get_all(), or the conversations.json of ChatGPT's export, of which only what ChatGPT kept as memories is taken in. Memories come in; sessions and what was said in them do not. At most {} MiB.",
         page.upload_bytes_max / 1024 / 1024
     );
     view! {

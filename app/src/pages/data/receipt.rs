@@ -7,7 +7,7 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 use crate::backend::backend;
 use crate::components::{Frame, Progress, Renewal, Section, StateBadge, Trouble, When, count};
 use crate::islands::LiveProgress;
-use crate::view::Receipt;
+use crate::view::{ErasedKind, Receipt};
 
 const LOOK_SECONDS: u32 = 1;
 
@@ -16,16 +16,16 @@ pub fn Receipts(receipts: Vec<Receipt>) -> impl IntoView {
     let body = if receipts.is_empty() {
         view! {
             <p class="hint">
-                "Nothing was erased yet. The page of each memory can erase it for good; its receipt is then listed here."
+                "Nothing was erased yet. The page of each memory and of each session can erase it for good; its receipt is then listed here."
             </p>
         }
         .into_any()
     } else {
         let rows = receipts.into_iter().map(|receipt| {
-            let what = if receipt.is_account {
-                "This account"
-            } else {
-                "One memory"
+            let what = match receipt.kind {
+                ErasedKind::Memory => "One memory",
+                ErasedKind::Session => "One session",
+                ErasedKind::Account => "This account",
             };
             view! {
                 <li>
@@ -80,19 +80,23 @@ pub fn Erased() -> impl IntoView {
 fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
     let path = format!("/erased/{}", receipt.id);
     let is_done = receipt.finished.is_some();
-    let what = if receipt.is_account {
-        "An account and everything in it"
-    } else {
-        "One memory"
+    let is_account = receipt.kind == ErasedKind::Account;
+    let what = match receipt.kind {
+        ErasedKind::Memory => "One memory",
+        ErasedKind::Session => "One session",
+        ErasedKind::Account => "An account and everything in it",
     };
-    let lead = match (is_done, receipt.is_account) {
+    let lead = match (is_done, receipt.kind) {
         (false, _) => {
             "It is being erased. Nobody is signed in to it any more and no token opens it; what it held is being removed. You can close this page: keep its address to see the receipt."
         }
-        (true, true) => {
+        (true, ErasedKind::Account) => {
             "It is erased. Nothing of it is left in this server's database: this receipt knows how much there was, and not whose."
         }
-        (true, false) => {
+        (true, ErasedKind::Session) => {
+            "It is erased, with all that was said in it. Memories that stayed no longer say which words they came from. This receipt knows how much there was, and not what it said."
+        }
+        (true, ErasedKind::Memory) => {
             "It is erased, with all that was made of it. This receipt knows how much there was, and not what it said."
         }
     };
@@ -140,7 +144,7 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
                 </p>
                 <h1>{what}</h1>
                 <p class="lead">{lead}</p>
-                {(receipt.is_account || !is_done)
+                {(is_account || !is_done)
                     .then(|| {
                         view! {
                             <Progress

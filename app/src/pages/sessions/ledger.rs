@@ -39,7 +39,7 @@ fn stored(row: &LedgerRow) -> String {
 }
 
 #[component]
-pub fn Ledger(rows: Vec<LedgerRow>, new_count: i32) -> impl IntoView {
+pub fn Ledger(session_id: i64, rows: Vec<LedgerRow>, new_count: i32) -> impl IntoView {
     let open = (new_count > 0).then(|| {
         let words = match new_count {
             1 => "1 message is not read yet: the session is open.".to_owned(),
@@ -53,7 +53,7 @@ pub fn Ledger(rows: Vec<LedgerRow>, new_count: i32) -> impl IntoView {
     let list = (!rows.is_empty()).then(|| {
         view! {
             <ol class="ledger">
-                {rows.into_iter().map(|row| view! { <Entry row /> }).collect_view()}
+                {rows.into_iter().map(|row| view! { <Entry session_id row /> }).collect_view()}
             </ol>
         }
     });
@@ -65,18 +65,32 @@ pub fn Ledger(rows: Vec<LedgerRow>, new_count: i32) -> impl IntoView {
 }
 
 #[component]
-fn Entry(row: LedgerRow) -> impl IntoView {
+fn Entry(session_id: i64, row: LedgerRow) -> impl IntoView {
     let stretch = match (row.first, row.last) {
         (first, last) if first == last => format!("Message {first}"),
         (first, last) => format!("Messages {first} to {last}"),
     };
     let words = came_of(&row);
     let notes = notes(&row);
-    let next = row.next_try.map(|next| {
-        view! {
+    let next = match row.next_try {
+        _ if row.is_next => view! { <span>"It is read again now."</span> }.into_any(),
+        Some(next) => view! {
             <span>
                 "Next try " <When moment=next />
             </span>
+        }
+        .into_any(),
+        None => ().into_any(),
+    };
+    let again = row.may_be_read_again.then(|| {
+        view! {
+            <form method="post" action=format!("/sessions/{session_id}/again")>
+                <input type="hidden" name="first" value=row.first />
+                <button type="submit">
+                    "Read again"
+                    <span class="visually-hidden">": " {stretch.to_lowercase()}</span>
+                </button>
+            </form>
         }
     });
     let model = row.model.map(|model| {
@@ -100,7 +114,7 @@ fn Entry(row: LedgerRow) -> impl IntoView {
         <li>
             <p class="badges">
                 <OutcomeBadge outcome=row.outcome />
-                <span class="number">{stretch}</span>
+                <span class="number">{stretch.clone()}</span>
                 <When moment=when />
             </p>
             <p dir="auto">{words}</p>
@@ -110,6 +124,7 @@ fn Entry(row: LedgerRow) -> impl IntoView {
                 {model}
                 {cost.map(|cost| view! { <span class="number">{cost}</span> })}
             </p>
+            {again}
         </li>
     }
     .into_any()

@@ -1,5 +1,6 @@
 //! One session: what came of it, and what was said, with an anchor at each message, so
-//! that a memory can lead to the words it came from. Nothing here changes it.
+//! that a memory can lead to the words it came from, and from there back to it. Its forms
+//! have a stretch read again, or erase it for good.
 
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map};
@@ -7,11 +8,12 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 use super::ledger::Ledger;
 use super::messages;
 use crate::address::session_from;
-use crate::backend::{MESSAGES_SHOWN, backend};
+use crate::backend::{MEMORIES_SHOWN, MESSAGES_SHOWN, backend};
 use crate::components::{
-    Content, Fact, Facts, Frame, Marked, Section, StateBadge, Trouble, When, count,
+    Content, Fact, Facts, Frame, Marked, Section, StateBadge, Trouble, TypeBadge, When, count,
+    retired_state,
 };
-use crate::view::{MessageView, SessionPage, ToolCallView};
+use crate::view::{CameOf, MessageView, SessionPage, ToolCallView};
 
 /// A tool's result is folded past it.
 const RESULT_CHARS_SHOWN: usize = 500;
@@ -84,13 +86,19 @@ fn Whole(page: SessionPage) -> impl IntoView {
             </header>
             <section class="part" aria-labelledby="ledger-title">
                 <h2 id="ledger-title">"What came of it"</h2>
-                <Ledger rows=page.ledger.clone() new_count=page.new_count />
+                <Ledger
+                    session_id=page.id
+                    rows=page.ledger.clone()
+                    new_count=page.new_count
+                />
                 <Provenance page=page.clone() />
             </section>
+            <Memories page=page.clone() />
             <section class="part" aria-labelledby="said-title">
                 <h2 id="said-title">"What was said"</h2>
-                <Said page />
+                <Said page=page.clone() />
             </section>
+            <Erase page />
         </article>
     }
     .into_any()
@@ -116,6 +124,101 @@ fn Provenance(page: SessionPage) -> impl IntoView {
         facts.push(("Completed", completed.into_any()));
     }
     view! { <Facts facts inline=true /> }.into_any()
+}
+
+#[component]
+fn Memories(page: SessionPage) -> impl IntoView {
+    if page.memories.is_empty() {
+        return ().into_any();
+    }
+    let heading = memories(page.memory_count);
+    let on_page: Vec<i32> = page.messages.iter().map(|m| m.position).collect();
+    let rows = page.memories.into_iter().map(|memory| {
+        let message = memory.position.map(|at| {
+            let anchor = format!("#m{at}");
+            let href = match on_page.contains(&at) {
+                true => anchor,
+                false => session_from(page.id, at) + &anchor,
+            };
+            view! { <a href=href>{format!("message {at}")}</a> }
+        });
+        view! {
+            <li class="row" data-archived=memory.retired.map(|_| "")>
+                <div class="row-type">
+                    <TypeBadge item_type=memory.item_type />
+                </div>
+                <div class="row-words">
+                    <a class="row-link" href=format!("/memory/{}", memory.id) dir="auto">
+                        <Marked text=memory.words />
+                    </a>
+                    <p class="row-from">
+                        <bdi class="theme">{memory.theme}</bdi>
+                        <StateBadge state=memory.retired.map_or("active", retired_state) />
+                        {message}
+                    </p>
+                </div>
+            </li>
+        }
+    });
+    view! {
+        <section class="part" aria-labelledby="memories-title">
+            <h2 id="memories-title">{heading}</h2>
+            <ol class="rows">{rows.collect_view()}</ol>
+            {(page.memory_count > MEMORIES_SHOWN as i64)
+                .then(|| {
+                    view! { <p class="hint">{format!("The first {MEMORIES_SHOWN} are shown.")}</p> }
+                })}
+        </section>
+    }
+    .into_any()
+}
+
+/// "1 memory that came of it", "12 memories that came of it"
+fn memories(n: i64) -> String {
+    match n {
+        1 => "1 memory that came of it".to_owned(),
+        n => format!("{} memories that came of it", count(n)),
+    }
+}
+
+#[component]
+fn Erase(page: SessionPage) -> impl IntoView {
+    let goes = format!(
+        "{} and what the ledger says of them are removed. This cannot be undone.",
+        messages(page.message_count.into())
+    );
+    let too = (page.memory_count > 0).then(|| {
+        view! {
+            <label class="check">
+                <input type="checkbox" name="memories" value="1" />
+                <span>{format!("Erase the {}, too", memories(page.memory_count))}</span>
+            </label>
+            <p class="hint">
+                "Otherwise they stay, without the words they came from and without the way back to them."
+            </p>
+        }
+    });
+    view! {
+        <section class="part" aria-labelledby="erase-title">
+            <h2 id="erase-title">"Erase it"</h2>
+            <p class="hint">
+                "Erasing removes what was said in it for good; only you can do that, no agent."
+            </p>
+            <details class="confirm">
+                <summary>"Erase for good"</summary>
+                <div>
+                    <p>{goes}</p>
+                    <form class="stack" method="post" action=format!("/sessions/{}/erase", page.id)>
+                        {too}
+                        <button class="danger" type="submit">
+                            "Erase this session"
+                        </button>
+                    </form>
+                </div>
+            </details>
+        </section>
+    }
+    .into_any()
 }
 
 #[component]
@@ -171,7 +274,11 @@ fn Said(page: SessionPage) -> impl IntoView {
             {page
                 .messages
                 .into_iter()
-                .map(|message| view! { <Message message /> })
+                .map(|message| {
+                    let of = |memory: &&CameOf| memory.position == Some(message.position);
+                    let memories = page.memories.iter().filter(of).map(|memory| memory.id).collect();
+                    view! { <Message message memories /> }
+                })
                 .collect_view()}
         </ol>
         {pages}
@@ -180,7 +287,7 @@ fn Said(page: SessionPage) -> impl IntoView {
 }
 
 #[component]
-fn Message(message: MessageView) -> impl IntoView {
+fn Message(message: MessageView, memories: Vec<i64>) -> impl IntoView {
     let who = match message.role {
         "user" => "User",
         "assistant" => "Assistant",
@@ -217,6 +324,16 @@ fn Message(message: MessageView) -> impl IntoView {
         .into_iter()
         .map(|call| view! { <ToolCall call /> })
         .collect_view();
+    let kept = (!memories.is_empty()).then(|| {
+        let links = memories.into_iter().enumerate().map(|(n, id)| {
+            let joint = if n == 0 { "" } else { ", " };
+            view! {
+                {joint}
+                <a href=format!("/memory/{id}")>{format!("memory {id}")}</a>
+            }
+        });
+        view! { <p class="aside">"Kept of it: " {links.collect_view()}</p> }
+    });
     view! {
         <li class="said" id=format!("m{}", message.position) data-role=message.role>
             <p class="row-from">
@@ -230,6 +347,7 @@ fn Message(message: MessageView) -> impl IntoView {
             </p>
             {content}
             {calls}
+            {kept}
         </li>
     }
     .into_any()

@@ -1,0 +1,195 @@
+// From a conversation to memories and back: the ledger, the way from an item to the words it came
+// from, read again, and erased; the same way with JavaScript and without.
+
+import assert from "node:assert/strict";
+import path from "node:path";
+import { AxeBuilder } from "@axe-core/playwright";
+import { collectComplaints, launch, makeAgent, signUp } from "./browser.mjs";
+import { fact, startModel } from "./model.mjs";
+import { REPO, startServer } from "./server.mjs";
+
+const WIDTHS = [360, 1280];
+const READ_PATIENCE_MS = 20_000;
+/** So that the very message is on a later page. */
+const BEFORE = 130;
+
+export async function sessions(t, { javaScriptEnabled }) {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const model = await startModel();
+  t.after(() => model.stop());
+  const browser = await launch();
+  t.after(() => browser.close());
+  const { url } = server;
+  const context = await browser.newContext({ javaScriptEnabled });
+  const complaints = await collectComplaints(context);
+  const page = await context.newPage();
+  let token;
+
+  model.state.answer = (told) => {
+    if (told.includes("oolong")) {
+      return [
+        fact("preferences", "tea", "Drinks oolong in the morning", "user_explicit", "I drink oolong in the morning"),
+        fact("technical", "os", "Runs Debian 13", "tool_call", "PRETTY_NAME=Debian GNU/Linux 13"),
+      ];
+    }
+    return told.includes("nonsense") ? "I would be glad to help!" : [];
+  };
+
+  await t.test("without a model the ledger says why nothing was read", async () => {
+    await signUp(page, url);
+    token = await makeAgent(page, url, "claude-code");
+    await server.session(token, "before", [{ id: "1", role: "user", content: "Hello." }]);
+    await openSession(page, url, "before");
+    await ledgerSays(page, /^Skipped: .*no chat model/);
+    await look(page, "session-skipped", javaScriptEnabled);
+  });
+
+  await t.test("once there is one, it is read again", async () => {
+    await page.goto(`${url}/settings/chat`);
+    await page.getByLabel("Use this endpoint").check();
+    await page.getByLabel("URL").first().fill(model.url);
+    await page.getByLabel("Model", { exact: true }).first().fill("scripted");
+    await page.getByRole("button", { name: "Save" }).first().click();
+    await openSession(page, url, "before");
+    await page.getByRole("button", { name: "Read again" }).click();
+    await page.waitForURL(/\/sessions\/\d+$/);
+    await ledgerSays(page, "Nothing worth storing.");
+    assert.equal(await page.getByRole("button", { name: "Read again" }).count(), 0);
+    assert.equal(model.state.asked, 1);
+  });
+
+  await t.test("a session ends in the ledger, with what came of it and what it cost", async () => {
+    await server.session(token, "tea-time", conversation());
+    await openSession(page, url, "tea-time");
+    await ledgerSays(page, "Stored 2.");
+    assert.match(await page.locator(".ledger").innerText(), /scripted-1[\s\S]*tokens in/);
+    await page.getByRole("heading", { name: "2 memories that came of it" }).waitFor();
+    await page.goto(`${url}/sessions`);
+    const row = page.locator("[data-row]").filter({ hasText: "tea-time" });
+    assert.match(await row.innerText(), /Stored 2\./);
+    await look(page, "sessions-list", javaScriptEnabled);
+  });
+
+  await t.test("from a memory to the very message, and from there back to it", async () => {
+    await page.goto(`${url}/memory?q=oolong`);
+    await page.locator("[data-row] a").filter({ hasText: "oolong" }).click();
+    await page.waitForURL(/\/memory\/\d+/);
+    const item = new URL(page.url()).pathname;
+    assert.match(await page.locator("blockquote.quote").innerText(), /I drink oolong in the morning/);
+    await look(page, "item-of-session", javaScriptEnabled);
+    await page.getByRole("link", { name: "In its conversation" }).click();
+    await page.waitForURL(/\/sessions\/\d+\?from=\d+#m131$/);
+    const message = page.locator("#m131");
+    assert.match(await message.innerText(), /I drink oolong in the morning/);
+    assert.ok(await message.evaluate((one) => one.matches(":target")), "the browser goes to it");
+    await look(page, "session-at-message", javaScriptEnabled, true);
+    await message.getByRole("link", { name: /^memory \d+$/ }).click();
+    await page.waitForURL(`${url}${item}*`);
+  });
+
+  await t.test("from the session to its memories, and to the message of each", async () => {
+    await openSession(page, url, "tea-time");
+    const list = page.locator("section", { has: page.getByRole("heading", { name: /that came of it/ }) });
+    assert.deepEqual(await list.locator(".row-link").allInnerTexts(), ["Drinks oolong in the morning", "Runs Debian 13"]);
+    assert.equal(await list.locator("li.row").filter({ hasText: "active" }).count(), 2);
+    await list.getByRole("link", { name: "message 133" }).click();
+    await page.waitForURL(/#m133$/);
+    assert.match(await page.locator("#m133").innerText(), /Debian GNU\/Linux 13/);
+    await page.goto(page.url().split("?")[0]);
+    await look(page, "session", javaScriptEnabled);
+  });
+
+  await t.test("what failed says why and when it is tried, and is read again at once when its person says so", async () => {
+    await server.session(token, "talk", [{ id: "1", role: "user", content: "Some nonsense." }]);
+    await openSession(page, url, "talk");
+    await ledgerSays(page, /^Failed: the model answered something else/);
+    await page.getByText(/^Next try/).waitFor();
+    await look(page, "session-failed", javaScriptEnabled);
+    const asked = model.state.asked;
+    model.state.answer = () => [fact("profile", "home", "Lives in Graz", "conversation", "")];
+    await page.getByRole("button", { name: "Read again" }).click();
+    await ledgerSays(page, "Stored 1.");
+    assert.equal(model.state.asked, asked + 1);
+  });
+
+  await t.test("a session is erased and its memories stay, without their words", async () => {
+    await openSession(page, url, "tea-time");
+    const session = new URL(page.url()).pathname;
+    await page.getByText("Erase for good").click();
+    await look(page, "session-erase", javaScriptEnabled, true);
+    await page.getByRole("button", { name: "Erase this session" }).click();
+    await page.waitForURL(/\/erased\//);
+    await page.getByRole("heading", { name: "One session" }).waitFor();
+    await look(page, "session-erased", javaScriptEnabled);
+    assert.equal((await page.goto(url + session)).status(), 404);
+    await page.goto(`${url}/memory?q=oolong`);
+    await page.locator("[data-row] a").filter({ hasText: "oolong" }).click();
+    await page.waitForURL(/\/memory\/\d+/);
+    assert.equal(await page.locator("blockquote.quote").count(), 0);
+    assert.equal(await page.getByRole("link", { name: "In its conversation" }).count(), 0);
+  });
+
+  await t.test("another is erased with its memories", async () => {
+    await openSession(page, url, "talk");
+    await page.getByText("Erase for good").click();
+    await page.getByLabel("Erase the 1 memory that came of it, too").check();
+    await page.getByRole("button", { name: "Erase this session" }).click();
+    await page.waitForURL(/\/erased\//);
+    await page.goto(`${url}/memory?q=Graz`);
+    assert.equal(await page.locator("[data-row]").filter({ hasText: "Graz" }).count(), 0);
+    await page.goto(`${url}/data`);
+    assert.equal(await page.getByRole("link", { name: "One session" }).count(), 2);
+  });
+
+  // Without JavaScript Chromium complains that the islands were fetched and not run.
+  if (javaScriptEnabled) assert.deepEqual(complaints, []);
+}
+
+function conversation() {
+  const before = Array.from({ length: BEFORE }, (_, n) => ({ id: `b${n}`, role: n % 2 ? "assistant" : "user", content: `Small talk, part ${n + 1}.` }));
+  return [
+    ...before,
+    { id: "tea", role: "user", content: "By the way, I drink oolong in the morning. What do I run?" },
+    { id: "call", role: "assistant", content: "", tool_calls: [{ id: "c1", name: "shell", arguments: '{"command":"cat /etc/os-release"}' }] },
+    { id: "result", role: "tool", tool_call_id: "c1", content: "PRETTY_NAME=Debian GNU/Linux 13" },
+    { id: "told", role: "assistant", content: "You run Debian 13." },
+  ];
+}
+
+async function openSession(page, url, name) {
+  await page.goto(`${url}/sessions`);
+  await page.locator("[data-row] a").filter({ hasText: name }).first().click();
+  await page.waitForURL(/\/sessions\/\d+/);
+}
+
+/** Looks again until the newest entry of the ledger says this. */
+async function ledgerSays(page, words) {
+  const says = page.locator(".ledger li").last().getByText(words, { exact: typeof words === "string" });
+  const deadline = Date.now() + READ_PATIENCE_MS;
+  while (!(await says.count())) {
+    if (Date.now() > deadline) assert.fail(`the ledger says: ${await page.locator("main").innerText()}`);
+    await page.waitForTimeout(200);
+    await page.reload();
+  }
+}
+
+/** Nothing scrolls sideways, nothing is hard to reach, light and dark; KEEPSAKE_PICTURES names a folder to look at. */
+async function look(page, name, javaScriptEnabled, isAsItStands = false) {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 860 });
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.ok(over <= 0, `${name} at ${width} px is ${over} px too wide`);
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      if (javaScriptEnabled && width === WIDTHS[0]) {
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        assert.deepEqual(violations.map((one) => `${name}: ${one.id} ${one.nodes[0].html}`), []);
+      }
+      if (process.env.KEEPSAKE_PICTURES) {
+        const file = `${name}-${width}-${colorScheme}${javaScriptEnabled ? "" : "-plain"}.png`;
+        await page.screenshot({ path: path.resolve(REPO, process.env.KEEPSAKE_PICTURES, file), fullPage: !isAsItStands });
+      }
+    }
+  }
+}

@@ -1,0 +1,270 @@
+use keepsake::consolidation::Consolidation;
+use keepsake::erasure::Kind;
+use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
+
+use super::erasure::{find_everywhere, fingerprint, receipt_of};
+use crate::chat::use_server;
+use crate::support::{Browser, ChatServer, TestApp, TestUser, said};
+
+/// What was said, as every part of the session holds it; and what was remembered of it.
+const SAID: &str = "kanarienvogel4711";
+const KEPT: &str = "papagei0815";
+
+fn traces(word: &str) -> Vec<String> {
+    let hex: String = word.bytes().map(|b| format!("{b:02x}")).collect();
+    vec![format!("%{word}%"), format!("%{hex}%")]
+}
+
+/// Two sessions of Anna's and one of Ben's, each read, with two memories each.
+async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
+    let facts = json!({ "facts": [
+        { "category": "profile", "key": "bird", "value": format!("Has a bird, {KEPT}"), "source": "user_explicit", "source_context": format!("I have a {SAID}") },
+        { "category": "preferences", "key": "seed", "value": format!("Likes {KEPT} seed"), "source": "conversation", "source_context": SAID },
+    ]});
+    let other = json!({ "facts": [{ "category": "profile", "key": "boat", "value": "Rows", "source": "user_explicit", "source_context": "I row" }] });
+    let model = ChatServer::answering(move |body, _| match body.to_string().contains(SAID) {
+        true => said(&facts.to_string()),
+        false => said(&other.to_string()),
+    })
+    .await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    for user in [&anna, &ben] {
+        use_server(app, user, &model).await;
+    }
+    let bird = json!([
+        { "id": SAID, "role": "user", "content": format!("I have a {SAID}.") },
+        { "id": "2", "role": "assistant", "tool_calls": [{ "id": SAID, "name": "look", "arguments": SAID }] },
+        { "id": "3", "role": "tool", "tool_call_id": SAID, "content": SAID },
+    ]);
+    let boat = json!([{ "id": "1", "role": "user", "content": "I row." }]);
+    hand_over(&anna, SAID, &bird).await;
+    hand_over(&anna, "boat", &boat).await;
+    hand_over(&ben, "boat", &boat).await;
+    let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
+    for _ in 0..2 {
+        for due in consolidation.due().await.unwrap() {
+            consolidation.extract(due).await.unwrap();
+        }
+    }
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    (anna, ben, browser)
+}
+
+async fn hand_over(user: &TestUser, session: &str, messages: &Value) {
+    let path = format!("/api/v1/sessions/{session}");
+    for (door, body) in [
+        ("messages", json!({ "messages": messages })),
+        ("complete", json!({})),
+    ] {
+        let answer = user.post(&format!("{path}/{door}"), &body).await;
+        assert_eq!(answer.status(), 200);
+    }
+}
+
+async fn one(app: &TestApp, sql: &str) -> i64 {
+    let look = sqlx::query_scalar(AssertSqlSafe(sql.to_owned()));
+    look.fetch_one(&mut app.superuser().await).await.unwrap()
+}
+
+async fn id_of(app: &TestApp, user: &TestUser, session: &str) -> i64 {
+    one(
+        app,
+        &format!(
+            "SELECT id FROM sessions WHERE user_id = {} AND external_id = '{session}'",
+            user.id.0
+        ),
+    )
+    .await
+}
+
+async fn erase(browser: &Browser, session: i64, fields: &[(&str, &str)]) -> String {
+    let response = browser
+        .post(&format!("/sessions/{session}/erase"), fields)
+        .await;
+    assert_eq!(response.status(), 303);
+    response.headers()["location"].to_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn an_erased_session_takes_every_word_that_was_said_and_the_memories_stay() {
+    let app = TestApp::start().await;
+    let (anna, ben, browser) = scene(&app).await;
+    let mut conn = app.superuser().await;
+    let bens = fingerprint(&mut conn, ben.id.0).await;
+    let session = id_of(&app, &anna, SAID).await;
+    assert!(find_everywhere(&mut conn, &traces(SAID)).await.len() >= 5);
+    let (_, page) = browser.get(&format!("/sessions/{session}")).await;
+    for words in [
+        "2 memories that came of it",
+        "3 messages and what the ledger",
+        "Erase for good",
+        "name=\"memories\"",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+
+    let path = erase(&browser, session, &[]).await;
+    assert_eq!(
+        find_everywhere(&mut conn, &traces(SAID)).await,
+        Vec::<String>::new()
+    );
+    let receipt = receipt_of(&app, &path).await;
+    assert_eq!(receipt.kind, Kind::Session);
+    let counts: Vec<(&str, i64)> = receipt
+        .erased
+        .iter()
+        .map(|(name, n)| (name.as_str(), *n))
+        .collect();
+    assert_eq!(
+        counts,
+        [
+            ("quotes", 2),
+            ("session_extractions", 1),
+            ("session_messages", 3),
+            ("sessions", 1)
+        ]
+    );
+    let (_, page) = browser.get(&path).await;
+    assert!(
+        page.contains("One session") && page.contains("memories that stay, without the words"),
+        "{page}"
+    );
+    let (_, document) = browser.get(&format!("{path}/receipt.json")).await;
+    assert!(document.contains("\"erased\":\"session\""), "{document}");
+
+    // The memories are found as before, and lead nowhere.
+    let found = anna.find(KEPT).await;
+    assert_eq!(found.len(), 2);
+    let (status, page) = browser.get(&format!("/memory/{}", found[0])).await;
+    assert!(status == 200 && !page.contains("In its conversation"));
+    assert_eq!(browser.get(&format!("/sessions/{session}")).await.0, 404);
+    assert_eq!(
+        anna.get(&format!("/api/v1/sessions/{SAID}")).await.status(),
+        404
+    );
+    assert_eq!(anna.get("/api/v1/sessions/boat").await.status(), 200);
+    assert_eq!(fingerprint(&mut conn, ben.id.0).await, bens);
+    // The list of receipts says what it was.
+    let (_, page) = browser.get("/data").await;
+    assert!(page.contains("One session"));
+    // The agent may use its name for another.
+    hand_over(
+        &anna,
+        SAID,
+        &json!([{ "id": "1", "role": "user", "content": "Hello." }]),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn its_memories_go_with_it_when_the_person_says_so() {
+    let app = TestApp::start().await;
+    let (anna, ben, browser) = scene(&app).await;
+    let mut conn = app.superuser().await;
+    let bens = fingerprint(&mut conn, ben.id.0).await;
+    let session = id_of(&app, &anna, SAID).await;
+    let path = erase(&browser, session, &[("memories", "1")]).await;
+    for word in [SAID, KEPT] {
+        assert_eq!(
+            find_everywhere(&mut conn, &traces(word)).await,
+            Vec::<String>::new()
+        );
+    }
+    let receipt = receipt_of(&app, &path).await;
+    let of = |name: &str| receipt.erased.get(name).copied();
+    assert_eq!(
+        (
+            of("memory_items"),
+            of("memory_item_events"),
+            of("memory_themes")
+        ),
+        (Some(2), Some(2), Some(1))
+    );
+    assert_eq!(
+        (of("sessions"), of("session_messages"), of("quotes")),
+        (Some(1), Some(3), None)
+    );
+    let items = one(
+        &app,
+        &format!(
+            "SELECT count(*) FROM memory_items WHERE user_id = {}",
+            anna.id.0
+        ),
+    )
+    .await;
+    assert_eq!(items, 1, "of the other session");
+    assert_eq!(fingerprint(&mut conn, ben.id.0).await, bens);
+}
+
+#[tokio::test]
+async fn nobody_erases_anothers_session_or_one_that_is_gone() {
+    let app = TestApp::start().await;
+    let (anna, ben, browser) = scene(&app).await;
+    let theirs = id_of(&app, &ben, "boat").await;
+    let mut conn = app.superuser().await;
+    let before = fingerprint(&mut conn, ben.id.0).await;
+    let own = id_of(&app, &anna, "boat").await;
+    erase(&browser, own, &[]).await;
+    for session in [
+        theirs.to_string(),
+        own.to_string(),
+        "x".to_owned(),
+        "99999999999999999999".to_owned(),
+    ] {
+        for door in ["erase", "again"] {
+            let answer = browser
+                .post(
+                    &format!("/sessions/{session}/{door}"),
+                    &[("first", "1"), ("memories", "1")],
+                )
+                .await;
+            assert_eq!(answer.status(), 404, "{session} {door}");
+        }
+    }
+    assert_eq!(fingerprint(&mut conn, ben.id.0).await, before);
+}
+
+#[tokio::test]
+async fn what_is_read_while_it_is_erased_is_not_kept() {
+    let app = TestApp::start().await;
+    let (anna, _, browser) = scene(&app).await;
+    let slow = ChatServer::answering(|_, _| {
+        let facts = json!([{ "category": "profile", "key": "late", "value": "Comes late", "source": "conversation" }]);
+        said(&facts.to_string()).set_delay(std::time::Duration::from_millis(700))
+    })
+    .await;
+    use_server(&app, &anna, &slow).await;
+    hand_over(
+        &anna,
+        "late",
+        &json!([{ "id": "1", "role": "user", "content": "Hello." }]),
+    )
+    .await;
+    let session = id_of(&app, &anna, "late").await;
+    let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
+    let due = consolidation.due().await.unwrap()[0];
+    let reading = tokio::spawn(async move { consolidation.extract(due).await });
+    while slow.asked().is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    erase(&browser, session, &[]).await;
+    reading.await.unwrap().unwrap();
+    assert_eq!(
+        one(
+            &app,
+            "SELECT count(*) FROM memory_items WHERE content = 'Comes late'"
+        )
+        .await,
+        0
+    );
+    assert_eq!(
+        one(
+            &app,
+            "SELECT count(*) FROM session_extractions WHERE outcome = 'pending'"
+        )
+        .await,
+        0
+    );
+}
