@@ -88,3 +88,10 @@ export async function mark(page) {
   await page.evaluate(() => (window.isSame = true));
   return async () => assert.equal(await page.evaluate(() => window.isSame), true, "the page was loaded anew");
 }
+
+/** The signed-in admin's own chat model is at this address from now on. */
+export async function useChat(page, url, endpoint) {
+  const form = { action: "save", own_enabled: "1", provider_type: "openai", url: endpoint, model: "scripted" };
+  const saved = await page.request.post(`${url}/settings/chat`, { form, headers: { origin: url } });
+  assert.equal(saved.status(), 200, await saved.text());
+}

@@ -24,6 +24,20 @@ export async function startEndpoint() {
   return { url, state, stop };
 }
 
+/** A chat model that says this, in OpenAI's form. */
+export async function startChat(text) {
+  const server = createServer(async (request, response) => {
+    for await (const _ of request);
+    response.writeHead(200, { "content-type": "application/json" });
+    const message = { role: "assistant", content: text };
+    response.end(JSON.stringify({ model: "scripted", choices: [{ index: 0, message, finish_reason: "stop" }] }));
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${server.address().port}/v1`;
+  const stop = () => new Promise((resolve) => server.close(resolve) && server.closeAllConnections());
+  return { url, stop };
+}
+
 function vectorOf(text) {
   const vector = new Array(WIDTH).fill(0.01);
   for (const word of text.toLowerCase().split(/\W+/)) {

@@ -4,7 +4,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AxeBuilder } from "@axe-core/playwright";
-import { launch, makeAgent, signUp } from "./browser.mjs";
+import { launch, makeAgent, signUp, useChat } from "./browser.mjs";
+import { startChat } from "./endpoint.mjs";
 import { startServer } from "./server.mjs";
 
 const WIDTHS = [1280, 360];
@@ -71,6 +72,20 @@ test("every page is accessible and fits a phone", async (t) => {
   await passes("session, past its end", async () => {
     await page.goto(`${page.url()}?from=99`);
     await page.getByText("Nothing was said after that.").waitFor();
+  });
+  await passes("summary, without a model", "/summary");
+  await passes("summary", async () => {
+    const chat = await startChat("The user drinks tea. ".repeat(12) + `\n\nThe user likes ${"unbreakable".repeat(40)}.`);
+    t.after(() => chat.stop());
+    await useChat(page, url, chat.url);
+    await page.goto(`${url}/summary`);
+    await page.getByRole("button", { name: "Write it now" }).click();
+    for (let n = 0; n < 60 && !(await page.getByText("What it stands on").count()); n++) {
+      await page.waitForTimeout(250);
+      await page.goto(`${url}/summary`);
+    }
+    await page.getByText("It stands on").waitFor();
+    await page.getByText("28 memories").first().waitFor();
   });
   await passes("activity", "/activity");
   await passes("activity, filtered", `/activity?item=${id}&tool=memory_search&days=7`);

@@ -91,6 +91,10 @@ BEGIN
     WHERE user_id = me AND erased_item = ANY (item_ids);
     GET DIAGNOSTICS n = ROW_COUNT;
     gone := gone || jsonb_build_object('mentions', n);
+    -- The summary that stands on it loses its text with this.
+    DELETE FROM memory_summary_items WHERE user_id = me AND item_id = erased_item;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    gone := gone || jsonb_build_object('memory_summary_items', n);
     DELETE FROM memory_items WHERE user_id = me AND id = erased_item;
     gone := gone || jsonb_build_object('memory_items', 1);
     -- Whoever adds to the theme holds it; to wait for them here could be to wait for each other.

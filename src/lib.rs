@@ -14,7 +14,7 @@
 //! | [`tools`] | what agents can call: one file a tool, one registry for every door; `guidance.rs` is what goes into a prompt |
 //! | [`export`] | a person's data out, in small steps, and in again; `read.rs` parses a line |
 //! | [`erasure`] | one memory, or an account and all in it, gone for good, with a receipt |
-//! | [`consolidation`] | completed sessions become memories: `transcript.rs` renders, `prompt.rs` asks, `facts.rs` reads the answer, `keep.rs` decides what is new (docs/consolidation.md) |
+//! | [`consolidation`] | completed sessions become memories: `transcript.rs` renders, `prompt.rs` asks, `facts.rs` reads the answer, `keep.rs` decides what is new; `summary/` tells what is remembered (docs/consolidation.md) |
 //! | [`sessions`] | what agents hand over of their conversations, each message once and in order; `ledger/` says what is to be read for memories, and what came of it; `turns/` makes what was said searchable |
 //! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `rank.rs` fuses both signals |
 //! | [`memories`] | items and themes: `add/` with what a key supersedes, `change.rs` (archive, correct, confirm, forget, what expires), `provenance.rs`; `words.rs` cuts text into what full text finds |

@@ -10,7 +10,7 @@ use leptos::prelude::expect_context;
 use crate::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, DataPage, DocsPage,
     EmbeddingsPage, FormState, InvitationPage, ItemPage, MemoryFilters, MemoryPage, Receipt,
-    SessionFilters, SessionPage, SessionsPage, SignInOffer, UsersFilters, UsersPage,
+    SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage, UsersFilters, UsersPage,
 };
 
 /// Rows a step of "load more", and at first.
@@ -62,6 +62,7 @@ pub trait Backend: Send + Sync {
         session_id: i64,
         from: i32,
     ) -> Result<Option<SessionPage>, PageError>;
+    async fn summary_page(&self) -> Result<SummaryPage, PageError>;
     async fn activity_page(&self, filters: &ActivityFilters) -> Result<ActivityPage, PageError>;
     async fn agents_page(&self) -> Result<AgentsPage, PageError>;
     async fn data_page(&self) -> Result<DataPage, PageError>;

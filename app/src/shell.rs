@@ -10,7 +10,7 @@ use leptos_router::{SsrMode, path};
 
 use crate::pages::{
     Account, Activity, Admin, Agents, Chat, Data, Docs, Embeddings, Erased, Invitation, Item,
-    Login, Memory, NotFound, Session, Sessions, Users,
+    Login, Memory, NotFound, Session, Sessions, Summary, Users,
 };
 
 /// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.
@@ -51,6 +51,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/login") view=Login ssr=SsrMode::Async />
                 <Route path=path!("/memory") view=Memory ssr=SsrMode::Async />
                 <Route path=path!("/memory/:id") view=Item ssr=SsrMode::Async />
+                <Route path=path!("/summary") view=Summary ssr=SsrMode::Async />
                 <Route path=path!("/sessions") view=Sessions ssr=SsrMode::Async />
                 <Route path=path!("/sessions/:id") view=Session ssr=SsrMode::Async />
                 <Route path=path!("/agents") view=Agents ssr=SsrMode::Async />

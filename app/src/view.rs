@@ -9,6 +9,7 @@ mod docs;
 mod embeddings;
 mod queue;
 mod sessions;
+mod summary;
 mod users;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ pub use sessions::{
     LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow, SessionsPage,
     ToolCallView,
 };
+pub use summary::{SummaryItem, SummaryPage, SummaryState, SummaryText};
 
 pub use users::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
@@ -280,7 +282,7 @@ pub struct FormState {
     /// (Settings › Chat model); `chat_system`,
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`,
     /// `users_max` and `queue` (Admin); `people` and `invitation` (Admin › Users; the latter
-    /// also the invited person's); `queries` (Activity); `import` and `erase` (Your data).
+    /// also the invited person's); `queries` (Activity); `summary` (Summary); `import` and `erase` (Your data).
     /// Empty when the page was just opened.
     pub form: String,
     /// The field to blame, by its `name`.

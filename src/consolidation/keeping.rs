@@ -118,7 +118,10 @@ impl Consolidation {
             let pairs: Vec<(String, String)> =
                 some.iter().map(|(_, _, pair)| pair.clone()).collect();
             let schema: Value = prompt::comparison_schema(pairs.len());
-            let Ok(completion) = self.ask(user, &prompt::comparison(&pairs), &schema).await else {
+            let Ok(completion) = self
+                .ask(user, &prompt::comparison(&pairs), Some(&schema))
+                .await
+            else {
                 break;
             };
             reading.pay(&completion);

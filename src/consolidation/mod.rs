@@ -11,6 +11,7 @@ pub mod likeness;
 mod prompt;
 mod reading;
 mod store;
+pub mod summary;
 #[cfg(test)]
 mod testing;
 pub mod transcript;
@@ -29,6 +30,10 @@ use crate::sessions::model::Due;
 /// Renewed before each call of a model, and longer than one may take: a reader that was
 /// killed is followed by another after this.
 const LEASE: Duration = Duration::minutes(4);
+/// After so many that failed, it is not tried again by itself.
+const ATTEMPTS_MAX: i32 = 8;
+const BACK_OFF: Duration = Duration::minutes(1);
+const BACK_OFF_MAX: Duration = Duration::hours(6);
 /// Due rows that are looked at together.
 pub const DUE_MAX: i64 = 64;
 
@@ -53,6 +58,14 @@ impl ConsolidationError {
             Self::Memory(_) => false,
         }
     }
+}
+
+/// When what failed is tried again, after so many attempts, twice as long each time.
+fn back_off(attempts: i32, now: OffsetDateTime) -> Option<OffsetDateTime> {
+    (attempts < ATTEMPTS_MAX).then(|| {
+        let doublings = u32::try_from(attempts - 1).unwrap_or(0).min(16);
+        now + (BACK_OFF * 2i32.pow(doublings)).min(BACK_OFF_MAX)
+    })
 }
 
 /// Cheap to clone.

@@ -80,7 +80,7 @@ pub fn extraction(window: &str, known: &[(String, String)]) -> Ask {
 }
 
 /// No text closes the tags that it stands between.
-fn as_data(text: &str) -> String {
+pub(super) fn as_data(text: &str) -> String {
     text.replace("</", "<\u{200b}/")
 }
 

@@ -10,7 +10,7 @@ use super::facts::{self, Fact};
 use super::likeness::{evidence, source_seen};
 use super::prompt::{self, Ask};
 use super::transcript::{self, Transcript};
-use super::{Consolidation, ConsolidationError, LEASE, fallback, store};
+use super::{Consolidation, ConsolidationError, LEASE, back_off, fallback, store};
 use crate::db::UserId;
 use crate::memories::{ItemKey, ItemType, Source};
 use crate::providers::chat::{ChatError, ChatMessage, ChatRequest, Completion};
@@ -24,10 +24,6 @@ const TEMPERATURE: f32 = 0.1;
 const HELD_BYTES: usize = 2 * 1_024 * 1_024;
 /// From this attempt on, what a model could not read is read by patterns.
 const FALLBACK_FROM_ATTEMPT: i32 = 2;
-/// After so many the ledger says that it failed, and it is not tried again by itself.
-const ATTEMPTS_MAX: i32 = 8;
-const BACK_OFF: Duration = Duration::minutes(1);
-const BACK_OFF_MAX: Duration = Duration::hours(6);
 
 /// A statement that may be kept.
 #[derive(Clone, Debug)]
@@ -147,7 +143,7 @@ impl Consolidation {
                 return Ok(());
             }
             let ask = prompt::extraction(window, known);
-            match self.ask(user, &ask, &schema).await {
+            match self.ask(user, &ask, Some(&schema)).await {
                 Ok(completion) => {
                     reading.pay(&completion);
                     match facts::read(&completion.text) {
@@ -184,7 +180,7 @@ impl Consolidation {
         &self,
         user: UserId,
         ask: &Ask,
-        schema: &serde_json::Value,
+        schema: Option<&serde_json::Value>,
     ) -> Result<Completion, ChatError> {
         let messages = [
             ChatMessage::system(ask.system.as_str()),
@@ -192,7 +188,7 @@ impl Consolidation {
         ];
         let request = ChatRequest {
             messages: &messages,
-            schema: Some(schema),
+            schema,
             max_tokens: ANSWER_TOKENS_MAX,
             temperature: TEMPERATURE,
             deadline: CALL_DEADLINE,
@@ -213,15 +209,11 @@ impl Consolidation {
     }
 
     fn failed(&self, row: &Extraction, why: String) -> End {
-        let again = (row.attempts < ATTEMPTS_MAX).then(|| {
-            let doublings = u32::try_from(row.attempts - 1).unwrap_or(0).min(16);
-            self.now() + (BACK_OFF * 2i32.pow(doublings)).min(BACK_OFF_MAX)
-        });
-        End::Failed(why, again)
+        End::Failed(why, back_off(row.attempts, self.now()))
     }
 
     /// When the caps begin anew (UTC).
-    fn tomorrow(&self) -> OffsetDateTime {
+    pub(super) fn tomorrow(&self) -> OffsetDateTime {
         let now = self.now();
         let midnight = now.replace_time(time::Time::MIDNIGHT);
         midnight + Duration::days(1)

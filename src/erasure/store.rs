@@ -30,6 +30,8 @@ pub async fn item_rows(
                (SELECT count(*) FROM memory_item_embeddings WHERE user_id = $1 AND item_id = $2),
                'memory_item_events',
                (SELECT count(*) FROM memory_item_events WHERE user_id = $1 AND item_id = $2),
+               'memory_summary_items',
+               (SELECT count(*) FROM memory_summary_items WHERE user_id = $1 AND item_id = $2),
                'mentions',
                (SELECT count(*) FROM activity WHERE user_id = $1 AND $2 = ANY (item_ids)),
                'links',

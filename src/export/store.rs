@@ -88,6 +88,22 @@ pub async fn find_chat_settings(
     .await
 }
 
+/// None where none was written.
+pub async fn find_summary(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<rows::Summary>, sqlx::Error> {
+    sqlx::query_as!(
+        rows::Summary,
+        r#"SELECT body AS "text!", made_at AS "made_at!", model, facts_total AS items_total,
+                  ARRAY(SELECT item_id FROM memory_summary_items WHERE user_id = $1 ORDER BY item_id) AS "items!"
+           FROM memory_summaries WHERE user_id = $1 AND body IS NOT NULL"#,
+        user.0
+    )
+    .fetch_optional(conn)
+    .await
+}
+
 /// Days on which a chat model was called: some hundreds at most.
 pub async fn list_chat_spend(
     conn: &mut PgConnection,

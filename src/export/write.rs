@@ -145,6 +145,7 @@ impl Export {
         let settings = store::find_embedding_settings(&mut tx, self.user).await?;
         let chat = store::find_chat_settings(&mut tx, self.user).await?;
         let spent = store::list_chat_spend(&mut tx, self.user).await?;
+        let summary = store::find_summary(&mut tx, self.user).await?;
         tx.commit().await?;
         // By hand: the version comes first, by which an import knows the file.
         let at = self.now.format(&Rfc3339).unwrap_or_default();
@@ -158,6 +159,7 @@ impl Export {
         chat.iter()
             .for_each(|row| write(lines, "chat_settings", row));
         spent.iter().for_each(|row| write(lines, "chat_spend", row));
+        summary.iter().for_each(|row| write(lines, "summary", row));
         Ok(Stage::Themes { after: 0 })
     }
 
@@ -312,6 +314,17 @@ pub(super) mod rows {
         pub tokens_out: i64,
         pub calls: i64,
         pub failed_calls: i64,
+    }
+
+    #[derive(Serialize)]
+    pub struct Summary {
+        pub text: String,
+        #[serde(with = "time::serde::rfc3339")]
+        pub made_at: OffsetDateTime,
+        pub model: Option<String>,
+        /// The `id`s of the items that it stands on.
+        pub items: Vec<i64>,
+        pub items_total: i64,
     }
 
     #[derive(Serialize)]

@@ -14,6 +14,7 @@
 mod consolidate;
 mod embed;
 mod erase;
+mod summarize;
 mod sweep;
 mod turns;
 
@@ -45,8 +46,8 @@ pub struct JobContext {
     pub embeddings: Embeddings,
 }
 
-/// Runs the workers, the sweep, what erases accounts, and what reads sessions and
-/// makes their turns, until `stop` turns true.
+/// Runs the workers, the sweep, what erases accounts, what reads sessions and makes their
+/// turns, and what writes summaries, until `stop` turns true.
 pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
     let ended_once = Arc::new(Notify::new());
     let sweeping = tokio::spawn(sweep::every_minute(
@@ -56,6 +57,7 @@ pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
     ));
     let reading = tokio::spawn(consolidate::keep_reading(context.clone(), stop.clone()));
     let making = tokio::spawn(turns::keep_making(context.clone(), stop.clone()));
+    let summarizing = tokio::spawn(summarize::keep_summarizing(context.clone(), stop.clone()));
     let erasing = tokio::spawn(erase::keep_erasing(context.clone(), stop.clone()));
     while !*stop.borrow() {
         let ended = run_worker(&context, stop.clone()).await;
@@ -71,6 +73,7 @@ pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
     erasing.abort();
     reading.abort();
     making.abort();
+    summarizing.abort();
 }
 
 async fn run_worker(

@@ -8,6 +8,7 @@ use time::Duration as TimeDuration;
 use tokio::sync::{Notify, watch};
 
 use super::JobContext;
+use crate::consolidation::Consolidation;
 use crate::{memories, metrics, queue, sessions};
 
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
@@ -39,6 +40,8 @@ async fn once(context: &JobContext) -> anyhow::Result<()> {
     sessions::complete_still(&context.db, context.embeddings.now()).await?;
     sessions::turns::remove_off(&context.db).await?;
     memories::sweep_expired(&context.db, context.embeddings.now()).await?;
+    let consolidation = Consolidation::new(context.db.clone(), context.embeddings.clone());
+    consolidation.sweep_summaries().await?;
     let mut conn = context.db.system_connection().await?;
     let now = context.embeddings.now();
     queue::store::prune(&mut conn, now - ENDED_JOBS_KEPT).await?;

@@ -17,6 +17,7 @@ mod memory_get;
 mod memory_list_themes;
 mod memory_search;
 mod memory_stats;
+mod memory_summary;
 mod values;
 
 use std::time::Instant;
@@ -322,6 +323,7 @@ impl Registry {
             register::<memory_confirm::MemoryConfirm>(Full),
             register::<memory_forget::MemoryForget>(Full),
             register::<memory_stats::MemoryStats>(Full),
+            register::<memory_summary::MemorySummary>(Full),
         ];
         Self {
             tools,

@@ -51,6 +51,7 @@ fn programs(state: &AppState) -> Router<AppState> {
         .route("/api/v1/tools", get(api::tools::list))
         .route("/api/v1/tools/{name}", post(api::tools::call))
         .route("/api/v1/prompt", get(api::prompt::show))
+        .route("/api/v1/summary", get(api::summary::show))
         .route("/api/v1/sessions/{external_id}", get(api::sessions::show))
         .route(
             "/api/v1/sessions/{external_id}/messages",
@@ -96,6 +97,10 @@ fn people(state: &AppState) -> Router<AppState> {
         .route(
             "/sessions",
             get(pages::behind_sign_in).post(forms::memory::turns),
+        )
+        .route(
+            "/summary",
+            get(pages::behind_sign_in).post(forms::summary::write_now),
         )
         .route("/sessions/{id}", get(pages::behind_sign_in))
         .route(

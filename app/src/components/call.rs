@@ -7,7 +7,7 @@ use super::{Shape, When, memories};
 use crate::view::{CallItem, CallRow};
 
 /// The tools, in the order in which filters list them.
-pub const TOOLS: [&str; 9] = [
+pub const TOOLS: [&str; 10] = [
     "memory_search",
     "memory_get",
     "memory_add",
@@ -17,6 +17,7 @@ pub const TOOLS: [&str; 9] = [
     "memory_confirm",
     "memory_forget",
     "memory_stats",
+    "memory_summary",
 ];
 
 /// What a tool's caller did: "searched". In a filter it is what to look for.
@@ -31,6 +32,7 @@ pub fn did(tool: &str) -> &'static str {
         "memory_confirm" => "confirmed",
         "memory_forget" => "forgot",
         "memory_stats" => "counted",
+        "memory_summary" => "read the summary",
         _ => "unknown tool",
     }
 }
@@ -43,7 +45,7 @@ fn shape_of(tool: &str) -> &'static str {
         "memory_search" => {
             "M5 1a4 4 0 0 1 3.2 6.4l3 3-.8.8-3-3A4 4 0 1 1 5 1zM5 2.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z"
         }
-        "memory_get" => "M2 1h8v10H2zM3.7 3.2v1.2h4.6V3.2zM3.7 5.6v1.2h4.6V5.6z",
+        "memory_get" | "memory_summary" => "M2 1h8v10H2zM3.7 3.2v1.2h4.6V3.2zM3.7 5.6v1.2h4.6V5.6z",
         "memory_add" => "M5.1 1h1.8v4.1H11v1.8H6.9V11H5.1V6.9H1V5.1h4.1z",
         "memory_archive" | "memory_forget" => "M1 1.5h10v3H1zM2 5.5h8v5H2zM4.5 6.5v1.2h3V6.5z",
         "memory_correct" => "M1 5.2h6.2L4.6 2.6l1.1-1.1L10.2 6l-4.5 4.5-1.1-1.1 2.6-2.6H1z",
@@ -121,6 +123,10 @@ fn touched(call_id: i64, tool: &str, mut items: Vec<CallItem>) -> AnyView {
         0 if tool == "memory_stats" => {
             view! { <p class="call-words">"How many there are."</p> }.into_any()
         }
+        0 if tool == "memory_summary" => view! {
+            <p class="call-words">"What is remembered, in a few paragraphs."</p>
+        }
+        .into_any(),
         0 => view! { <p class="call-words">"Nothing was found."</p> }.into_any(),
         1 => items.remove(0).into_any_view(),
         n => view! {

@@ -13,6 +13,7 @@ use crate::view::Account;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     Memory,
+    Summary,
     Sessions,
     Agents,
     Activity,
@@ -28,8 +29,9 @@ pub enum Section {
 
 type Link = (Section, &'static str, &'static str);
 
-const LINKS: [Link; 5] = [
+const LINKS: [Link; 6] = [
     (Section::Memory, "/memory", "Memory"),
+    (Section::Summary, "/summary", "Summary"),
     (Section::Sessions, "/sessions", "Sessions"),
     (Section::Agents, "/agents", "Agents"),
     (Section::Activity, "/activity", "Activity"),

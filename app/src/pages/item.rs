@@ -199,6 +199,10 @@ fn goes(erasure: ItemErasure) -> String {
             of(erasure.mentions, "call", "calls"),
         );
     }
+    if erasure.is_in_summary {
+        said +=
+            " The summary stands on it: its text is removed as well, and written anew without it.";
+    }
     if erasure.links > 0 {
         said += &format!(
             " {} whose place it took no longer lead to it.",

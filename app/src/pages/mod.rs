@@ -15,6 +15,7 @@ mod login;
 mod memory;
 mod not_found;
 mod sessions;
+mod summary;
 
 pub use account::Account;
 pub use activity::Activity;
@@ -30,3 +31,4 @@ pub use login::Login;
 pub use memory::Memory;
 pub use not_found::NotFound;
 pub use sessions::{Session, Sessions};
+pub use summary::Summary;

@@ -83,4 +83,6 @@ pub struct ItemErasure {
     pub mentions: i64,
     /// Memories whose place it took.
     pub links: i64,
+    /// The summary stands on it.
+    pub is_in_summary: bool,
 }

@@ -82,8 +82,6 @@ pub struct EffectiveChat {
     pub who: Who,
     /// Tokens a day.
     pub cap: i64,
-    /// Whether the user wants a summary of what is remembered.
-    pub wants_summary: bool,
 }
 
 /// Cheap to clone; one is made at the start.
@@ -124,8 +122,14 @@ impl Chat {
             endpoint: self.endpoint(provider, bound, url, reach)?,
             who,
             cap: settings::cap(&own, &system, who),
-            wants_summary: own.summary_enabled,
         }))
+    }
+
+    /// What the user has set, and who answers by that; nothing is opened for it.
+    pub async fn chosen(&self, user: UserId) -> Result<(ChatSettings, Effective), ChatError> {
+        let (own, system) = self.settings(user).await?;
+        let effective = Effective::of(&own, &system);
+        Ok((own, effective))
     }
 
     /// One answer of the user's model, within the user's cap.

@@ -80,19 +80,20 @@ async fn an_agent_of_the_full_profile_is_told_of_all_tools_and_one_of_core_may_c
             "memory_correct",
             "memory_confirm",
             "memory_forget",
-            "memory_stats"
+            "memory_stats",
+            "memory_summary"
         ]
     );
     for format in ["openai", "anthropic"] {
         let count = |list: &Value| list.as_array().unwrap().len();
         assert_eq!(count(&listed(&anna.token, format).await), 5);
-        assert_eq!(count(&listed(&full, format).await), 9);
+        assert_eq!(count(&listed(&full, format).await), 10);
     }
     // The profile is the agent's: another token of it leaves it as it is, and one says otherwise.
     let further = make(None).await;
     assert_eq!(
         listed(&further, "openai").await.as_array().unwrap().len(),
-        9
+        10
     );
     make(Some(ToolProfile::Core)).await;
     assert_eq!(listed(&full, "openai").await.as_array().unwrap().len(), 5);
@@ -123,7 +124,7 @@ async fn the_users_of_an_operator_are_told_of_what_its_profile_says() {
     };
     assert_eq!(count().await, 5);
     make(Some(ToolProfile::Full)).await;
-    assert_eq!(count().await, 9);
+    assert_eq!(count().await, 10);
 }
 
 #[tokio::test]
@@ -153,6 +154,7 @@ async fn each_tool_asks_for_its_scope() {
         ("memory_confirm", &reader, &writer),
         ("memory_forget", &reader, &writer),
         ("memory_stats", &writer, &reader),
+        ("memory_summary", &writer, &reader),
     ] {
         let (status, refused) = problem(call(wrong, tool).await.unwrap()).await;
         assert_eq!(

@@ -114,6 +114,7 @@ async fn the_examples_are_calls_that_work_and_the_answers_they_give() {
         "memory_correct",
         "memory_confirm",
         "memory_stats",
+        "memory_summary",
         "memory_archive",
         "memory_forget",
     ] {

@@ -4,6 +4,7 @@
 mod bad_days;
 mod extraction;
 mod kept;
+mod summary;
 
 use keepsake::consolidation::Consolidation;
 use serde_json::{Value, json};

@@ -85,7 +85,7 @@ async fn find_user(conn: &mut PgConnection, user: i64) -> Vec<String> {
 
 /// All rows of a user, as one hash.
 async fn fingerprint(conn: &mut PgConnection, user: i64) -> String {
-    const TABLES: [&str; 15] = [
+    const TABLES: [&str; 17] = [
         "agents",
         "agent_tokens",
         "memory_themes",
@@ -101,6 +101,8 @@ async fn fingerprint(conn: &mut PgConnection, user: i64) -> String {
         "sessions",
         "session_messages",
         "session_extractions",
+        "memory_summaries",
+        "memory_summary_items",
     ];
     let of = |table: &&str| {
         format!("SELECT '{table}' || t::text AS line FROM {table} t WHERE user_id = {user}")
@@ -153,6 +155,8 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
         "WITH item AS (UPDATE memory_items SET key = $2, source = $2, source_context = $2, superseded_by = $4,
                            attributes = jsonb_build_object($2, $2) WHERE id = $3 RETURNING user_id),
               theme AS (UPDATE memory_themes SET description = $2 WHERE user_id = $1),
+              summary AS (INSERT INTO memory_summaries (user_id, body, made_at, model, facts_hash, failure)
+                          VALUES ($1, $2, now(), $2, $2::bytea, $2)),
               session AS (UPDATE session_extractions SET reason = $2, model = $2 WHERE user_id = $1),
               row AS (UPDATE memory_item_embeddings SET error = $2 WHERE user_id = $1),
               chat AS (UPDATE chat_settings SET model = $2, endpoint = $2 WHERE user_id = $1),
@@ -166,6 +170,12 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
     .execute(&mut app.superuser().await)
     .await
     .unwrap();
+    sqlx::query("INSERT INTO memory_summary_items VALUES ($1, $2)")
+        .bind(anna.id.0)
+        .bind(id)
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
     let browser = app.browser();
     browser.sign_in(&anna).await;
     upload(&browser, format!("{{\"keepsake_export\":1}}\n{{\"record\":\"item\",\"type\":\"fact\",\"content\":\"up {CANARY}\"}}\n")).await;
@@ -286,6 +296,10 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
         "session_messages.tool_call_id",
         "session_extractions.reason",
         "session_extractions.model",
+        "memory_summaries.body",
+        "memory_summaries.model",
+        "memory_summaries.facts_hash",
+        "memory_summaries.failure",
     ] {
         assert!(
             planted_in.iter().any(|p| p == place),
@@ -332,6 +346,8 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
     let receipt = receipt_of(&app, &path).await;
     assert_eq!(receipt.erased["memory_items"], 23);
     assert_eq!(receipt.erased["session_messages"], 3);
+    assert_eq!(receipt.erased["memory_summary_items"], 1);
+    assert_eq!(receipt.found["memory_summaries"], 1);
     assert_eq!(receipt.erased["users"], 1);
     for (table, rows) in &receipt.found {
         assert!(
@@ -435,6 +451,7 @@ async fn an_erased_item_takes_all_that_derives_from_it_and_nothing_else() {
         ("memory_item_embeddings", 1),
         ("memory_item_events", 1),
         ("memory_items", 1),
+        ("memory_summary_items", 0),
         ("memory_themes", 1),
         ("mentions", 3),
     ];

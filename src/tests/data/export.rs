@@ -1,5 +1,6 @@
 use std::io::Write;
 
+use keepsake::consolidation::Consolidation;
 use serde_json::json;
 
 use super::{export, records};
@@ -26,7 +27,7 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
         true,
     )
     .await;
-    let server = ChatServer::saying("Hi.").await;
+    let server = ChatServer::saying("Anna likes tea.").await;
     crate::chat::use_server(&app, &anna, &server).await;
     crate::chat::ask(&app, &anna).await.unwrap();
 
@@ -38,6 +39,9 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
         let path = format!("/api/v1/sessions/chat/{path}");
         assert_eq!(anna.post(&path, &body).await.status(), 200);
     }
+    let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
+    consolidation.ask_for_summary(anna.id).await.unwrap();
+    consolidation.summarize(anna.id).await.unwrap();
     let file = export(&app, &anna).await;
     let first: serde_json::Value = serde_json::from_str(file.lines().next().unwrap()).unwrap();
     assert_eq!(first["keepsake_export"], 1);
@@ -68,7 +72,7 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     let spent = &records(&file, "chat_spend")[0];
     assert_eq!(
         (&spent["tokens_in"], &spent["calls"]),
-        (&json!(40), &json!(1))
+        (&json!(80), &json!(2))
     );
     assert_eq!(spent["day"].as_str().unwrap().len(), 10);
     let calls = records(&file, "call");
@@ -89,6 +93,15 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     assert_eq!(messages[0]["sent_at"], "2026-11-21T10:00:00Z");
     assert_eq!(messages[1]["tool_calls"][0]["name"], "kettle");
     assert_eq!(records(&file, "extraction")[0]["outcome"], "pending");
+    let summary = &records(&file, "summary")[0];
+    assert_eq!(
+        (&summary["text"], &summary["items"], &summary["items_total"]),
+        (
+            &json!("Anna likes tea."),
+            &json!([items[0]["id"]]),
+            &json!(1)
+        )
+    );
     let end: serde_json::Value = serde_json::from_str(file.lines().last().unwrap()).unwrap();
     assert_eq!(end["counts"]["items"], 2);
     assert_eq!(end["counts"]["messages"], 2);

@@ -17,6 +17,7 @@ const CASES: &[&str] = &[
     "consolidate",
     "embed",
     "erase",
+    "summarize",
     "sweep",
     "turns",
     "EMBED_QUEUE",
@@ -131,6 +132,33 @@ async fn turns_are_made_of_their_own_users_sessions() {
         .unwrap();
     turns::remove_off(&app.db).await.unwrap();
     scene.assert_untouched("turns").await;
+}
+
+#[tokio::test]
+async fn summarize_tells_one_users_facts_to_that_users_model() {
+    let scene = Scene::start().await;
+    let (app, ben) = (&scene.app, &scene.ben);
+    let bens_model = ChatServer::saying("Ben rows.").await;
+    use_server(app, ben, &bens_model).await;
+    let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
+    consolidation.ask_for_summary(ben.id).await.unwrap();
+    assert_eq!(consolidation.due_summaries().await.unwrap(), [ben.id]);
+    consolidation.summarize(ben.id).await.unwrap();
+    let asked = bens_model.asked()[0].body.to_string();
+    assert!(
+        asked.contains("Ben rows.") && !asked.contains("quokka"),
+        "{asked}"
+    );
+    let told = ben.call("memory_summary", json!({})).await;
+    assert!(
+        told["summary"].as_str().unwrap().contains("Ben rows."),
+        "{told}"
+    );
+    scene.assert_untouched("summarize").await;
+    // Somebody who never was: nothing is done, and nothing goes wrong.
+    let nobody = keepsake::db::UserId(999_999_999);
+    consolidation.summarize(nobody).await.unwrap();
+    scene.assert_untouched("summarize for nobody").await;
 }
 
 #[tokio::test]

@@ -61,6 +61,7 @@ const CASES: &[Case] = &[
     // Its tools are walked in tools.rs.
     post("/api/v1/tools/{name}", Row("/api/v1/tools/{theme}", &[], 404)),
     get("/api/v1/prompt", Own("/api/v1/prompt", &[], 200)),
+    get("/api/v1/summary", Own("/api/v1/summary", &[], 200)),
     get("/api/v1/sessions/{external_id}", Row("/api/v1/sessions/{session}", &[], 404)),
     get("/api/v1/sessions/{external_id}/messages", Row("/api/v1/sessions/{session}/messages", &[], 404)),
     // Whose session it is hangs on the token: this would be one of the caller's own, if it said anything.
@@ -91,6 +92,8 @@ const CASES: &[Case] = &[
     get("/erased/{receipt}/receipt.json", Row("/erased/{theme}/receipt.json", &[], 404)),
     get("/invitation/{token}", Row("/invitation/{theme}", &[], 404)),
     post("/invitation/{token}", Row("/invitation/{theme}", &[("password", "long enough to be one")], 404)),
+    get("/summary", Own("/summary", &[], 200)),
+    post("/summary", Own("/summary", &[("action", "write")], 303)),
     get("/sessions", Own("/sessions", &[], 200)),
     get("/sessions", Row("/sessions?agent={agent}", &[], 200)),
     get("/sessions/{id}", Row("/sessions/{session_id}", &[], 404)),
@@ -404,7 +407,8 @@ async fn what_others_do_changes_no_letter_of_what_one_sees() {
             let Own(path, ..) = case.asks else {
                 continue;
             };
-            if case.method != "GET" {
+            // Reading the summary is recorded, and one's calls are counted on one's pages.
+            if case.method != "GET" || path == "/api/v1/summary" {
                 continue;
             }
             let request = match is_for_programs(case.route) {

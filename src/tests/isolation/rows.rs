@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 use crate::support::{TestApp, TestUser};
 
-const TENANT_TABLES: [&str; 9] = [
+const TENANT_TABLES: [&str; 11] = [
     "agents",
     "agent_tokens",
     "memory_themes",
@@ -16,16 +16,27 @@ const TENANT_TABLES: [&str; 9] = [
     "sessions",
     "session_messages",
     "session_extractions",
+    "memory_summaries",
+    "memory_summary_items",
 ];
 
 /// One row in each.
-async fn fill(user: &TestUser) -> i64 {
+async fn fill(app: &TestApp, user: &TestUser) -> i64 {
     let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "mine" }] });
     for (path, body) in [("messages", said), ("complete", json!({}))] {
         let path = format!("/api/v1/sessions/chat/{path}");
         assert_eq!(user.post(&path, &body).await.status(), 200);
     }
-    user.add("mine").await
+    let id = user.add("mine").await;
+    for row in [
+        "INSERT INTO memory_summaries (user_id) VALUES ($1)",
+        "INSERT INTO memory_summary_items SELECT $1, id FROM memory_items WHERE user_id = $1",
+    ] {
+        let mut conn = app.superuser().await;
+        let row = sqlx::query(row).bind(user.id.0).execute(&mut conn).await;
+        assert_eq!(row.unwrap().rows_affected(), 1);
+    }
+    id
 }
 
 async fn count(conn: &mut PgConnection, table: &str) -> i64 {
@@ -38,7 +49,7 @@ async fn count(conn: &mut PgConnection, table: &str) -> i64 {
 async fn row_security_alone_hides_every_other_users_rows() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    fill(&anna).await;
+    fill(&app, &anna).await;
     for table in TENANT_TABLES {
         let mut as_anna = app.db.as_user(anna.id).await.unwrap();
         assert_eq!(count(&mut as_anna, table).await, 1, "{table}");
@@ -83,7 +94,7 @@ async fn row_security_alone_keeps_others_from_writing() {
 async fn forgetting_the_user_finds_nothing_and_raises_nothing_on_a_reused_connection() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    fill(&anna).await;
+    fill(&app, &anna).await;
     let mut conn =
         PgConnection::connect_with(&app.options.clone().options([("role", "keepsake_app")]))
             .await
@@ -125,6 +136,8 @@ async fn requests_run_as_app_and_cannot_become_more_even_with_a_superusers_url()
         "DELETE FROM session_messages",
         "UPDATE session_messages SET content = 'other'",
         "DELETE FROM session_extractions",
+        "DELETE FROM memory_summaries",
+        "UPDATE memory_summary_items SET item_id = 1",
         "SELECT count(*) FROM account_tables",
         "UPDATE memory_item_events SET event = 'added'",
         "DELETE FROM activity",
@@ -156,7 +169,11 @@ async fn the_system_role_sees_no_memory() {
         "content FROM memory_items",
         "content_tsv FROM memory_items",
         "tags FROM memory_items",
-        "count(*) FROM memory_item_events",
+        "event FROM memory_item_events",
+        "item_id FROM memory_item_events",
+        "body FROM memory_summaries",
+        "count(*) FROM memory_summary_items",
+        "model FROM chat_settings",
         "count(*) FROM activity",
         "forget_activity_queries()",
         "external_id FROM sessions",

@@ -8,6 +8,7 @@
 use std::time::{Duration, Instant};
 
 use keepsake::accounts::Scope;
+use keepsake::consolidation::Consolidation;
 use keepsake::embedding::{EndpointChange, Saved};
 use keepsake::providers::settings::EndpointForm;
 use reqwest::{Client, RequestBuilder, Response};
@@ -160,13 +161,16 @@ impl Scene {
         let url = annas_provider.url();
         app.save_endpoint(&anna, &url, "anna-private-model", KEY, true)
             .await;
-        let chat = ChatServer::saying("an anna-private answer").await;
+        let chat = ChatServer::saying("The anna-private quokka.").await;
         crate::chat::use_server(&app, &anna, &chat).await;
         crate::chat::ask(&app, &anna).await.unwrap();
         app.activity.keep_queries(anna.id, true).await.unwrap();
         let item = remember(&anna).await;
         app.drain(&anna).await;
         let staged = stage(&app, &anna, &url).await;
+        let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
+        consolidation.ask_for_summary(anna.id).await.unwrap();
+        consolidation.summarize(anna.id).await.unwrap();
         let listed = anna.call("memory_search", json!({ "query": "*", "limit": 1 }));
         let cursor = listed.await["cursor"].as_str().unwrap().to_owned();
 

@@ -23,6 +23,7 @@ const CASES: &[(&str, &str, u16)] = &[
     ("memory_confirm", r#"{"item_id":{item}}"#, 404),
     ("memory_forget", r#"{"key":"{key}","theme":"{theme}"}"#, 200),
     ("memory_stats", "{}", 200),
+    ("memory_summary", "{}", 200),
     // What another has said already, in a theme of the same name and under the same key: it is new here.
     ("memory_add", r#"{"type":"fact","content":"{content}","theme":"{theme}"}"#, 200),
     ("memory_add", r#"{"type":"fact","content":"{content} or not","theme":"{theme}","key":"{key}"}"#, 200),

@@ -260,6 +260,11 @@ async fn no_get_changes_anything() {
     }
     filled.app.activity.flush().await.unwrap();
     assert!(seen >= 40, "{seen}");
+    // That an agent read the summary is recorded, as for every tool.
+    let recorded = sqlx::query("DELETE FROM activity WHERE tool = 'memory_summary'");
+    let mut conn = filled.app.superuser().await;
+    let recorded = recorded.execute(&mut conn);
+    assert_eq!(recorded.await.unwrap().rows_affected(), 2);
     assert_eq!(filled.fingerprint().await, before);
 }
 

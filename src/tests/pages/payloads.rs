@@ -239,6 +239,20 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
     for id in sessions {
         assert!(look(&browser, &format!("/sessions/{id}")).await >= 9);
     }
+    // What a model wrote: as hostile as the memories that it stands on.
+    let summary = "INSERT INTO memory_summaries (user_id, body, made_at, model, failure) VALUES ($1, $2, now(), $3, $3)";
+    sqlx::query(summary)
+        .bind(anna.id.0)
+        .bind(PAYLOADS.join("\n\n"))
+        .bind(PAYLOADS[0])
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let stands_on =
+        "INSERT INTO memory_summary_items SELECT user_id, id FROM memory_items WHERE user_id = $1";
+    let stands_on = sqlx::query(stands_on).bind(anna.id.0);
+    stands_on.execute(&mut app.superuser().await).await.unwrap();
+    assert!(look(&browser, "/summary").await >= PAYLOADS.len() * 2 + 2);
     // As who has such an address.
     let users = app.accounts.list_users().await.unwrap();
     let hostile = users

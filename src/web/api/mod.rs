@@ -3,4 +3,5 @@
 pub mod openapi;
 pub mod prompt;
 pub mod sessions;
+pub mod summary;
 pub mod tools;

@@ -10,6 +10,7 @@ pub mod invitations;
 pub mod memory;
 pub mod operators;
 pub mod queue;
+pub mod summary;
 pub mod users;
 
 use std::collections::BTreeMap;

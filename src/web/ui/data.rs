@@ -13,11 +13,16 @@ use crate::export::{Overview, Shown, State, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
 /// Rows of a receipt as people call them, in the order in which they are told.
-const LABELS: [(&str, &str); 20] = [
+const LABELS: [(&str, &str); 22] = [
     ("memory_items", "memories"),
     ("memory_item_embeddings", "vectors"),
     ("memory_item_events", "entries of history"),
     ("memory_themes", "themes"),
+    ("memory_summaries", "summary"),
+    (
+        "memory_summary_items",
+        "places of memories in the summary, whose text goes with them",
+    ),
     ("sessions", "sessions"),
     ("session_messages", "messages of sessions"),
     ("session_extractions", "entries of the ledger"),
@@ -102,6 +107,7 @@ impl Ui {
             events: of("memory_item_events"),
             mentions: of("mentions"),
             links: of("links"),
+            is_in_summary: of("memory_summary_items") > 0,
         })
     }
 }

@@ -10,6 +10,7 @@ mod items;
 mod moment;
 mod queue;
 mod sessions;
+mod summary;
 mod users;
 
 pub(super) use embeddings::host_port;
@@ -19,7 +20,7 @@ use app::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, DataPage,
     DocsPage, EmbeddingsPage, FormState, InvitationPage, ItemPage, MemoryFilters, MemoryPage,
     Moment, OperatorRow, Receipt, SearchMode, SessionFilters, SessionPage, SessionsPage,
-    SignInOffer, ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage,
+    SignInOffer, SummaryPage, ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage,
 };
 use async_trait::async_trait;
 use axum::http::StatusCode;
@@ -212,6 +213,11 @@ impl Backend for Ui {
     ) -> Result<Option<SessionPage>, PageError> {
         let viewer = self.memory_viewer()?;
         self.session_view(&viewer, session_id, from).await
+    }
+
+    async fn summary_page(&self) -> Result<SummaryPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.summary_view(&viewer).await
     }
 
     async fn data_page(&self) -> Result<DataPage, PageError> {

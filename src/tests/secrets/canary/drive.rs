@@ -146,6 +146,8 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Option<String> {
         ("memory_confirm", json!({ "item_id": TEXT })),
         ("memory_stats", json!({ "limit": TEXT })),
         ("memory_stats", json!({})),
+        ("memory_summary", json!({})),
+        ("memory_summary", json!({ "text": TEXT })),
         (
             "memory_forget",
             json!({ "key": TEXT.repeat(9), "theme": THEME }),
@@ -186,6 +188,8 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Option<String> {
     request.json(&hello).send().await.unwrap();
 
     sessions(all).await;
+    let summary = all.program.get(all.home.url("/api/v1/summary"));
+    all.hear(summary.bearer_auth(&all.agent)).await;
     tokens_in_wrong_places(all).await;
     settings(all, endpoint).await;
     pages(all, &item).await;
@@ -269,6 +273,7 @@ async fn sessions(all: &Everything) {
         all.hear(request.bearer_auth(&all.agent)).await;
     }
     for path in [
+        "/summary".to_owned(),
         "/sessions".to_owned(),
         "/sessions/1".to_owned(),
         format!("/sessions/{TEXT}?from={TEXT}"),

@@ -103,6 +103,19 @@ pub fn of(tool: &str) -> Example {
                 "newest": "2026-11-21T08:15:06.789012Z",
             }),
         ),
+        "memory_summary" => (
+            json!({}),
+            json!({
+                "summary": "<keepsake-memory kind=\"summary\" date=\"2026-11-21\">\nThe user prefers coffee over tea.\n</keepsake-memory>",
+                "made_at": "2026-11-21T08:15:06.789012Z",
+                "items": [42],
+                "items_total": 1,
+                "stale": false,
+                "state": "current",
+                "reason": null,
+                "next_try_at": null,
+            }),
+        ),
         _ => (json!({}), json!({})),
     };
     Example { input, output }

@@ -1,0 +1,221 @@
+//! Summary: what is remembered as one narrative, with its date and the memories it stands
+//! on; or why there is none, and what to do about it.
+
+use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
+
+use crate::backend::backend;
+use crate::components::{
+    Fact, Facts, FormError, Frame, Marked, Renewal, Section, StateBadge, Trouble, When, count,
+    memories,
+};
+use crate::view::{FormState, SummaryItem, SummaryPage, SummaryState, SummaryText};
+
+const PATH: &str = "/summary";
+
+#[component]
+pub fn Summary() -> impl IntoView {
+    let backend = backend();
+    let form = backend.form();
+    let is_held = use_query_map().with_untracked(|query| query.get("hold").is_some());
+    let page = Suspend::new(async move {
+        match backend.summary_page().await {
+            Ok(page) => view! { <Whole page form is_held /> }.into_any(),
+            Err(error) => {
+                view! { <Trouble heading="Summary" error href=PATH.to_owned() /> }.into_any()
+            }
+        }
+    });
+    view! {
+        <Frame section=Section::Summary title="Summary".to_owned()>
+            {page}
+        </Frame>
+    }
+}
+
+#[component]
+fn Whole(page: SummaryPage, form: FormState, is_held: bool) -> impl IntoView {
+    let is_under_way =
+        page.state == SummaryState::Writing || (page.state == SummaryState::Waiting && page.is_due);
+    let renewal = (is_under_way && form.form.is_empty())
+        .then(|| view! { <Renewal path=PATH.to_owned() is_held /> });
+    view! {
+        <article class="page summary">
+            <header class="item-head">
+                <h1>"Summary"</h1>
+                <p class="badges">
+                    <StateBadge state=badge(&page) />
+                </p>
+            </header>
+            <FormError form=form fields=&[] />
+            {page.text.clone().map(|text| view! { <Narrative text /> })}
+            <Standing page=page.clone() />
+            {renewal}
+            {page.text.map(|text| view! { <Sources text /> })}
+        </article>
+    }
+    .into_any()
+}
+
+fn badge(page: &SummaryPage) -> &'static str {
+    match page.state {
+        SummaryState::Current => "ready",
+        SummaryState::Waiting | SummaryState::Writing => "pending",
+        SummaryState::Failed => "failed",
+        SummaryState::Empty => "nothing",
+        SummaryState::Off => "off",
+        SummaryState::MemoryOff => "memory off",
+    }
+}
+
+#[component]
+fn Narrative(text: SummaryText) -> impl IntoView {
+    let mut facts: Vec<Fact> = vec![("Written", view! { <When moment=text.made /> }.into_any())];
+    if let Some(model) = text.model {
+        facts.push(("By", view! { <bdi>{model}</bdi> }.into_any()));
+    }
+    view! {
+        <div class="narrative">
+            {text
+                .paragraphs
+                .into_iter()
+                .map(|paragraph| {
+                    view! {
+                        <p dir="auto">
+                            <Marked text=paragraph />
+                        </p>
+                    }
+                })
+                .collect_view()}
+        </div>
+        <Facts facts inline=true />
+    }
+    .into_any()
+}
+
+/// How it stands, in a sentence or two, and the button where it helps.
+#[component]
+fn Standing(page: SummaryPage) -> impl IntoView {
+    let has_text = page.text.is_some();
+    let is_stale = page.text.as_ref().is_some_and(|text| text.is_stale);
+    let label = if has_text {
+        "Write it anew"
+    } else {
+        "Write it now"
+    };
+    let changed = is_stale.then_some("What is remembered has changed since. ");
+    let said = match page.state {
+        SummaryState::Current => None,
+        SummaryState::Writing => Some("It is being written.".to_owned()),
+        SummaryState::Waiting if page.is_due => Some("It will be written in a moment.".to_owned()),
+        SummaryState::Waiting if page.next_try.is_some() => Some("It will be written".to_owned()),
+        SummaryState::Waiting if has_text => Some(
+            "It is written anew once nothing has been added or archived for five minutes."
+                .to_owned(),
+        ),
+        SummaryState::Waiting => Some(
+            "It is written once nothing has been added or archived for five minutes.".to_owned(),
+        ),
+        SummaryState::Failed => page.reason.clone(),
+        SummaryState::Empty => Some("Nothing is remembered yet.".to_owned()),
+        SummaryState::Off | SummaryState::MemoryOff => page.reason.clone(),
+    };
+    let is_asked = page.state == SummaryState::Waiting && page.next_try.is_some();
+    let before = if is_asked { " " } else { " It is tried again " };
+    let next = page.next_try.filter(|_| !page.is_due).map(|at| {
+        view! {
+            {before}
+            <When moment=at />
+            "."
+        }
+    });
+    let link = match page.state {
+        SummaryState::Off => Some(("/settings/chat", "Open Settings › Chat model")),
+        SummaryState::MemoryOff => Some(("/account", "Open Account")),
+        SummaryState::Empty => Some(("/memory", "How memories come about")),
+        SummaryState::Writing => Some((PATH, "Look again")),
+        SummaryState::Waiting if page.is_due => Some((PATH, "Look again")),
+        _ => None,
+    };
+    let is_under_way = is_asked || page.is_due || page.state == SummaryState::Writing;
+    let offers_writing = page.can_be_written && !is_under_way;
+    let about = (!has_text).then(|| {
+        view! {
+            <p class="lead">
+                "Here will be what your agents know of you, in a few paragraphs: written by the chat model from your memories and nothing else. Agents read it with "
+                <code>"memory_summary"</code> "."
+            </p>
+        }
+    });
+    let words = said.map(|said| {
+        let is_trouble = page.state == SummaryState::Failed;
+        view! {
+            <p class="standing" role=is_trouble.then_some("alert")>
+                {changed} {said} {next}
+            </p>
+        }
+    });
+    view! {
+        {about}
+        {words}
+        {link
+            .map(|(href, words)| {
+                view! {
+                    <p>
+                        <a href=href>{words}</a>
+                    </p>
+                }
+            })}
+        {offers_writing
+            .then(|| {
+                view! {
+                    <form method="post" action=PATH>
+                        <button type="submit" name="action" value="write">
+                            {label}
+                        </button>
+                    </form>
+                }
+            })}
+    }
+    .into_any()
+}
+
+#[component]
+fn Sources(text: SummaryText) -> impl IntoView {
+    let told = text.items.len() as i64;
+    let words = if text.items_total > told {
+        format!(
+            "It stands on {} of {}: the most certain and the latest.",
+            count(told),
+            memories(text.items_total)
+        )
+    } else {
+        format!("It stands on {}.", memories(told))
+    };
+    view! {
+        <section class="part" aria-labelledby="sources">
+            <h2 id="sources">"What it stands on"</h2>
+            <p class="hint">
+                {words} " When one of them is erased, this text goes with it and is written anew."
+            </p>
+            <details class="sources">
+                <summary>{memories(told)}</summary>
+                <ul>{text.items.into_iter().map(source).collect_view()}</ul>
+            </details>
+        </section>
+    }
+    .into_any()
+}
+
+fn source(item: SummaryItem) -> AnyView {
+    let archived = (!item.is_active).then(|| view! { <StateBadge state="archived" /> });
+    view! {
+        <li>
+            <a href=format!("/memory/{}", item.id) dir="auto">
+                <Marked text=item.beginning />
+            </a>
+            {archived}
+        </li>
+    }
+    .into_any()
+}

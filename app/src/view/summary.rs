@@ -1,0 +1,55 @@
+//! The types of the page Summary.
+
+use super::Moment;
+
+/// How it stands with the writing of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SummaryState {
+    /// It tells what is remembered.
+    Current,
+    /// It will be written.
+    Waiting,
+    Writing,
+    Failed,
+    /// Nothing is remembered.
+    Empty,
+    /// No model may or can write it.
+    Off,
+    /// Memory is switched off.
+    MemoryOff,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SummaryItem {
+    pub id: i64,
+    /// Of its text.
+    pub beginning: String,
+    /// False where it was archived since.
+    pub is_active: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SummaryText {
+    pub paragraphs: Vec<String>,
+    pub made: Moment,
+    pub model: Option<String>,
+    /// Those that it stands on.
+    pub items: Vec<SummaryItem>,
+    /// Memories that there were then; where they are more, the rest was left out.
+    pub items_total: i64,
+    /// Memories have come or gone since.
+    pub is_stale: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SummaryPage {
+    pub text: Option<SummaryText>,
+    pub state: SummaryState,
+    /// There are memories, and a model that may write it.
+    pub can_be_written: bool,
+    /// Of a failure, or why there is none: one sentence.
+    pub reason: Option<String>,
+    pub next_try: Option<Moment>,
+    /// The next try is due at this moment.
+    pub is_due: bool,
+}

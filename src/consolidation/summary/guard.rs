@@ -1,0 +1,266 @@
+//! Which sentences of a summary may stand: those that name nothing that no fact names. It
+//! reads signs, not meaning (docs/consolidation.md says what it cannot see), and never
+//! changes a sentence.
+
+use std::collections::HashSet;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::facts::Fact;
+
+/// Capitals that need no fact.
+const ALWAYS_KNOWN: [&str; 6] = ["i", "user", "assistant", "ai", "mr", "ms"];
+/// So many letters more or less make another form of a known name: Austria, Austrian.
+const ENDING_CHARS_MAX: usize = 2;
+const STEM_CHARS_MIN: usize = 4;
+/// German writes every noun with a capital; so many of these words tell it.
+const GERMAN: [&str; 12] = [
+    "der", "die", "das", "und", "ist", "nicht", "ein", "eine", "mit", "für", "von", "sich",
+];
+const GERMAN_MIN: usize = 3;
+
+/// All that the facts name.
+pub struct Named {
+    text: String,
+    words: HashSet<String>,
+    figures: HashSet<String>,
+    has_capital_nouns: bool,
+}
+
+impl Named {
+    /// `answer` shows in which language it is written.
+    pub fn by(facts: &[Fact], answer: &str) -> Self {
+        let mut text = String::new();
+        for fact in facts {
+            let key = fact.key.as_deref().unwrap_or_default().replace('_', " ");
+            text += &format!("{} {key} {}\n", fact.theme, fact.content);
+        }
+        let mut known: HashSet<String> = figures(&text).collect();
+        known.extend(runs_of_digits(&text).map(str::to_owned));
+        let said: HashSet<String> = words(answer).map(str::to_lowercase).collect();
+        Self {
+            words: words(&text).map(str::to_lowercase).collect(),
+            figures: known,
+            has_capital_nouns: GERMAN.iter().filter(|w| said.contains(**w)).count() >= GERMAN_MIN,
+            text: text.to_lowercase(),
+        }
+    }
+
+    /// Whether a text has anything to do with the facts: one longer word of theirs.
+    pub fn is_about(&self, text: &str) -> bool {
+        let mut said = words(text).map(str::to_lowercase);
+        said.any(|word| self.words.contains(&word) && is_telling(&word))
+    }
+
+    pub fn allows(&self, sentence: &str) -> bool {
+        !has_place(sentence)
+            && tokens(sentence).all(|token| !is_link(token) || self.names(token))
+            && figures(sentence).all(|figure| self.figures.contains(&figure))
+            && (self.has_capital_nouns || self.knows_the_names_in(sentence))
+    }
+
+    fn names(&self, token: &str) -> bool {
+        self.text.contains(&token.to_lowercase())
+    }
+
+    /// The first word has a capital whatever it is.
+    fn knows_the_names_in(&self, sentence: &str) -> bool {
+        words(sentence)
+            .skip(1)
+            .filter(|word| word.starts_with(char::is_uppercase))
+            .all(|word| self.knows(&word.to_lowercase()))
+    }
+
+    fn knows(&self, word: &str) -> bool {
+        let is_form_of = |known: &String| {
+            let (short, long) = match known.len() < word.len() {
+                true => (known.as_str(), word),
+                false => (word, known.as_str()),
+            };
+            let more = long.chars().count() - short.chars().count();
+            long.starts_with(short)
+                && short.chars().count() >= STEM_CHARS_MIN
+                && more <= ENDING_CHARS_MAX
+        };
+        ALWAYS_KNOWN.contains(&word)
+            || self.words.contains(word)
+            || self.words.iter().any(is_form_of)
+    }
+}
+
+/// In scripts without small letters a word may be a sign or two.
+fn is_telling(word: &str) -> bool {
+    word.chars().count() >= STEM_CHARS_MIN || !word.is_ascii()
+}
+
+/// Without what stands around them and without the `'s` of an owner.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let parted = text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '’'));
+    parted
+        .map(|word| word.trim_matches(['\'', '’']))
+        .map(|word| {
+            word.strip_suffix("'s")
+                .or(word.strip_suffix("’s"))
+                .unwrap_or(word)
+        })
+        .filter(|word| !word.is_empty())
+}
+
+fn runs_of_digits(text: &str) -> impl Iterator<Item = &str> {
+    let runs = text.split(|c: char| !c.is_ascii_digit());
+    runs.filter(|run| !run.is_empty())
+}
+
+/// Numbers without the signs inside them: `1,000` is `1000`, and `3.5` is `35`.
+fn figures(text: &str) -> impl Iterator<Item = String> {
+    let is_inner = |c: char| matches!(c, '.' | ',' | '\'' | '’');
+    let parted = text.split(move |c: char| !c.is_ascii_digit() && !is_inner(c));
+    parted
+        .map(move |token| token.chars().filter(char::is_ascii_digit).collect())
+        .filter(|figure: &String| !figure.is_empty())
+}
+
+/// Parted by blanks, without the marks around them.
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    text.split_whitespace()
+        .map(|token| {
+            let token = token.trim_start_matches(['"', '\'', '(', '[', '`', '“', '«', '‘']);
+            token.trim_end_matches([
+                '"', '\'', ')', ']', '`', '”', '»', '’', '.', ',', ';', ':', '!', '?',
+            ])
+        })
+        .filter(|token| !token.is_empty())
+}
+
+/// A path of a file, or the address of a machine: neither belongs in a summary.
+fn has_place(sentence: &str) -> bool {
+    tokens(sentence).any(|token| is_path(token) || is_machine(token))
+}
+
+fn is_path(token: &str) -> bool {
+    let is_rooted = ["/", "~/", "./", "../"]
+        .iter()
+        .any(|root| token.len() > root.len() && token.starts_with(root));
+    if is_rooted || token.contains('\\') {
+        return true;
+    }
+    let parts: Vec<&str> = token.split('/').collect();
+    let is_number = |part: &&str| part.bytes().all(|b| b.is_ascii_digit());
+    if is_link(token) || parts.len() < 2 || parts.iter().all(is_number) {
+        return false;
+    }
+    // 24/7, he/him and and/or are none; src/main.rs and home/anna_2/notes are.
+    let is_file = |part: &&str| {
+        part.rsplit_once('.').is_some_and(|(name, ending)| {
+            !name.is_empty() && (1..=5).contains(&ending.len()) && ending.is_ascii()
+        })
+    };
+    let is_odd = token.contains(['.', '_', '-']) || token.contains(|c: char| c.is_ascii_digit());
+    parts.last().is_some_and(is_file) || (parts.len() > 2 && is_odd)
+}
+
+fn is_machine(token: &str) -> bool {
+    let host = token.split(['/', '%']).next().unwrap_or_default();
+    let without_port = host.rsplit_once(':').map_or(host, |(host, _)| host);
+    without_port.parse::<Ipv4Addr>().is_ok()
+        || (host.contains(':') && host.trim_matches(['[', ']']).parse::<Ipv6Addr>().is_ok())
+}
+
+fn is_link(token: &str) -> bool {
+    let is_mail = token
+        .split_once('@')
+        .is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
+    token.contains("://") || token.to_lowercase().starts_with("www.") || is_mail
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memories::ItemId;
+
+    fn named(facts: &[&str], answer: &str) -> Named {
+        let facts: Vec<Fact> = facts
+            .iter()
+            .map(|content| Fact {
+                id: ItemId(1),
+                theme: "home-lab".to_owned(),
+                key: Some("home_city".to_owned()),
+                content: (*content).to_owned(),
+            })
+            .collect();
+        Named::by(&facts, answer)
+    }
+
+    #[test]
+    fn names_and_figures_need_a_fact() {
+        let named = named(
+            &[
+                "Anna lives in Graz, Austria",
+                "Runs Debian 13.1 on 3 machines since 2019",
+                "Pays 1,000 a year",
+            ],
+            "",
+        );
+        for sentence in [
+            "Anna is Austrian and lives in Graz.",
+            "She runs Debian 13 on 3 machines.",
+            "Anna's City is Graz.",
+            "She pays 1000 a year.",
+            "The User is from Austria; I know that.",
+            "Paris is the first word, which has a capital whatever it is.",
+        ] {
+            assert!(named.allows(sentence), "{sentence}");
+        }
+        for sentence in [
+            "She lives in Vienna.",
+            "She has 4 machines.",
+            "It has been so since 2020.",
+            "Her husband Tom runs Debian.",
+            "She works at ACME.",
+        ] {
+            assert!(!named.allows(sentence), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn paths_and_addresses_of_machines_never_stand_and_links_need_a_fact() {
+        let facts = [
+            "Notes are in /home/anna/notes, the server is 10.0.0.7",
+            "Writes at https://anna.example and anna@example.com",
+        ];
+        let named = named(&facts, "");
+        for sentence in [
+            "Notes are in /home/anna/notes.",
+            "It is in ~/notes or `src/main.rs`.",
+            r"It is in C:\anna.",
+            "See home/anna_2/notes there.",
+            "The server is 10.0.0.7.",
+            "The server is 10.0.0.7:8080, or fe80::1.",
+            "She writes at https://other.example.",
+            "Mail goes to other@example.com.",
+        ] {
+            assert!(!named.allows(sentence), "{sentence}");
+        }
+        for sentence in [
+            "She writes at https://anna.example.",
+            "Mail goes to anna@example.com.",
+            "She is there and/or elsewhere, she/her/hers.",
+        ] {
+            assert!(named.allows(sentence), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn where_every_noun_has_a_capital_names_are_not_looked_at() {
+        let answer = "Der Benutzer wohnt in Graz und ist Gärtner. Sie hat 3 Katzen.";
+        let named = named(&["Anna wohnt in Graz", "ist Gärtner"], answer);
+        assert!(named.allows("Der Benutzer wohnt in Graz und ist Gärtner."));
+        assert!(!named.allows("Sie hat 3 Katzen."));
+    }
+
+    #[test]
+    fn a_text_is_about_the_facts_when_it_shares_a_word_with_them() {
+        let named = named(&["Drinks oolong"], "");
+        assert!(named.is_about("The user is fond of Oolong."));
+        assert!(!named.is_about("I would be glad to help with that!"));
+    }
+}

@@ -1,0 +1,324 @@
+//! The summary: one narrative of what is remembered of a user, written by the user's chat
+//! model once the memory has been still for a while, with the items it stands on. What was
+//! written stays until something better is there, but for one case: when an item it stands on
+//! is erased, its text goes at once (docs/consolidation.md).
+
+mod facts;
+mod guard;
+mod narrative;
+mod store;
+
+use time::{Duration, OffsetDateTime};
+
+use super::{Consolidation, ConsolidationError, LEASE, back_off};
+use crate::db::{UserId, is_of_a_gone_user};
+use crate::memories::ItemId;
+use crate::providers::chat::{ChatError, Effective};
+use facts::Fact;
+pub use narrative::delimited;
+
+/// Of the text.
+pub const WORDS_MAX: usize = 400;
+/// Nothing is written while memories come and go.
+pub const STILL_FOR: Duration = Duration::minutes(5);
+/// What has changed waits for stillness so long at most.
+pub const WAITS_MAX: Duration = Duration::hours(1);
+/// By itself it is not begun again before.
+pub const BEGUN_EVERY: Duration = Duration::minutes(15);
+/// Whoever asks for it has it begun again after this.
+pub const ASKED_EVERY: Duration = Duration::minutes(1);
+/// Users of one round.
+const USERS_MAX: i64 = 200;
+/// Of an item that it stands on, as much is shown.
+const BEGINNING_CHARS_MAX: i32 = 160;
+
+/// An attempt under way.
+#[derive(Clone, Debug)]
+pub(in crate::consolidation) struct Attempt {
+    started_at: OffsetDateTime,
+    /// Failed ones before it.
+    attempts: i32,
+    /// Of the facts that the text tells, where there is one.
+    facts_hash: Option<Vec<u8>>,
+    /// The newest of the items' history when it began.
+    event: i64,
+    is_memory_on: bool,
+}
+
+/// An item that a summary stands on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceItem {
+    pub id: ItemId,
+    pub beginning: String,
+    pub is_cut: bool,
+    /// False where it has been archived since.
+    pub is_active: bool,
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Paragraphs, parted by an empty line.
+    pub text: String,
+    pub made_at: OffsetDateTime,
+    pub model: Option<String>,
+    pub items: Vec<SourceItem>,
+    /// Items that could have been told then; where they are more than `items`, the least
+    /// certain and the oldest were left out.
+    pub facts_total: i64,
+    /// The memory has changed since.
+    pub is_stale: bool,
+}
+
+/// How it stands with the writing of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It tells what is remembered.
+    Current,
+    /// It will be written, at this moment or once the memory has been still.
+    Waiting(Option<OffsetDateTime>),
+    Writing,
+    /// Why, and when it is tried again.
+    Failed(String, Option<OffsetDateTime>),
+    /// There is nothing to tell.
+    Empty,
+    Off(Off),
+}
+
+/// Why no summary is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Off {
+    #[error("the summary is switched off, in Settings › Chat model")]
+    Unwanted,
+    #[error("memory is switched off for this account")]
+    Memory,
+    #[error("chat is switched off, in Settings › Chat model: no model may read what is remembered")]
+    Chat,
+    #[error("no chat model is set: choose one in Settings › Chat model, or ask an admin for one")]
+    NoModel,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    pub told: Option<Told>,
+    pub state: State,
+    /// Somebody may ask for it to be written: it is wanted, and there is a model.
+    pub can_be_written: bool,
+}
+
+impl Consolidation {
+    /// The summary as it is now. While the user wants none, nothing is told.
+    pub async fn summary(&self, user: UserId) -> Result<Summary, ConsolidationError> {
+        let off = self.why_off(user).await?;
+        let now = self.now();
+        let mut tx = self.db.as_user(user).await?;
+        let row = store::find(&mut tx, user, now).await?;
+        let items = store::list_items(&mut tx, user, BEGINNING_CHARS_MAX).await?;
+        tx.commit().await?;
+        let off = off.or((!row.is_memory_on).then_some(Off::Memory));
+        let is_stale = row.newest_event > row.made_event;
+        let state = match off {
+            Some(Off::Unwanted) => State::Off(Off::Unwanted),
+            _ if row.body.is_some() && !is_stale && row.next_try_at.is_none() => State::Current,
+            Some(off) => State::Off(off),
+            None if row.lease_until.is_some_and(|until| until > now) => State::Writing,
+            None if row.body.is_none() && !row.has_facts => State::Empty,
+            None => match row.failure {
+                Some(why) if row.next_try_at.is_none_or(|at| at > now) => {
+                    State::Failed(why, row.next_try_at)
+                }
+                _ => State::Waiting(row.next_try_at),
+            },
+        };
+        let told = row
+            .body
+            .zip(row.made_at)
+            .filter(|_| off != Some(Off::Unwanted));
+        Ok(Summary {
+            told: told.map(|(text, made_at)| Told {
+                text,
+                made_at,
+                model: row.model,
+                items,
+                facts_total: row.facts_total,
+                is_stale,
+            }),
+            state,
+            can_be_written: off.is_none() && row.has_facts,
+        })
+    }
+
+    /// Somebody asks for it to be written now: at once, or a minute after it was last begun.
+    pub async fn ask_for_summary(&self, user: UserId) -> Result<(), ConsolidationError> {
+        let now = self.now();
+        let mut tx = self.db.as_user(user).await?;
+        let begun = store::find(&mut tx, user, now).await?.started_at;
+        let at = begun.map_or(now, |begun| now.max(begun + ASKED_EVERY));
+        store::note_asked(&mut tx, user, at).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Notes whose memory has changed and been still since. Returns how many.
+    pub async fn sweep_summaries(&self) -> Result<usize, ConsolidationError> {
+        let now = self.now();
+        let patience = store::Patience {
+            still_since: now - STILL_FOR,
+            waited_since: now - WAITS_MAX,
+            begun_before: now - BEGUN_EVERY,
+        };
+        let mut conn = self.db.system_connection().await?;
+        let changed = store::list_changed(&mut conn, patience, USERS_MAX).await?;
+        drop(conn);
+        for user in &changed {
+            let mut tx = self.db.as_user(*user).await?;
+            match store::note_due(&mut tx, *user, now).await {
+                Err(error) if is_of_a_gone_user(&error) => {}
+                noted => {
+                    noted?;
+                    tx.commit().await?;
+                }
+            }
+        }
+        Ok(changed.len())
+    }
+
+    /// Whose summary is to be written now.
+    pub async fn due_summaries(&self) -> Result<Vec<UserId>, ConsolidationError> {
+        let mut conn = self.db.system_connection().await?;
+        Ok(store::list_due(&mut conn, self.now(), USERS_MAX).await?)
+    }
+
+    /// Writes it anew where the facts have changed, unless somebody else is at it. Run twice it
+    /// does nothing the second time; killed in the middle, what was written before stays.
+    pub async fn summarize(&self, user: UserId) -> Result<(), ConsolidationError> {
+        let now = self.now();
+        let mut tx = self.db.as_user(user).await?;
+        let Some(attempt) = store::claim(&mut tx, user, now, now + LEASE).await? else {
+            return Ok(());
+        };
+        let limit = facts::FACTS_MAX as i64;
+        let chars_max = facts::FACT_CHARS_MAX as i32;
+        let facts = store::list_facts(&mut tx, user, chars_max, limit, now).await?;
+        let total = store::count_facts(&mut tx, user, now).await?;
+        tx.commit().await?;
+        let facts = facts::within_bounds(facts);
+        let hash = facts::fingerprint(&facts);
+        let off = self.why_off(user).await?;
+        if off.is_some() || !attempt.is_memory_on {
+            return self.end(user, &attempt, &facts, End::Left).await;
+        }
+        if attempt.facts_hash.as_ref() == Some(&hash) {
+            return self.end(user, &attempt, &facts, End::Same(total)).await;
+        }
+        let end = match facts.as_slice() {
+            [] => End::Written {
+                told: None,
+                hash,
+                total,
+            },
+            facts => self.narrate(user, &attempt, facts, hash, total).await?,
+        };
+        self.end(user, &attempt, &facts, end).await
+    }
+
+    async fn narrate(
+        &self,
+        user: UserId,
+        attempt: &Attempt,
+        facts: &[Fact],
+        hash: Vec<u8>,
+        total: i64,
+    ) -> Result<End, ConsolidationError> {
+        let completion = match self.ask(user, &facts::ask(facts), None).await {
+            Ok(completion) => completion,
+            Err(ChatError::Database(error)) => return Err(error.into()),
+            Err(ChatError::NoProvider) => return Ok(End::Left),
+            Err(error @ ChatError::CapReached(_)) => {
+                return Ok(End::Failed(error.to_string(), Some(self.tomorrow())));
+            }
+            Err(error) => return Ok(self.summary_failed(attempt, error.to_string())),
+        };
+        Ok(
+            match narrative::read(&completion.text, completion.is_cut_off, facts) {
+                Ok(text) => End::Written {
+                    told: Some((text, completion.model)),
+                    hash,
+                    total,
+                },
+                Err(none) => self.summary_failed(attempt, none.to_string()),
+            },
+        )
+    }
+
+    fn summary_failed(&self, attempt: &Attempt, why: String) -> End {
+        End::Failed(why, back_off(attempt.attempts + 1, self.now()))
+    }
+
+    /// Writes how the attempt ended, unless another was begun since. What was read while an item
+    /// of it was erased is not written: it is due again at once.
+    async fn end(
+        &self,
+        user: UserId,
+        attempt: &Attempt,
+        facts: &[Fact],
+        end: End,
+    ) -> Result<(), ConsolidationError> {
+        let now = self.now();
+        let ids: Vec<i64> = facts.iter().map(|fact| fact.id.0).collect();
+        let mut tx = self.db.as_user(user).await?;
+        let are_all_there = store::hold_items(&mut tx, user, &ids).await? == ids.len();
+        if !store::is_ours(&mut tx, user, attempt).await? {
+            return Ok(());
+        }
+        match end {
+            End::Failed(why, again) => {
+                store::write_failure(&mut tx, user, attempt, Some(&why), again).await?;
+            }
+            End::Left => store::write_failure(&mut tx, user, attempt, None, None).await?,
+            _ if !are_all_there => {
+                store::write_failure(&mut tx, user, attempt, None, Some(now)).await?;
+            }
+            End::Same(total) => {
+                store::write_unchanged(&mut tx, user, attempt, total).await?;
+            }
+            End::Written { told, hash, total } => {
+                store::replace_items(&mut tx, user, &ids).await?;
+                let written = store::Written {
+                    body: told.as_ref().map(|(text, _)| text.as_str()),
+                    model: told.as_ref().and_then(|(_, model)| model.as_deref()),
+                    facts_hash: &hash,
+                    facts_total: total,
+                };
+                store::write(&mut tx, user, attempt, &written, now).await?;
+            }
+        }
+        Ok(tx.commit().await?)
+    }
+
+    /// By what the user and the admin have set; whether memory is on says the user's row.
+    async fn why_off(&self, user: UserId) -> Result<Option<Off>, ConsolidationError> {
+        let (settings, effective) = self.chat.chosen(user).await?;
+        Ok(match effective {
+            _ if !settings.summary_enabled => Some(Off::Unwanted),
+            Effective::Off => Some(Off::Chat),
+            Effective::Nothing => Some(Off::NoModel),
+            Effective::Own(_) | Effective::System(_) => None,
+        })
+    }
+}
+
+/// How an attempt ended.
+enum End {
+    Written {
+        /// With its model. `None` where there is nothing to tell.
+        told: Option<(String, Option<String>)>,
+        hash: Vec<u8>,
+        total: i64,
+    },
+    /// The facts are those that it tells already.
+    Same(i64),
+    /// Nobody may write it just now.
+    Left,
+    /// Why, and when it is tried again.
+    Failed(String, Option<OffsetDateTime>),
+}

@@ -1,0 +1,324 @@
+//! What a model answered, read as a narrative: whatever stands around it is taken off,
+//! sentences that name what no fact names are left out, and it is cut at the end of a
+//! sentence. And how a narrative is handed to a program: between tags that it cannot close.
+
+use time::OffsetDateTime;
+use time::macros::format_description;
+
+use super::WORDS_MAX;
+use super::facts::{Fact, RULES, TASK};
+use super::guard::Named;
+use crate::consolidation::likeness::sentences;
+use crate::consolidation::transcript::{MEMORY_BEGINS, MEMORY_ENDS};
+
+const PARAGRAPHS_MAX: usize = 4;
+/// One paragraph of so many sentences is parted in two.
+const PARTED_FROM: usize = 4;
+/// Of an answer this much is read, in characters.
+const ANSWER_CHARS_MAX: usize = 40_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoNarrative {
+    #[error("the model answered something else than a summary")]
+    SomethingElse,
+    #[error(
+        "the model answered with names or figures that stand in no memory, and with nothing else"
+    )]
+    NothingKnown,
+}
+
+const THOUGHTS: [&str; 3] = ["think", "thinking", "reasoning"];
+/// How a model begins that will not do it.
+const REFUSALS: [&str; 9] = [
+    "i'm sorry",
+    "i am sorry",
+    "sorry",
+    "i cannot",
+    "i can't",
+    "i can not",
+    "i'm unable",
+    "i am unable",
+    "as an ai",
+];
+/// What a model says to whoever asked.
+const CHATTER: [&str; 7] = [
+    "let me know",
+    "i hope",
+    "feel free",
+    "i'd be",
+    "i would be",
+    "here is",
+    "here's",
+];
+
+/// The narrative in an answer, its paragraphs parted by an empty line.
+pub fn read(answer: &str, is_cut_off: bool, facts: &[Fact]) -> Result<String, NoNarrative> {
+    let answer: String = answer.chars().take(ANSWER_CHARS_MAX).collect();
+    let answer = without_thoughts(&answer).replace("**", "");
+    let plain = answer.trim().to_lowercase().replace('’', "'");
+    let is_ours = |line: &&str| answer.contains(*line);
+    if plain.starts_with(['{', '['])
+        || REFUSALS.iter().any(|refusal| plain.starts_with(refusal))
+        || [TASK, "<facts>"].iter().chain(&RULES).any(is_ours)
+    {
+        return Err(NoNarrative::SomethingElse);
+    }
+    let mut paragraphs = paragraphs(&answer, is_cut_off);
+    let named = Named::by(facts, &answer);
+    let all = paragraphs.concat().join(" ");
+    if !named.is_about(&all) {
+        return Err(NoNarrative::SomethingElse);
+    }
+    for paragraph in &mut paragraphs {
+        paragraph.retain(|sentence| named.allows(sentence));
+    }
+    let text = laid_out(within_words(paragraphs));
+    match text.is_empty() {
+        true => Err(NoNarrative::NothingKnown),
+        false => Ok(text),
+    }
+}
+
+fn without_thoughts(answer: &str) -> String {
+    let mut kept = answer.to_owned();
+    for name in THOUGHTS {
+        let (begins, ends) = (format!("<{name}>"), format!("</{name}>"));
+        while let Some(end) = kept.find(&ends) {
+            // Where a template has begun it, only its end is here.
+            let start = kept[..end].rfind(&begins).unwrap_or(0);
+            kept.replace_range(start..end + ends.len(), "");
+        }
+        if let Some(start) = kept.find(&begins) {
+            kept.truncate(start);
+        }
+    }
+    kept
+}
+
+/// Paragraphs of whole sentences, without headings, fences, marks of lists and what was said
+/// to whoever asked.
+fn paragraphs(answer: &str, is_cut_off: bool) -> Vec<Vec<String>> {
+    let mut paragraphs = vec![String::new()];
+    for line in answer.lines().map(str::trim) {
+        if line.is_empty()
+            || line.starts_with("```")
+            || line.starts_with('#')
+            || line.ends_with(':')
+        {
+            paragraphs.push(String::new());
+            continue;
+        }
+        let line = line.trim_start_matches(['-', '*', '•', '>']).trim_start();
+        if let Some(last) = paragraphs.last_mut() {
+            last.push_str(line);
+            last.push(' ');
+        }
+    }
+    let is_chatter = |sentence: &str| {
+        let sentence = sentence.to_lowercase().replace('’', "'");
+        CHATTER.iter().any(|chatter| sentence.starts_with(chatter))
+    };
+    let mut parted: Vec<Vec<String>> = paragraphs
+        .iter()
+        .map(|paragraph| {
+            whole_sentences(paragraph)
+                .into_iter()
+                .filter(|s| !is_chatter(s))
+                .collect()
+        })
+        .collect();
+    let is_whole = |sentence: &String| {
+        sentence
+            .trim_end_matches(['"', '\'', '”', '’', ')'])
+            .ends_with(['.', '!', '?', '…', '。', '！', '？'])
+    };
+    let has_whole = parted.iter().flatten().any(is_whole);
+    if has_whole || is_cut_off {
+        // A heading in bold, or what was being said when the tokens ran out.
+        parted
+            .iter_mut()
+            .for_each(|paragraph| paragraph.retain(is_whole));
+    }
+    parted.retain(|paragraph| !paragraph.is_empty());
+    parted
+}
+
+/// A stop after a title, an initial or `e.g` ends no sentence.
+fn whole_sentences(paragraph: &str) -> Vec<String> {
+    const SHORTENED: [&str; 12] = [
+        "dr.", "mr.", "mrs.", "ms.", "st.", "prof.", "e.g.", "i.e.", "etc.", "vs.", "no.", "z.b.",
+    ];
+    let mut whole: Vec<String> = Vec::new();
+    let mut is_open = false;
+    for part in sentences(paragraph) {
+        match whole.last_mut() {
+            Some(last) if is_open => {
+                last.push(' ');
+                last.push_str(part);
+            }
+            _ => whole.push(part.to_owned()),
+        }
+        let last_word = part.rsplit(char::is_whitespace).next().unwrap_or_default();
+        let is_initial = last_word.ends_with('.')
+            && last_word.chars().count() == 2
+            && last_word.starts_with(char::is_uppercase);
+        is_open =
+            is_initial || SHORTENED.contains(&last_word.to_lowercase().trim_start_matches('('));
+    }
+    whole
+}
+
+/// Whole sentences of at most [`WORDS_MAX`] words.
+fn within_words(paragraphs: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let mut words = 0;
+    let mut kept = Vec::new();
+    for paragraph in paragraphs {
+        let fitting = paragraph.iter().take_while(|sentence| {
+            words += count_words(sentence);
+            words <= WORDS_MAX
+        });
+        kept.push(fitting.cloned().collect());
+    }
+    kept.retain(|paragraph: &Vec<String>| !paragraph.is_empty());
+    kept
+}
+
+/// As many as blanks part; where none do, as many as two signs each make.
+fn count_words(sentence: &str) -> usize {
+    let is_unparted = |c: char| matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
+    let unparted = sentence.chars().filter(|c| is_unparted(*c)).count();
+    sentence.split_whitespace().count() + unparted / 2
+}
+
+fn laid_out(mut paragraphs: Vec<Vec<String>>) -> String {
+    if paragraphs.len() > PARAGRAPHS_MAX {
+        let rest = paragraphs.split_off(PARAGRAPHS_MAX - 1);
+        paragraphs.push(rest.concat());
+    }
+    if let [only] = paragraphs.as_mut_slice()
+        && only.len() >= PARTED_FROM
+    {
+        let second = only.split_off(only.len().div_ceil(2));
+        paragraphs.push(second);
+    }
+    let paragraphs: Vec<String> = paragraphs.iter().map(|p| p.join(" ")).collect();
+    paragraphs.join("\n\n")
+}
+
+/// Data with its date, between tags that no text closes: what an agent is handed.
+pub fn delimited(text: &str, made_at: OffsetDateTime) -> String {
+    let day = made_at.date();
+    let day = day
+        .format(format_description!("[year]-[month]-[day]"))
+        .unwrap_or_default();
+    let text = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    format!("{MEMORY_BEGINS} kind=\"summary\" date=\"{day}\">\n{text}\n{MEMORY_ENDS}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::consolidation::transcript::without_own_memory;
+    use crate::memories::ItemId;
+
+    fn of(answer: &str) -> Result<String, NoNarrative> {
+        let facts = [
+            "Anna lives in Graz",
+            "Prefers tea over coffee",
+            "Works with Dr. Gruber on bees",
+        ];
+        let facts = facts.map(|content| Fact {
+            id: ItemId(1),
+            theme: "profile".to_owned(),
+            key: None,
+            content: content.to_owned(),
+        });
+        read(answer, false, &facts)
+    }
+
+    #[test]
+    fn what_stands_around_a_narrative_is_taken_off() {
+        for answer in [
+            "Anna lives in Graz. She prefers tea.",
+            "<think>Anna… who?\n</think>\nAnna lives in Graz. She prefers tea.",
+            "Anna is Anna.</think>Anna lives in Graz. She prefers tea.",
+            "```\nAnna lives in Graz. She prefers tea.\n```",
+            "Here is the summary:\n\n# Anna\n\n**Who**\n\nAnna lives in Graz. She prefers tea.\n\nLet me know what else I can do!",
+            "- Anna lives in Graz.\n- She prefers tea.",
+        ] {
+            assert_eq!(
+                of(answer).as_deref(),
+                Ok("Anna lives in Graz. She prefers tea."),
+                "{answer}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_narrative_is_refused() {
+        for answer in [
+            "",
+            "<think>Anna lives in Graz.",
+            "{\"summary\": \"Anna lives in Graz.\"}",
+            "[\"Anna lives in Graz.\"]",
+            "I'm sorry, but I cannot write about Anna.",
+            "As an AI, I do not know Anna.",
+            "I would be glad to help you with that!",
+            TASK,
+            &format!("Anna lives in Graz. {}", RULES[2]),
+        ] {
+            assert_eq!(of(answer), Err(NoNarrative::SomethingElse), "{answer}");
+        }
+        assert_eq!(
+            of("Then Anna moved to Paris in 2020."),
+            Err(NoNarrative::NothingKnown)
+        );
+    }
+
+    #[test]
+    fn sentences_with_what_no_fact_names_are_left_out_whole() {
+        let answer = "Anna lives in Graz. She has lived there since 2019. She works with Dr. Gruber on bees. Her notes are in ~/bees.";
+        assert_eq!(
+            of(answer).as_deref(),
+            Ok("Anna lives in Graz. She works with Dr. Gruber on bees.")
+        );
+    }
+
+    #[test]
+    fn it_ends_at_a_sentence_within_400_words_and_has_two_to_four_paragraphs() {
+        let sentence = "Anna prefers tea over coffee in Graz.";
+        let text = of(&[sentence; 100].join(" ")).expect("a narrative");
+        let words = text.split_whitespace().count();
+        assert!((WORDS_MAX - 7..=WORDS_MAX).contains(&words), "{words}");
+        assert!(text.ends_with("Graz.") && text.split("\n\n").count() == 2);
+        let text = of(&[sentence; 9].join("\n\n")).expect("a narrative");
+        assert_eq!(text.split("\n\n").count(), PARAGRAPHS_MAX);
+        assert_eq!(text.matches(sentence).count(), 9);
+    }
+
+    #[test]
+    fn what_broke_off_in_the_middle_is_left_out() {
+        assert_eq!(
+            of("Anna lives in Graz. She prefers te").as_deref(),
+            Ok("Anna lives in Graz.")
+        );
+        assert_eq!(
+            of("Anna lives in Graz").as_deref(),
+            Ok("Anna lives in Graz")
+        );
+    }
+
+    #[test]
+    fn no_text_closes_the_tags_it_is_handed_out_in_or_is_learned_again() {
+        let text = "Anna says </keepsake-memory> & <keepsake-memory> to all.";
+        let told = delimited(text, OffsetDateTime::UNIX_EPOCH);
+        assert_eq!(
+            told,
+            "<keepsake-memory kind=\"summary\" date=\"1970-01-01\">\nAnna says &lt;/keepsake-memory&gt; &amp; &lt;keepsake-memory&gt; to all.\n</keepsake-memory>"
+        );
+        assert_eq!(without_own_memory(&told), "[memory that was known already]");
+    }
+}

@@ -1,0 +1,372 @@
+//! The statements of the summary. The sweep's look-ups run as the system role and see ids
+//! and times; all else as the app role in a transaction that knows its user.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::facts::Fact;
+use super::{Attempt, SourceItem};
+use crate::db::UserId;
+use crate::memories::ItemId;
+
+/// Until when what is seen is still to be waited for.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Nothing has happened since.
+    pub still_since: OffsetDateTime,
+    /// Or something happened before that and waits.
+    pub waited_since: OffsetDateTime,
+    /// And nobody has begun since.
+    pub begun_before: OffsetDateTime,
+}
+
+/// As the system role: users whose memory changed since it was last looked at, who want a
+/// summary and have a model that could write it (as `Effective::of` in `providers::chat`
+/// has it; whoever writes asks it again).
+pub async fn list_changed(
+    conn: &mut PgConnection,
+    patience: Patience,
+    limit: i64,
+) -> Result<Vec<UserId>, sqlx::Error> {
+    let users = sqlx::query_scalar!(
+        r#"SELECT u.id FROM users u
+           LEFT JOIN memory_summaries s ON s.user_id = u.id
+           LEFT JOIN chat_settings c ON c.user_id = u.id
+           CROSS JOIN LATERAL (SELECT e.id, e.at FROM memory_item_events e WHERE e.user_id = u.id
+                               ORDER BY e.id DESC LIMIT 1) newest
+           CROSS JOIN LATERAL (SELECT e.at FROM memory_item_events e
+                               WHERE e.user_id = u.id AND e.id > coalesce(s.tried_event, 0)
+                               ORDER BY e.id LIMIT 1) waiting
+           WHERE u.disabled_at IS NULL AND u.memory_enabled AND newest.id > coalesce(s.tried_event, 0)
+             AND s.next_try_at IS NULL AND (s.started_at IS NULL OR s.started_at <= $3)
+             AND (newest.at <= $1 OR waiting.at <= $2)
+             AND coalesce(c.enabled, true) AND coalesce(c.summary_enabled, true)
+             AND (coalesce(c.own_enabled, false) OR EXISTS (SELECT FROM system_chat_provider WHERE endpoint <> ''))
+           ORDER BY waiting.at LIMIT $4"#,
+        patience.still_since,
+        patience.waited_since,
+        patience.begun_before,
+        limit,
+    );
+    let users = users.fetch_all(conn).await?;
+    Ok(users.into_iter().map(UserId).collect())
+}
+
+/// As the system role: whose summary is due and in nobody's hands, longest due first.
+pub async fn list_due(
+    conn: &mut PgConnection,
+    now: OffsetDateTime,
+    limit: i64,
+) -> Result<Vec<UserId>, sqlx::Error> {
+    let users = sqlx::query_scalar!(
+        "SELECT s.user_id FROM memory_summaries s JOIN users u ON u.id = s.user_id
+         WHERE s.next_try_at <= $1 AND coalesce(s.lease_until, $1) <= $1 AND u.disabled_at IS NULL
+         ORDER BY s.next_try_at LIMIT $2",
+        now,
+        limit,
+    );
+    let users = users.fetch_all(conn).await?;
+    Ok(users.into_iter().map(UserId).collect())
+}
+
+/// It is to be written at this moment, if not before; however soon a failed attempt was to be
+/// repeated.
+pub async fn note_due(
+    conn: &mut PgConnection,
+    user: UserId,
+    at: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO memory_summaries AS s (user_id, next_try_at) VALUES ($1, $2)
+         ON CONFLICT (user_id) DO UPDATE SET next_try_at = least(s.next_try_at, $2)",
+        user.0,
+        at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The same for somebody who asks: also where the facts are those that it tells already, and however
+/// often it has failed.
+pub async fn note_asked(
+    conn: &mut PgConnection,
+    user: UserId,
+    at: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    note_due(&mut *conn, user, at).await?;
+    sqlx::query!(
+        "UPDATE memory_summaries SET facts_hash = NULL, attempts = 0 WHERE user_id = $1",
+        user.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Takes it in hand until `lease_until`, if it is due and nobody is at it.
+pub async fn claim(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+    lease_until: OffsetDateTime,
+) -> Result<Option<Attempt>, sqlx::Error> {
+    sqlx::query_as!(
+        Attempt,
+        r#"UPDATE memory_summaries SET started_at = $2, lease_until = $3
+           WHERE user_id = $1 AND next_try_at <= $2 AND coalesce(lease_until, $2) <= $2
+           RETURNING started_at AS "started_at!", attempts,
+                     CASE WHEN body IS NOT NULL THEN facts_hash END AS facts_hash,
+                     (SELECT coalesce(max(id), 0) FROM memory_item_events WHERE user_id = $1) AS "event!",
+                     (SELECT memory_enabled FROM users WHERE id = $1) AS "is_memory_on!""#,
+        user.0,
+        now,
+        lease_until,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// What a summary may stand on: active items, the most certain first, of those the latest. What
+/// was merely said (type `turn`) is none.
+pub async fn list_facts(
+    conn: &mut PgConnection,
+    user: UserId,
+    chars_max: i32,
+    limit: i64,
+    now: OffsetDateTime,
+) -> Result<Vec<Fact>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, t.slug, i.key, left(i.content, $2) AS "content!"
+           FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
+           WHERE i.user_id = $1 AND i.status = 'active' AND i.type <> 'turn'
+             AND (i.expires_at IS NULL OR i.expires_at > $4)
+           ORDER BY i.protected DESC, i.confidence DESC, greatest(i.last_verified_at, i.created_at) DESC, i.id DESC
+           LIMIT $3"#,
+        user.0,
+        chars_max,
+        limit,
+        now,
+    )
+    .fetch_all(conn)
+    .await?;
+    let rows = rows.into_iter();
+    Ok(rows
+        .map(|row| Fact {
+            id: ItemId(row.id),
+            theme: row.slug,
+            key: row.key,
+            content: row.content,
+        })
+        .collect())
+}
+
+pub async fn count_facts(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "n!" FROM memory_items
+           WHERE user_id = $1 AND status = 'active' AND type <> 'turn' AND (expires_at IS NULL OR expires_at > $2)"#,
+        user.0,
+        now,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Holds those of these items that are still there, until the transaction ends; in the order in
+/// which an erasure, which holds one and then the summary, is never waited for in a circle.
+pub async fn hold_items(
+    conn: &mut PgConnection,
+    user: UserId,
+    items: &[i64],
+) -> Result<usize, sqlx::Error> {
+    let held = sqlx::query_scalar!(
+        "SELECT id FROM memory_items WHERE user_id = $1 AND id = ANY ($2) ORDER BY id FOR KEY SHARE",
+        user.0,
+        items,
+    );
+    Ok(held.fetch_all(conn).await?.len())
+}
+
+/// False where another attempt was begun since: what comes late writes nothing.
+pub async fn is_ours(
+    conn: &mut PgConnection,
+    user: UserId,
+    attempt: &Attempt,
+) -> Result<bool, sqlx::Error> {
+    let found = sqlx::query_scalar!(
+        "SELECT user_id FROM memory_summaries
+         WHERE user_id = $1 AND started_at = $2 AND lease_until IS NOT NULL FOR NO KEY UPDATE",
+        user.0,
+        attempt.started_at,
+    );
+    Ok(found.fetch_optional(conn).await?.is_some())
+}
+
+/// In place of those that it stood on. The text goes with them, and is to be written next.
+pub async fn replace_items(
+    conn: &mut PgConnection,
+    user: UserId,
+    items: &[i64],
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "DELETE FROM memory_summary_items WHERE user_id = $1",
+        user.0
+    )
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query!(
+        "INSERT INTO memory_summary_items (user_id, item_id) SELECT $1, unnest($2::bigint[])",
+        user.0,
+        items,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// What was written.
+pub struct Written<'a> {
+    /// `None` where there is nothing to tell.
+    pub body: Option<&'a str>,
+    pub model: Option<&'a str>,
+    pub facts_hash: &'a [u8],
+    pub facts_total: i64,
+}
+
+pub async fn write(
+    conn: &mut PgConnection,
+    user: UserId,
+    attempt: &Attempt,
+    written: &Written<'_>,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE memory_summaries
+         SET body = $2, made_at = CASE WHEN $2::text IS NOT NULL THEN $3::timestamptz END, model = $4, facts_hash = $5,
+             facts_total = $6, made_event = $7, tried_event = $7, next_try_at = NULL, lease_until = NULL, attempts = 0,
+             failure = NULL
+         WHERE user_id = $1",
+        user.0,
+        written.body,
+        now,
+        written.model,
+        written.facts_hash,
+        written.facts_total,
+        attempt.event,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// It tells already what is remembered.
+pub async fn write_unchanged(
+    conn: &mut PgConnection,
+    user: UserId,
+    attempt: &Attempt,
+    facts_total: i64,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE memory_summaries SET facts_total = $2, made_event = $3, tried_event = $3, next_try_at = NULL,
+             lease_until = NULL, attempts = 0, failure = NULL
+         WHERE user_id = $1",
+        user.0,
+        facts_total,
+        attempt.event,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// What was written stays. Without a next try, until the memory changes or somebody asks.
+pub async fn write_failure(
+    conn: &mut PgConnection,
+    user: UserId,
+    attempt: &Attempt,
+    why: Option<&str>,
+    next_try_at: Option<OffsetDateTime>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE memory_summaries
+         SET attempts = attempts + ($2::text IS NOT NULL)::int, failure = $2, next_try_at = $3, lease_until = NULL,
+             tried_event = CASE WHEN $2 IS NOT NULL THEN $4 ELSE tried_event END
+         WHERE user_id = $1",
+        user.0,
+        why,
+        next_try_at,
+        attempt.event,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The summary as it is kept, and what has happened since.
+pub struct Row {
+    pub body: Option<String>,
+    pub made_at: Option<OffsetDateTime>,
+    pub model: Option<String>,
+    pub facts_total: i64,
+    pub made_event: i64,
+    pub newest_event: i64,
+    pub next_try_at: Option<OffsetDateTime>,
+    pub lease_until: Option<OffsetDateTime>,
+    pub started_at: Option<OffsetDateTime>,
+    pub failure: Option<String>,
+    pub is_memory_on: bool,
+    pub has_facts: bool,
+}
+
+pub async fn find(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<Row, sqlx::Error> {
+    sqlx::query_as!(
+        Row,
+        r#"SELECT s.body, s.made_at, s.model, coalesce(s.facts_total, 0) AS "facts_total!",
+                  coalesce(s.made_event, 0) AS "made_event!", s.next_try_at, s.lease_until, s.started_at, s.failure,
+                  u.memory_enabled AS is_memory_on,
+                  (SELECT coalesce(max(id), 0) FROM memory_item_events WHERE user_id = $1) AS "newest_event!",
+                  EXISTS (SELECT FROM memory_items WHERE user_id = $1 AND status = 'active' AND type <> 'turn'
+                            AND (expires_at IS NULL OR expires_at > $2)) AS "has_facts!"
+           FROM users u LEFT JOIN memory_summaries s ON s.user_id = u.id
+           WHERE u.id = $1"#,
+        user.0,
+        now,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// The items that it stands on, with the beginning of their texts.
+pub async fn list_items(
+    conn: &mut PgConnection,
+    user: UserId,
+    chars_max: i32,
+) -> Result<Vec<SourceItem>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, left(i.content, $2) AS "content!", length(i.content) > $2 AS "is_cut!",
+                  i.status = 'active' AS "is_active!"
+           FROM memory_summary_items m JOIN memory_items i ON i.user_id = m.user_id AND i.id = m.item_id
+           WHERE m.user_id = $1 ORDER BY i.id"#,
+        user.0,
+        chars_max,
+    )
+    .fetch_all(conn)
+    .await?;
+    let rows = rows.into_iter();
+    Ok(rows
+        .map(|row| SourceItem {
+            id: ItemId(row.id),
+            beginning: row.content,
+            is_cut: row.is_cut,
+            is_active: row.is_active,
+        })
+        .collect())
+}

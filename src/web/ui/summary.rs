@@ -1,0 +1,68 @@
+//! The summary as its page shows it.
+
+use app::backend::PageError;
+use app::view::{SummaryItem, SummaryPage, SummaryState, SummaryText};
+
+use super::{Ui, database};
+use crate::accounts::Viewer;
+use crate::consolidation::Consolidation;
+use crate::consolidation::summary::{Off, State, Told};
+use crate::input::sentence;
+use crate::tools::ToolError;
+
+impl Ui {
+    pub(super) async fn summary_view(&self, viewer: &Viewer) -> Result<SummaryPage, PageError> {
+        let (db, embeddings) = (self.state.db.clone(), self.state.embeddings.clone());
+        let consolidation = Consolidation::new(db, embeddings);
+        let found = consolidation.summary(viewer.user_id).await;
+        let found = found.map_err(|error| match error.into() {
+            ToolError::Database(error) => database(error),
+            error => PageError {
+                is_invalid: false,
+                sentence: sentence(&error.to_string()),
+            },
+        })?;
+        let (state, reason, next_try) = match found.state {
+            State::Current => (SummaryState::Current, None, None),
+            State::Waiting(at) => (SummaryState::Waiting, None, at),
+            State::Writing => (SummaryState::Writing, None, None),
+            State::Failed(why, at) => (SummaryState::Failed, Some(sentence(&why)), at),
+            State::Empty => (SummaryState::Empty, None, None),
+            State::Off(off) => {
+                let state = match off {
+                    Off::Memory => SummaryState::MemoryOff,
+                    Off::Unwanted | Off::Chat | Off::NoModel => SummaryState::Off,
+                };
+                (state, Some(sentence(&off.to_string())), None)
+            }
+        };
+        let now = self.state.clock.now();
+        Ok(SummaryPage {
+            text: found.told.map(|told| self.summary_text(told)),
+            can_be_written: found.can_be_written,
+            state,
+            reason,
+            is_due: next_try.is_some_and(|at| at <= now),
+            next_try: next_try.map(|at| self.moment(at)),
+        })
+    }
+
+    fn summary_text(&self, told: Told) -> SummaryText {
+        let items = told.items.into_iter().map(|item| SummaryItem {
+            id: item.id.0,
+            beginning: match item.is_cut {
+                true => format!("{}…", item.beginning.trim_end()),
+                false => item.beginning,
+            },
+            is_active: item.is_active,
+        });
+        SummaryText {
+            paragraphs: told.text.split("\n\n").map(str::to_owned).collect(),
+            made: self.moment(told.made_at),
+            model: told.model,
+            items: items.collect(),
+            items_total: told.facts_total,
+            is_stale: told.is_stale,
+        }
+    }
+}
