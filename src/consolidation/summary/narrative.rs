@@ -9,7 +9,7 @@ use super::WORDS_MAX;
 use super::facts::{Fact, RULES, TASK};
 use super::guard::Named;
 use crate::consolidation::likeness::sentences;
-use crate::consolidation::transcript::{MEMORY_BEGINS, MEMORY_ENDS};
+use crate::sessions::said::{MEMORY_BEGINS, MEMORY_ENDS};
 
 const PARAGRAPHS_MAX: usize = 4;
 /// One paragraph of so many sentences is parted in two.
