@@ -460,7 +460,12 @@ pub async fn find(
            LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = i.agent_id
            LEFT JOIN sessions s ON s.user_id = $1 AND s.id = i.turn_session_id
-           LEFT JOIN session_messages m ON m.user_id = $1 AND m.session_id = s.id AND m.position = i.turn_position
+           LEFT JOIN LATERAL (
+               -- OFFSET 0: by its key, whatever the statistics say of a table that was empty just now.
+               SELECT m.position, m.external_id FROM session_messages m
+               WHERE m.user_id = $1 AND m.session_id = i.turn_session_id AND m.position = i.turn_position
+               OFFSET 0
+           ) m ON true
            -- Each arm's signal of what only the other found.
            LEFT JOIN LATERAL (
                SELECT sum(ts_rank(i.content_tsv, r.query) * r.weight)
