@@ -3,7 +3,7 @@
 //! due, and whatever was killed in the middle is due again once its lease is over.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tokio::task::{Id, JoinSet};
@@ -16,6 +16,9 @@ use crate::sessions::model::Due;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Mostly they wait for a model.
 const READ_AT_ONCE: usize = 4;
+/// Whoever has read rests as long as that took, so long at most: where a model answers at once,
+/// the machine has time for those who search. Beside a slow one it is nothing.
+const REST_MAX: Duration = Duration::from_secs(1);
 /// Of so many users it is remembered that they have had their turn.
 const ROUND_MAX: usize = 1_000;
 
@@ -69,9 +72,11 @@ impl Readers {
         let begun = due.len().min(room);
         for one in due.into_iter().take(room) {
             let consolidation = self.consolidation.clone();
-            let task = self
-                .tasks
-                .spawn(async move { read(&consolidation, one).await });
+            let task = self.tasks.spawn(async move {
+                let began = Instant::now();
+                read(&consolidation, one).await;
+                tokio::time::sleep(began.elapsed().min(REST_MAX)).await;
+            });
             self.at_work.insert(task.id(), one);
             self.had_their_turn.push(one.user);
         }
