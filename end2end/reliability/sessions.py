@@ -180,7 +180,7 @@ class Series:
             took, wrong, _ = await searching(self.server, users, f"idle{number}", asyncio.sleep(self.given.idle_seconds))
             idle += took
             errors += wrong
-            sessions = await self.hand_over(users, f"r{number}", self.given.sessions // rounds)
+            sessions = await self.hand_over(users, f"r{number}", self.given.sessions)
             took, wrong, seconds = await searching(self.server, users, f"busy{number}", self.drain(sessions))
             busy += took
             errors += wrong
@@ -189,9 +189,9 @@ class Series:
         self.check(users)
         ratio = percentile(busy, 0.95) / percentile(idle, 0.95)
         shown |= {
-            "sessions completed at once; messages each": f"{rounds} × {self.given.sessions // rounds}; {self.given.messages}",
+            "sessions completed at once; messages each": f"{rounds} × {self.given.sessions}; {self.given.messages}",
             "drained after": ", ".join(f"{seconds:.1f} s" for seconds in drained),
-            "a session on average, with a model of 300 ms": f"{sum(drained) * 1e3 / self.given.sessions:.0f} ms",
+            "a session on average, with a model of 300 ms": f"{sum(drained) * 1e3 / rounds / self.given.sessions:.0f} ms",
             "search idle, ms": f"p50 {percentile(idle, 0.5):.1f}, p95 {percentile(idle, 0.95):.1f} ({len(idle)})",
             "search meanwhile, ms": f"p50 {percentile(busy, 0.5):.1f}, p95 {percentile(busy, 0.95):.1f} ({len(busy)})",
             "ratio of p95": f"{ratio:.2f}",
@@ -307,17 +307,17 @@ class Series:
 
 async def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--sessions", type=int, default=200)
+    arguments.add_argument("--sessions", type=int, default=200, help="that complete at once, twice")
     arguments.add_argument("--users", type=int, default=20)
     arguments.add_argument("--messages", type=int, default=12)
     arguments.add_argument("--kills", type=int, default=5)
     arguments.add_argument("--seed", type=int, default=7)
     arguments.add_argument("--json")
-    arguments.add_argument("--short", action="store_true", help="24 sessions of 6 users, 2 kills, and times are not judged")
+    arguments.add_argument("--short", action="store_true", help="12 sessions of 6 users, 2 kills, and times are not judged")
     given = arguments.parse_args()
     given.idle_seconds, given.posts = IDLE_SECONDS, POSTS_MEASURED
     if given.short:
-        given.sessions, given.users, given.kills, given.idle_seconds, given.posts = 24, 6, 2, 1, 60
+        given.sessions, given.users, given.kills, given.idle_seconds, given.posts = 12, 6, 2, 1, 60
     with folder() as home:
         model = Model()
         await model.start()
