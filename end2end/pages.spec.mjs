@@ -75,7 +75,7 @@ test("every page is accessible and fits a phone", async (t) => {
   });
   await passes("summary, without a model", "/summary");
   await passes("summary", async () => {
-    const chat = await startChat("The user drinks tea. ".repeat(12) + `\n\nThe user likes ${"unbreakable".repeat(40)}.`);
+    const chat = await startChat("The user prefers tea, and other things besides. ".repeat(12) + `\n\nThe user likes ${"unbreakable".repeat(40)}.`);
     t.after(() => chat.stop());
     await useChat(page, url, chat.url);
     await page.goto(`${url}/summary`);

@@ -73,7 +73,8 @@ export async function sessions(t, { javaScriptEnabled }) {
 
   await t.test("from a memory to the very message, and from there back to it", async () => {
     await page.goto(`${url}/memory?q=oolong`);
-    await page.locator("[data-row] a").filter({ hasText: "oolong" }).click();
+    // The turn is found too, and leads into the conversation.
+    await page.locator('[data-row] a[href^="/memory/"]').filter({ hasText: "oolong" }).click();
     await page.waitForURL(/\/memory\/\d+/);
     const item = new URL(page.url()).pathname;
     assert.match(await page.locator("blockquote.quote").innerText(), /I drink oolong in the morning/);
@@ -124,7 +125,8 @@ export async function sessions(t, { javaScriptEnabled }) {
     await look(page, "session-erased", javaScriptEnabled);
     assert.equal((await page.goto(url + session)).status(), 404);
     await page.goto(`${url}/memory?q=oolong`);
-    await page.locator("[data-row] a").filter({ hasText: "oolong" }).click();
+    // The turn is found too, and leads into the conversation.
+    await page.locator('[data-row] a[href^="/memory/"]').filter({ hasText: "oolong" }).click();
     await page.waitForURL(/\/memory\/\d+/);
     assert.equal(await page.locator("blockquote.quote").count(), 0);
     assert.equal(await page.getByRole("link", { name: "In its conversation" }).count(), 0);

@@ -6,12 +6,16 @@ use std::collections::HashSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::facts::Fact;
+use crate::consolidation::likeness;
+use crate::memories::is_stop_word;
 
 /// Capitals that need no fact.
 const ALWAYS_KNOWN: [&str; 6] = ["i", "user", "assistant", "ai", "mr", "ms"];
 /// So many letters more or less make another form of a known name: Austria, Austrian.
 const ENDING_CHARS_MAX: usize = 2;
 const STEM_CHARS_MIN: usize = 4;
+/// Tea, bee.
+const TELLING_CHARS_MIN: usize = 3;
 /// German writes every noun with a capital; so many of these words tell it.
 const GERMAN: [&str; 12] = [
     "der", "die", "das", "und", "ist", "nicht", "ein", "eine", "mit", "für", "von", "sich",
@@ -22,6 +26,8 @@ const GERMAN_MIN: usize = 3;
 pub struct Named {
     text: String,
     words: HashSet<String>,
+    /// The same as they are compared: pairs of signs where no blanks part words.
+    topics: HashSet<String>,
     figures: HashSet<String>,
     has_capital_nouns: bool,
 }
@@ -39,16 +45,18 @@ impl Named {
         let said: HashSet<String> = words(answer).map(str::to_lowercase).collect();
         Self {
             words: words(&text).map(str::to_lowercase).collect(),
+            topics: likeness::words(&text),
             figures: known,
             has_capital_nouns: GERMAN.iter().filter(|w| said.contains(**w)).count() >= GERMAN_MIN,
             text: text.to_lowercase(),
         }
     }
 
-    /// Whether a text has anything to do with the facts: one longer word of theirs.
+    /// Whether a text has anything to do with the facts: one telling word of theirs.
     pub fn is_about(&self, text: &str) -> bool {
-        let mut said = words(text).map(str::to_lowercase);
-        said.any(|word| self.words.contains(&word) && is_telling(&word))
+        let said = likeness::words(text);
+        said.iter()
+            .any(|word| self.topics.contains(word) && is_telling(word))
     }
 
     pub fn allows(&self, sentence: &str) -> bool {
@@ -87,9 +95,9 @@ impl Named {
     }
 }
 
-/// In scripts without small letters a word may be a sign or two.
+/// In other scripts a word may be a sign or two.
 fn is_telling(word: &str) -> bool {
-    word.chars().count() >= STEM_CHARS_MIN || !word.is_ascii()
+    (word.chars().count() >= TELLING_CHARS_MIN || !word.is_ascii()) && !is_stop_word(word)
 }
 
 /// Without what stands around them and without the `'s` of an owner.
@@ -188,6 +196,15 @@ mod tests {
             })
             .collect();
         Named::by(&facts, answer)
+    }
+
+    #[test]
+    fn one_telling_word_is_enough_in_any_script() {
+        let tea = named(&["Prefers tea", "喜欢喝乌龙茶"], "");
+        assert!(tea.is_about("The user drinks tea."));
+        assert!(tea.is_about("这位用户每天早上喝乌龙茶。"));
+        assert!(!tea.is_about("Of the many and the few, and what they do."));
+        assert!(!tea.is_about("今天天气很好。"));
     }
 
     #[test]
