@@ -84,8 +84,7 @@ test("every page is accessible and fits a phone", async (t) => {
       await page.waitForTimeout(250);
       await page.goto(`${url}/summary`);
     }
-    await page.getByText("It stands on").waitFor();
-    await page.getByText("28 memories").first().waitFor();
+    await page.getByText("It stands on 28 memories.").waitFor();
   });
   await passes("activity", "/activity");
   await passes("activity, filtered", `/activity?item=${id}&tool=memory_search&days=7`);

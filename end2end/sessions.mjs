@@ -72,10 +72,7 @@ export async function sessions(t, { javaScriptEnabled }) {
   });
 
   await t.test("from a memory to the very message, and from there back to it", async () => {
-    await page.goto(`${url}/memory?q=oolong`);
-    // The turn is found too, and leads into the conversation.
-    await page.locator('[data-row] a[href^="/memory/"]').filter({ hasText: "oolong" }).click();
-    await page.waitForURL(/\/memory\/\d+/);
+    await openMemory(page, url, "oolong");
     const item = new URL(page.url()).pathname;
     assert.match(await page.locator("blockquote.quote").innerText(), /I drink oolong in the morning/);
     await look(page, "item-of-session", javaScriptEnabled);
@@ -124,10 +121,7 @@ export async function sessions(t, { javaScriptEnabled }) {
     await page.getByRole("heading", { name: "One session" }).waitFor();
     await look(page, "session-erased", javaScriptEnabled);
     assert.equal((await page.goto(url + session)).status(), 404);
-    await page.goto(`${url}/memory?q=oolong`);
-    // The turn is found too, and leads into the conversation.
-    await page.locator('[data-row] a[href^="/memory/"]').filter({ hasText: "oolong" }).click();
-    await page.waitForURL(/\/memory\/\d+/);
+    await openMemory(page, url, "oolong");
     assert.equal(await page.locator("blockquote.quote").count(), 0);
     assert.equal(await page.getByRole("link", { name: "In its conversation" }).count(), 0);
   });
@@ -157,6 +151,16 @@ function conversation() {
     { id: "result", role: "tool", tool_call_id: "c1", content: "PRETTY_NAME=Debian GNU/Linux 13" },
     { id: "told", role: "assistant", content: "You run Debian 13." },
   ];
+}
+
+/** The turns of the same words are found beside it, and before it until it has its vector. */
+async function openMemory(page, url, word) {
+  const row = page.locator('[data-row] a[href^="/memory/"]').filter({ hasText: word });
+  const deadline = Date.now() + READ_PATIENCE_MS;
+  do await page.goto(`${url}/memory?q=${word}`);
+  while (!(await row.count()) && Date.now() < deadline);
+  await row.click();
+  await page.waitForURL(/\/memory\/\d+/);
 }
 
 async function openSession(page, url, name) {

@@ -35,7 +35,7 @@ BEGIN
     -- Its turns are what was said itself. Calls that found them stay, without them and their words.
     turns := ARRAY(SELECT id FROM memory_items WHERE user_id = me AND turn_session_id = erased_session);
     IF turns <> '{}' THEN
-        UPDATE activity SET item_ids = ARRAY(SELECT found FROM unnest(item_ids) found WHERE found <> ALL (turns)), query = NULL
+        UPDATE activity SET item_ids = ARRAY(SELECT other.id FROM unnest(item_ids) AS other (id) WHERE other.id <> ALL (turns)), query = NULL
         WHERE user_id = me AND item_ids && turns;
         DELETE FROM memory_item_embeddings WHERE user_id = me AND item_id = ANY (turns);
         DELETE FROM memory_items WHERE user_id = me AND id = ANY (turns);

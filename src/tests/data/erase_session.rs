@@ -1,5 +1,6 @@
 use keepsake::consolidation::Consolidation;
 use keepsake::erasure::Kind;
+use keepsake::sessions::turns;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 
@@ -47,6 +48,12 @@ async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
             consolidation.extract(due).await.unwrap();
         }
     }
+    for due in turns::due(&app.db, None, 100).await.unwrap() {
+        let made = turns::make_some(&app.db, &app.embeddings, due).await;
+        assert!(made.unwrap());
+    }
+    // A call that found the turn.
+    anna.find(SAID).await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     (anna, ben, browser)
@@ -123,7 +130,8 @@ async fn an_erased_session_takes_every_word_that_was_said_and_the_memories_stay(
             ("quotes", 2),
             ("session_extractions", 1),
             ("session_messages", 3),
-            ("sessions", 1)
+            ("sessions", 1),
+            ("turns", 1)
         ]
     );
     let (_, page) = browser.get(&path).await;
@@ -189,7 +197,7 @@ async fn its_memories_go_with_it_when_the_person_says_so() {
     let items = one(
         &app,
         &format!(
-            "SELECT count(*) FROM memory_items WHERE user_id = {}",
+            "SELECT count(*) FROM memory_items WHERE user_id = {} AND NOT is_turn",
             anna.id.0
         ),
     )
