@@ -281,7 +281,8 @@ pub async fn find(
                CROSS JOIN LATERAL (
                    SELECT count(*) AS items FROM memory_items i WHERE i.user_id = $1 AND i.is_turn = t.is_turn
                ) n
-               WHERE NOT t.is_turn OR (SELECT u.turns_searched FROM users u WHERE u.id = $1)
+               -- An empty tier costs nothing.
+               WHERE n.items > 0 AND (NOT t.is_turn OR (SELECT u.turns_searched FROM users u WHERE u.id = $1))
            ), newest AS MATERIALIZED (
                -- None where a filter is so narrow that the index by date would be read far.
                SELECT t.is_turn, i.*
