@@ -8,10 +8,11 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `main.rs`, `rebuild.rs`, `secret.rs`, `transfer.rs`, `telemetry.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, lines and traces, MCP over stdio · the server's life · builds every part once |
+//! | `main.rs`, `eval.rs`, `rebuild.rs`, `secret.rs`, `transfer.rs`, `telemetry.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, lines and traces, MCP over stdio · the server's life · builds every part once |
 //! | [`web`] | routes, who is asking, errors into responses; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `ui/` implements the port of `app`, the pages |
 //! | [`jobs`] | workers and the sweep: one file a job, each calling one operation of the domain |
 //! | [`tools`] | what agents can call: one file a tool, one registry for every door; `guidance.rs` is what goes into a prompt |
+//! | [`evaluation`] | how well search finds, in figures: `trial.rs` puts a data set through scratch accounts, `own.rs` measures what a rebuild did to a user's own memory |
 //! | [`export`] | a person's data out, in small steps, and in again; `read.rs` parses a line |
 //! | [`erasure`] | one memory, one session, or an account and all in it, gone for good, with a receipt |
 //! | [`consolidation`] | completed sessions become memories: `transcript.rs` renders, `prompt.rs` asks, `facts.rs` reads the answer, `quoted.rs` tells a person's own words from what they pasted, `keep.rs` decides what is new; `summary/` tells what is remembered (docs/consolidation.md) |
@@ -109,6 +110,7 @@ pub mod consolidation;
 pub mod db;
 pub mod embedding;
 pub mod erasure;
+pub mod evaluation;
 pub mod export;
 pub mod input;
 pub mod jobs;

@@ -1,12 +1,14 @@
 //! The command line. Each command builds what it needs with `wiring`, does one
 //! thing, and puts what others may read on standard output, alone.
 
+mod eval;
 mod rebuild;
 mod secret;
 mod telemetry;
 mod transfer;
 
 use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -58,6 +60,17 @@ const BRIDGE: &str = "Environment:
 A client that can speak HTTP needs no bridge: give it the server's address with /mcp at its end, and the
 header `Authorization: Bearer ks_…`.";
 
+const EVAL: &str = "Examples:
+  keepsake eval answers.jsonl
+  keepsake eval --email anna@example.com
+
+A data set has a line for each item, {\"id\": \"1\", \"content\": \"Anna drinks green tea.\"}, and for each question,
+{\"question\": \"What does Anna drink?\", \"evidence\": [\"1\"]}; docs/evaluation.md says the rest. Its items go into
+scratch accounts, which are erased at the end, and are found by the same search that agents use.
+
+Of an account, questions are made of what it remembers (and by its chat model, where one is set, at its cost):
+what is found now, and what the last rebuild changed. Nothing of that is written.";
+
 const EXPORT: &str = "Example:
   keepsake export --email anna@example.com > memory.jsonl
 
@@ -87,6 +100,9 @@ enum Command {
     Migrate,
     /// Compute a user's vectors anew with the settings in force; waits, with a progress bar
     Rebuild(Account),
+    /// Score how well search finds: a data set whose answers are known, or an account's own memory
+    #[command(after_help = EVAL)]
+    Eval(Eval),
     /// Write all that an account holds to standard output, as JSON Lines
     #[command(after_help = EXPORT)]
     Export(Account),
@@ -117,6 +133,19 @@ enum SecretCommand {
     /// Seal every provider key anew with a new key; waits, with a progress bar
     #[command(after_help = ROTATE)]
     Rotate,
+}
+
+#[derive(Args)]
+struct Eval {
+    /// A data set in JSON Lines (docs/evaluation.md); - for standard input
+    #[arg(value_name = "FILE", required_unless_present = "email")]
+    file: Option<PathBuf>,
+    /// E-mail address of an account whose own memory is measured
+    #[arg(long, conflicts_with = "file")]
+    email: Option<String>,
+    /// Print the figures as one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -221,6 +250,10 @@ async fn obey(command: Command, config: Config) -> anyhow::Result<()> {
         }
         Command::Work => serve::work(&config).await,
         Command::Rebuild(Account { email }) => rebuild::rebuild(&config, &email).await,
+        Command::Eval(Eval { file, email, json }) => match (email, file) {
+            (Some(email), _) => eval::own(&config, &email, json).await,
+            (None, file) => eval::data_set(&config, &file.unwrap_or_default(), json).await,
+        },
         Command::Export(Account { email }) => transfer::export(&config, &email).await,
         Command::Import(Account { email }) => transfer::import(&config, &email).await,
         Command::Secret(SecretCommand::Rotate) => secret::rotate(&config).await,

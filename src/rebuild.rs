@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::accounts::{Email, UserId};
 use keepsake::config::Config;
 use keepsake::embedding::{Drained, Embeddings, Saved};
+use keepsake::evaluation::Evaluation;
 use keepsake::wiring::{self, Database};
 
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -20,14 +21,20 @@ pub async fn rebuild(config: &Config, email: &str) -> anyhow::Result<()> {
         let user = accounts.find_user_by_email(&email).await?;
         let user = user.with_context(|| format!("there is no account {}", email.as_str()))?;
         let embeddings = wiring::embeddings(config, &database.db)?;
-        start_and_wait(&embeddings, user).await
+        let is_rebuilt = start_and_wait(&embeddings, user).await?;
+        if is_rebuilt {
+            let evaluation = Evaluation::new(database.db.clone(), embeddings);
+            tell_what_changed(&evaluation, user).await?;
+        }
+        Ok(())
     }
     .await;
     database.close().await?;
     rebuilt
 }
 
-async fn start_and_wait(embeddings: &Embeddings, user: UserId) -> anyhow::Result<()> {
+/// False where there was nothing to do.
+async fn start_and_wait(embeddings: &Embeddings, user: UserId) -> anyhow::Result<bool> {
     let overview = embeddings.overview(user).await?;
     if overview.effective.settings().is_none() {
         bail!(
@@ -36,7 +43,7 @@ async fn start_and_wait(embeddings: &Embeddings, user: UserId) -> anyhow::Result
     }
     let Saved::Rebuilding { items } = embeddings.rebuild(user).await? else {
         println!("There are no memories yet; nothing was to be done.");
-        return Ok(());
+        return Ok(false);
     };
     let bar = ProgressBar::new(items);
     bar.set_style(ProgressStyle::with_template(
@@ -62,5 +69,23 @@ async fn start_and_wait(embeddings: &Embeddings, user: UserId) -> anyhow::Result
     };
     bar.finish_and_clear();
     println!("{} rebuilt, {failed} failed", items - failed.unsigned_abs());
+    Ok(true)
+}
+
+/// A worker of a running server may be measuring already, and its figures are as good.
+async fn tell_what_changed(evaluation: &Evaluation, user: UserId) -> anyhow::Result<()> {
+    evaluation.after_rebuild(user).await?;
+    let Some(measured) = evaluation.latest(user).await? else {
+        return Ok(());
+    };
+    let [.., found] = measured.now.found;
+    let of = measured.asked.questions;
+    let before = measured.before.map_or(String::new(), |before| {
+        let [.., found] = before.found;
+        format!(", before the rebuild {found}")
+    });
+    println!(
+        "of {of} questions about these memories, {found} find theirs among the first 10{before}"
+    );
     Ok(())
 }

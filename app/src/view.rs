@@ -20,8 +20,8 @@ pub use data::{DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, R
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use embeddings::{
     AdminPage, Confirmation, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingState,
-    EmbeddingsPage, EndpointSettings, FailedItem, ItemEmbedding, OwnEndpoint, QueueCounts, Rebuild,
-    ScoreParts, SpaceView, TestResult, Why, WhySurface,
+    EmbeddingsPage, EndpointSettings, FailedItem, FoundView, ItemEmbedding, MeasuredView,
+    OwnEndpoint, QueueCounts, Rebuild, ScoreParts, SpaceView, TestResult, Why, WhySurface,
 };
 pub use queue::{FailedJob, QueueRow, QueueView, TroubleRow};
 pub use sessions::{

@@ -8,7 +8,7 @@ mod fallback;
 mod keep;
 mod keeping;
 pub mod likeness;
-mod prompt;
+pub(crate) mod prompt;
 mod quoted;
 mod reading;
 mod store;

@@ -90,7 +90,7 @@ pub fn is_given_back(answer: &str) -> bool {
 }
 
 /// No text closes the tags that it stands between.
-pub(super) fn as_data(text: &str) -> String {
+pub(crate) fn as_data(text: &str) -> String {
     text.replace("</", "<\u{200b}/")
 }
 

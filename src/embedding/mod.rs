@@ -5,6 +5,7 @@
 
 mod breaker;
 mod change;
+mod compare;
 mod drain;
 mod health;
 mod keys;

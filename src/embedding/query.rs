@@ -170,7 +170,12 @@ impl Embeddings {
         vector
     }
 
-    async fn ask(&self, user: UserId, space: &Space, text: &str) -> Result<Vector, String> {
+    pub(super) async fn ask(
+        &self,
+        user: UserId,
+        space: &Space,
+        text: &str,
+    ) -> Result<Vector, String> {
         let words_alone = |why: &dyn std::fmt::Display| format!("{why}; found by words alone");
         let now = self.0.clock.now();
         let breakers = &self.0.breakers;

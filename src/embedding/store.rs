@@ -114,6 +114,24 @@ pub async fn list_spaces(conn: &mut PgConnection, user: UserId) -> Result<Vec<Sp
     Ok(rows.into_iter().map(Space::from).collect())
 }
 
+/// The one that served before the active one, until its rows go.
+pub async fn find_retired(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<Space>, sqlx::Error> {
+    let row = sqlx::query_as!(
+        SpaceLookup,
+        "SELECT id, provider_type, endpoint, model, requested_dimensions, dimensions, query_prefix,
+                document_prefix, sealed_key, system_provider_id, state, problem, failures, retry_at,
+                created_at, activated_at
+         FROM embedding_spaces WHERE user_id = $1 AND state = 'retired' ORDER BY retired_at DESC, id DESC LIMIT 1",
+        user.0,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(Space::from))
+}
+
 /// In one look-up what every search asks: the switches, and the active space or,
 /// before there is one, the building one.
 pub async fn find_serving(conn: &mut PgConnection, user: UserId) -> Result<Serving, sqlx::Error> {

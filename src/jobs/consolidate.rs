@@ -16,9 +16,9 @@ use crate::sessions::model::Due;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Mostly they wait for a model.
 const READ_AT_ONCE: usize = 4;
-/// Whoever has read rests as long as that took, so long at most: where a model answers at once,
-/// the machine has time for those who search. Beside a slow one it is nothing.
-const REST_MAX: Duration = Duration::from_secs(1);
+/// Whoever has read rests twice as long as that took, so long at most: where a model answers at
+/// once, the machine has time for those who search. Beside a slow one it is little.
+const REST_MAX: Duration = Duration::from_secs(2);
 /// Of so many users it is remembered that they have had their turn.
 const ROUND_MAX: usize = 1_000;
 
@@ -75,7 +75,7 @@ impl Readers {
             let task = self.tasks.spawn(async move {
                 let began = Instant::now();
                 read(&consolidation, one).await;
-                tokio::time::sleep(began.elapsed().min(REST_MAX)).await;
+                tokio::time::sleep((2 * began.elapsed()).min(REST_MAX)).await;
             });
             self.at_work.insert(task.id(), one);
             self.had_their_turn.push(one.user);

@@ -12,6 +12,7 @@ use tracing::Instrument;
 use super::JobContext;
 use crate::db::UserId;
 use crate::embedding::Drained;
+use crate::evaluation::Evaluation;
 use crate::metrics;
 use crate::queue::{self, EMBED_QUEUE, EmbedJob};
 
@@ -66,6 +67,9 @@ async fn turn(
             in_a_moment()
         }
     };
+    if drained == Drained::Done {
+        measure(user, &context).await;
+    }
     let mut conn = context.db.system_connection().await?;
     match drained {
         Drained::Done => {}
@@ -73,4 +77,21 @@ async fn turn(
         Drained::Later(at) => queue::push_at(&mut conn, user, Some(at)).await?,
     }
     Ok(())
+}
+
+/// What a rebuild that has just ended did to what is found. The vectors serve already: whatever
+/// goes wrong here costs nothing but the figures.
+async fn measure(user: UserId, context: &JobContext) {
+    let evaluation = Evaluation::new(context.db.clone(), context.embeddings.clone());
+    match AssertUnwindSafe(evaluation.after_rebuild(user))
+        .catch_unwind()
+        .await
+    {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) if error.is_of_a_gone_user() => {}
+        Ok(Err(error)) => {
+            tracing::warn!(user = user.0, %error, "a rebuild could not be measured");
+        }
+        Err(_) => tracing::error!(user = user.0, "measuring a rebuild panicked"),
+    }
 }

@@ -9,6 +9,7 @@ mod chat;
 mod consolidation;
 mod data;
 mod embedding;
+mod evaluation;
 mod fuzz;
 mod isolation;
 mod mcp;

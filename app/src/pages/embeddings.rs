@@ -4,6 +4,7 @@
 //! none of them, so that nothing that is typed is lost.
 
 mod endpoint;
+mod measured;
 mod status;
 
 use leptos::prelude::*;
@@ -14,6 +15,7 @@ use crate::components::{Done, FormError, Frame, Renewal, Section, Trouble};
 use crate::islands::LiveProgress;
 use crate::view::{EmbeddingsPage, FormState};
 use endpoint::Endpoint;
+use measured::MeasuredPart;
 use status::{Failures, Serving, Status, Switches};
 
 pub const PATH: &str = "/settings/embeddings";
@@ -63,6 +65,7 @@ fn Whole(page: EmbeddingsPage, form: FormState, is_held: bool) -> impl IntoView 
                     .is_enabled
                     .then(|| view! { <Endpoint page=page.clone() form=form.of("embeddings") /> })}
                 <div class="parts">
+                    <MeasuredPart page=page.clone() />
                     <Failures page=page.clone() />
                     <Switches page />
                 </div>

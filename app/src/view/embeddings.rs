@@ -158,13 +158,38 @@ pub struct EmbeddingsPage {
     /// The first 5.
     pub failures: Vec<FailedItem>,
     pub is_admin: bool,
+    pub measured: Option<MeasuredView>,
+    /// A rebuild has just ended, and what it changed is being measured.
+    pub is_measuring: bool,
 }
 
 impl EmbeddingsPage {
     /// Something changes by itself: the page is worth looking at again.
     pub fn is_working(&self) -> bool {
-        self.rebuild.is_some() || (self.is_enabled && self.counts.pending > 0)
+        self.rebuild.is_some() || self.is_measuring || (self.is_enabled && self.counts.pending > 0)
     }
+}
+
+/// How well the person's own memory was found after a rebuild, and before it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredView {
+    pub at: Moment,
+    /// Each about one memory.
+    pub questions: i32,
+    /// Of them, put by the chat model.
+    pub by_model: i32,
+    pub now: FoundView,
+    /// `None` where its vectors were gone, or its model did not answer any more.
+    pub before: Option<FoundView>,
+}
+
+/// Questions whose memory came first, among the first 5, among the first 10.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundView {
+    /// Whose vectors: "Your endpoint · nomic-embed-text".
+    pub name: String,
+    pub found: [i32; 3],
+    pub found_by_meaning: [i32; 3],
 }
 
 /// For admins alone.

@@ -4,14 +4,17 @@
 use app::view::EmbeddingState as StateView;
 use app::view::{
     AdminPage, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingsPage,
-    EndpointSettings, FailedItem, ItemEmbedding as ItemEmbeddingView, OperatorRow, OwnEndpoint,
-    QueueCounts, QueueView, Rebuild as RebuildView, ScoreParts, SpaceView,
+    EndpointSettings, FailedItem, FoundView, ItemEmbedding as ItemEmbeddingView, MeasuredView,
+    OperatorRow, OwnEndpoint, QueueCounts, QueueView, Rebuild as RebuildView, ScoreParts,
+    SpaceView,
 };
 
 use super::Ui;
 use super::chat::system_view;
 use crate::embedding::model::{Counts, Space};
 use crate::embedding::{EmbeddingState, ItemEmbedding, Overview, Rebuild, SystemOverview};
+use crate::evaluation::Measured;
+use crate::evaluation::own::SideScores;
 use crate::providers::chat::{ChatProvider, SystemChat};
 use crate::providers::settings::{Effective, Pace, ProviderSettings, preset_of};
 use crate::providers::{EndpointUrl, ProviderType};
@@ -70,11 +73,23 @@ impl Ui {
         }
     }
 
+    fn measured_view(&self, measured: Measured) -> MeasuredView {
+        MeasuredView {
+            at: self.moment(measured.at),
+            questions: measured.asked.questions,
+            by_model: measured.asked.by_model,
+            now: found_view(measured.now),
+            before: measured.before.map(found_view),
+        }
+    }
+
     /// `chat` is the user's own chat endpoint.
     pub(super) fn embeddings_view(
         &self,
         overview: Overview,
         chat: &ChatProvider,
+        measured: Option<Measured>,
+        is_measuring: bool,
         is_admin: bool,
     ) -> EmbeddingsPage {
         let in_use = overview.effective.settings().is_some();
@@ -112,6 +127,8 @@ impl Ui {
                 })
                 .collect(),
             is_admin,
+            measured: measured.map(|measured| self.measured_view(measured)),
+            is_measuring,
         }
     }
 
@@ -189,6 +206,18 @@ impl Ui {
             seconds_left: rebuild.left.map(|left| left.whole_seconds()),
             started: self.moment(rebuild.started_at),
         }
+    }
+}
+
+fn found_view(scores: SideScores) -> FoundView {
+    let provider = provider_name(scores.provider_type);
+    FoundView {
+        name: match scores.model.as_str() {
+            "" => provider.to_owned(),
+            model => format!("{provider} · {model}"),
+        },
+        found: scores.found,
+        found_by_meaning: scores.found_by_meaning,
     }
 }
 

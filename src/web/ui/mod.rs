@@ -36,6 +36,7 @@ use crate::accounts::operators::Operator;
 use crate::accounts::{AccountError, Role, ToolProfile, Viewer};
 use crate::embedding::{EmbeddingError, ItemEmbedding};
 use crate::erasure;
+use crate::evaluation::Evaluation;
 use crate::input::{Invalid, sentence};
 use crate::memories::{self, ItemType, MemoryError};
 use crate::providers::chat::ChatError;
@@ -240,7 +241,18 @@ impl Backend for Ui {
             overview.map_err(embedding_error)?,
             chat.map_err(chat_error)?,
         );
-        Ok(self.embeddings_view(overview, &chat.settings.own, is_admin))
+        let evaluation = Evaluation::new(self.state.db.clone(), self.state.embeddings.clone());
+        let measured = evaluation.latest(viewer.user_id).await;
+        let is_measuring = evaluation.is_measuring(viewer.user_id).await;
+        let (measured, is_measuring) =
+            (measured.map_err(database)?, is_measuring.map_err(database)?);
+        Ok(self.embeddings_view(
+            overview,
+            &chat.settings.own,
+            measured,
+            is_measuring,
+            is_admin,
+        ))
     }
 
     async fn chat_page(&self) -> Result<ChatPage, PageError> {

@@ -1,0 +1,197 @@
+//! What a rebuild did to how well the person's own memory is found: a small plot of before and
+//! now, with its figures as text beside it.
+
+use leptos::prelude::*;
+
+use crate::components::{When, count};
+use crate::view::{EmbeddingsPage, FoundView, MeasuredView};
+
+const LOOK_SECONDS: u32 = 2;
+/// Questions in a hundred: less than this is chance.
+const TELLING_PERCENT: f64 = 3.0;
+const PLACES: [&str; 3] = ["first", "among 5", "among 10"];
+
+#[component]
+pub fn MeasuredPart(page: EmbeddingsPage) -> impl IntoView {
+    let is_shown = page.is_enabled && (page.is_measuring || page.measured.is_some());
+    let body = is_shown.then(|| match page.measured {
+        _ if page.is_measuring => view! {
+            <p class="hint">"Measuring what the rebuild changed: questions are made of your memories and asked of the old vectors and the new."</p>
+        }
+        .into_any(),
+        Some(measured) => view! { <Plot measured /> }.into_any(),
+        None => ().into_any(),
+    });
+    view! {
+        <section
+            class="measured"
+            class:part=is_shown
+            data-live="measured"
+            data-look-again=page.is_measuring.then_some(LOOK_SECONDS)
+            aria-labelledby=is_shown.then_some("measured-title")
+        >
+            {is_shown.then(|| view! { <h2 id="measured-title">"What the rebuild changed"</h2> })}
+            {body}
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Plot(measured: MeasuredView) -> impl IntoView {
+    let questions = measured.questions;
+    let groups = [
+        (
+            "As search answers",
+            FoundView::found_of as fn(&FoundView) -> [i32; 3],
+        ),
+        ("By meaning alone", FoundView::found_by_meaning_of),
+    ];
+    let bodies = groups
+        .into_iter()
+        .map(|(title, counts)| {
+            let now = counts(&measured.now);
+            let before = measured.before.as_ref().map(counts);
+            rows(title, now, before, questions)
+        })
+        .collect_view();
+    let has_before = measured.before.is_some();
+    let by_model = (measured.by_model > 0).then(|| {
+        format!(
+            " {} of them were put by your chat model.",
+            count(measured.by_model.into())
+        )
+    });
+    view! {
+        <p>{verdict(&measured)}</p>
+        <table class="plot">
+            <thead>
+                <tr>
+                    <th scope="col">"The memory came"</th>
+                    <th scope="col" aria-hidden="true"></th>
+                    {has_before.then(|| view! { <th scope="col"><span class="key before"></span>"Before"</th> })}
+                    <th scope="col"><span class="key now"></span>"Now"</th>
+                </tr>
+            </thead>
+            {bodies}
+        </table>
+        <p class="hint">
+            {measured.before.as_ref().map(|before| view! { "Before: " <bdi>{before.name.clone()}</bdi> ". " })}
+            "Now: " <bdi>{measured.now.name.clone()}</bdi> ". "
+            {format!("{} questions, each made of one of your memories without its most telling words.", count(questions.into()))}
+            {by_model} " Measured " <When moment=measured.at /> "."
+        </p>
+    }
+    .into_any()
+}
+
+impl FoundView {
+    fn found_of(&self) -> [i32; 3] {
+        self.found
+    }
+
+    fn found_by_meaning_of(&self) -> [i32; 3] {
+        self.found_by_meaning
+    }
+}
+
+fn percent(found: i32, questions: i32) -> f64 {
+    100.0 * f64::from(found) / f64::from(questions.max(1))
+}
+
+fn rows(title: &'static str, now: [i32; 3], before: Option<[i32; 3]>, questions: i32) -> AnyView {
+    let columns = 3 + usize::from(before.is_some());
+    let rows = (0..PLACES.len())
+        .map(|at| {
+            let now = percent(now[at], questions);
+            let before = before.map(|before| percent(before[at], questions));
+            view! {
+                <tr>
+                    <th scope="row">{PLACES[at]}</th>
+                    <td class="bars" aria-hidden="true">{bars(now, before)}</td>
+                    {before.map(|share| view! { <td>{format!("{share:.0} %")}</td> })}
+                    <td class="now">{format!("{now:.0} %")}</td>
+                </tr>
+            }
+        })
+        .collect_view();
+    view! {
+        <tbody>
+            <tr>
+                <th class="group" scope="rowgroup" colspan=columns>{title}</th>
+            </tr>
+            {rows}
+        </tbody>
+    }
+    .into_any()
+}
+
+/// SVG, because the content security policy forbids a width in a `style` attribute.
+fn bars(now: f64, before: Option<f64>) -> AnyView {
+    let bar = |class: &'static str, y: u32, share: f64| {
+        view! { <rect class=class y=y width=format!("{share:.1}") height="4" /> }
+    };
+    let height = if before.is_some() { 9 } else { 4 };
+    view! {
+        <svg viewBox=format!("0 0 100 {height}") preserveAspectRatio="none" class:two=before.is_some()>
+            <rect class="rail" width="100" height=height />
+            {before.map(|share| bar("before", 0, share))}
+            {bar("now", if before.is_some() { 5 } else { 0 }, now)}
+        </svg>
+    }
+    .into_any()
+}
+
+fn verdict(measured: &MeasuredView) -> String {
+    let among_ten = |found: &FoundView| percent(found.found[2], measured.questions);
+    let now = among_ten(&measured.now);
+    let Some(before) = measured.before.as_ref().map(among_ten) else {
+        return format!(
+            "{now:.0} % of the questions find their memory among the first 10. What the old vectors would have found could not be measured."
+        );
+    };
+    let change = now - before;
+    let told = if change >= TELLING_PERCENT {
+        "Search finds more than before"
+    } else if change <= -TELLING_PERCENT {
+        "Search finds less than before: to go back, set the model before again and confirm its rebuild"
+    } else {
+        "Search finds about as much as before"
+    };
+    format!(
+        "{told}: {now:.0} % of the questions find their memory among the first 10, {before:.0} % did."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::Moment;
+
+    fn verdict_of(now: i32, before: Option<i32>) -> String {
+        let found = |n| FoundView {
+            name: "a model".to_owned(),
+            found: [0, 0, n],
+            found_by_meaning: [0; 3],
+        };
+        verdict(&MeasuredView {
+            at: Moment {
+                iso: String::new(),
+                exact: String::new(),
+                relative: String::new(),
+            },
+            questions: 50,
+            by_model: 0,
+            now: found(now),
+            before: before.map(found),
+        })
+    }
+
+    #[test]
+    fn a_loss_says_how_to_go_back_and_chance_is_no_change() {
+        assert!(verdict_of(40, Some(45)).contains("less than before: to go back"));
+        assert!(verdict_of(45, Some(40)).starts_with("Search finds more than before: 90 %"));
+        assert!(verdict_of(45, Some(44)).starts_with("Search finds about as much"));
+        assert!(verdict_of(45, None).contains("could not be measured"));
+    }
+}

@@ -1,0 +1,246 @@
+//! `keepsake eval`: how well search finds, of a data set or of an account's own memory. Figures go
+//! to standard output alone, as a table or as JSON; the progress bar beside them.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressStyle};
+use keepsake::accounts::Email;
+use keepsake::config::Config;
+use keepsake::evaluation::own::{Asked, SideScores};
+use keepsake::evaluation::score::{CUTOFFS, Scores};
+use keepsake::evaluation::trial::{Progress, Report};
+use keepsake::evaluation::{DataSet, Evaluation, Measured};
+use keepsake::wiring::{self, Database};
+use serde_json::{Map, Value, json};
+
+const STANDARD_INPUT: &str = "-";
+/// Of the first column.
+const NAME_CHARS: usize = 20;
+
+pub async fn data_set(config: &Config, file: &Path, as_json: bool) -> anyhow::Result<()> {
+    let data = DataSet::read(open(file)?)?;
+    let database = Database::of_command(config).await?;
+    let tried = async {
+        let accounts = wiring::accounts(config, &database.db);
+        let embeddings = wiring::embeddings(config, &database.db)?;
+        let evaluation = Evaluation::new(database.db.clone(), embeddings);
+        let is_wanted = until_interrupted();
+        let bar = bar()?;
+        let tell = |progress: Progress| {
+            bar.set_length(progress.of as u64);
+            bar.set_position(progress.done as u64);
+            bar.set_message(progress.stage.as_str());
+            is_wanted.load(Ordering::Relaxed)
+        };
+        let report = evaluation.try_out(&accounts, &data, tell).await;
+        bar.finish_and_clear();
+        anyhow::Ok(report?)
+    }
+    .await;
+    database.close().await?;
+    let report = tried?;
+    match as_json {
+        true => println!("{}", json_of(&report)),
+        false => print!("{}", table_of(&report)),
+    }
+    Ok(())
+}
+
+fn open(file: &Path) -> anyhow::Result<Box<dyn BufRead>> {
+    if file.as_os_str() == STANDARD_INPUT {
+        return Ok(Box::new(BufReader::new(std::io::stdin())));
+    }
+    let opened = File::open(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    Ok(Box::new(BufReader::new(opened)))
+}
+
+/// Turns false at Ctrl-C: what was made is still erased.
+fn until_interrupted() -> Arc<AtomicBool> {
+    let is_wanted = Arc::new(AtomicBool::new(true));
+    let flag = is_wanted.clone();
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            flag.store(false, Ordering::Relaxed);
+        }
+    });
+    is_wanted
+}
+
+fn bar() -> anyhow::Result<ProgressBar> {
+    let style =
+        ProgressStyle::with_template("{wide_bar} {msg} {pos} of {len} · {per_sec} · {eta} left")?;
+    Ok(ProgressBar::new(0).with_style(style))
+}
+
+fn table_of(report: &Report) -> String {
+    let mut table = format!("{:NAME_CHARS$} questions", "");
+    for (name, _) in Scores::default().shares() {
+        table += &format!(" {name:>8}");
+    }
+    table.push('\n');
+    for (arm, scores) in &report.arms {
+        table += &row_of(arm.as_str(), scores);
+    }
+    for (category, scores) in &report.categories {
+        table += &row_of(category, scores);
+    }
+    table += &format!(
+        "{} items in {} groups; shares in percent",
+        report.items, report.groups
+    );
+    if report.without_vector > 0 {
+        table += &format!("; {} items have no vector", report.without_vector);
+    }
+    if report.by_words_alone > 0 {
+        table += &format!(
+            "; {} questions were answered by words alone",
+            report.by_words_alone
+        );
+    }
+    table.push('\n');
+    table
+}
+
+fn row_of(name: &str, scores: &Scores) -> String {
+    let name: String = name.chars().take(NAME_CHARS).collect();
+    let mut row = format!("{name:NAME_CHARS$} {:9}", scores.questions);
+    for (_, share) in scores.shares() {
+        row += &format!(" {:8.1}", 100.0 * share);
+    }
+    row.push('\n');
+    row
+}
+
+fn json_of(report: &Report) -> Value {
+    let of = |scores: &Scores| {
+        let mut object = Map::from_iter([("questions".to_owned(), json!(scores.questions))]);
+        object.extend(
+            scores
+                .shares()
+                .map(|(name, share)| (name.to_owned(), json!(share))),
+        );
+        Value::Object(object)
+    };
+    let arms: Map<String, Value> = report
+        .arms
+        .iter()
+        .map(|(arm, scores)| (arm.as_str().to_owned(), of(scores)))
+        .collect();
+    let categories: Map<String, Value> = report
+        .categories
+        .iter()
+        .map(|(category, scores)| (category.clone(), of(scores)))
+        .collect();
+    json!({
+        "items": report.items,
+        "groups": report.groups,
+        "items_without_vector": report.without_vector,
+        "questions_by_words_alone": report.by_words_alone,
+        "arms": arms,
+        "categories": categories,
+    })
+}
+
+pub async fn own(config: &Config, email: &str, as_json: bool) -> anyhow::Result<()> {
+    let email = Email::parse(email)?;
+    let database = Database::of_command(config).await?;
+    let measured = async {
+        let accounts = wiring::accounts(config, &database.db);
+        let user = accounts.find_user_by_email(&email).await?;
+        let user = user.with_context(|| format!("there is no account {}", email.as_str()))?;
+        let embeddings = wiring::embeddings(config, &database.db)?;
+        let evaluation = Evaluation::new(database.db.clone(), embeddings);
+        let bar = bar()?.with_message("asking");
+        let tell = |done: usize, of: usize| {
+            bar.set_length(of as u64);
+            bar.set_position(done as u64);
+        };
+        let now = evaluation.measure(user, tell).await;
+        bar.finish_and_clear();
+        anyhow::Ok((now?, evaluation.latest(user).await?))
+    }
+    .await;
+    database.close().await?;
+    let (now, rebuilt) = measured?;
+    match as_json {
+        true => println!(
+            "{}",
+            json!({ "now": measurement(&now), "last_rebuild": rebuilt.as_ref().map(measurement) })
+        ),
+        false => print!("{}", own_table(&now, rebuilt.as_ref())),
+    }
+    Ok(())
+}
+
+fn own_table(now: &Measured, rebuilt: Option<&Measured>) -> String {
+    let mut table = format!("{:34} questions", "");
+    for cutoff in CUTOFFS {
+        table += &format!(" {:>9}", format!("found@{cutoff}"));
+    }
+    table += "   by meaning alone\n";
+    table += &own_row("now", now.asked, &now.now);
+    let Some(rebuilt) = rebuilt else {
+        return table + "No rebuild has been measured yet.\n";
+    };
+    if let Some(before) = &rebuilt.before {
+        table += &own_row("before the last rebuild", rebuilt.asked, before);
+    }
+    table + &own_row("after the last rebuild", rebuilt.asked, &rebuilt.now)
+}
+
+fn own_row(when: &str, asked: Asked, scores: &SideScores) -> String {
+    let name: String = format!("{when} ({})", named(scores))
+        .chars()
+        .take(34)
+        .collect();
+    let percent = |n: &i32| 100.0 * f64::from(*n) / f64::from(asked.questions.max(1));
+    let mut row = format!("{name:34} {:9}", asked.questions);
+    for n in &scores.found {
+        row += &format!(" {:9.1}", percent(n));
+    }
+    row += "  ";
+    for n in &scores.found_by_meaning {
+        row += &format!(" {:6.1}", percent(n));
+    }
+    row.push('\n');
+    row
+}
+
+fn named(scores: &SideScores) -> &str {
+    match scores.model.as_str() {
+        "" => scores.provider_type.as_str(),
+        model => model,
+    }
+}
+
+fn measurement(measured: &Measured) -> Value {
+    let side = |scores: &SideScores| {
+        json!({
+            "provider_type": scores.provider_type.as_str(),
+            "model": scores.model,
+            "found": by_cutoff(&scores.found),
+            "found_by_meaning": by_cutoff(&scores.found_by_meaning),
+        })
+    };
+    json!({
+        "measured_at": measured.at.unix_timestamp(),
+        "items": measured.asked.items,
+        "questions": measured.asked.questions,
+        "questions_by_model": measured.asked.by_model,
+        "now": side(&measured.now),
+        "before": measured.before.as_ref().map(side),
+    })
+}
+
+/// Questions whose item was found, by how far down one looks.
+fn by_cutoff(counts: &[i32]) -> Map<String, Value> {
+    let named = CUTOFFS.iter().zip(counts);
+    named
+        .map(|(cutoff, n)| (format!("at_{cutoff}"), json!(n)))
+        .collect()
+}

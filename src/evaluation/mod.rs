@@ -1,0 +1,132 @@
+//! How well search finds, in figures, through the search that agents use: of a data set whose
+//! answers are known (`trial.rs`; docs/evaluation.md says its form), and of a user's own memory
+//! before and after a rebuild (`own.rs`). It must never keep a question, and asks nothing of
+//! memory but what an agent could.
+
+pub mod dataset;
+pub mod own;
+mod questions;
+pub mod score;
+mod store;
+pub mod trial;
+
+pub use dataset::{DataSet, DataSetError};
+pub use own::Measured;
+pub use score::Scores;
+
+use crate::accounts::AccountError;
+use crate::db::{self, Db};
+use crate::embedding::{EmbeddingError, Embeddings};
+use crate::erasure::ErasureError;
+use crate::input::Invalid;
+use crate::memories::MemoryError;
+use crate::search::store::CANDIDATES_MAX;
+use crate::search::{Filters, Hit, SearchQuery};
+
+#[derive(Debug, thiserror::Error)]
+pub enum EvaluationError {
+    #[error(
+        "there are too few memories to measure: {questions} questions could be made of them, and {} are needed",
+        questions::QUESTIONS_MIN
+    )]
+    TooFew { questions: usize },
+    #[error(
+        "no vectors serve this account, or their model does not answer; see Settings › Embeddings"
+    )]
+    NothingServes,
+    #[error("broken off; what was made for it is erased")]
+    BrokenOff,
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    #[error(transparent)]
+    Embedding(#[from] EmbeddingError),
+    #[error(transparent)]
+    Erasure(#[from] ErasureError),
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+impl EvaluationError {
+    /// The account was erased while work on it was under way.
+    pub fn is_of_a_gone_user(&self) -> bool {
+        match self {
+            Self::Database(error) => db::is_of_a_gone_user(error),
+            Self::Embedding(error) => error.is_of_a_gone_user(),
+            _ => false,
+        }
+    }
+}
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Evaluation {
+    db: Db,
+    embeddings: Embeddings,
+}
+
+impl Evaluation {
+    pub fn new(db: Db, embeddings: Embeddings) -> Self {
+        Self { db, embeddings }
+    }
+}
+
+/// By what a ranking goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Arm {
+    /// As search answers.
+    Both,
+    Words,
+    Meaning,
+}
+
+impl Arm {
+    pub const ALL: [Self; 3] = [Self::Both, Self::Words, Self::Meaning];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Both => "as search answers",
+            Self::Words => "by words alone",
+            Self::Meaning => "by meaning alone",
+        }
+    }
+
+    /// Ids, best first, of an answer that holds every candidate.
+    fn ranked(self, hits: &[Hit]) -> Vec<i64> {
+        let mut of_arm: Vec<&Hit> = hits
+            .iter()
+            .filter(|hit| match self {
+                Self::Both => true,
+                Self::Words => hit.matched_by_words(),
+                Self::Meaning => hit.matched_by_meaning(),
+            })
+            .collect();
+        match self {
+            Self::Both => {}
+            Self::Words => of_arm.sort_by(|a, b| b.item.lexical.total_cmp(&a.item.lexical)),
+            Self::Meaning => of_arm.sort_by(|a, b| {
+                let distance = |hit: &Hit| hit.item.distance.unwrap_or(f64::INFINITY);
+                distance(a).total_cmp(&distance(b))
+            }),
+        }
+        of_arm.iter().map(|hit| hit.item.id.0).collect()
+    }
+}
+
+/// A question as an agent asks it, answered with every candidate of both arms and tiers.
+fn all_candidates(text: &str) -> SearchQuery {
+    SearchQuery {
+        text: Some(text.trim().to_owned()),
+        limit: 4 * usize::try_from(CANDIDATES_MAX).unwrap_or_default(),
+        filters: Filters {
+            status: Some(crate::memories::Status::Active),
+            ..Filters::default()
+        },
+        cursor: None,
+        min_similarity: None,
+        explain: false,
+    }
+}

@@ -1,0 +1,272 @@
+//! A data set put through the product: each group becomes the memory of a scratch account, is
+//! added, embedded and asked by the same functions that agents reach, and is erased at the end,
+//! whatever happened. Nothing of it meets anybody's memory.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::dataset::{DataSet, Group};
+use super::score::Scores;
+use super::{Arm, Evaluation, EvaluationError, all_candidates};
+use crate::accounts::{Accounts, Email, Password, Role, UserId, Viewer};
+use crate::embedding::Drained;
+use crate::erasure::{self, Step};
+use crate::memories;
+use crate::search::{self, Mode};
+
+/// Accounts at this name are an evaluation's; no mail reaches it.
+const SCRATCH_DOMAIN: &str = "evaluation.invalid";
+/// A run that was killed left those that are older.
+const ABANDONED_AFTER: time::Duration = time::Duration::days(1);
+const ITEMS_A_TRANSACTION: usize = 200;
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// What is being done, of `of` so many are `done`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    pub stage: Stage,
+    pub done: usize,
+    pub of: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    Adding,
+    Embedding,
+    Asking,
+    Erasing,
+}
+
+impl Stage {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Adding => "adding",
+            Self::Embedding => "embedding",
+            Self::Asking => "asking",
+            Self::Erasing => "erasing",
+        }
+    }
+}
+
+/// What a data set came to.
+#[derive(Debug, Default)]
+pub struct Report {
+    pub groups: usize,
+    pub items: usize,
+    /// Items without a vector: the model refused them, or there is none.
+    pub without_vector: i64,
+    /// Questions that were answered by words alone.
+    pub by_words_alone: u32,
+    pub arms: BTreeMap<Arm, Scores>,
+    /// As search answers, by the questions' category.
+    pub categories: BTreeMap<String, Scores>,
+}
+
+impl Evaluation {
+    /// `tell` is called with how far it is; false breaks it off.
+    ///
+    /// # Errors
+    /// What adding or searching says, or [`EvaluationError::BrokenOff`]. The scratch accounts are erased then, too.
+    pub async fn try_out(
+        &self,
+        accounts: &Accounts,
+        data: &DataSet,
+        mut tell: impl FnMut(Progress) -> bool,
+    ) -> Result<Report, EvaluationError> {
+        let mut scratch = self.abandoned(accounts).await?;
+        let tried = self
+            .try_groups(accounts, data, &mut scratch, &mut tell)
+            .await;
+        let erased = self.erase(&scratch, &mut tell).await;
+        let report = tried?;
+        erased?;
+        Ok(report)
+    }
+
+    async fn try_groups(
+        &self,
+        accounts: &Accounts,
+        data: &DataSet,
+        scratch: &mut Vec<UserId>,
+        tell: &mut impl FnMut(Progress) -> bool,
+    ) -> Result<Report, EvaluationError> {
+        let mut report = Report {
+            groups: data.groups.len(),
+            items: data.items(),
+            ..Report::default()
+        };
+        let mut groups = Vec::new();
+        let mut done = 0;
+        for group in data.groups.values() {
+            let user = new_account(accounts).await?;
+            scratch.push(user);
+            let mut ids = Vec::new();
+            for items in group.items.chunks(ITEMS_A_TRANSACTION) {
+                ids.extend(self.add(user, items).await?);
+                done += items.len();
+                go_on(tell(Progress {
+                    stage: Stage::Adding,
+                    done,
+                    of: report.items,
+                }))?;
+            }
+            groups.push((user, group, ids));
+        }
+        let users: Vec<UserId> = groups.iter().map(|(user, ..)| *user).collect();
+        report.without_vector = self.embed(&users, report.items, tell).await?;
+        let (mut done, of) = (0, data.questions());
+        for (user, group, ids) in &groups {
+            for at in 0..group.questions.len() {
+                self.ask_of(*user, group, at, ids, &mut report).await?;
+                done += 1;
+                go_on(tell(Progress {
+                    stage: Stage::Asking,
+                    done,
+                    of,
+                }))?;
+            }
+        }
+        Ok(report)
+    }
+
+    /// Their ids, in their order. Of two items with one text there is one.
+    async fn add(
+        &self,
+        user: UserId,
+        items: &[memories::NewItem],
+    ) -> Result<Vec<i64>, EvaluationError> {
+        let viewer = Viewer {
+            user_id: user,
+            agent_id: None,
+        };
+        let mut ids = Vec::with_capacity(items.len());
+        let mut tx = self.db.as_user(user).await?;
+        for item in items {
+            let now = self.embeddings.now();
+            let added = memories::add_in(&mut tx, &self.embeddings, &viewer, item, now).await?;
+            ids.push(added.id.0);
+        }
+        tx.commit().await?;
+        Ok(ids)
+    }
+
+    /// Beside a running server its workers help. Returns how many items stay without a vector.
+    async fn embed(
+        &self,
+        users: &[UserId],
+        items: usize,
+        tell: &mut impl FnMut(Progress) -> bool,
+    ) -> Result<i64, EvaluationError> {
+        let (mut done, mut without) = (0, 0);
+        for user in users {
+            loop {
+                let drained = self.embeddings.drain(*user).await?;
+                let overview = self.embeddings.overview(*user).await?;
+                let counts = overview.counts;
+                let of_user = overview.items - counts.pending;
+                go_on(tell(Progress {
+                    stage: Stage::Embedding,
+                    done: done + usize::try_from(of_user).unwrap_or_default(),
+                    of: items,
+                }))?;
+                if overview.effective.settings().is_none() || counts.pending == 0 {
+                    done += usize::try_from(overview.items).unwrap_or_default();
+                    without += overview.items - counts.ready;
+                    break;
+                }
+                if let Drained::Later(_) = drained {
+                    tokio::time::sleep(LOOK_EVERY).await;
+                }
+            }
+        }
+        Ok(without)
+    }
+
+    async fn ask_of(
+        &self,
+        user: UserId,
+        group: &Group,
+        at: usize,
+        ids: &[i64],
+        report: &mut Report,
+    ) -> Result<(), EvaluationError> {
+        let question = &group.questions[at];
+        let evidence: Vec<i64> = question.evidence.iter().map(|place| ids[*place]).collect();
+        let viewer = Viewer {
+            user_id: user,
+            agent_id: None,
+        };
+        let query = all_candidates(&question.text);
+        let page = search::find(&self.db, &self.embeddings, &viewer, &query).await?;
+        report.by_words_alone += u32::from(page.mode == Mode::Fts);
+        for arm in Arm::ALL {
+            let ranked = arm.ranked(&page.hits);
+            report.arms.entry(arm).or_default().note(&ranked, &evidence);
+            if let (Arm::Both, Some(category)) = (arm, &question.category) {
+                let of_category = report.categories.entry(category.clone()).or_default();
+                of_category.note(&ranked, &evidence);
+            }
+        }
+        Ok(())
+    }
+
+    async fn abandoned(&self, accounts: &Accounts) -> Result<Vec<UserId>, EvaluationError> {
+        let before = self.embeddings.now() - ABANDONED_AFTER;
+        let users = accounts.list_users().await?;
+        let is_abandoned = |user: &&crate::accounts::User| {
+            user.email.ends_with(&format!("@{SCRATCH_DOMAIN}")) && user.created_at < before
+        };
+        Ok(users
+            .iter()
+            .filter(is_abandoned)
+            .map(|user| user.id)
+            .collect())
+    }
+
+    async fn erase(
+        &self,
+        users: &[UserId],
+        tell: &mut impl FnMut(Progress) -> bool,
+    ) -> Result<(), EvaluationError> {
+        for (done, user) in users.iter().enumerate() {
+            tell(Progress {
+                stage: Stage::Erasing,
+                done,
+                of: users.len(),
+            });
+            let receipt = match erasure::begin(&self.db, *user, self.embeddings.now()).await {
+                Err(erasure::ErasureError::Gone) => continue,
+                begun => begun?,
+            };
+            while !self.is_erased(receipt.as_str()).await? {
+                let step = erasure::step(&self.db, self.embeddings.now()).await?;
+                if matches!(step, Step::Waiting | Step::Nothing) {
+                    tokio::time::sleep(LOOK_EVERY).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn is_erased(&self, receipt: &str) -> Result<bool, EvaluationError> {
+        let receipt = erasure::find_receipt(&self.db, receipt).await?;
+        Ok(receipt.is_none_or(|receipt| receipt.finished_at.is_some()))
+    }
+}
+
+fn go_on(is_wanted: bool) -> Result<(), EvaluationError> {
+    match is_wanted {
+        true => Ok(()),
+        false => Err(EvaluationError::BrokenOff),
+    }
+}
+
+/// Nobody knows its password.
+async fn new_account(accounts: &Accounts) -> Result<UserId, EvaluationError> {
+    let name = Uuid::new_v4().simple();
+    let email = Email::parse(&format!("{name}@{SCRATCH_DOMAIN}"))?;
+    let password = Password::parse_new("password", &Uuid::new_v4().to_string())?;
+    Ok(accounts.create_user(&email, password, Role::Member).await?)
+}

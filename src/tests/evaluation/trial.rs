@@ -1,0 +1,111 @@
+//! A data set: scored by the search that agents use, in scratch accounts that are gone afterwards.
+
+use keepsake::evaluation::trial::{Progress, Stage};
+use keepsake::evaluation::{Arm, DataSet, Evaluation, EvaluationError};
+use sqlx::PgConnection;
+
+use crate::support::TestApp;
+
+const TEA: &str = r#"
+{"group":"a","id":"1","content":"Anna drinks green tea in the morning."}
+{"group":"a","id":"2","content":"Anna keeps bees behind the house."}
+{"group":"a","id":"2b","content":"Anna keeps bees behind the house."}
+{"group":"a","question":"green tea","evidence":["1"],"category":"drinks"}
+{"group":"a","question":"bees","evidence":["2b"]}
+{"group":"b","id":"1","content":"Ben drinks mate."}
+{"group":"b","question":"green tea","evidence":["1"],"category":"drinks"}
+"#;
+
+async fn count(conn: &mut PgConnection, table: &str) -> i64 {
+    let statement = format!("SELECT count(*) FROM {table}");
+    sqlx::query_scalar(sqlx::AssertSqlSafe(statement))
+        .fetch_one(conn)
+        .await
+        .unwrap()
+}
+
+fn evaluation(app: &TestApp) -> Evaluation {
+    Evaluation::new(app.db.clone(), app.embeddings.clone())
+}
+
+#[tokio::test]
+async fn groups_are_asked_apart_and_nothing_of_them_stays() {
+    let app = TestApp::start_with_builtin().await;
+    let anna = app.user("anna").await;
+    anna.add("Anna's own green tea.").await;
+    let data = DataSet::read(TEA.as_bytes()).unwrap();
+    let mut stages = Vec::new();
+    let tell = |progress: Progress| {
+        assert!(progress.done <= progress.of, "{progress:?}");
+        stages.push(progress.stage);
+        true
+    };
+    let report = evaluation(&app)
+        .try_out(&app.accounts, &data, tell)
+        .await
+        .unwrap();
+    stages.dedup();
+    let all = [
+        Stage::Adding,
+        Stage::Embedding,
+        Stage::Asking,
+        Stage::Erasing,
+    ];
+    assert_eq!(stages, all);
+    assert_eq!(
+        (report.groups, report.items, report.without_vector),
+        (2, 4, 0)
+    );
+    let scores = report.arms[&Arm::Both];
+    // Of two items with one text there is one, and either id names it.
+    assert_eq!((scores.questions, scores.any), (3, [3, 3, 3]));
+    // Ben's mate has no word of the question: by words alone it is not found.
+    assert_eq!(report.arms[&Arm::Words].any, [2, 2, 2]);
+    assert_eq!(report.arms[&Arm::Meaning].any[2], 3);
+    assert_eq!(report.categories["drinks"].questions, 2);
+    let mut conn = app.superuser().await;
+    assert_eq!(count(&mut conn, "users").await, 1);
+    assert_eq!(count(&mut conn, "memory_items").await, 1);
+}
+
+#[tokio::test]
+async fn what_is_broken_off_leaves_nothing_either() {
+    let app = TestApp::start_with_builtin().await;
+    let data = DataSet::read(TEA.as_bytes()).unwrap();
+    let until_asking = |progress: Progress| progress.stage != Stage::Asking;
+    let ended = evaluation(&app)
+        .try_out(&app.accounts, &data, until_asking)
+        .await;
+    assert!(
+        matches!(ended, Err(EvaluationError::BrokenOff)),
+        "{ended:?}"
+    );
+    assert_eq!(count(&mut app.superuser().await, "users").await, 0);
+}
+
+#[tokio::test]
+async fn scratch_accounts_of_a_run_that_was_killed_go_with_the_next_and_others_stay() {
+    let app = TestApp::start().await;
+    app.user("anna").await;
+    let mut conn = app.superuser().await;
+    sqlx::raw_sql(
+        "INSERT INTO users (email, password_hash, role, created_at, updated_at) VALUES
+            ('old@evaluation.invalid', 'x', 'member', now() - interval '2 days', now()),
+            ('running@evaluation.invalid', 'x', 'member', now(), now())",
+    )
+    .execute(&mut conn)
+    .await
+    .unwrap();
+    let data = DataSet::read(TEA.as_bytes()).unwrap();
+    let report = evaluation(&app)
+        .try_out(&app.accounts, &data, |_| true)
+        .await
+        .unwrap();
+    // No model is there: words answer, and that is told.
+    assert_eq!((report.without_vector, report.by_words_alone), (3, 3));
+    let left: Vec<String> = sqlx::query_scalar("SELECT email FROM users ORDER BY email")
+        .fetch_all(&mut conn)
+        .await
+        .unwrap();
+    assert_eq!(left, ["anna@example.com", "running@evaluation.invalid"]);
+}
