@@ -199,7 +199,7 @@ mod tests {
         for (lines, said) in [
             ("{", "line 1: EOF while parsing an object at line 1 column 1".to_owned()),
             (r#"{"id":"1"}"#, "line 1: give `id` and `content` of an item, or `question` and `evidence`".to_owned()),
-            (r#"{"id":"1","content":" "}"#, "line 1: `content` is empty; give 1 to 20,000 characters.".to_owned()),
+            (r#"{"id":"1","content":" "}"#, "line 1: `content` is empty; give 1 to 20000 characters.".to_owned()),
             (r#"{"question":"Tea?","evidence":["9"]}"#, "line 1: `evidence` names 9, and no item of its group has that `id`".to_owned()),
             (r#"{"question":"Tea?"}"#, "line 1: `evidence` is empty; name the `id` of each item that answers the question".to_owned()),
             (r#"{"question":" ","evidence":["1"]}"#, "line 1: `question` is empty".to_owned()),
