@@ -7,6 +7,7 @@ and index by index, and the core time that an add, a vector and a search take in
 One user of 10,000 memories and ten of 1,000, added over HTTP, with vectors from a stand-in on loopback (bench/vectors.py).
 Core time is what the kernel charged to the processes, so that it holds on a busy machine too, where the clock does not.
 """
+import contextlib
 import functools
 import http.client
 import http.server
@@ -44,7 +45,8 @@ class Gated(Provider):
 
     def do_POST(self):
         self.gate.wait()
-        super().do_POST()
+        with contextlib.suppress(OSError):  # who asked has given up meanwhile
+            super().do_POST()
 
 
 def main():
@@ -59,8 +61,7 @@ def main():
         figures["memory_at_start_mb"] = watch.server_mb()
         users = [(token_of(server, f"user{n}@example.com"), LARGE if n == 0 else SMALL) for n in range(1 + SMALL_USERS)]
         figures["add"] = watch.cost(lambda: add_all(server.port, users))
-        Gated.gate.set()
-        figures["vectors"] = watch.cost(wait_for_vectors)
+        figures["vectors"] = watch.cost(make_vectors)
         sql("VACUUM ANALYZE")
         figures["disk"] = bytes_an_item(sum(items for _, items in users))
         for token, items in users[:2]:
@@ -77,7 +78,7 @@ class Watch:
 
     def __init__(self, port):
         self.server = listener(port)
-        self.postmaster = int(Path(sql("SHOW data_directory"), "postmaster.pid").read_text().split()[0])
+        self.postmaster = postmaster_of_the_primary()
 
     def cost(self, work):
         """How many a second, and core ms each, of what `work` says it did."""
@@ -141,12 +142,13 @@ def add_all(port, users):
     return len(adds)
 
 
-def wait_for_vectors():
+def make_vectors():
     pending = "SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'"
     first = int(sql(pending))
+    Gated.gate.set()
     while int(sql(pending)):
         time.sleep(0.5)
-    return max(first, 1)
+    return first
 
 
 def know(client, queries):
@@ -175,16 +177,18 @@ def connections():
     return {role: int(count) for role, count in (row.split("|") for row in rows.splitlines())}
 
 
+def postmaster_of_the_primary():
+    return int(Path(sql("SHOW data_directory"), "postmaster.pid").read_text().split()[0])
+
+
 def listener(port):
     """The process that listens there, by the socket in /proc."""
     lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
     inode = next(line.split()[9] for line in lines if line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A")
     for link in Path("/proc").glob("[0-9]*/fd/*"):
-        try:
+        with contextlib.suppress(OSError):  # it has closed meanwhile
             if os.readlink(link) == f"socket:[{inode}]":
                 return int(link.parts[2])
-        except OSError:  # it has closed meanwhile
-            pass
     raise SystemExit("nobody listens")
 
 
@@ -202,11 +206,9 @@ def ticks(pid):
 
 def children(parent):
     for entry in Path("/proc").glob("[0-9]*"):
-        try:
+        with contextlib.suppress(OSError):  # it has ended meanwhile
             if int(stat(entry.name)[1]) == parent:
                 yield int(entry.name)
-        except OSError:
-            pass
 
 
 def memory_mb(path, names):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A read replica, for docs/scaling.md: whether a standby answers the product's search as the primary does, how far it
-lags behind an add, what a search costs there, and what a server says that is pointed at it.
+lags behind an add, what a search costs there, and what a server says that is pointed at it. Needs psycopg.
 
     python3 tools/with_postgres.py python3 bench/standby.py     after `make build`; half a minute
 
@@ -16,9 +16,11 @@ import tempfile
 import time
 from pathlib import Path
 
+import psycopg
+
 import results
 from run import common_words, free_port, item
-from scaling import children, ticks, TICK_MS
+from scaling import TICK_MS, children, postmaster_of_the_primary, stat, ticks
 from sql import PG_BIN, URL, sql
 from statement import execute, prepare
 from vectors import filled
@@ -35,9 +37,14 @@ SESSION = {"PGOPTIONS": "-c role=keepsake_app -c jit=off -c plan_cache_mode=forc
 def main():
     random.seed(7)
     with filled(ITEMS) as server, standby() as (replica, postmaster):
+        # What an add has answered is sent at once, as in production, and not when the next 200 ms are over.
+        sql("ALTER SYSTEM SET synchronous_commit = on")
+        sql("SELECT pg_reload_conf()")
         queries = [common_words(2) for _ in range(QUERIES)]
-        figures = {"answers_differ": differ(queries, replica), "core_ms": cost(queries, replica, postmaster)}
-        lags = [lag_ms(server, replica, n) for n in range(ADDS)]
+        figures = {"answers_differ": differ(queries, replica),
+                   "core_ms": {"primary": cost(queries, URL, postmaster_of_the_primary()), "standby": cost(queries, replica, postmaster)}}
+        with psycopg.connect(replica, autocommit=True) as watching:
+            lags = [lag_ms(server, watching, n) for n in range(ADDS)]
         figures |= {"lag_ms": {"p50": round(statistics.median(lags), 1), "max": round(max(lags), 1)}, "a_server_on_it": start_on(server, replica)}
     for name, figure in figures.items():
         print(f"{name:16} {figure}", flush=True)
@@ -87,14 +94,44 @@ def differ(queries, replica):
     return here != there
 
 
-def cost(queries, replica, postmaster):
-    """Core ms of one search in the standby."""
+def cost(queries, url, postmaster):
+    """Core ms of one search there: what many cost more than none."""
     rounds = "\n".join(list(statements(queries)) * (SEARCHES // QUERIES))
-    spent = lambda: sum(ticks(pid) for pid in children(postmaster)) + ticks(postmaster)
-    total = []
-    for script in (prepare() + ";\n", prepare() + ";\n" + rounds):
-        before = dict_of_children = spent()
-        psql(replica, script + "\nSELECT pg_sleep(0.2);")
-        total.append(spent_with_gone(postmaster, before))
-        del dict_of_children
-    return round((total[1] - total[0]) * TICK_MS / SEARCHES, 2)
+    none, many = (spent(postmaster, lambda: psql(url, f"{prepare()};\n{script}")) for script in ("", rounds))
+    return round((many - none) * TICK_MS / SEARCHES, 2)
+
+
+def spent(postmaster, work):
+    """Ticks of the postmaster and all of its processes; the time of one that has ended is its parent's."""
+    now = lambda: sum(ticks(pid) for pid in children(postmaster)) + sum(map(int, stat(postmaster)[11:15]))
+    before = now()
+    work()
+    time.sleep(0.5)  # psql's backend ends a moment after psql
+    return now() - before
+
+
+def caught_up(replica):
+    end = sql("SELECT pg_current_wal_lsn()")
+    while psql(replica, f"SELECT pg_last_wal_replay_lsn() >= '{end}'").strip() != "t":
+        time.sleep(0.05)
+
+
+def lag_ms(server, watching, n):
+    """From the answer of an add until the standby shows the row."""
+    added = server.call("memory_add", {**item(n), "content": f"lagging {n}"})["id"]
+    start = time.perf_counter()
+    while not watching.execute("SELECT 1 FROM memory_items WHERE user_id = 1 AND id = %s", (added,)).fetchone():
+        pass
+    return (time.perf_counter() - start) * 1e3
+
+
+def start_on(server, replica):
+    """The last line of a server that is pointed at the standby."""
+    with tempfile.TemporaryDirectory() as home:
+        env = {**server.env, "KEEPSAKE_DATABASE_URL": replica, "KEEPSAKE_DATA_DIR": home, "KEEPSAKE_LISTEN": f"127.0.0.1:{free_port()}", "KEEPSAKE_LOG": "error"}
+        done = subprocess.run([server.binary, "serve"], env=env, text=True, stderr=subprocess.PIPE, timeout=START_TIMEOUT_SECONDS)
+    return f"exit {done.returncode}: {done.stderr.strip().splitlines()[-1]}"
+
+
+if __name__ == "__main__":
+    main()
