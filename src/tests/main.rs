@@ -18,6 +18,7 @@ mod pages;
 mod postgres;
 mod providers;
 mod reliability;
+mod scaling;
 mod search;
 mod search_by_meaning;
 mod search_hybrid;

@@ -1,0 +1,342 @@
+//! What docs/scaling.md says is so: every tenant table can be distributed by its user, its
+//! statements name the tables of the catalogue, all of them and no others, what Citus would refuse
+//! in the schema is what it lists, and the metrics that it names exist.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use sqlx::PgConnection;
+
+use crate::support::TestApp;
+
+/// Whole on every node, since tenants' tables refer to them; as docs/scaling.md has them.
+const REFERENCE: [(&str, &str); 2] = [
+    ("operators", "users refer to them"),
+    (
+        "users",
+        "an address, and an operator's id, are unique among all users: no part of them could tell",
+    ),
+];
+
+/// On the coordinator alone, and why.
+const LOCAL: [(&str, &str); 11] = [
+    ("_sqlx_migrations", "which migrations were applied"),
+    ("account_tables", "which tables an erasure goes through"),
+    (
+        "admin_events",
+        "of no one user; goes on when a user is gone",
+    ),
+    ("allowed_endpoints", "an admin's, for everybody"),
+    (
+        "erasure_receipts",
+        "outlives its user, and is found by a number of its own",
+    ),
+    (
+        "invitations",
+        "found by the hash of a link, before there is a user",
+    ),
+    ("service_tokens", "of operators; found by their hash alone"),
+    ("system_chat_provider", "an admin's, for everybody"),
+    ("system_providers", "an admin's, for everybody"),
+    ("system_settings", "an admin's, for everybody"),
+    (
+        "web_sessions",
+        "found by the hash of a cookie, before the user is known",
+    ),
+];
+
+/// What docs/scaling.md has replaced or dropped before the tables are distributed.
+const FOREIGN_KEYS_REPLACED: [&str; 1] = ["memory_items_session_id_fkey"];
+const TRIGGERS_DROPPED: [&str; 1] = ["drop_summary"];
+/// Citus takes no subquery in a policy; these two forms are rewritten there.
+const POLICIES_REWRITTEN: [&str; 2] = [
+    "(user_id = ( SELECT current_user_id() AS current_user_id))",
+    "(id = ( SELECT current_user_id() AS current_user_id))",
+];
+
+fn doc() -> String {
+    fs::read_to_string("docs/scaling.md").unwrap()
+}
+
+/// The first argument of each call of this function, in order.
+fn arguments_of(doc: &str, function: &str) -> Vec<String> {
+    doc.split(&format!("{function}('"))
+        .skip(1)
+        .map(|rest| rest.split('\'').next().unwrap().to_owned())
+        .collect()
+}
+
+/// The table under a heading: what stands in its first two columns.
+fn rows_under(doc: &str, heading: &str) -> BTreeSet<(String, String)> {
+    let section = doc.split(heading).nth(1).unwrap();
+    let section = section.split("\n#").next().unwrap();
+    section
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(|line| {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            (cells[1].trim_matches('`').to_owned(), cells[2].to_owned())
+        })
+        .collect()
+}
+
+fn listed(tables: &[(&str, &str)]) -> BTreeSet<(String, String)> {
+    let own = |(name, why): &(&str, &str)| ((*name).to_owned(), (*why).to_owned());
+    tables.iter().map(own).collect()
+}
+
+/// All tables but those of [`REFERENCE`] and [`LOCAL`].
+async fn tenant_tables(conn: &mut PgConnection) -> BTreeSet<String> {
+    let tables: Vec<(String, bool)> = sqlx::query_as(
+        "SELECT c.relname::text,
+                EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'user_id'
+                        AND NOT a.attisdropped AND a.attnotnull AND a.atttypid = 'bigint'::regtype)
+                AND EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)
+         FROM pg_class c
+         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition",
+    )
+    .fetch_all(conn)
+    .await
+    .unwrap();
+    let mut elsewhere: BTreeSet<&str> = REFERENCE.iter().chain(&LOCAL).map(|(t, _)| *t).collect();
+    let mut tenants = BTreeSet::new();
+    for (table, has_user) in tables {
+        if elsewhere.remove(table.as_str()) {
+            continue;
+        }
+        assert!(
+            has_user,
+            "{table} has no primary key, or no user_id that is bigint NOT NULL: it belongs to REFERENCE or LOCAL, here and in docs/scaling.md"
+        );
+        tenants.insert(table);
+    }
+    assert!(elsewhere.is_empty(), "no tables any more: {elsewhere:?}");
+    tenants
+}
+
+#[derive(sqlx::FromRow)]
+struct ForeignKey {
+    name: String,
+    from_table: String,
+    to_table: String,
+    /// Where `user_id` stands among the columns, on either side.
+    position: Option<i32>,
+    position_there: Option<i32>,
+    on_delete: String,
+    on_update: String,
+}
+
+async fn foreign_keys(conn: &mut PgConnection) -> Vec<ForeignKey> {
+    sqlx::query_as(
+        "SELECT k.conname::text AS name, f.relname::text AS from_table, t.relname::text AS to_table,
+                array_position(k.conkey, (SELECT attnum FROM pg_attribute
+                    WHERE attrelid = k.conrelid AND attname = 'user_id')) AS position,
+                array_position(k.confkey, (SELECT attnum FROM pg_attribute
+                    WHERE attrelid = k.confrelid AND attname = 'user_id')) AS position_there,
+                k.confdeltype::text AS on_delete, k.confupdtype::text AS on_update
+         FROM pg_constraint k
+         JOIN pg_class f ON f.oid = k.conrelid
+         JOIN pg_class t ON t.oid = k.confrelid
+         WHERE k.contype = 'f' AND f.relnamespace = 'public'::regnamespace
+         ORDER BY k.conname",
+    )
+    .fetch_all(conn)
+    .await
+    .unwrap()
+}
+
+#[tokio::test]
+async fn every_unique_key_of_a_tenant_table_has_the_user_in_it() {
+    let app = TestApp::start().await;
+    let mut conn = app.superuser().await;
+    let tenants = tenant_tables(&mut conn).await;
+    // Columns that an index only carries along (INCLUDE) do not count.
+    let without_user: Vec<(String, String)> = sqlx::query_as(
+        "SELECT c.relname::text, i.indexrelid::regclass::text
+         FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+         WHERE c.relnamespace = 'public'::regnamespace AND (i.indisunique OR i.indisexclusion)
+           AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'user_id'
+                           AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]))",
+    )
+    .fetch_all(&mut conn)
+    .await
+    .unwrap();
+    for (table, index) in without_user {
+        assert!(!tenants.contains(&table), "{index} has no user_id");
+    }
+}
+
+#[tokio::test]
+async fn every_foreign_key_stays_with_its_user_or_leads_to_a_reference_table() {
+    let app = TestApp::start().await;
+    let mut conn = app.superuser().await;
+    let tenants = tenant_tables(&mut conn).await;
+    let is_reference = |table: &str| REFERENCE.iter().any(|(name, _)| *name == table);
+    let mut refused = BTreeSet::new();
+    for key in foreign_keys(&mut conn).await {
+        let ForeignKey { name, .. } = &key;
+        if !tenants.contains(&key.from_table) {
+            assert!(
+                !tenants.contains(&key.to_table),
+                "{name} leads from {} to a tenant table, which is in parts",
+                key.from_table
+            );
+            continue;
+        }
+        assert!(key.position.is_some(), "{name} has no user_id");
+        if tenants.contains(&key.to_table) {
+            assert_eq!(
+                key.position, key.position_there,
+                "{name}: user_id stands elsewhere on the other side"
+            );
+        } else {
+            assert!(
+                is_reference(&key.to_table),
+                "{name} leads to {}",
+                key.to_table
+            );
+        }
+        // n, d: SET NULL, SET DEFAULT; c: CASCADE, of which an update would move the row.
+        if matches!(key.on_delete.as_str(), "n" | "d")
+            || matches!(key.on_update.as_str(), "n" | "d" | "c")
+        {
+            refused.insert(name.clone());
+        }
+    }
+    assert_eq!(
+        refused,
+        BTreeSet::from(FOREIGN_KEYS_REPLACED.map(str::to_owned))
+    );
+    let doc = doc();
+    for name in FOREIGN_KEYS_REPLACED {
+        let statement = format!("DROP CONSTRAINT {name}");
+        assert!(doc.contains(&statement), "docs/scaling.md: {statement}");
+    }
+}
+
+#[tokio::test]
+async fn what_else_citus_refuses_in_a_schema_is_what_the_document_deals_with() {
+    let app = TestApp::start().await;
+    let mut conn = app.superuser().await;
+    let triggers: Vec<String> = sqlx::query_scalar(
+        "SELECT t.tgname::text FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+         WHERE c.relnamespace = 'public'::regnamespace AND NOT t.tgisinternal",
+    )
+    .fetch_all(&mut conn)
+    .await
+    .unwrap();
+    assert_eq!(triggers, TRIGGERS_DROPPED);
+    let doc = doc();
+    for name in TRIGGERS_DROPPED {
+        let statement = format!("DROP TRIGGER {name}");
+        assert!(doc.contains(&statement), "docs/scaling.md: {statement}");
+    }
+
+    let policies: Vec<(String, String, String)> = sqlx::query_as(
+        r"SELECT tablename::text, policyname::text, concat(qual, with_check)
+          FROM pg_policies WHERE schemaname = 'public' AND concat(qual, with_check) ~* '\mselect\M'",
+    )
+    .fetch_all(&mut conn)
+    .await
+    .unwrap();
+    for (table, policy, condition) in policies {
+        assert_eq!(policy, "tenant", "{table}: a policy with a subquery");
+        assert!(
+            POLICIES_REWRITTEN.contains(&condition.as_str()),
+            "{table}: {condition}"
+        );
+    }
+
+    // Numbers come from sequences of Citus' own making: of identity columns, and of bigint alone.
+    let odd_numbers: Vec<String> = sqlx::query_scalar(
+        "SELECT c.relname || '.' || a.attname
+         FROM pg_class c
+         JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+         LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
+           AND (a.attidentity <> '' AND a.atttypid <> 'bigint'::regtype
+                OR a.attgenerated = '' AND pg_get_expr(d.adbin, d.adrelid) LIKE '%nextval%')",
+    )
+    .fetch_all(&mut conn)
+    .await
+    .unwrap();
+    assert_eq!(odd_numbers, [] as [&str; 0]);
+}
+
+/// A ctid is a row's place in its part of a table: in another part it is another's row.
+#[tokio::test]
+async fn no_function_names_a_row_by_its_place_alone() {
+    let app = TestApp::start().await;
+    let by_place: Vec<String> = sqlx::query_scalar(
+        r"SELECT proname::text FROM pg_proc
+          WHERE pronamespace = 'public'::regnamespace AND prosrc ~* '\mwhere\s+ctid\M'",
+    )
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(by_place, [] as [&str; 0], "say whose rows, too");
+}
+
+#[tokio::test]
+async fn the_statements_of_the_document_are_for_the_tables_of_the_catalogue() {
+    let app = TestApp::start().await;
+    let mut conn = app.superuser().await;
+    let doc = doc();
+    let reference = arguments_of(&doc, "create_reference_table");
+    let distributed = arguments_of(&doc, "create_distributed_table");
+    let each_once: BTreeSet<String> = distributed.iter().cloned().collect();
+    assert_eq!(
+        each_once.len(),
+        distributed.len(),
+        "one is distributed twice"
+    );
+    assert_eq!(each_once, tenant_tables(&mut conn).await);
+    assert_eq!(
+        rows_under(&doc, "### Whole on every node"),
+        listed(&REFERENCE)
+    );
+    assert_eq!(
+        rows_under(&doc, "### What stays on the coordinator"),
+        listed(&LOCAL)
+    );
+    assert_eq!(reference, REFERENCE.map(|(table, _)| table));
+
+    // What is referred to comes first.
+    let order: Vec<&String> = reference.iter().chain(&distributed).collect();
+    let place = |table: &String| order.iter().position(|other| *other == table);
+    for key in foreign_keys(&mut conn).await {
+        if let Some(from) = place(&key.from_table) {
+            let to = place(&key.to_table).unwrap();
+            assert!(
+                to <= from,
+                "{} comes before {}, to which it refers",
+                key.from_table,
+                key.to_table
+            );
+        }
+    }
+}
+
+#[test]
+fn the_metrics_that_the_document_names_exist() {
+    let code = fs::read_to_string("src/metrics.rs").unwrap()
+        + &fs::read_to_string("src/web/metrics.rs").unwrap();
+    let doc = doc();
+    let section = doc.split("## What breaks first").nth(1).unwrap();
+    let names: BTreeSet<&str> = section
+        .split("`keepsake_")
+        .skip(1)
+        .map(|rest| rest.split(['`', '{', ' ']).next().unwrap())
+        .collect();
+    assert!(names.len() > 5, "{names:?}");
+    for name in names {
+        let family = ["_count", "_bucket", "_sum", "_total"]
+            .iter()
+            .find_map(|end| name.strip_suffix(end))
+            .unwrap_or(name);
+        assert!(
+            code.contains(&format!("\"{family}\"")),
+            "there is no {name}"
+        );
+    }
+}
