@@ -63,7 +63,7 @@ BEGIN
             last_at := past;
             last_id := 0;
         END IF;
-        DELETE FROM activity WHERE ctid = ANY (ARRAY(
+        DELETE FROM activity WHERE user_id = one AND ctid = ANY (ARRAY(
             SELECT ctid FROM activity WHERE user_id = one AND (at, id) <= (last_at, last_id)
             ORDER BY at, id LIMIT 10000 - pruned));
         GET DIAGNOSTICS removed = ROW_COUNT;

@@ -166,8 +166,9 @@ DECLARE
     found_rows   jsonb;
     n            bigint;
 BEGIN
-    -- As for a first account: two admins do not go at once and leave none.
-    PERFORM pg_advisory_xact_lock(hashtext('keepsake sign-up'));
+    -- The lock of whoever changes who is an admin (accounts::store::lock_admins): two do not go at once
+    -- and leave none.
+    PERFORM pg_advisory_xact_lock(hashtext('keepsake admins'));
     SELECT role INTO account_role FROM users WHERE id = account AND erasing_at IS NULL FOR UPDATE;
     IF NOT FOUND THEN
         RETURN 'gone';
@@ -216,7 +217,7 @@ BEGIN
     -- Waits for whoever was let in before and is adding just now, and holds off all others
     -- until this step ends: every row they add locks its user first.
     PERFORM FROM users WHERE id = receipt.user_id FOR UPDATE;
-    UPDATE memory_items SET superseded_by = NULL WHERE ctid = ANY (ARRAY(
+    UPDATE memory_items SET superseded_by = NULL WHERE user_id = receipt.user_id AND ctid = ANY (ARRAY(
         SELECT ctid FROM memory_items WHERE user_id = receipt.user_id AND superseded_by IS NOT NULL LIMIT rows_max));
     GET DIAGNOSTICS n = ROW_COUNT;
     budget := budget - n;
@@ -224,7 +225,7 @@ BEGIN
         IF budget <= 0 THEN
             RETURN 'more';
         END IF;
-        EXECUTE format('DELETE FROM %1$I WHERE ctid = ANY (ARRAY(
+        EXECUTE format('DELETE FROM %1$I WHERE user_id = $1 AND ctid = ANY (ARRAY(
                             SELECT ctid FROM %1$I WHERE user_id = $1 LIMIT $2))', one)
             USING receipt.user_id, budget;
         GET DIAGNOSTICS n = ROW_COUNT;

@@ -66,7 +66,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
-    DELETE FROM memory_items WHERE ctid = ANY (ARRAY(
+    DELETE FROM memory_items WHERE user_id = me AND ctid = ANY (ARRAY(
         SELECT ctid FROM memory_items WHERE user_id = me AND is_turn LIMIT rows_max));
     GET DIAGNOSTICS n = ROW_COUNT;
     RETURN n;

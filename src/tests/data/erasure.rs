@@ -239,6 +239,23 @@ pub async fn receipt_of(app: &TestApp, path: &str) -> Receipt {
 }
 
 #[tokio::test]
+async fn an_erasure_waits_for_whoever_changes_who_is_an_admin() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    sqlx::raw_sql("BEGIN; SELECT pg_advisory_xact_lock(hashtext('keepsake admins'))")
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    let now = time::OffsetDateTime::now_utc();
+    let waiting = keepsake::erasure::begin(&app.db, anna.id, now);
+    let begun = tokio::time::timeout(std::time::Duration::from_millis(500), waiting).await;
+    assert!(begun.is_err(), "it did not wait: {begun:?}");
+    sqlx::raw_sql("COMMIT").execute(&mut conn).await.unwrap();
+    keepsake::erasure::begin(&app.db, anna.id, now).await.unwrap();
+}
+
+#[tokio::test]
 async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
     let app = TestApp::start().await;
     let provider = Provider::start().await;
