@@ -49,7 +49,7 @@ export async function embeddings(t, { javaScriptEnabled }) {
     await signUp(page, url);
     token = await makeAgent(page, url, "claude-code");
     for (let n = 1; n <= ITEMS; n += 1) {
-      const { id, embedding } = await tool(token, "memory_add", { type: "fact", content: `Bicycle number ${n} is in the shed.` });
+      const { id, embedding } = await tool(token, "memory_add", { type: "fact", content: `Bicycle number ${n} leans on the green wall of the old shed.` });
       assert.equal(embedding, "pending");
       archived = id;
     }
@@ -103,6 +103,18 @@ export async function embeddings(t, { javaScriptEnabled }) {
     assert.deepEqual([item.embedding.state, item.embedding.model], ["ready", "first-model"]);
     await page.goto(settings);
     assert.ok(!(await page.content()).includes("sk-never-shown"));
+  });
+
+  await t.test("what the rebuild changed is measured with both models, and shown", async () => {
+    endpoint.state.delayMs = 0;
+    await page.goto(settings);
+    const measured = page.locator("[data-live=measured]");
+    await until("the figures", async () => (await measured.locator("table").count()) > 0);
+    await measured.getByText("Your endpoint · first-model").waitFor();
+    await measured.getByText("Builtin MiniLM").waitFor();
+    const rows = await measured.locator("tbody tr:has(td)").allInnerTexts();
+    assert.equal(rows.length, 6);
+    for (const row of rows) assert.match(row, /\d+ %\s+\d+ %$/);
   });
 
   await t.test("Cancel leaves what serves as it was", async () => {

@@ -193,6 +193,7 @@ fn read(answer: &str, lines: usize) -> Option<Vec<String>> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -252,7 +252,9 @@ async fn an_erasure_waits_for_whoever_changes_who_is_an_admin() {
     let begun = tokio::time::timeout(std::time::Duration::from_millis(500), waiting).await;
     assert!(begun.is_err(), "it did not wait: {begun:?}");
     sqlx::raw_sql("COMMIT").execute(&mut conn).await.unwrap();
-    keepsake::erasure::begin(&app.db, anna.id, now).await.unwrap();
+    keepsake::erasure::begin(&app.db, anna.id, now)
+        .await
+        .unwrap();
 }
 
 #[tokio::test]

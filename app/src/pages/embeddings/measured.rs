@@ -151,15 +151,18 @@ fn verdict(measured: &MeasuredView) -> String {
         );
     };
     let change = now - before;
-    let told = if change >= TELLING_PERCENT {
-        "Search finds more than before"
+    let (told, advice) = if change >= TELLING_PERCENT {
+        ("Search finds more than before", "")
     } else if change <= -TELLING_PERCENT {
-        "Search finds less than before: to go back, set the model before again and confirm its rebuild"
+        (
+            "Search finds less than before",
+            " To go back, set the model before again and confirm its rebuild.",
+        )
     } else {
-        "Search finds about as much as before"
+        ("Search finds about as much as before", "")
     };
     format!(
-        "{told}: {now:.0} % of the questions find their memory among the first 10, {before:.0} % did."
+        "{told}: {now:.0} % of the questions find their memory among the first 10, {before:.0} % did.{advice}"
     )
 }
 
@@ -189,7 +192,10 @@ mod tests {
 
     #[test]
     fn a_loss_says_how_to_go_back_and_chance_is_no_change() {
-        assert!(verdict_of(40, Some(45)).contains("less than before: to go back"));
+        assert!(
+            verdict_of(40, Some(45))
+                .ends_with("To go back, set the model before again and confirm its rebuild.")
+        );
         assert!(verdict_of(45, Some(40)).starts_with("Search finds more than before: 90 %"));
         assert!(verdict_of(45, Some(44)).starts_with("Search finds about as much"));
         assert!(verdict_of(45, None).contains("could not be measured"));
