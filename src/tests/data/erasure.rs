@@ -248,11 +248,11 @@ async fn an_erasure_waits_for_whoever_changes_who_is_an_admin() {
         .await
         .unwrap();
     let now = time::OffsetDateTime::now_utc();
-    let waiting = keepsake::erasure::begin(&app.db, anna.id, now);
-    let begun = tokio::time::timeout(std::time::Duration::from_millis(500), waiting).await;
+    let waiting = erasure::begin(&app.db, anna.id, now);
+    let begun = tokio::time::timeout(Duration::from_millis(500), waiting).await;
     assert!(begun.is_err(), "it did not wait: {begun:?}");
     sqlx::raw_sql("COMMIT").execute(&mut conn).await.unwrap();
-    keepsake::erasure::begin(&app.db, anna.id, now)
+    erasure::begin(&app.db, anna.id, now)
         .await
         .unwrap();
 }
