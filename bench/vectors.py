@@ -10,14 +10,16 @@ import contextlib
 import http.client
 import http.server
 import json
+import os
 import random
 import threading
 import time
 
+from results import Progress, record, spread
 from run import common_words, free_port, item, keepsake, measure
 from sql import sql
 
-ITEMS = 6_000
+ITEMS = int(os.environ.get("ITEMS", "6000"))
 SEARCHES = 250
 ROUNDS = 3
 BATCH = 32
@@ -54,25 +56,36 @@ class Provider(http.server.BaseHTTPRequestHandler):
 def main():
     random.seed(7)
     provider_port = free_port()
+    progress = Progress([("adding while the provider is dead", ITEMS / 300), ("the first drain", ITEMS / 700)] + [("the drain beside a bare client, searches beside both", ITEMS / 250)] * ROUNDS)
     with keepsake(KEEPSAKE_LLAMACPP_URL=f"http://127.0.0.1:{provider_port}") as server:
-        measure("add, provider dead", ITEMS, lambda n: server.call("memory_add", item(n)))
+        progress.step()
+        added = measure("add, provider dead", ITEMS, lambda n: server.call("memory_add", item(n)))
+        progress.step()
         start_provider(provider_port)
         rebuild = lambda: server.run("rebuild", "--email", server.email)
         search = lambda n: server.call("memory_search", {"query": " ".join(common_words(3)) + f" {n}"})
         rebuild()
+        rounds = []
         for _ in range(ROUNDS):
+            progress.step()
             bare = bare_client(provider_port)
             Provider.calls.clear()
             rebuild()
             drained = throughput(Provider.calls)
             print(f"bare client {bare:6.0f} texts/s   drain {drained:6.0f} texts/s   ratio {drained / bare:.3f}", flush=True)
-            measure("search, idle", SEARCHES, search)
+            idle = measure("search, idle", SEARCHES, search)
             rebuilding = threading.Thread(target=rebuild)
             rebuilding.start()
             time.sleep(0.7)
-            measure("search, rebuilding", SEARCHES, search)
-            print("  the rebuild was still on" if rebuilding.is_alive() else "  THE REBUILD ENDED BEFORE", flush=True)
+            busy = measure("search, rebuilding", SEARCHES, search)
+            was_on = rebuilding.is_alive()
+            print("  the rebuild was still on" if was_on else "  THE REBUILD ENDED BEFORE", flush=True)
             rebuilding.join()
+            rounds.append((bare, drained, drained / bare, *idle, *busy, busy[1] / idle[1], was_on))
+    names = ("bare_per_second", "drain_per_second", "drain_of_bare", "idle_p50_ms", "idle_p95_ms", "rebuilding_p50_ms", "rebuilding_p95_ms", "rebuilding_p95_of_idle")
+    *figures, was_on = zip(*rounds)
+    record("drain", {"items": ITEMS, "add_provider_dead_ms": added, "rebuild_outlasted_the_searches": all(was_on), **{name: spread(values) for name, values in zip(names, figures)}})
+    progress.end()
 
 
 @contextlib.contextmanager
