@@ -39,7 +39,7 @@ class Provider(http.server.BaseHTTPRequestHandler):
         texts = json.loads(self.rfile.read(int(self.headers["content-length"])))["input"]
         began = time.perf_counter()
         time.sleep(CALL_SECONDS * max(len(texts), 2) / BATCH)
-        rows = ",".join(f'{{"index":{n},"embedding":{self.vectors[n]}}}' for n in range(len(texts)))
+        rows = ",".join(f'{{"index":{n},"embedding":{self.vector_of(text, n)}}}' for n, text in enumerate(texts))
         body = f'{{"object":"list","model":"stand-in","data":[{rows}]}}'.encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")
@@ -48,6 +48,9 @@ class Provider(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
         if len(texts) > 1:
             Provider.calls.append((began, time.perf_counter(), len(texts)))
+
+    def vector_of(self, _text, n):
+        return self.vectors[n]
 
     def log_message(self, *_):
         pass
@@ -102,8 +105,8 @@ def filled(items):
         yield server
 
 
-def start_provider(port):
-    provider = http.server.ThreadingHTTPServer(("127.0.0.1", port), Provider)
+def start_provider(port, kind=Provider):
+    provider = http.server.ThreadingHTTPServer(("127.0.0.1", port), kind)
     threading.Thread(target=provider.serve_forever, daemon=True).start()
 
 
