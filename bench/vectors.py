@@ -113,9 +113,9 @@ def start_provider(port, kind=Provider):
 def bare_client(port):
     connection = http.client.HTTPConnection("127.0.0.1", port)
     Provider.calls.clear()
-    for _ in range(40):
-        texts = [item(n)["content"] for n in range(BATCH)]
-        connection.request("POST", "/v1/embeddings", json.dumps({"input": texts, "model": ""}), {"content-type": "application/json"})
+    bodies = [json.dumps({"input": [item(n)["content"] for n in range(BATCH)], "model": ""}) for _ in range(40)]
+    for body in bodies:
+        connection.request("POST", "/v1/embeddings", body, {"content-type": "application/json"})
         json.loads(connection.getresponse().read())
     return throughput(Provider.calls)
 
