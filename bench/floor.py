@@ -20,8 +20,7 @@ from clients import ask, in_turn, mcp, rest
 from pgbench import pgbench
 from results import Progress, record, spread
 from run import common_words, rare_word
-from sql import sql
-from statement import execute, prepare
+from statement import prepare, searches
 from vectors import filled
 
 ITEMS = int(os.environ.get("ITEMS", "10000"))
@@ -53,7 +52,8 @@ def main():
 
 
 def as_fast_as_they_can(server, queries, progress):
-    doors = {"floor": lambda clients: pgbench(prepare(), statements(queries), clients, int(SECONDS) or 1),
+    transactions = [[search] for search in searches(queries)]
+    doors = {"floor": lambda clients: pgbench(prepare(), transactions, clients, int(SECONDS) or 1),
              "HTTP": lambda clients: ask(server.port, requests(rest, server, queries), clients, SECONDS),
              "MCP": lambda clients: ask(server.port, requests(mcp, server, queries), clients, SECONDS)}
     return in_turn(doors, CLIENTS, ROUNDS, progress)
@@ -67,7 +67,7 @@ def at_one_pace(server, queries, rate, progress):
         for _ in range(ROUNDS):
             progress.step()
             with ThreadPoolExecutor() as beside:
-                floor = beside.submit(pgbench, prepare(), statements(some), count=PACED_SEARCHES, rate=rate)
+                floor = beside.submit(pgbench, prepare(), [[search] for search in searches(some)], count=PACED_SEARCHES, rate=rate)
                 over_http, _ = ask(server.port, requests(rest, server, some), count=PACED_SEARCHES, rate=rate)
                 rounds.append((statistics.median(over_http), statistics.median(floor.result()[0])))
         seen[kind] = {"HTTP": spread([http for http, _ in rounds]), "floor": spread([floor for _, floor in rounds]),
@@ -77,11 +77,6 @@ def at_one_pace(server, queries, rate, progress):
 
 def requests(door, server, queries):
     return itertools.cycle([door(server.token, "memory_search", {"query": " ".join(query)}) for query in queries])
-
-
-def statements(queries):
-    vectors = [row.split("|") for row in sql(f"SELECT space_id, bits, embedding FROM memory_item_embeddings WHERE state = 'ready' LIMIT {len(queries)}").splitlines()]
-    return [[execute(1, query, query[:1], *vector)] for query, vector in zip(queries, vectors)]
 
 
 if __name__ == "__main__":

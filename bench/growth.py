@@ -33,7 +33,7 @@ from recall import bits, common_words, grown, rare_word
 from results import Progress, percentile, record, spread
 from run import REPO, free_port, keepsake
 from sql import URL, sql
-from statement import execute, prepare
+from statement import prepare, searches
 
 sizes = lambda name, usual: [int(size) for size in os.environ.get(name, usual).replace("_", "").split(",")]
 OF_ONE_USER, OF_ALL = sizes("OF_ONE_USER", "100,1_000,10_000,100_000"), sizes("OF_ALL", "1_000,10_000,100_000,1_000_000")
@@ -239,8 +239,7 @@ def searched(server, user):
     queries = queries_of(user)
     requests = [rest(user.token, "memory_search", {"query": " ".join(query)}) for query in queries]
     ask(server.port, iter(requests * 2), count=len(queries))  # the vectors into the cache
-    known = [row.split("|") for row in sql(f"SELECT space_id, bits, embedding FROM memory_item_embeddings WHERE user_id = {user.id} LIMIT {QUERIES}").splitlines()]
-    transactions = [[execute(user.id, query, query[:1], *vector)] for query, vector in zip(queries, known)]
+    transactions = [[search] for search in searches(queries, user.id)]
     doors = {"HTTP": lambda: ask(server.port, itertools.cycle(requests), seconds=SECONDS)[0],
              "floor": lambda: pgbench(prepare(), transactions, seconds=int(SECONDS) or 1, user=user.id)[0]}
     seen = {door: [] for door in doors}

@@ -2,6 +2,7 @@
 import re
 
 from run import REPO
+from sql import sql
 
 SEARCH_TYPES = ("bigint, text[], text[], text, text[], text, timestamptz, bigint, bigint, bit(1024), halfvec, bigint, float8, "
                 "bigint, bigint, text, bigint, timestamptz, boolean[], bigint")
@@ -25,3 +26,9 @@ def execute(user, words, fragments, space, bits, half):
     return (f"EXECUTE search ({user}, ARRAY[{queries}]::text[], ARRAY[{patterns}]::text[], NULL, NULL, 'active', NULL, 50, "
             f"{space}, B'{bits}', '{half}', 1000, 600, 200, 250, NULL, 25000, now(), "
             f"'{{false,true}}', 1000)")
+
+
+def searches(queries, user=1):
+    """An EXECUTE for each query (a list of words), with a vector that the user has."""
+    some = sql(f"SELECT space_id, bits, embedding FROM memory_item_embeddings WHERE user_id = {user} AND state = 'ready' ORDER BY space_id DESC, item_id LIMIT {len(queries)}")
+    return [execute(user, query, query[:1], *row.split("|")) for query, row in zip(queries, some.splitlines())]
