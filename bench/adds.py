@@ -33,7 +33,7 @@ STATEMENTS = {"theme (bigint, text)": ("src/memories/store.rs", "ensure_theme"),
 
 def main():
     random.seed(7)
-    progress = Progress([("adding the first items", FIRST_ITEMS / 300)] + [(f"adding, {clients} clients", 2 * SECONDS) for _ in range(ROUNDS) for clients in CLIENTS]
+    progress = Progress([("adding the first items", FIRST_ITEMS / 300)] + [(f"adding, clients: {clients}", 2 * SECONDS) for _ in range(ROUNDS) for clients in CLIENTS]
                         + [("adding while vectors are made", SECONDS)] * (ROUNDS * len(CLIENTS)))
     provider_port = free_port()
     with keepsake(KEEPSAKE_LLAMACPP_URL=f"http://127.0.0.1:{provider_port}") as server:

@@ -39,7 +39,7 @@ def main():
     options.add_argument("--rate", type=float, default=25, help="searches a second, of each at the same time")
     rate = options.parse_args().rate
     random.seed(7)
-    progress = Progress([("adding the items that are searched", ITEMS / 300)] + [(f"searching, {count} clients", 3 * SECONDS) for _ in range(ROUNDS) for count in CLIENTS]
+    progress = Progress([("adding the items that are searched", ITEMS / 300)] + [(f"searching, clients: {count}", 3 * SECONDS) for _ in range(ROUNDS) for count in CLIENTS]
                         + [(f"at one pace: {kind}", PACED_SEARCHES / rate + 1) for kind in KINDS for _ in range(ROUNDS)])
     progress.step()
     with filled(ITEMS) as server:

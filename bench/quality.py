@@ -20,10 +20,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-import bm25s
 import numpy as np
 import psycopg
-import Stemmer
 
 from minilm import MiniLM
 from results import Progress, record
@@ -150,7 +148,9 @@ def fused(*lists):
 
 
 def bm25(turns, questions):
-    """An index for each conversation, with the library's defaults."""
+    """An index for each conversation, with the library's defaults. Others use this module without the library."""
+    import bm25s
+    import Stemmer
     stemmer = Stemmer.Stemmer("english")
     tokens = lambda texts: bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False)
     indexes = {}

@@ -38,13 +38,11 @@ def main():
 
 def heading(raw):
     places = {tuple(whole["machine"].items()) for whole in raw.values()}
-    versions = {}
-    for whole in raw.values():
-        versions.update(whole["versions"])
+    versions = {name: version for whole in raw.values() for name, version in whole["versions"].items() if name != "commit"}
     machines = "; ".join(f"{place['cpu']}, {place['cores']} cores, {place['memory_gib']} GiB, {place['kernel']}" for place in map(dict, places))
-    when = ", ".join(f"{name} {whole['at'][:16].replace('T', ' ')}" for name, whole in raw.items())
+    when = ", ".join(f"{name} {whole['at'][:16].replace('T', ' ')} ({whole['versions']['commit']})" for name, whole in raw.items())
     return (f"# Where Keepsake stands\n\nWritten by `make bench` (peers: `make bench-peers`) of [results/](results/); no figure here was typed. A figure is the median of its rounds, with their range; "
-            f"what is compared was measured in one run, in turn.\n\n{machines}. {', '.join(f'{name} {version}' for name, version in versions.items())}. UTC: {when}.")
+            f"what is compared was measured in one run, in turn.\n\n{machines}. {', '.join(f'{name} {version}' for name, version in versions.items())}. At (UTC) and of which commit: {when}.")
 
 
 # Aims
@@ -184,9 +182,10 @@ def bend(points, unit, of=lambda point: point["HTTP"]["p50_ms"]["median"], floor
     (n1, n2), (t1, t2) = sizes[doubled - 1:doubled + 1], times[doubled - 1:doubled + 1]
     at = n1 * (n2 / n1) ** (math.log(2 * times[0] / t1) / math.log(t2 / t1))
     steepest = max(range(1, len(points)), key=lambda n: math.log(times[n] / times[n - 1]) / math.log(sizes[n] / sizes[n - 1]))
-    said += f" It bends at about {float(f'{at:.2g}'):,.0f}, where it has doubled; steepest is it from {sizes[steepest - 1]:,} to {sizes[steepest]:,}: {sizes[steepest] / sizes[steepest - 1]:g} times the {unit}, {times[steepest] / times[steepest - 1]:.1f} times the time."
+    said += f" It bends at about {float(f'{at:.2g}'):,.0f}, where it has doubled; it is steepest from {sizes[steepest - 1]:,} to {sizes[steepest]:,}: {sizes[steepest] / sizes[steepest - 1]:g} times the {unit}, {times[steepest] / times[steepest - 1]:.1f} times the time."
     if floor:
-        share_of_floor = (floor(points[-1]) - floor(points[0])) / (times[-1] - times[0])
+        peak = times.index(max(times))
+        share_of_floor = (floor(points[peak]) - floor(points[0])) / (times[peak] - times[0])
         said += f" Of the growth {percent(share_of_floor)} is the statement's own, in PostgreSQL."
     return said
 

@@ -40,11 +40,17 @@ def lines(path):
 def our_versions():
     """Of the program, the code it stands beside, Python, and the database where one runs."""
     binary = REPO / os.environ.get("KEEPSAKE_BIN", "target/release/keepsake")
-    versions = {"keepsake": said(binary, "--version"), "commit": said("git", "-C", REPO, "describe", "--always", "--dirty"), "python": platform.python_version()}
+    versions = {"keepsake": said(binary, "--version").removeprefix("keepsake "), "commit": commit(), "python": platform.python_version()}
     if url := os.environ.get("KEEPSAKE_TEST_DATABASE_URL"):
         versions["postgresql"] = said(PSQL, "-XAtqc", "SHOW server_version", url)
         versions["pgvector"] = said(PSQL, "-XAtqc", "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'", url)
     return versions
+
+
+def commit():
+    """What is measured, and not whether figures of it were written down already."""
+    changed = said("git", "-C", REPO, "status", "--porcelain", "-uno", "--", ".", ":!bench/results", ":!bench/RESULTS.md")
+    return said("git", "-C", REPO, "rev-parse", "--short", "HEAD") + ("-dirty" if changed else "")
 
 
 def said(*command):
