@@ -19,9 +19,10 @@ build: ## Make all that `run` needs: PostgreSQL, the embedding model, the pages'
 test: ## Format, lints, queries, tests on a real PostgreSQL, the pages in a browser
 	@bash tools/test.sh
 
-check: test build ## The long series, before a release: test, 10,000 requests out of the OpenAPI document, docs/reliability.md, what we build on, fuzzing
+check: test build ## The long series, before a release: test, 10,000 requests out of the OpenAPI document, docs/reliability.md, bench/guard.json, what we build on, fuzzing
 	python3 tools/with_postgres.py python3 end2end/openapi/run.py --requests 10000
 	python3 tools/with_postgres.py cargo test --test keepsake pages::sign_in -- --ignored --test-threads 1
+	python3 tools/with_postgres.py python3 bench/guard.py
 	python3 end2end/reliability/run.py
 	bash tools/supply_chain.sh
 	python3 tools/fuzz.py
@@ -32,11 +33,8 @@ ui: ## Pages in development: a debug server; after a change, Ctrl-C and again
 	@python3 tools/wasm.py
 	cargo run -- serve
 
-bench: build ## Benchmarks against the floor and against peers
-	python3 tools/with_postgres.py python3 bench/run.py
-	python3 tools/with_postgres.py python3 bench/vectors.py
-	python3 tools/with_postgres.py python3 bench/floor.py
-	python3 tools/with_postgres.py python3 bench/doors.py
+bench: build ## Where Keepsake stands: floor, growth, quality, into bench/RESULTS.md (40 minutes at most; with LOCOMO=file ERRORS=file)
+	@python3 bench/bench.py
 
 demo: build ## Fill a server with memories to look at
 	python3 tools/demo.py
