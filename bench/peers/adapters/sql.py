@@ -1,0 +1,52 @@
+"""The floor: what one would write by hand. One table, the user's rows by their key, halfvec in the row, exact."""
+import http.client
+import json
+from urllib.parse import urlsplit
+
+from database import OnPostgres, connect
+from peer import DIMENSIONS, HERE, environment
+
+
+class Peer(OnPostgres):
+    title = "raw SQL, exact"
+    adds_a_second = 500
+
+    def python(self):
+        return environment("peers", HERE / "requirements/runner.txt")
+
+    def fresh(self):
+        super().fresh()
+        with connect(self.url) as db:
+            db.execute("CREATE EXTENSION vector")
+            db.execute(f"CREATE TABLE items (user_id bigint, id bigint GENERATED ALWAYS AS IDENTITY, content text NOT NULL, "
+                       f"embedding halfvec({DIMENSIONS}) NOT NULL, PRIMARY KEY (user_id, id))")
+            db.execute("ALTER TABLE items ALTER embedding SET STORAGE PLAIN")
+
+    def start(self, users):
+        return {"url": self.url, "embedder": self.embedder_url}
+
+    def version(self):
+        with connect(self.url) as db:
+            return db.execute("SELECT 'pgvector ' || extversion FROM pg_extension WHERE extname = 'vector'").fetchone()[0]
+
+
+class Client:
+    def __init__(self, settings):
+        import psycopg
+        self.db = psycopg.connect(settings["url"], autocommit=True, prepare_threshold=0)
+        self.embedder = http.client.HTTPConnection(urlsplit(settings["embedder"]).netloc)
+
+    def add(self, user, text):
+        self.db.execute("INSERT INTO items (user_id, content, embedding) VALUES (%s, %s, %s::halfvec)", (user, text, self.vector(text)))
+
+    def search(self, user, query, limit):
+        found = self.db.execute("SELECT content FROM items WHERE user_id = %s ORDER BY embedding <=> %s::halfvec LIMIT %s", (user, self.vector(query), limit))
+        return [row[0] for row in found]
+
+    def vector(self, text):
+        try:
+            self.embedder.request("POST", "/v1/embeddings", json.dumps({"model": "bag-of-words", "input": [text]}), {"Content-Type": "application/json"})
+            return json.dumps(json.loads(self.embedder.getresponse().read())["data"][0]["embedding"])
+        except (OSError, http.client.HTTPException):
+            self.embedder.close()  # the next call connects anew
+            raise
