@@ -84,16 +84,16 @@ class Peer:
                 time.sleep(0.1)
         fail(f"{self.title} did not start: see {log.name}")
 
-    def installed(self, package):
-        command = [self.python(), "-c", f"import importlib.metadata as m; print(m.version({package!r}))"]
+    def installed(self, package, python=None):
+        command = [python or self.python(), "-c", f"import importlib.metadata as m; print(m.version({package!r}))"]
         return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
 
 
-def resident_mib(pid):
-    """Of a process and all below it."""
+def resident_mib(pid, generations=5):
+    """Of a process and those below it."""
     rows = subprocess.run(["ps", "-eo", "pid=,ppid=,rss="], check=True, text=True, stdout=subprocess.PIPE).stdout.split("\n")
     table = [tuple(map(int, row.split())) for row in rows if row.strip()]
     family = {pid}
-    for _ in range(5):
+    for _ in range(generations):
         family |= {child for child, parent, _ in table if parent in family}
     return round(sum(rss for child, _, rss in table if child in family) / 1024, 1)

@@ -1,10 +1,9 @@
 """LangGraph's PostgresStore with an index by a callable; a user is a namespace, a client a process with its own connection."""
-import http.client
-import json
+import subprocess
 import uuid
-from urllib.parse import urlsplit
 
 from database import OnPostgres
+from embedding import Embedding
 from peer import DIMENSIONS
 
 
@@ -17,7 +16,6 @@ class Peer(OnPostgres):
 
     def fresh(self):
         super().fresh()
-        import subprocess
         subprocess.run([self.python(), "-c", SETUP, self.url, str(DIMENSIONS)], check=True)
 
     def version(self):
@@ -35,8 +33,7 @@ with PostgresStore.from_conn_string(sys.argv[1], index={"dims": int(sys.argv[2])
 class Client:
     def __init__(self, settings):
         from langgraph.store.postgres import PostgresStore
-        self.embedder = http.client.HTTPConnection(urlsplit(settings["embedder"]).netloc)
-        self.opened = PostgresStore.from_conn_string(settings["url"], index={"dims": DIMENSIONS, "embed": self.embed, "fields": ["text"]})
+        self.opened = PostgresStore.from_conn_string(settings["url"], index={"dims": DIMENSIONS, "embed": Embedding(settings["embedder"]), "fields": ["text"]})
         self.store = self.opened.__enter__()
 
     def add(self, user, text):
@@ -44,14 +41,6 @@ class Client:
 
     def search(self, user, query, limit):
         return [found.value["text"] for found in self.store.search(("users", f"u{user}"), query=query, limit=limit)]
-
-    def embed(self, texts):
-        try:
-            self.embedder.request("POST", "/v1/embeddings", json.dumps({"model": "bag-of-words", "input": list(texts)}), {"Content-Type": "application/json"})
-            return [row["embedding"] for row in json.loads(self.embedder.getresponse().read())["data"]]
-        except (OSError, http.client.HTTPException):
-            self.embedder.close()  # the next call connects anew
-            raise
 
     def stop(self):
         self.opened.__exit__(None, None, None)

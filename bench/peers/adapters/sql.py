@@ -1,9 +1,8 @@
 """The floor: what one would write by hand. One table, the user's rows by their key, halfvec in the row, exact."""
-import http.client
 import json
-from urllib.parse import urlsplit
 
 from database import OnPostgres, connect
+from embedding import Embedding
 from peer import DIMENSIONS, HERE, environment
 
 
@@ -34,7 +33,7 @@ class Client:
     def __init__(self, settings):
         import psycopg
         self.db = psycopg.connect(settings["url"], autocommit=True, prepare_threshold=0)
-        self.embedder = http.client.HTTPConnection(urlsplit(settings["embedder"]).netloc)
+        self.embed = Embedding(settings["embedder"])
 
     def add(self, user, text):
         self.db.execute("INSERT INTO items (user_id, content, embedding) VALUES (%s, %s, %s::halfvec)", (user, text, self.vector(text)))
@@ -44,9 +43,4 @@ class Client:
         return [row[0] for row in found]
 
     def vector(self, text):
-        try:
-            self.embedder.request("POST", "/v1/embeddings", json.dumps({"model": "bag-of-words", "input": [text]}), {"Content-Type": "application/json"})
-            return json.dumps(json.loads(self.embedder.getresponse().read())["data"][0]["embedding"])
-        except (OSError, http.client.HTTPException):
-            self.embedder.close()  # the next call connects anew
-            raise
+        return json.dumps(self.embed([text])[0])
