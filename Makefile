@@ -32,11 +32,8 @@ ui: ## Pages in development: a debug server; after a change, Ctrl-C and again
 	@python3 tools/wasm.py
 	cargo run -- serve
 
-bench: build ## Benchmarks against the floor and against peers
-	python3 tools/with_postgres.py python3 bench/run.py
-	python3 tools/with_postgres.py python3 bench/vectors.py
-	python3 tools/with_postgres.py python3 bench/floor.py
-	python3 tools/with_postgres.py python3 bench/doors.py
+bench: build ## Where Keepsake stands: floor, growth, quality, into bench/RESULTS.md (40 minutes at most; with LOCOMO=file ERRORS=file)
+	@python3 bench/bench.py
 
 demo: build ## Fill a server with memories to look at
 	python3 tools/demo.py

@@ -1,103 +1,87 @@
 #!/usr/bin/env python3
-"""The floor: `memory_search` over HTTP beside the product's own statement, prepared, in pgbench, with
-the same words, as the same role under the same policies; three rounds, one client each.
+"""The floor of a search: `memory_search` over HTTP and MCP beside the product's own statement, prepared, in
+pgbench, with the same words, as the same role under the same policies.
 
-With `--rate` both are asked at the same time at that pace, so that an hour or a second in which the machine
-is slow is slow for both. Without it they take turns, each asking again at once, with all of its caches warm.
+    python3 tools/with_postgres.py python3 bench/floor.py [--rate 25]
 
-Run as `python3 tools/with_postgres.py python3 bench/floor.py` after `make build`. Query vectors come
-from the cache, as they do for a query that is asked again: the provider's time is not the server's.
+First in turn, each asking again at once, at 1, 2 and 8 clients, three rounds. Then both at the same time at one
+pace (--rate, one client each), so that an hour or a second in which the machine is slow is slow for both, and
+neither has all of its caches warm. Query vectors come from the cache, as they do for a query that is asked
+again: the provider's time is not the server's. Needs `make build`. ITEMS and SECONDS_A_TURN are settings.
 """
 import argparse
-import json
+import itertools
 import os
 import random
-import socket
 import statistics
-import subprocess
-import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
+from clients import ask, in_turn, mcp, rest
+from pgbench import pgbench
+from results import Progress, record, spread
 from run import common_words, rare_word
-from sql import PG_BIN, URL, sql
+from sql import sql
 from statement import execute, prepare
 from vectors import filled
 
-ITEMS = 10_000
+ITEMS = int(os.environ.get("ITEMS", "10000"))
+SECONDS = float(os.environ.get("SECONDS_A_TURN", "5"))
+CLIENTS = (1, 2, 8)
 ROUNDS = 3
 QUERIES = 20
-SEARCHES = 400
-KINDS = {"1 rare word": lambda: [rare_word(random.randrange(1_000))], "1 rare, 1 common": lambda: [rare_word(random.randrange(1_000)), *common_words(1)],
+PACED_SEARCHES = 200
+FEW = min(1_000, ITEMS)
+KINDS = {"1 rare word": lambda: [rare_word(random.randrange(FEW))], "1 rare, 1 common": lambda: [rare_word(random.randrange(FEW)), *common_words(1)],
          "2 common words": lambda: common_words(2)}
 
 
 def main():
     options = argparse.ArgumentParser()
-    options.add_argument("--rate", type=float, help="searches a second, of each at the same time")
+    options.add_argument("--rate", type=float, default=25, help="searches a second, of each at the same time")
     rate = options.parse_args().rate
     random.seed(7)
+    progress = Progress([("adding the items that are searched", ITEMS / 300)] + [(f"searching, {count} clients", 3 * SECONDS) for _ in range(ROUNDS) for count in CLIENTS]
+                        + [(f"at one pace: {kind}", PACED_SEARCHES / rate + 1) for kind in KINDS for _ in range(ROUNDS)])
+    progress.step()
     with filled(ITEMS) as server:
-        for name, words in KINDS.items():
-            queries = [words() for _ in range(QUERIES)]
-            for query in queries:  # the vectors into the cache
-                server.call("memory_search", {"query": " ".join(query)})
-            for _ in range(ROUNDS):
-                if rate:
-                    with ThreadPoolExecutor() as beside:
-                        floor = beside.submit(lambda: list(in_pgbench(queries, rate)))
-                        http_ms, floor_ms = statistics.median(over_http(server, queries, rate)), statistics.median(floor.result())
-                else:
-                    http_ms, floor_ms = statistics.median(over_http(server, queries)), statistics.median(in_pgbench(queries))
-                print(f"{ITEMS:6} items  {name:18} HTTP p50 {http_ms:6.2f} ms   pgbench p50 {floor_ms:6.2f} ms   +{http_ms - floor_ms:.2f} ms", flush=True)
+        queries = {kind: [words() for _ in range(QUERIES)] for kind, words in KINDS.items()}
+        for query in itertools.chain(*queries.values()):  # the vectors into the cache
+            server.call("memory_search", {"query": " ".join(query)})
+        fast = as_fast_as_they_can(server, [*itertools.chain(*queries.values())], progress)
+        record("floor", {"items": ITEMS, "in_turn": fast, "rate": rate, "at_one_pace": at_one_pace(server, queries, rate, progress)})
+    progress.end()
 
 
-def over_http(server, queries, rate=None):
-    """Ready-made requests over a bare socket: what a client does to write and read HTTP is not the server's time."""
-    with socket.create_connection(("127.0.0.1", server.port)) as connection:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        requests = [request(server.token, {"query": " ".join(query)}) for query in queries]
-        begun = time.perf_counter()
-        for n in range(SEARCHES):
-            if rate:
-                time.sleep(max(0, begun + n / rate - time.perf_counter()))
-            start = time.perf_counter()
-            connection.sendall(requests[n % QUERIES])
-            head, _, body = connection.recv(1 << 20).partition(b"\r\n\r\n")
-            length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-            while len(body) < length:
-                body += connection.recv(1 << 20)
-            yield (time.perf_counter() - start) * 1e3
-            assert head.startswith(b"HTTP/1.1 200"), head
+def as_fast_as_they_can(server, queries, progress):
+    doors = {"floor": lambda clients: pgbench(prepare(), statements(queries), clients, int(SECONDS) or 1),
+             "HTTP": lambda clients: ask(server.port, requests(rest, server, queries), clients, SECONDS),
+             "MCP": lambda clients: ask(server.port, requests(mcp, server, queries), clients, SECONDS)}
+    return in_turn(doors, CLIENTS, ROUNDS, progress)
 
 
-def request(token, body):
-    body = json.dumps(body)
-    return (f"POST /api/v1/tools/memory_search HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}").encode()
+def at_one_pace(server, queries, rate, progress):
+    """{kind: p50 of both, and how much more HTTP takes, in every round}."""
+    seen = {}
+    for kind, some in queries.items():
+        rounds = []
+        for _ in range(ROUNDS):
+            progress.step()
+            with ThreadPoolExecutor() as beside:
+                floor = beside.submit(pgbench, prepare(), statements(some), count=PACED_SEARCHES, rate=rate)
+                over_http, _ = ask(server.port, requests(rest, server, some), count=PACED_SEARCHES, rate=rate)
+                rounds.append((statistics.median(over_http), statistics.median(floor.result()[0])))
+        seen[kind] = {"HTTP": spread([http for http, _ in rounds]), "floor": spread([floor for _, floor in rounds]),
+                      "more_ms": spread([http - floor for http, floor in rounds])}
+    return seen
 
 
-def in_pgbench(queries, rate=None):
-    """Each query a script; pgbench logs what each transaction took, in µs, and how late it began."""
-    vectors = [row.split("|") for row in sql(f"SELECT space_id, bits, embedding FROM memory_item_embeddings WHERE state = 'ready' LIMIT {QUERIES}").splitlines()]
-    with tempfile.TemporaryDirectory() as folder:
-        scripts = []
-        for n, query in enumerate(queries):
-            space, bits, half = vectors[n]
-            path = Path(folder) / f"{n}.sql"
-            path.write_text(f"\\if :is_new\n{prepare()};\n\\set is_new 0\n\\endif\n"
-                            f"BEGIN;\nSET LOCAL keepsake.user_id = 1;\n{execute(1, query, query[:1], space, bits, half)};\nCOMMIT;\n")
-            scripts += ["-f", path]
-        options = {**os.environ, "PGOPTIONS": "-c role=keepsake_app -c jit=off -c plan_cache_mode=force_generic_plan"}
-        command = [PG_BIN / "pgbench", "-n", "-c", "1", "-t", str(SEARCHES), "-D", "is_new=1", "-l", f"--log-prefix={folder}/log", *(["-R", str(rate)] if rate else []), *scripts, URL]
-        done = subprocess.run(command, env=options, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        if done.returncode:
-            raise SystemExit(f"pgbench failed: {done.stderr[-400:]}")
-        for log in Path(folder).glob("log*"):
-            for line in log.read_text().splitlines():
-                took, late = int(line.split()[2]), int(line.split()[6]) if rate else 0
-                yield (took - late) / 1e3
+def requests(door, server, queries):
+    return itertools.cycle([door(server.token, "memory_search", {"query": " ".join(query)}) for query in queries])
+
+
+def statements(queries):
+    vectors = [row.split("|") for row in sql(f"SELECT space_id, bits, embedding FROM memory_item_embeddings WHERE state = 'ready' LIMIT {len(queries)}").splitlines()]
+    return [[execute(1, query, query[:1], *vector)] for query, vector in zip(queries, vectors)]
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Whether search finds the evidence: LoCoMo, without a judge (FACTS).
 
-    tools/with_postgres.py python3 bench/quality.py LOCOMO10.json ERRORS.json MODEL_FOLDER
+    tools/with_postgres.py python3 bench/quality.py LOCOMO10.json ERRORS.json
 
 One item a turn ("Caroline: …"), one user a conversation, the question as query, categories 1 to 4 with
 the corrected evidence. LOCOMO10.json is data/locomo10.json of snap-research/locomo,
-ERRORS.json is errors.json of dial481/locomo-audit (both CC BY-NC: never commit them),
-MODEL_FOLDER holds all-MiniLM-L6-v2 for the vector arm alone. All else is the product through its API:
-memory_add and memory_search of a server with the builtin model, and of one without it for the words
-alone. Needs numpy, tokenizers and safetensors, and `make build`.
+ERRORS.json is errors.json of dial481/locomo-audit (both CC BY-NC: never commit them). Asked are the product
+through its API (memory_add and memory_search of a server with the builtin model, and of one without it for the
+words alone), exact cosine over the vectors that it made, RRF of those two arms, and a plain BM25 library with
+English stems and stop words. Needs `make build` and what bench/requirements.txt names.
 """
 import hashlib
 import json
@@ -16,31 +16,63 @@ import os
 import re
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
+import bm25s
 import numpy as np
+import psycopg
+import Stemmer
 
 from minilm import MiniLM
+from results import Progress, record
 from run import REPO, keepsake
-from sql import sql
+from sql import URL, sql
 
 PASSWORD = "a long password\n"
+MODEL = REPO / "data/runtime/model-all-minilm-l6-v2"
+RRF_K = 60
+FOUND_MAX = 50
+MEASURES = ("any@5", "any@10", "any@50", "share@5", "share@10", "all@10", "ndcg@10", "mrr")
+PRINTED = ("any@5", "any@10", "any@50", "share@10", "ndcg@10")
+PARTS = {"1-5": range(0, 5), "6-10": range(5, 10), "1-10": range(0, 10)}
 
 
-def main(locomo, errors, model_folder):
+class Question(NamedTuple):
+    conversation: int
+    evidence: set
+    text: str
+    category: int
+
+
+def main(locomo, errors):
     turns, questions = read(json.load(open(locomo)), json.load(open(errors)))
     print(f"{len(turns)} turns, {len(questions)} questions", flush=True)
-    model = MiniLM(model_folder)
-    turn_vectors, question_vectors = (cached(model, [row[-1] for row in rows]) for rows in (turns, questions))
-    print(f"{'':24}any@5  any@10 any@50 rec@10 nDCG@10")
-    report = lambda name, find: print(f"{name:24}" + score(questions, find), flush=True)
-    report("vector arm alone", lambda n: nearest(turns, turn_vectors, question_vectors[n], questions[n][0]))
+    steps = (("turns added, their vectors made", 70), ("the questions' vectors", 25), ("asking: hybrid", 25), ("asking: words alone", 20), ("the arms, RRF and BM25", 20))
+    progress, found = Progress(steps), {}
+    progress.step()
     with keepsake(KEEPSAKE_DATA_DIR=str(REPO / "data")) as server:
         tokens = [new_user(server, f"locomo{n}@example.com") for n in range(turns[-1][0] + 1)]
         ids = load(server, tokens, turns)
-        report("hybrid, 70/30", lambda n: asked(server, tokens, ids, questions[n], "hybrid"))
+        progress.step()
+        asked_vectors = cached(MiniLM(MODEL), [question.text for question in questions])
+        progress.step()
+        found["70/30, as the product answers"] = [asked(server, tokens, ids, question, "hybrid") for question in questions]
+    progress.step()
     with keepsake() as server:
-        report("lexical arm alone", lambda n: asked(server, tokens, ids, questions[n], "fts"))
+        found["lexical arm alone"] = [asked(server, tokens, ids, question, "fts") for question in questions]
+    progress.step()
+    found["vector arm alone"] = vector_arm(ids, questions, asked_vectors)
+    found[f"RRF (k {RRF_K}) of the two arms"] = [fused(*lists) for lists in zip(found["vector arm alone"], found["lexical arm alone"])]
+    found["BM25 library, stems and stop words"] = bm25(turns, questions)
+    figures = {name: scores(questions, lists) for name, lists in found.items()}
+    print(f"{'':36}" + "  ".join(f"{name:>8}" for name in PRINTED))
+    for name, of in figures.items():
+        print(f"{name:36}" + "  ".join(f"{of['1-10']['all'][measure]:8.1f}" for measure in PRINTED), flush=True)
+    record("quality", {"turns": len(turns), "found_max": FOUND_MAX, "questions": counts(questions), "methods": figures},
+           {package: version(package) for package in ("bm25s", "PyStemmer")})
+    progress.end()
 
 
 def read(conversations, errors):
@@ -57,7 +89,7 @@ def read(conversations, errors):
             evidence = corrected.get(f"locomo_{n}_qa{m}", qa.get("evidence", []))
             evidence = {turn for text in evidence for turn in re.findall(r"D\d+:\d+", text)} & known
             if qa["category"] in (1, 2, 3, 4) and evidence:
-                questions.append((n, evidence, qa["question"]))
+                questions.append(Question(n, evidence, qa["question"], qa["category"]))
     return turns, questions
 
 
@@ -86,29 +118,84 @@ def load(server, tokens, turns):
     return ids
 
 
-def nearest(turns, vectors, query, conversation):
-    mine = [i for i, turn in enumerate(turns) if turn[0] == conversation]
-    return [turns[mine[i]][1] for i in np.argsort(-(vectors[mine] @ query), kind="stable")[:50]]
-
-
 def asked(server, tokens, ids, question, mode):
-    answer = server.call("memory_search", {"query": question[2], "limit": 50}, token=tokens[question[0]])
+    answer = server.call("memory_search", {"query": question.text, "limit": FOUND_MAX}, token=tokens[question.conversation])
     assert answer["mode"] == mode, answer["degraded"]
-    return [turn for hit in answer["results"] for turn in ids[question[0], hit["id"]]]
+    return [turn for hit in answer["results"] for turn in ids[question.conversation, hit["id"]]]
+
+
+def vector_arm(ids, questions, asked_vectors):
+    """By exact cosine over the vectors that the server made."""
+    with psycopg.connect(URL) as db:
+        made = db.cursor(binary=True).execute("SELECT item_id, subvector(embedding, 1, 384)::real[] FROM memory_item_embeddings WHERE state = 'ready'")
+        vectors = {item: np.array(vector, np.float32) for item, vector in made}
+    mine = {}
+    for conversation in range(max(question.conversation for question in questions) + 1):
+        items = [item for of, item in ids if of == conversation]
+        mine[conversation] = items, np.array([vectors[item] for item in items])
+
+    def nearest(question, vector):
+        items, rows = mine[question.conversation]
+        return [turn for n in np.argsort(-(rows @ vector), kind="stable")[:FOUND_MAX] for turn in ids[question.conversation, items[n]]]
+    return [nearest(question, vector) for question, vector in zip(questions, asked_vectors)]
+
+
+def fused(*lists):
+    """Reciprocal rank fusion."""
+    scores = {}
+    for ranked in lists:
+        for rank, turn in enumerate(ranked, 1):
+            scores[turn] = scores.get(turn, 0) + 1 / (RRF_K + rank)
+    return sorted(scores, key=scores.get, reverse=True)[:FOUND_MAX]
+
+
+def bm25(turns, questions):
+    """An index for each conversation, with the library's defaults."""
+    stemmer = Stemmer.Stemmer("english")
+    tokens = lambda texts: bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False)
+    indexes = {}
+    for conversation in {turn[0] for turn in turns}:
+        mine = [turn for turn in turns if turn[0] == conversation]
+        indexes[conversation] = [turn[1] for turn in mine], bm25s.BM25()
+        indexes[conversation][1].index(tokens([turn[-1] for turn in mine]), show_progress=False)
+
+    def best(question):
+        names, index = indexes[question.conversation]
+        places, scores = index.retrieve(tokens(question.text), k=min(FOUND_MAX, len(names)), show_progress=False)
+        return [names[place] for place, score in zip(places[0], scores[0]) if score > 0]
+    return [best(question) for question in questions]
+
+
+def scores(questions, found):
+    """In percent: {conversations: {"all" or a category: {measure: mean}}}."""
+    rows = [(question, measured(question.evidence, of)) for question, of in zip(questions, found)]
+    categories = ("all", *sorted({question.category for question in questions}))
+    means = lambda some: {name: round(100 * float(np.mean(column)), 2) for name, column in zip(MEASURES, zip(*some))}
+    return {part: {category: means([row for question, row in rows if question.conversation in conversations and category in ("all", question.category)])
+                   for category in categories} for part, conversations in PARTS.items()}
+
+
+def counts(questions):
+    return {part: {category: sum(1 for question in questions if question.conversation in conversations and category in ("all", question.category))
+                   for category in ("all", *sorted({question.category for question in questions}))} for part, conversations in PARTS.items()}
+
+
+def measured(evidence, found):
+    """As MEASURES names them, each 0 to 1."""
+    shares = {k: len(evidence & set(found[:k])) / len(evidence) for k in (5, 10, 50)}
+    gain = sum(1 / np.log2(rank + 2) for rank, turn in enumerate(found[:10]) if turn in evidence)
+    ideal = sum(1 / np.log2(rank + 2) for rank in range(min(10, len(evidence))))
+    first = next((1 / rank for rank, turn in enumerate(found, 1) if turn in evidence), 0)
+    return (*(float(share > 0) for share in shares.values()), shares[5], shares[10], float(shares[10] == 1), gain / ideal, first)
 
 
 def score(questions, find):
-    sums = np.zeros(5)
-    for n, (_, evidence, _) in enumerate(questions):
-        found = find(n)
-        any_at = [float(bool(evidence & set(found[:k]))) for k in (5, 10, 50)]
-        gain = sum(1 / np.log2(rank + 2) for rank, turn in enumerate(found[:10]) if turn in evidence)
-        ideal = sum(1 / np.log2(rank + 2) for rank in range(min(10, len(evidence))))
-        sums += [*any_at, len(evidence & set(found[:10])) / len(evidence), gain / ideal]
-    return "  ".join(f"{value:5.1f}" for value in 100 * sums / len(questions))
+    """A line of what PRINTED names; `find` takes a question's number."""
+    rows = np.array([measured(question.evidence, find(n)) for n, question in enumerate(questions)])
+    return "  ".join(f"{100 * rows[:, MEASURES.index(name)].mean():5.1f}" for name in PRINTED)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4:
+    if len(sys.argv) != 3:
         sys.exit(__doc__)
     main(*sys.argv[1:])

@@ -53,7 +53,7 @@ def main(locomo, model_folder, with_hnsw):
     more += [text for sample in samples for summary in sample["session_summary"].values() for text in summary.split(". ")]
     model = MiniLM(model_folder)
     base = np.unique(np.vstack([cached(model, [turn[-1] for turn in turns]), cached(model, more)]), axis=0)
-    asked = cached(model, [question[-1] for question in questions])
+    asked = cached(model, [question.text for question in questions])
     dice.shuffle(base)
     url = os.environ["KEEPSAKE_TEST_DATABASE_URL"]
     ask = Ask(url)

@@ -76,26 +76,29 @@ class Progress:
     """One line on stderr: what runs now, how much is done, how long the rest may take.
 
     `plan` is [(what, expected seconds)], as the steps will come. The time left is what is expected of the
-    rest, times how this machine has kept to what was expected so far."""
+    rest, times how this machine has kept to what was expected so far. Where bench.py runs several benchmarks
+    (BENCH_PART), it is that of all of them."""
 
     WIDTH = 24
+    STEADY_SECONDS = 60  # the first steps say little about a machine
 
     def __init__(self, plan):
-        self.plan, self.done, self.started = list(plan), 0, time.monotonic()
+        self.plan, self.done = list(plan), 0
+        alone = {"part": "", "started": time.time(), "before": 0, "after": 0}
+        self.part = json.loads(os.environ.get("BENCH_PART", "null")) or alone
 
-    def step(self, what=None):
-        """The step before is over and the next begins; `what` in place of its name in the plan."""
-        name, _ = self.plan[self.done]
-        self.show(what or name)
+    def step(self):
+        """The step before is over and the next begins."""
+        self.show(self.plan[self.done][0])
         self.done += 1
 
     def show(self, what):
-        spent, before = time.monotonic() - self.started, sum(seconds for _, seconds in self.plan[:self.done])
-        rest = sum(seconds for _, seconds in self.plan[self.done:])
-        left = rest * (spent / before if before else 1)
+        spent, before = time.time() - self.part["started"], self.part["before"] + sum(seconds for _, seconds in self.plan[:self.done])
+        rest = sum(seconds for _, seconds in self.plan[self.done:]) + self.part["after"]
+        left = rest * (spent + self.STEADY_SECONDS) / (before + self.STEADY_SECONDS)
         filled = round(self.WIDTH * before / (before + rest))
         bar = "█" * filled + "░" * (self.WIDTH - filled)
-        self.write(f"{bar} {self.done + 1} of {len(self.plan)}, {self.duration(left)} left: {what}")
+        self.write(f"{bar} {self.duration(left)} left: {self.part['part']}{self.done + 1} of {len(self.plan)}, {what}")
 
     def write(self, line):
         if sys.stderr.isatty():
@@ -104,9 +107,8 @@ class Progress:
             print(line, file=sys.stderr, flush=True)
 
     def end(self):
-        self.write(f"{'█' * self.WIDTH} {len(self.plan)} of {len(self.plan)}, done in {self.duration(time.monotonic() - self.started)}")
         if sys.stderr.isatty():
-            print(file=sys.stderr)
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
     @staticmethod
     def duration(seconds):

@@ -81,6 +81,7 @@ def measure(name, count, ask):
         times.append((time.perf_counter() - start) * 1e3)
     cuts = statistics.quantiles(times, n=20)
     print(f"{name:20} n={count:6}  p50 {cuts[9]:6.2f} ms  p95 {cuts[18]:6.2f} ms", flush=True)
+    return cuts[9], cuts[18]
 
 
 if __name__ == "__main__":

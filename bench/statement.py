@@ -1,15 +1,21 @@
-"""The product's search statement, as it stands in src/search/store.rs, to be prepared and run by hand."""
+"""The product's statements, as they stand in its source, to be prepared and run by hand."""
 import re
 
 from run import REPO
 
-TYPES = ("bigint, text[], text[], text, text[], text, timestamptz, bigint, bigint, bit(1024), halfvec, bigint, float8, "
-         "bigint, bigint, text, bigint, timestamptz, boolean[], bigint")
+SEARCH_TYPES = ("bigint, text[], text[], text, text[], text, timestamptz, bigint, bigint, bit(1024), halfvec, bigint, float8, "
+                "bigint, bigint, text, bigint, timestamptz, boolean[], bigint")
+
+
+def source_of(path, function):
+    """The SQL in a function of src/: its first string that begins as a statement does."""
+    body = (REPO / path).read_text().split(f"fn {function}(")[1]
+    statement = re.search(r'r#"((?:WITH|INSERT|SELECT) .*?)"#|"((?:WITH|INSERT|SELECT) [^"]*)"', body, re.DOTALL)
+    return re.sub(r'AS "(\w+)[!?]"', r"AS x_\1", statement[1] or statement[2])
 
 
 def prepare():
-    statement = (REPO / "src/search/store.rs").read_text().split('r#"')[2].split('"#')[0]
-    return f"PREPARE search ({TYPES}) AS " + re.sub(r'AS "(\w+)[!?]"', r"AS x_\1", statement)
+    return f"PREPARE search ({SEARCH_TYPES}) AS " + source_of("src/search/store.rs", "find")
 
 
 def execute(user, words, fragments, space, bits, half):

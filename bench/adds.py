@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""The floor of an add: `memory_add` over HTTP beside the statements that it sends, prepared, in pgbench: the look
+at the theme, the insert with its event, the spaces' lock, the pending vector, the look at the queue, the
+activity log, in one transaction. In turn, at 1 and 8 clients, three rounds.
+
+    python3 tools/with_postgres.py python3 bench/adds.py
+
+In these rounds the provider is dead, so that nothing else runs: its vectors wait. Then it comes, works off
+what waits, and the server alone is asked once more while vectors are made. fsync is off on both sides.
+Needs `make build`. SECONDS_A_TURN is a setting.
+"""
+import os
+import random
+import time
+
+from clients import ask, in_turn, rest
+from pgbench import pgbench
+from results import Progress, record
+from run import common_words, free_port, item, keepsake
+from sql import sql
+from statement import source_of
+from vectors import start_provider
+
+SECONDS = float(os.environ.get("SECONDS_A_TURN", "4"))
+CLIENTS = (1, 8)
+ROUNDS = 3
+SCRIPTS = 50
+FIRST_ITEMS = 1_000
+STATEMENTS = {"theme (bigint, text)": ("src/memories/store.rs", "ensure_theme"), "add": ("src/memories/add/store.rs", "insert_item"),
+              "share (bigint)": ("src/embedding/store.rs", "share_spaces"), "pending": ("src/embedding/store.rs", "insert_pending"),
+              "waiting": ("src/queue/store.rs", "is_waiting"), "log": ("src/activity/store.rs", "insert")}
+
+
+def main():
+    random.seed(7)
+    progress = Progress([("adding the first items", FIRST_ITEMS / 300)] + [(f"adding, {clients} clients", 2 * SECONDS) for _ in range(ROUNDS) for clients in CLIENTS]
+                        + [("adding while vectors are made", SECONDS)] * (ROUNDS * len(CLIENTS)))
+    provider_port = free_port()
+    with keepsake(KEEPSAKE_LLAMACPP_URL=f"http://127.0.0.1:{provider_port}") as server:
+        progress.step()
+        for n in range(FIRST_ITEMS):
+            server.call("memory_add", item(n))
+        time.sleep(1)  # the first job has made the space
+        doors = {"floor": lambda clients: pgbench(";\n".join(f"PREPARE {name} AS {source_of(*where)}" for name, where in STATEMENTS.items()),
+                                                  [statements() for _ in range(SCRIPTS)], clients, int(SECONDS) or 1),
+                 "HTTP": lambda clients: ask(server.port, requests(server), clients, SECONDS)}
+        provider_dead = in_turn(doors, CLIENTS, ROUNDS, progress)
+        start_provider(provider_port)
+        vectors_made = in_turn({"HTTP": doors["HTTP"]}, CLIENTS, ROUNDS, progress)
+        still_waiting = int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'"))
+        record("adds", {"in_turn": provider_dead, "while_vectors_are_made": vectors_made, "still_waiting": still_waiting})
+    progress.end()
+
+
+def words(unique):
+    return [unique, *common_words(random.randrange(10, 40))]
+
+
+def requests(server):
+    """Made before the clock runs: each once, of a text of its own."""
+    return iter([rest(server.token, "memory_add", {"type": "fact", "theme": f"theme-{random.randrange(20)}",
+                                                   "content": " ".join(words(f"r{random.getrandbits(60)}"))}) for _ in range(int(SECONDS * 4_000))])
+
+
+def statements():
+    """The transaction of an add; pgbench writes another number for `:n` each time."""
+    some = words("p:n")
+    places = " ".join("'{}':{}".format(word, ",".join(str(place) for place, other in enumerate(some, 2) if other == word)) for word in dict.fromkeys(some))
+    content, now = " ".join(some), "now()"
+    return [f"EXECUTE theme (1, 'theme-{random.randrange(20)}') \\gset",
+            f"EXECUTE add (1, :id, 1, 'fact', NULL, $q${content}$q$, sha256($q${content}$q$), '{{}}', 'agent', NULL, NULL, NULL, 100, NULL, "
+            f"NULL, {now}, {now}, $q${places}$q$) \\gset",
+            "EXECUTE share (1)", f"EXECUTE pending (1, ARRAY[:x_id], {now})", "EXECUTE waiting ('embed', '1')",
+            f"EXECUTE log (1, ARRAY[{now}], '{{1}}', '{{memory_add}}', '{{ok}}', '{{900}}', ARRAY['{{:x_id}}'], '{{NULL}}')"]
+
+
+if __name__ == "__main__":
+    main()
