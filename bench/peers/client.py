@@ -23,11 +23,11 @@ class Work:
                      ((user, n, data.item(user, n)) for n in range(first, past) for user in users))
 
     def search(self, users, series, items, seconds):
-        """For so long, each time something that nobody has asked before."""
+        """For so long, and each user once at the least; each time something that nobody has asked before."""
         until = time.perf_counter() + seconds
         def asked():
             n = 0
-            while time.perf_counter() < until:
+            while n < len(users) or time.perf_counter() < until:
                 user = users[n % len(users)]
                 yield user, n, data.query(user, f"{series}/{n}", items)
                 n += 1

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from peer import HERE
+from peer import HERE, PYTHONPATH
 
 STOP_SECONDS = 20
 
@@ -14,7 +14,7 @@ def crew(peer, settings, count):
     """So many clients of a peer that has been started, ready to work."""
     with (peer.folder / "clients.log").open("a") as log:
         command = [peer.python(), HERE / "client.py", peer.name, json.dumps(settings)]
-        env = {**os.environ, "PYTHONPATH": str(HERE), **peer.client_variables}
+        env = {**os.environ, "PYTHONPATH": PYTHONPATH, **peer.client_variables}
         clients = [Client(command, env, log) for _ in range(count)]
         try:
             for client in clients:

@@ -4,15 +4,12 @@ import contextlib
 import os
 import secrets
 import signal
-import sys
 from urllib.parse import urlsplit, urlunsplit
 
-from peer import Peer, REPO, fail
-
-sys.path.insert(0, str(REPO / "tools"))
-
-import with_postgres  # noqa: E402
-from fetch_postgres import fetch  # noqa: E402
+import with_postgres
+from common import fail
+from fetch_postgres import fetch
+from peer import Peer, REPO
 
 SETTINGS = {name: with_postgres.SETTINGS[name] for name in ("listen_addresses", "unix_socket_directories", "max_connections", "shared_buffers")}
 

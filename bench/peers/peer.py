@@ -1,20 +1,20 @@
 """What every peer is to the runner. An adapter (adapters/NAME.py) has a `Peer`, which is made in the runner's own
 process and starts what serves, and a `Client` (add, search), which is made in client.py in the peer's environment."""
+import os
 import shutil
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
+from common import fail
+from python_env import environment
+
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[1]
-sys.path.insert(0, str(REPO / "tools"))
-
-from common import fail  # noqa: E402
-from python_env import environment  # noqa: E402
-
+# Of what runs in a peer's environment.
+PYTHONPATH = f"{HERE}{os.pathsep}{REPO / 'tools'}"
 START_TIMEOUT_SECONDS = 180
 DIMENSIONS = 384
 
@@ -25,6 +25,8 @@ class Peer:
     adds_a_second = 100
     # Whether what it answers is in order of likeness: without that there is no recall.
     is_ranked = True
+    # Whether one user's items cost another's nothing, so that adds to a few users tell all.
+    is_apart = False
     # For the environment of its clients.
     client_variables = {}
 
@@ -87,6 +89,11 @@ class Peer:
     def installed(self, package, python=None):
         command = [python or self.python(), "-c", f"import importlib.metadata as m; print(m.version({package!r}))"]
         return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
+
+
+def bench_python():
+    """Of the environment of all benchmarks, where a peer needs none of its own."""
+    return environment("bench", REPO / "bench/requirements.txt")
 
 
 def resident_mib(pid, generations=5):

@@ -3,7 +3,7 @@
 
     make bench-peers                                  all of it; hours
     python3 bench/peers/run.py [--shapes 10x10000,100x1000] [--peers keepsake,sql,…] [--seconds 10] [--fresh]
-                               [--locomo LOCOMO10.json ERRORS.json MODEL_FOLDER] [--home data/bench-peers]
+                               [--locomo LOCOMO10.json ERRORS.json] [--home data/bench-peers]
 
 A shape is USERSxITEMS (of each user; 8 users or more). For each shape every peer is filled, alone: nine tenths of
 the items by 8 clients, the last tenth in rounds of 1 and 8 clients, whose adds a second are the ones reported.
@@ -29,9 +29,9 @@ HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[1]
 sys.path[:0] = [str(REPO / "bench"), str(REPO / "tools")]
 
-from python_env import environment  # noqa: E402
+from peer import bench_python  # noqa: E402
 
-OWN_PYTHON = environment("peers", HERE / "requirements/runner.txt")
+OWN_PYTHON = bench_python()
 if Path(sys.prefix) != OWN_PYTHON.parents[1]:
     os.execv(OWN_PYTHON, [OWN_PYTHON, *sys.argv])
 
@@ -45,7 +45,7 @@ from database import kept_postgres  # noqa: E402
 from results import Progress, percentile, record, spread  # noqa: E402
 from with_postgres import free_port, stop_on_signals  # noqa: E402
 
-PEERS = ["keepsake", "sql", "langgraph"]
+PEERS = ["keepsake", "sql", "langgraph", "mem0", "chroma", "chroma_each", "reference", "hindsight"]
 SHAPES = "10x10000,100x1000"
 CLIENTS = (1, 2, 8)
 MOST_CLIENTS = max(CLIENTS)
@@ -67,6 +67,7 @@ def main():
     options.add_argument("--shapes", default=SHAPES)
     options.add_argument("--peers", default=",".join(PEERS))
     options.add_argument("--seconds", type=float, default=10, help="of each search window")
+    options.add_argument("--locomo", type=Path, nargs=2, metavar=("LOCOMO10.json", "ERRORS.json"), help="also the evidence that each finds there")
     options.add_argument("--home", type=Path, default=REPO / "data/bench-peers")
     options.add_argument("--fresh", action="store_true")
     asked = options.parse_args()
@@ -84,12 +85,15 @@ def main():
         for bench in benches:
             bench.peer.python()  # installs what is not there yet
         steps = [step for shape in shapes for step in stages([bench for bench in benches if bench.shape is shape])]
+        evidence = Evidence(asked.locomo, names, home, state) if asked.locomo else None
+        steps += evidence.stages() if evidence else []
         progress = Progress([(what, seconds) for what, seconds, _ in steps])
         for _, _, work in steps:
             progress.step()
             work()
         progress.end()
-        record("peers", figures(state, shapes, names), {bench.title: bench.peer.version() for bench in benches})
+        seen = {**figures(state, shapes, names), **({"locomo": evidence.figures()} if evidence else {})}
+        record("peers", seen, {bench.title: bench.peer.version() for bench in benches})
 
 
 def stages(benches):
@@ -215,10 +219,12 @@ class Bench:
         rates, times = {count: [] for count in ADD_CLIENTS}, {count: [] for count in ADD_CLIENTS}
         cuts = [self.shape.bulk + (self.shape.items - self.shape.bulk) * n // ADD_ROUNDS for n in range(ADD_ROUNDS + 1)]
         with crew(self.peer, self.settings, 1) as one, crew(self.peer, self.settings, MOST_CLIENTS) as many:
+            for clients in (one, many):
+                self.warm(clients, f"adds by {len(clients.clients)}")
             for start, end in zip(cuts, cuts[1:]):
                 middle = start + max(1, (end - start) // 5)
                 for clients, count, first, past in ((one, 1, start, middle), (many, MOST_CLIENTS, middle, end)):
-                    answers = clients.all("add", self.shape.all_users, first=first, past=past)
+                    answers = clients.all("add", self.shape.asked_users if self.peer.is_apart else self.shape.all_users, first=first, past=past)
                     rates[count].append(sum(len(answer["times"]) / answer["seconds"] for answer in answers))
                     times[count] += [t for answer in answers for t in answer["times"]]
                     self.peer.settle()
@@ -244,10 +250,10 @@ class Bench:
         with crew(self.peer, settings, 1) as clients:
             for user, questions in self.shape.truth().items():
                 for question, exact in questions:
-                    answer = clients.one("ask", user=user, text=question, limit=LIMIT)["said"]
+                    answer = answer_of(clients.one("ask", user=user, text=question, limit=LIMIT))
                     rows.append(len(answer))
                     found.append(len(exact & set(answer)) / LIMIT)
-                    near.append(len(exact & set(clients.one("nearest", user=user, text=question, limit=LIMIT)["said"])) / LIMIT)
+                    near.append(len(exact & set(answer_of(clients.one("nearest", user=user, text=question, limit=LIMIT)))) / LIMIT)
         self.peer.stop()
         mean = lambda values: round(statistics.fmean(values), 3)
         self.keep(recall={"rows": mean(rows), "rows_low": min(rows), "answer": mean(found) if self.peer.is_ranked else None, "vectors": mean(near) if self.peer.is_ranked else None})
@@ -257,7 +263,7 @@ class Bench:
         figures = {}
         for count in CLIENTS:
             with crew(self.peer, settings, count) as clients:
-                clients.all("search", self.shape.asked_users, series=f"warm {n} {count}", items=self.shape.items, seconds=WARM_SECONDS)
+                self.warm(clients, f"round {n}, {count}")
                 answers = clients.all("search", self.shape.asked_users, series=f"round {n} {count}", items=self.shape.items, seconds=self.seconds)
                 if count == 1:
                     figures["memory_mib"] = self.peer.memory_mib(clients)
@@ -265,6 +271,9 @@ class Bench:
             figures[str(count)] = {**percentiles(times), "per_second": round(sum(len(answer["times"]) / answer["seconds"] for answer in answers), 1)}
         self.peer.stop()
         self.keep(rounds=[*self.done.get("rounds", []), figures])
+
+    def warm(self, clients, series):
+        clients.all("search", self.shape.asked_users, series=f"warm {series}", items=self.shape.items, seconds=WARM_SECONDS)
 
     # -- the embedder is down
 
@@ -295,6 +304,55 @@ class Bench:
         self.peer.stop()
         self.keep(outage={"search": searched.get("error") or f"{len(searched['said'])} rows", "search_answers": "said" in searched, "search_seconds": searched["seconds"],
                           "add": added.get("error") or "accepted", "add_kept": is_kept, "add_seconds": added["seconds"]})
+
+
+class Evidence:
+    """LoCoMo by each peer whose answers are ranked, as bench/quality.py asks it: an item a turn, a user a conversation,
+    the question as it stands; MiniLM's vectors for all."""
+
+    def __init__(self, files, names, home, state):
+        import quality  # it looks for the database when it is imported
+        self.quality, self.home, self.state = quality, home, state
+        self.turns, self.questions = quality.read(*(json.loads(file.read_text()) for file in files))
+        self.embedder = Embedder(state.port("minilm"), quality.MODEL)
+        modules = {name: importlib.import_module(f"adapters.{name}") for name in names}
+        self.peers = {name: module.Peer(name, home / f"{name}_locomo", self.embedder.url) for name, module in modules.items() if module.Peer.is_ranked}
+        self.turns_of_text = {}
+        for user, turn, text in self.turns:
+            self.turns_of_text.setdefault((user, text), []).append(turn)
+
+    def stages(self):
+        return [(f"LoCoMo, {peer.title}", START_SECONDS + len(self.turns) / peer.adds_a_second + len(self.questions) / 20, lambda name=name, peer=peer: self.ask(name, peer))
+                for name, peer in self.peers.items() if not self.state.of("locomo", name)]
+
+    def ask(self, name, peer):
+        users = self.turns[-1][0] + 1
+        with self.embedder:
+            peer.fresh()
+            with crew(peer, peer.start(users), 1) as clients:
+                for (user, text) in self.turns_of_text:
+                    answer_of(clients.one("put", user=user, text=text))
+                peer.settle()
+                peer.tidy()
+                found = [self.turns_found(question.conversation, answer_of(clients.one("ask", user=question.conversation, text=question.text, limit=self.quality.FOUND_MAX)))
+                         for question in self.questions]
+            peer.stop()
+        scores = self.quality.scores(self.questions, found)["1-10"]["all"]
+        self.state.of("locomo", name).update({"title": peer.title, **scores, "turns": round(statistics.fmean(map(len, found)), 1)})
+        self.state.save()
+
+    def turns_found(self, user, texts):
+        return [turn for text in texts for turn in self.turns_of_text.get((user, text), [])]
+
+    def figures(self):
+        return {"turns": len(self.turns), "questions": len(self.questions), "asked_for": self.quality.FOUND_MAX,
+                "peers": {name: self.state.of("locomo", name) for name in self.peers}}
+
+
+def answer_of(said):
+    if "error" in said:
+        raise RuntimeError(said["error"])
+    return said["said"]
 
 
 def timed(call):

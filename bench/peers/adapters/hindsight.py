@@ -5,7 +5,7 @@ import json
 import os
 
 from database import OnPostgres, connect
-from peer import HERE, environment
+from peer import HERE, bench_python, environment
 from with_postgres import free_port
 
 
@@ -15,7 +15,7 @@ class Peer(OnPostgres):
 
     def python(self):
         own_python()
-        return environment("peers", HERE / "requirements/runner.txt")
+        return bench_python()
 
     def fresh(self):
         super().fresh()

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from database import OnPostgres, connect
-from peer import HERE, REPO, environment
+from peer import REPO, bench_python
 from server import keepsake
 
 PASSWORD = "a long password\n"
@@ -19,7 +19,7 @@ class Peer(OnPostgres):
     adds_a_second = 700
 
     def python(self):
-        return environment("peers", HERE / "requirements/runner.txt")
+        return bench_python()
 
     def start(self, users):
         os.environ.setdefault("KEEPSAKE_BIN", "target/release/keepsake")

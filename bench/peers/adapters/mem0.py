@@ -4,7 +4,7 @@ import os
 import subprocess
 
 from database import OnPostgres
-from peer import DIMENSIONS, HERE
+from peer import DIMENSIONS, PYTHONPATH
 
 
 class Peer(OnPostgres):
@@ -20,7 +20,7 @@ class Peer(OnPostgres):
         # It makes its table at the first add, which two clients at once do not survive.
         settings = json.dumps(self.start(0))
         code = "import json, sys; from adapters.mem0 import Client; Client(json.loads(sys.argv[1])).memory.vector_store._ensure_collection()"
-        subprocess.run([self.python(), "-c", code, settings], check=True, env={**os.environ, **self.client_variables, "PYTHONPATH": str(HERE), "MEM0_DIR": str(self.folder)})
+        subprocess.run([self.python(), "-c", code, settings], check=True, env={**os.environ, **self.client_variables, "PYTHONPATH": PYTHONPATH, "MEM0_DIR": str(self.folder)})
 
     def version(self):
         return self.installed("mem0ai")

@@ -3,7 +3,7 @@ import json
 
 from database import OnPostgres, connect
 from embedding import Embedding
-from peer import DIMENSIONS, HERE, environment
+from peer import DIMENSIONS, bench_python
 
 
 class Peer(OnPostgres):
@@ -11,7 +11,7 @@ class Peer(OnPostgres):
     adds_a_second = 500
 
     def python(self):
-        return environment("peers", HERE / "requirements/runner.txt")
+        return bench_python()
 
     def fresh(self):
         super().fresh()
