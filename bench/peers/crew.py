@@ -13,7 +13,7 @@ STOP_SECONDS = 20
 def crew(peer, settings, count):
     """So many clients of a peer that has been started, ready to work."""
     with (peer.folder / "clients.log").open("a") as log:
-        command = [peer.python(), HERE / "client.py", peer.name, json.dumps(settings)]
+        command = [peer.python(), HERE / "client.py", peer.filled_by or peer.name, json.dumps(settings)]
         env = {**os.environ, "PYTHONPATH": PYTHONPATH, **peer.client_variables}
         clients = [Client(command, env, log) for _ in range(count)]
         try:

@@ -21,22 +21,28 @@ DIMENSIONS = 384
 
 class Peer:
     title = ""
-    # Items a second that it is thought to take, for the time left alone.
+    # Items a second that it is thought to take while it is filled, for the time left alone.
     adds_a_second = 100
+    # Whether what an add was answered for can be found from then on.
+    is_found_at_once = True
     # Whether what it answers is in order of likeness: without that there is no recall.
     is_ranked = True
     # Whether one user's items cost another's nothing, so that adds to a few users tell all.
     is_apart = False
+    # The peer whose items it searches, where it is the same with another setting.
+    filled_by = None
     # For the environment of its clients.
     client_variables = {}
 
-    def __init__(self, name, folder, embedder_url):
-        self.name, self.folder, self.embedder_url = name, Path(folder), embedder_url
+    def __init__(self, name, shape, home, embedder_url):
+        self.name, self.embedder_url = name, embedder_url
+        self.folder = Path(home) / f"{self.filled_by or name}_{shape}"
         self.process = None
 
     def python(self):
         """Of the environment its clients run in."""
-        return environment(f"peers-{self.name}", HERE / f"requirements/{self.name}.txt")
+        name = self.filled_by or self.name
+        return environment(f"peers-{name}", HERE / f"requirements/{name}.txt")
 
     def fresh(self):
         """Forgets all there was and makes ready for the first start."""
@@ -48,7 +54,7 @@ class Peer:
         return {}
 
     def settle(self):
-        """Returns when all that was added can be found; seconds it may take are the peer's own."""
+        """Returns when all that was added can be found."""
 
     def tidy(self):
         """What its database does by itself sooner or later."""

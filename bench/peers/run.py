@@ -6,7 +6,8 @@
                                [--locomo LOCOMO10.json ERRORS.json] [--home data/bench-peers]
 
 A shape is USERSxITEMS (of each user; 8 users or more). For each shape every peer is filled, alone: nine tenths of
-the items by 8 clients, the last tenth in rounds of 1 and 8 clients, whose adds a second are the ones reported.
+the items by 8 clients (in batches where a peer takes them), the last tenth one by one, in rounds of 1 and 8 clients,
+whose adds a second are the ones reported.
 Then, in rounds, each peer in its turn is started, warmed and searched by 1, 2 and 8 clients; at last it is asked
 while the embedder is down. A client is a process of its own with the peer's own library in it.
 
@@ -24,6 +25,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any, Callable, NamedTuple
 
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[1]
@@ -39,13 +41,13 @@ import numpy as np  # noqa: E402
 
 import data  # noqa: E402
 import embedder as bag_of_words  # noqa: E402
-from common import fail  # noqa: E402
+from common import fail, say  # noqa: E402
 from crew import crew  # noqa: E402
 from database import kept_postgres  # noqa: E402
 from results import Progress, percentile, record, spread  # noqa: E402
 from with_postgres import free_port, stop_on_signals  # noqa: E402
 
-PEERS = ["keepsake", "sql", "langgraph", "mem0", "chroma", "chroma_each", "reference", "hindsight"]
+PEERS = ["keepsake", "sql", "langgraph", "langgraph_iterative", "mem0", "mem0_iterative", "chroma", "chroma_each", "reference", "hindsight"]
 SHAPES = "10x10000,100x1000"
 CLIENTS = (1, 2, 8)
 MOST_CLIENTS = max(CLIENTS)
@@ -59,7 +61,7 @@ SEARCH_ROUNDS = 3
 WARM_SECONDS = 1
 RECALL_QUERIES = 40
 LIMIT = 10
-START_SECONDS = 8  # what a start is thought to take, for the time left alone
+START_SECONDS, CREW_SECONDS = 8, 3  # what a start of a peer and of its clients is thought to take, for the time left alone
 
 
 def main():
@@ -84,23 +86,55 @@ def main():
         benches = [Bench(shape, name, home, embedder, state, asked.seconds) for shape in shapes for name in names]
         for bench in benches:
             bench.peer.python()  # installs what is not there yet
+            if bench.peer.filled_by and not bench.filled() and bench.peer.filled_by not in names:
+                fail(f"{bench.peer.name} searches what {bench.peer.filled_by} was given: name that too")
         steps = [step for shape in shapes for step in stages([bench for bench in benches if bench.shape is shape])]
-        evidence = Evidence(asked.locomo, names, home, state) if asked.locomo else None
-        steps += evidence.stages() if evidence else []
-        progress = Progress([(what, seconds) for what, seconds, _ in steps])
-        for _, _, work in steps:
-            progress.step()
-            work()
-        progress.end()
-        seen = {**figures(state, shapes, names), **({"locomo": evidence.figures()} if evidence else {})}
-        record("peers", seen, {bench.title: bench.peer.version() for bench in benches})
+        evidence = [Evidence(bench, asked.locomo, state, home) for bench in benches if bench.shape is shapes[0] and bench.peer.is_ranked] if asked.locomo else []
+        failed = work_off(steps + [step for one in evidence for step in one.stages()])
+        whole = [bench for bench in benches if bench.is_done]
+        seen = {"shapes": {shape.name: {bench.peer.name: bench.figures() for bench in whole if bench.shape is shape} for shape in shapes}}
+        if evidence:
+            seen["locomo"] = {one.peer.name: one.done for one in evidence if one.done}
+        record("peers", seen, {bench.peer.title: bench.peer.version() for bench in whole})
+    if failed:
+        sys.exit(f"✗ left out, because they did not end well: {', '.join(failed)}")
+
+
+class Step(NamedTuple):
+    what: str
+    seconds: float  # that it may take
+    work: Callable
+    owner: Any
 
 
 def stages(benches):
-    """[(what, seconds it may take, work)] of what is not done yet: each peer filled, then search rounds in turn."""
+    """What is not done yet: each peer filled, then search rounds in turn, then the embedder taken from each."""
     yield from (step for bench in benches for step in bench.filling())
     yield from (step for n in range(SEARCH_ROUNDS) for bench in benches for step in bench.searching(n))
     yield from (step for bench in benches for step in bench.outage())
+
+
+def work_off(steps):
+    """Does the steps, a peer's until one of them fails; returns whose did."""
+    progress, failed = Progress([(step.what, step.seconds) for step in steps]), []
+    try:
+        for step in steps:
+            progress.step()
+            if step.owner.label in failed:
+                continue
+            try:
+                step.work()
+            except (Exception, SystemExit) as error:
+                if isinstance(getattr(error, "code", None), int):  # a signal's
+                    raise
+                say(f"{step.what}: {error}")
+                failed.append(step.owner.label)
+                step.owner.abandon()
+    finally:
+        for owner in {id(step.owner): step.owner for step in steps}.values():
+            owner.abandon()
+    progress.end()
+    return failed
 
 
 class Shape:
@@ -173,46 +207,61 @@ class Bench:
 
     def __init__(self, shape, name, home, embedder, state, seconds):
         self.shape, self.embedder, self.state, self.seconds = shape, embedder, state, seconds
-        module = importlib.import_module(f"adapters.{name}")
-        self.peer = module.Peer(name, home / f"{name}_{shape.name}", embedder.url)
-        self.title = self.peer.title
+        self.peer = importlib.import_module(f"adapters.{name}").Peer(name, shape.name, home, embedder.url)
         self.done = state.of(shape.name, name)
-        self.label = f"{shape.name}, {self.title}"
+        self.label = f"{shape.name}, {self.peer.title}"
+        self.fillers = contextlib.ExitStack()
 
     def keep(self, **figures):
         self.done.update(figures)
         self.state.save()
 
+    def abandon(self):
+        """Nothing of it runs on, whatever happened."""
+        self.fillers.close()
+        self.peer.stop()
+
+    @property
+    def is_done(self):
+        return len(self.done.get("rounds", [])) >= SEARCH_ROUNDS and "outage" in self.done
+
+    def figures(self):
+        rounds = self.done["rounds"]
+        searches = {str(count): {figure: spread([one[str(count)][figure] for one in rounds], 2) for figure in ("p50", "p95", "p99", "per_second")} for count in CLIENTS}
+        return {"title": self.peer.title, **self.filled(), "recall": self.done["recall"], "searches": searches,
+                "memory_mib": spread([one["memory_mib"] for one in rounds], 1), "outage": self.done["outage"]}
+
+    def filled(self):
+        """The figures of its filling, or of the peer's whose items it searches."""
+        return self.state.of(self.shape.name, self.peer.filled_by or self.peer.name).get("filled")
+
     # -- filling
 
     def filling(self):
-        if "filled" in self.done:
+        if self.filled() or self.peer.filled_by:
             return
         expected = self.shape.users * self.shape.items / self.peer.adds_a_second / FILLING_STEPS
-        yield f"{self.label}: start", START_SECONDS, self.begin
-        yield from ((f"{self.label}: filling", expected, lambda n=n: self.fill(n)) for n in range(BULK_STEPS))
-        yield f"{self.label}: adds by one and by eight", 2 * expected + START_SECONDS, self.measure_adds
+        yield Step(f"{self.label}: start", START_SECONDS, self.begin, self)
+        for n in range(BULK_STEPS):
+            yield Step(f"{self.label}: filling", expected, lambda n=n: self.fill(n), self)
+        yield Step(f"{self.label}: adds by one and by eight", 2 * expected + START_SECONDS, self.measure_adds, self)
 
     def begin(self):
         self.peer.fresh()
         self.settings = self.peer.start(self.shape.users)
         self.bytes_before = self.peer.bytes_on_disk()
-        self.began = self.last_answer = None
 
     def fill(self, n):
         """One step of the first nine tenths, by eight clients."""
         if n == 0:
-            self.fillers = contextlib.ExitStack()
             self.clients = self.fillers.enter_context(crew(self.peer, self.settings, MOST_CLIENTS))
             self.began = time.monotonic()
         first, past = (self.shape.bulk * step // BULK_STEPS for step in (n, n + 1))
-        self.clients.all("add", self.shape.all_users, first=first, past=past)
+        self.clients.all("fill", self.shape.all_users, first=first, past=past)
         if n + 1 == BULK_STEPS:
-            answered = time.monotonic() - self.began
             self.peer.settle()
-            found = time.monotonic() - self.began
+            self.findable_per_second = round(self.shape.users * self.shape.bulk / (time.monotonic() - self.began), 1)
             self.fillers.close()
-            self.bulk = {"bulk_per_second": round(self.shape.users * self.shape.bulk / answered, 1), "findable_per_second": round(self.shape.users * self.shape.bulk / found, 1)}
 
     def measure_adds(self):
         """The last tenth of each user's items in rounds: a fifth of them by one client, the rest by eight."""
@@ -230,8 +279,9 @@ class Bench:
                     self.peer.settle()
             memory_mib = self.peer.memory_mib(one)
         self.peer.tidy()
-        self.keep(filled={"adds_per_second": {str(count): spread(rates[count], 1) for count in ADD_CLIENTS},
-                          "add_ms": {str(count): percentiles(times[count]) for count in ADD_CLIENTS}, **self.bulk, "memory_mib_filled": memory_mib,
+        adds = {str(count): spread(rates[count], 1) for count in ADD_CLIENTS}
+        self.keep(filled={"adds_per_second": adds, "add_ms": {str(count): percentiles(times[count]) for count in ADD_CLIENTS}, "memory_mib_filled": memory_mib,
+                          "findable_per_second": adds[str(MOST_CLIENTS)]["median"] if self.peer.is_found_at_once else self.findable_per_second,
                           "bytes_per_item": round((self.peer.bytes_on_disk() - self.bytes_before) / (self.shape.users * self.shape.items))})
         self.peer.stop()
 
@@ -240,9 +290,9 @@ class Bench:
     def searching(self, n):
         if n < len(self.done.get("rounds", [])):
             return
-        if n == 0:
-            yield f"{self.label}: recall", START_SECONDS + ASKED_USERS * RECALL_QUERIES / 20, self.recall
-        yield f"{self.label}: searches, round {n + 1}", START_SECONDS + len(CLIENTS) * (WARM_SECONDS + self.seconds), lambda: self.round(n)
+        if "recall" not in self.done and n == 0:
+            yield Step(f"{self.label}: recall", START_SECONDS + ASKED_USERS * RECALL_QUERIES / 20, self.recall, self)
+        yield Step(f"{self.label}: searches, round {n + 1}", START_SECONDS + len(CLIENTS) * (CREW_SECONDS + WARM_SECONDS + self.seconds), lambda: self.round(n), self)
 
     def recall(self):
         settings = self.peer.start(self.shape.users)
@@ -279,7 +329,7 @@ class Bench:
 
     def outage(self):
         if "outage" not in self.done:
-            yield f"{self.label}: the embedder is down", START_SECONDS + 60, self.fall_out
+            yield Step(f"{self.label}: the embedder is down", START_SECONDS + 10, self.fall_out, self)
 
     def fall_out(self):
         user = self.shape.asked_users[0]
@@ -307,46 +357,46 @@ class Bench:
 
 
 class Evidence:
-    """LoCoMo by each peer whose answers are ranked, as bench/quality.py asks it: an item a turn, a user a conversation,
-    the question as it stands; MiniLM's vectors for all."""
+    """LoCoMo by one peer, as bench/quality.py asks it: an item a turn, a user a conversation, the question as it
+    stands; MiniLM's vectors for all."""
 
-    def __init__(self, files, names, home, state):
+    def __init__(self, bench, files, state, home):
         import quality  # it looks for the database when it is imported
-        self.quality, self.home, self.state = quality, home, state
+        self.quality, self.state = quality, state
         self.turns, self.questions = quality.read(*(json.loads(file.read_text()) for file in files))
         self.embedder = Embedder(state.port("minilm"), quality.MODEL)
-        modules = {name: importlib.import_module(f"adapters.{name}") for name in names}
-        self.peers = {name: module.Peer(name, home / f"{name}_locomo", self.embedder.url) for name, module in modules.items() if module.Peer.is_ranked}
+        self.peer = type(bench.peer)(bench.peer.name, "locomo", home, self.embedder.url)
+        self.label = f"LoCoMo, {self.peer.title}"
+        self.done = state.of("locomo", self.peer.name)
         self.turns_of_text = {}
         for user, turn, text in self.turns:
             self.turns_of_text.setdefault((user, text), []).append(turn)
 
     def stages(self):
-        return [(f"LoCoMo, {peer.title}", START_SECONDS + len(self.turns) / peer.adds_a_second + len(self.questions) / 20, lambda name=name, peer=peer: self.ask(name, peer))
-                for name, peer in self.peers.items() if not self.state.of("locomo", name)]
+        adding = 0 if self.peer.filled_by else len(self.turns) / self.peer.adds_a_second
+        return [] if self.done else [Step(self.label, START_SECONDS + adding + len(self.questions) / 20, self.ask, self)]
 
-    def ask(self, name, peer):
-        users = self.turns[-1][0] + 1
-        with self.embedder:
-            peer.fresh()
-            with crew(peer, peer.start(users), 1) as clients:
-                for (user, text) in self.turns_of_text:
+    def ask(self):
+        if not self.peer.filled_by:
+            self.peer.fresh()
+        with self.embedder, crew(self.peer, self.peer.start(self.turns[-1][0] + 1), 1) as clients:
+            if not self.peer.filled_by:
+                for user, text in self.turns_of_text:
                     answer_of(clients.one("put", user=user, text=text))
-                peer.settle()
-                peer.tidy()
-                found = [self.turns_found(question.conversation, answer_of(clients.one("ask", user=question.conversation, text=question.text, limit=self.quality.FOUND_MAX)))
-                         for question in self.questions]
-            peer.stop()
-        scores = self.quality.scores(self.questions, found)["1-10"]["all"]
-        self.state.of("locomo", name).update({"title": peer.title, **scores, "turns": round(statistics.fmean(map(len, found)), 1)})
+                self.peer.settle()
+                self.peer.tidy()
+            found = [self.turns_found(question, answer_of(clients.one("ask", user=question.conversation, text=question.text, limit=self.quality.FOUND_MAX)))
+                     for question in self.questions]
+        self.peer.stop()
+        self.done.update({"title": self.peer.title, "turns": len(self.turns), "questions": len(self.questions), "asked_for": self.quality.FOUND_MAX,
+                          "returned": round(statistics.fmean(map(len, found)), 1), **self.quality.scores(self.questions, found)["1-10"]["all"]})
         self.state.save()
 
-    def turns_found(self, user, texts):
-        return [turn for text in texts for turn in self.turns_of_text.get((user, text), [])]
+    def turns_found(self, question, texts):
+        return [turn for text in texts for turn in self.turns_of_text.get((question.conversation, text), [])]
 
-    def figures(self):
-        return {"turns": len(self.turns), "questions": len(self.questions), "asked_for": self.quality.FOUND_MAX,
-                "peers": {name: self.state.of("locomo", name) for name in self.peers}}
+    def abandon(self):
+        self.peer.stop()
 
 
 def answer_of(said):
@@ -362,16 +412,6 @@ def timed(call):
 
 def percentiles(times):
     return {name: round(percentile(times, percent), 2) for name, percent in (("p50", 50), ("p95", 95), ("p99", 99))}
-
-
-def figures(state, shapes, names):
-    """What was measured at each shape, peers in the order they were named."""
-    def of(peer, done):
-        rounds = done["rounds"]
-        searches = {str(count): {figure: spread([one[str(count)][figure] for one in rounds], 2) for figure in ("p50", "p95", "p99", "per_second")} for count in CLIENTS}
-        return {"title": importlib.import_module(f"adapters.{peer}").Peer.title, **done["filled"], "recall": done["recall"], "searches": searches,
-                "memory_mib": spread([one["memory_mib"] for one in rounds], 1), "outage": done["outage"]}
-    return {"shapes": {shape.name: {peer: of(peer, state.of(shape.name, peer)) for peer in names} for shape in shapes}}
 
 
 if __name__ == "__main__":

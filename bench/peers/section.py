@@ -20,21 +20,21 @@ MEASURES = [
 
 def section(raw):
     figures, versions = raw["figures"], raw["versions"]
-    parts = ["## Beside what you would pick instead", method()]
+    parts = ["## Beside what you would pick instead", method(versions)]
     for shape, peers in figures["shapes"].items():
         users, items = (int(number) for number in shape.split("x"))
         parts += [f"### {users:,} users of {items:,} items", table(peers, versions), judged(peers), losses(peers)]
     last = next(reversed(figures["shapes"].values()))
     parts += ["### While the embedder is down", outages(last)]
-    if "locomo" in figures:
+    if figures.get("locomo"):
         parts += ["### Evidence found (LoCoMo)", locomo(figures["locomo"])]
     return "\n\n".join(part for part in parts if part)
 
 
-def method():
+def method(versions):
     return (f"Written by `make bench-peers`: every peer from its own package, without a language model, with one embedder on loopback (a hashed bag of words, 384 dimensions), on one durable PostgreSQL "
-            f"(18, pgvector) where it needs one, filled alone and then searched in turn. A client is a process of its own with the peer's own library. Adds are those of the last tenth, into a full store; "
-            f"*findable* is how many a second from the first add to the moment when the last of the first nine tenths can be found, by 8 clients: Keepsake answers an add before its vector is made, the others after. "
+            f"({versions['postgresql']}, pgvector {versions['pgvector']}) where it needs one, filled alone and then searched in turn. A client is a process of its own with the peer's own library. Adds are those of the last tenth, one by one, into a full store. "
+            f"Keepsake answers an add before its vector is made, the others after: *findable* is how many a second by 8 clients until the last has its vector (of Keepsake over the first nine tenths; of the others their adds at 8). "
             f"Searches are whole answers, each another question, the embedder's time included. Recall@10 is against exact cosine within the user; of a system that also counts words it says what those moved, "
             f"so Keepsake's own vectors' recall (out of its 50 best) stands behind it. Memory is that of the server's processes, of a library that of one process that uses it; PostgreSQL's is in none. Disk is without write-ahead logs. "
             f"Medians (and ranges) of the rounds.")
@@ -64,8 +64,8 @@ def judged(peers):
         return ""
     own, rest = peers[OWN], others(peers)
     p50 = lambda of: of["searches"]["1"]["p50"]["median"]
-    fastest = min(rest.values(), key=p50)
-    yield_aims = [(f"whole hybrid answer faster than the fastest peer's search ({fastest['title']}, {fastest['recall']['rows']:.1f} of 10 rows), at recall ≥ {RECALL_AIM}",
+    fastest = min((of for of in rest.values() if of["recall"]["answer"] is not None), key=p50)
+    yield_aims = [(f"whole hybrid answer faster than the fastest peer's vector search ({fastest['title']}, {fastest['recall']['rows']:.1f} of 10 rows), at recall ≥ {RECALL_AIM}",
                    f"p50 {p50(own):.1f} ms against {p50(fastest):.1f}, recall {own['recall']['vectors']:.3f}", p50(own) < p50(fastest) and own["recall"]["vectors"] >= RECALL_AIM)]
     keepers = {name: of for name, of in rest.items() if (of["recall"]["answer"] or 0) >= KEEPS_RECALL}
     if keepers:
@@ -128,21 +128,26 @@ def outages(peers):
     rows = ["| | search | add |", "|---|---|---|"]
     for of in peers.values():
         out = of["outage"]
-        search = f"answers ({out['search']})" if out["search_answers"] else f"fails after {out['search_seconds']:.1f} s"
+        search = f"answers ({out['search']})" if out["search_answers"] else f"fails {after(out['search_seconds'])}"
         add = "accepted and kept: found once the embedder is back" if out["add_kept"] and out["add"] == "accepted" else \
-            "accepted and **lost**" if out["add"] == "accepted" else "fails, yet is kept" if out["add_kept"] else f"fails after {out['add_seconds']:.1f} s: lost, unless the caller keeps it"
+            "accepted and **lost**" if out["add"] == "accepted" else "fails, yet is kept" if out["add_kept"] else f"fails {after(out['add_seconds'])}: lost, unless the caller keeps it"
         rows.append(f"| {of['title']} | {search} | {add} |")
     return "\n".join(rows)
 
 
-def locomo(figures):
+def after(seconds):
+    return f"after {seconds:.1f} s" if seconds >= 0.1 else "at once"
+
+
+def locomo(peers):
     columns = {"any@5": "any@5", "any@10": "any@10", "share@10": "rec@10", "ndcg@10": "nDCG@10"}
-    rows = [f"{figures['turns']:,} turns as items, {figures['questions']:,} questions as they stand, {figures['asked_for']} rows asked for, MiniLM's vectors for all. The reference server has no order and is not asked.", "",
-            f"| | {' | '.join(columns.values())} | turns returned |", "|---" * (len(columns) + 2) + "|"]
-    peers = figures["peers"]
+    one = next(iter(peers.values()))
+    rows = [f"{one['turns']:,} turns as items, {one['questions']:,} questions as they stand, {one['asked_for']} rows asked for, MiniLM's vectors for all. The reference server's answers have no order: it is not asked.", "",
+            f"| | {' | '.join(columns.values())} | turns returned |", "|---" + "|---:" * (len(columns) + 1) + "|"]
     for name, of in peers.items():
-        rows.append(f"| {'**' + of['title'] + '**' if name == OWN else of['title']} | {' | '.join(f'{of[column]:.1f}' for column in columns)} | {of['turns']:.1f} |")
+        rows.append(f"| {'**' + of['title'] + '**' if name == OWN else of['title']} | {' | '.join(f'{of[column]:.1f}' for column in columns)} | {of['returned']:.1f} |")
     if OWN in peers:
-        behind = [f"{name} ({', '.join(of['title'] for of in peers.values() if of[column] > peers[OWN][column])})" for column, name in columns.items() if any(of[column] > peers[OWN][column] for of in peers.values())]
-        rows += ["", f"Keepsake is behind in {', '.join(behind)}." if behind else "Keepsake finds the most in every column."]
+        ahead = {name: [of["title"] for of in peers.values() if of[column] > peers[OWN][column]] for column, name in columns.items()}
+        behind = [f"{name} ({', '.join(titles)})" for name, titles in ahead.items() if titles]
+        rows += ["", f"Keepsake is behind in {'; '.join(behind)}." if behind else "Keepsake finds the most in every column."]
     return "\n".join(rows)
