@@ -1,10 +1,10 @@
 # Keepsake. `make run` is all that a first try needs; `make` alone lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help run build test check ui bench demo sqlx fmt
+.PHONY: help run build test check ui bench bench-peers demo sqlx fmt
 KEEPSAKE := target/release/keepsake
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 run: build ## Start Keepsake with its own PostgreSQL (the first time: 10 to 20 minutes of compiling)
 	@exec $(KEEPSAKE) serve
@@ -35,6 +35,10 @@ ui: ## Pages in development: a debug server; after a change, Ctrl-C and again
 
 bench: build ## Where Keepsake stands: floor, growth, quality, into bench/RESULTS.md (40 minutes at most; with LOCOMO=file ERRORS=file)
 	@python3 bench/bench.py
+
+bench-peers: build ## Keepsake beside what one would pick instead, on this machine; hours, and it goes on where it was (ARGS="--peers keepsake,sql …", "--fresh")
+	@python3 bench/peers/run.py $(if $(and $(LOCOMO),$(ERRORS)),--locomo $(LOCOMO) $(ERRORS)) $(ARGS)
+	@python3 bench/report.py
 
 demo: build ## Fill a server with memories to look at
 	python3 tools/demo.py

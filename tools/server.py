@@ -36,7 +36,7 @@ def keepsake(home, **variables):
     process = subprocess.Popen([binary, "serve"], env=env)
     try:
         wait_until_ready(process, url)
-        yield types.SimpleNamespace(url=url, port=port, token=token, email=EMAIL, password=PASSWORD, binary=binary, env=inherited, run=run)
+        yield types.SimpleNamespace(url=url, port=port, token=token, email=EMAIL, password=PASSWORD, binary=binary, env=inherited, run=run, process=process)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()

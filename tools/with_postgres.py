@@ -101,12 +101,12 @@ def initdb(bin_dir, home, owner, password):
         fail(f"initdb failed: {done.stderr.strip()}")
 
 
-def start(bin_dir, home, owner):
+def start(bin_dir, home, owner, settings=SETTINGS):
     """Starts the server on a free port; returns it once it answers."""
     log = home / "log"
     for _attempt in range(3):  # somebody may take the port between our look and PostgreSQL's
         port = free_port()
-        options = [f"-c{name}={value}" for name, value in {**SETTINGS, "port": port}.items()]
+        options = [f"-c{name}={value}" for name, value in {**settings, "port": port}.items()]
         with log.open("w") as output:
             command = [bin_dir / "postgres", "-D", home / "data", *options]
             server = subprocess.Popen(command, stdout=output, stderr=output, **as_user(owner, home))

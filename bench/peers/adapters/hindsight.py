@@ -1,0 +1,62 @@
+"""Hindsight's server without a language model (LLM_PROVIDER=none: texts are kept as they are) and without a reranker
+(`rrf`), over REST; a user is a bank. Adds wait until they can be found, as its API does unless asked otherwise."""
+import http.client
+import json
+import os
+
+from database import OnPostgres, connect
+from peer import HERE, bench_python, environment
+from with_postgres import free_port
+
+
+class Peer(OnPostgres):
+    title = "Hindsight"
+    adds_a_second = 30
+
+    def python(self):
+        own_python()
+        return bench_python()
+
+    def fresh(self):
+        super().fresh()
+        with connect(self.url) as db:
+            db.execute("CREATE EXTENSION vector")
+
+    def start(self, users):
+        port = free_port()
+        mine = {"DATABASE_URL": self.url, "HOST": "127.0.0.1", "PORT": str(port), "LOG_LEVEL": "warning", "LLM_PROVIDER": "none", "RERANKER_PROVIDER": "rrf",
+                "EMBEDDINGS_PROVIDER": "openai", "EMBEDDINGS_OPENAI_BASE_URL": self.embedder_url, "EMBEDDINGS_OPENAI_API_KEY": "none", "EMBEDDINGS_OPENAI_MODEL": "bag-of-words"}
+        env = {**os.environ, **{f"HINDSIGHT_API_{name}": value for name, value in mine.items()}}
+        self.launch([own_python().parent / "hindsight-api"], f"http://127.0.0.1:{port}/health", env)
+        return {"port": port}
+
+    def version(self):
+        return self.installed("hindsight-api-slim", own_python())
+
+
+def own_python():
+    return environment("peers-hindsight", HERE / "requirements/hindsight.txt")
+
+
+class Client:
+    def __init__(self, settings):
+        self.connection = http.client.HTTPConnection("127.0.0.1", settings["port"], timeout=120)
+
+    def add(self, user, text):
+        self.call(f"/v1/default/banks/u{user}/memories", {"items": [{"content": text}]})
+
+    def search(self, user, query, limit):
+        """It takes a limit of tokens, not of memories: its own, of which we take the first."""
+        return [found["text"] for found in self.call(f"/v1/default/banks/u{user}/memories/recall", {"query": query})["results"][:limit]]
+
+    def call(self, path, body):
+        try:
+            self.connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+            response = self.connection.getresponse()
+            answer = response.read()
+        except (OSError, http.client.HTTPException):
+            self.connection.close()
+            raise
+        if response.status != 200:
+            raise RuntimeError(f"HTTP {response.status}: {answer.decode()}")
+        return json.loads(answer)

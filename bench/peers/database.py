@@ -1,0 +1,86 @@
+"""The PostgreSQL of all peers that need one: that of data/runtime, with its data kept between two runs, durable as
+a user's is. Each peer has a database of its own in it."""
+import contextlib
+import os
+import secrets
+import signal
+from urllib.parse import urlsplit, urlunsplit
+
+import with_postgres
+from common import fail
+from fetch_postgres import fetch
+from peer import Peer, REPO
+
+SETTINGS = {name: with_postgres.SETTINGS[name] for name in ("listen_addresses", "unix_socket_directories", "max_connections", "shared_buffers")}
+
+
+@contextlib.contextmanager
+def kept_postgres(home):
+    """Yields the superuser's address."""
+    owner = with_postgres.unprivileged_user()
+    is_new = not (home / "data/PG_VERSION").is_file()
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if owner:
+        os.chown(home, owner.pw_uid, owner.pw_gid)
+    bin_dir = fetch(REPO / "data/runtime")
+    try:
+        bin_dir = with_postgres.reachable(bin_dir, home, owner)
+        if is_new:
+            with_postgres.initdb(bin_dir, home, owner, secrets.token_hex(16))
+        server, port = with_postgres.start(bin_dir, home, owner, SETTINGS)
+    except PermissionError as error:
+        fail(f"PostgreSQL runs as {owner.pw_name}, who cannot reach {home}: name another folder with --home ({error.strerror})")
+    try:
+        yield f"postgres://postgres:{(home / 'password').read_text()}@127.0.0.1:{port}/postgres"
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait()
+
+
+def connect(url):
+    import psycopg
+    return psycopg.connect(url, autocommit=True)
+
+
+class OnPostgres(Peer):
+    """A peer whose rows are in a database of its own; KEEPSAKE_TEST_DATABASE_URL is the superuser's."""
+
+    @property
+    def database(self):
+        return self.folder.name
+
+    @property
+    def url(self):
+        return urlunsplit(urlsplit(os.environ["KEEPSAKE_TEST_DATABASE_URL"])._replace(path=f"/{self.database}", scheme="postgresql"))
+
+    def fresh(self):
+        super().fresh()
+        with connect(os.environ["KEEPSAKE_TEST_DATABASE_URL"]) as db:
+            db.execute(f'DROP DATABASE IF EXISTS "{self.database}" WITH (FORCE)')
+            db.execute(f'CREATE DATABASE "{self.database}"')
+
+    def tidy(self):
+        with connect(self.url) as db:
+            db.execute("VACUUM ANALYZE")
+
+    def bytes_on_disk(self):
+        """Less what an empty database has."""
+        with connect(self.url) as db:
+            return db.execute("SELECT pg_database_size(current_database()) - pg_database_size('template1')").fetchone()[0]
+
+
+class Iterative:
+    """The same rows, with pgvector's index read on until enough of them are the user's: a setting that neither makes itself."""
+
+    def start(self, users):
+        with connect(self.url) as db:
+            db.execute(f'ALTER DATABASE "{self.database}" SET hnsw.iterative_scan = relaxed_order')
+        self.is_set = True
+        return super().start(users)
+
+    def stop(self):
+        super().stop()
+        if getattr(self, "is_set", False):
+            with connect(self.url) as db:
+                db.execute(f'ALTER DATABASE "{self.database}" RESET hnsw.iterative_scan')
+            self.is_set = False

@@ -1,0 +1,418 @@
+#!/usr/bin/env python3
+"""Keepsake beside what one would pick instead: on one machine, in one run, with one embedder.
+
+    make bench-peers                                  all of it; hours
+    python3 bench/peers/run.py [--shapes 10x10000,100x1000] [--peers keepsake,sql,…] [--seconds 10] [--fresh]
+                               [--locomo LOCOMO10.json ERRORS.json] [--home data/bench-peers]
+
+A shape is USERSxITEMS (of each user; 8 users or more). For each shape every peer is filled, alone: nine tenths of
+the items by 8 clients (in batches where a peer takes them), the last tenth one by one, in rounds of 1 and 8 clients,
+whose adds a second are the ones reported.
+Then, in rounds, each peer in its turn is started, warmed and searched by 1, 2 and 8 clients; at last it is asked
+while the embedder is down. A client is a process of its own with the peer's own library in it.
+
+What a peer has finished is kept in HOME/state.json and not done again; --fresh begins anew. Figures go to
+bench/results/peers.json. Peers are installed from their own packages into data/runtime/venv-peers-*.
+"""
+import argparse
+import contextlib
+import importlib
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Callable, NamedTuple
+
+HERE = Path(__file__).resolve().parent
+REPO = HERE.parents[1]
+sys.path[:0] = [str(REPO / "bench"), str(REPO / "tools")]
+
+from peer import bench_python  # noqa: E402
+
+OWN_PYTHON = bench_python()
+if Path(sys.prefix) != OWN_PYTHON.parents[1]:
+    os.execv(OWN_PYTHON, [OWN_PYTHON, *sys.argv])
+
+import numpy as np  # noqa: E402
+
+import data  # noqa: E402
+import embedder as bag_of_words  # noqa: E402
+from common import fail, say  # noqa: E402
+from crew import crew  # noqa: E402
+from database import kept_postgres  # noqa: E402
+from results import Progress, percentile, record, spread  # noqa: E402
+from with_postgres import free_port, stop_on_signals  # noqa: E402
+
+PEERS = ["keepsake", "sql", "langgraph", "langgraph_iterative", "mem0", "mem0_iterative", "chroma", "chroma_each", "reference", "hindsight"]
+SHAPES = "10x10000,100x1000"
+CLIENTS = (1, 2, 8)
+MOST_CLIENTS = max(CLIENTS)
+# Of so many users things are asked: as many as there are clients, so that all have the same to do.
+ASKED_USERS = MOST_CLIENTS
+FILLING_STEPS = 20
+BULK_STEPS = 18
+ADD_CLIENTS = (1, MOST_CLIENTS)
+ADD_ROUNDS = 3
+SEARCH_ROUNDS = 3
+WARM_SECONDS = 1
+RECALL_QUERIES = 40
+LIMIT = 10
+START_SECONDS, CREW_SECONDS = 8, 3  # what a start of a peer and of its clients is thought to take, for the time left alone
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--shapes", default=SHAPES)
+    options.add_argument("--peers", default=",".join(PEERS))
+    options.add_argument("--seconds", type=float, default=10, help="of each search window")
+    options.add_argument("--locomo", type=Path, nargs=2, metavar=("LOCOMO10.json", "ERRORS.json"), help="also the evidence that each finds there")
+    options.add_argument("--home", type=Path, default=REPO / "data/bench-peers")
+    options.add_argument("--fresh", action="store_true")
+    asked = options.parse_args()
+    stop_on_signals()
+    home = asked.home.absolute()
+    if asked.fresh:
+        shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True, exist_ok=True)
+    state = State(home / "state.json")
+    names = asked.peers.split(",")
+    shapes = [Shape(text) for text in asked.shapes.split(",")]
+    with kept_postgres(home / "postgresql") as url, Embedder(state.port("embedder")) as embedder:
+        os.environ["KEEPSAKE_TEST_DATABASE_URL"] = url
+        benches = [Bench(shape, name, home, embedder, state, asked.seconds) for shape in shapes for name in names]
+        for bench in benches:
+            bench.peer.python()  # installs what is not there yet
+            if bench.peer.filled_by and not bench.filled() and bench.peer.filled_by not in names:
+                fail(f"{bench.peer.name} searches what {bench.peer.filled_by} was given: name that too")
+        steps = [step for shape in shapes for step in stages([bench for bench in benches if bench.shape is shape])]
+        evidence = [Evidence(bench, asked.locomo, state, home) for bench in benches if bench.shape is shapes[0] and bench.peer.is_ranked] if asked.locomo else []
+        failed = work_off(steps + [step for one in evidence for step in one.stages()])
+        whole = [bench for bench in benches if bench.is_done]
+        seen = {"shapes": {shape.name: {bench.peer.name: bench.figures() for bench in whole if bench.shape is shape} for shape in shapes}}
+        if evidence:
+            seen["locomo"] = {one.peer.name: one.done for one in evidence if one.done}
+        record("peers", seen, {bench.peer.title: bench.peer.version() for bench in whole})
+    if failed:
+        sys.exit(f"✗ left out, because they did not end well: {', '.join(failed)}")
+
+
+class Step(NamedTuple):
+    what: str
+    seconds: float  # that it may take
+    work: Callable
+    owner: Any
+
+
+def stages(benches):
+    """What is not done yet: each peer filled, then search rounds in turn, then the embedder taken from each."""
+    yield from (step for bench in benches for step in bench.filling())
+    yield from (step for n in range(SEARCH_ROUNDS) for bench in benches for step in bench.searching(n))
+    yield from (step for bench in benches for step in bench.outage())
+
+
+def work_off(steps):
+    """Does the steps, a peer's until one of them fails; returns whose did."""
+    progress, failed = Progress([(step.what, step.seconds) for step in steps]), []
+    try:
+        for step in steps:
+            progress.step()
+            if step.owner.label in failed:
+                continue
+            try:
+                step.work()
+            except (Exception, SystemExit) as error:
+                if isinstance(getattr(error, "code", None), int):  # a signal's
+                    raise
+                say(f"{step.what}: {error}")
+                failed.append(step.owner.label)
+                step.owner.abandon()
+    finally:
+        for owner in {id(step.owner): step.owner for step in steps}.values():
+            owner.abandon()
+    progress.end()
+    return failed
+
+
+class Shape:
+    def __init__(self, text):
+        self.name = text
+        self.users, self.items = map(int, text.split("x"))
+        if self.users < ASKED_USERS or self.items < 2 * FILLING_STEPS:
+            fail(f"a shape has at least {ASKED_USERS} users of {2 * FILLING_STEPS} items: {text}")
+        self.bulk = self.items * BULK_STEPS // FILLING_STEPS
+        self.all_users = list(range(self.users))
+        self.asked_users = list(range(0, self.users, self.users // ASKED_USERS))[:ASKED_USERS]
+        self.truths = None
+
+    def truth(self):
+        """{user: [(question, the ten items that are nearest)]}, exactly."""
+        if self.truths is None:
+            self.truths = {}
+            for user in self.asked_users:
+                texts = [data.item(user, n) for n in range(self.items)]
+                questions = [data.query(user, f"recall/{n}", self.items) for n in range(RECALL_QUERIES)]
+                likeness = bag_of_words.vectors(questions) @ bag_of_words.vectors(texts).T
+                self.truths[user] = [(question, {texts[n] for n in np.argsort(-row)[:LIMIT]}) for question, row in zip(questions, likeness)]
+        return self.truths
+
+
+class State:
+    """What is done, on disk after every stage."""
+
+    def __init__(self, path):
+        self.path = path
+        self.kept = json.loads(path.read_text()) if path.is_file() else {}
+
+    def of(self, shape, peer):
+        return self.kept.setdefault(shape, {}).setdefault(peer, {})
+
+    def port(self, name):
+        """The same in every run: Keepsake knows an embedder by its address."""
+        port = self.kept.setdefault("ports", {}).setdefault(name, free_port())
+        self.save()
+        return port
+
+    def save(self):
+        fresh = self.path.with_suffix(".new")
+        fresh.write_text(json.dumps(self.kept))
+        fresh.replace(self.path)
+
+
+class Embedder:
+    def __init__(self, port, *more):
+        self.command = [sys.executable, HERE / "embedder.py", str(port), *more]
+        self.url = f"http://127.0.0.1:{port}/v1"
+        self.process = None
+
+    def __enter__(self):
+        # Its own work on one core alone, as in any server.
+        env = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(self.command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        if self.process.stdout.readline() != "ready\n":
+            fail(f"the embedder did not start at {self.url}: if its port is taken, begin anew with --fresh")
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Bench:
+    """One peer at one shape."""
+
+    def __init__(self, shape, name, home, embedder, state, seconds):
+        self.shape, self.embedder, self.state, self.seconds = shape, embedder, state, seconds
+        self.peer = importlib.import_module(f"adapters.{name}").Peer(name, shape.name, home, embedder.url)
+        self.done = state.of(shape.name, name)
+        self.label = f"{shape.name}, {self.peer.title}"
+        self.fillers = contextlib.ExitStack()
+
+    def keep(self, **figures):
+        self.done.update(figures)
+        self.state.save()
+
+    def abandon(self):
+        """Nothing of it runs on, whatever happened."""
+        self.fillers.close()
+        self.peer.stop()
+
+    @property
+    def is_done(self):
+        return len(self.done.get("rounds", [])) >= SEARCH_ROUNDS and "outage" in self.done
+
+    def figures(self):
+        rounds = self.done["rounds"]
+        searches = {str(count): {figure: spread([one[str(count)][figure] for one in rounds], 2) for figure in ("p50", "p95", "p99", "per_second")} for count in CLIENTS}
+        return {"title": self.peer.title, **self.filled(), "recall": self.done["recall"], "searches": searches,
+                "memory_mib": spread([one["memory_mib"] for one in rounds], 1), "outage": self.done["outage"]}
+
+    def filled(self):
+        """The figures of its filling, or of the peer's whose items it searches."""
+        return self.state.of(self.shape.name, self.peer.filled_by or self.peer.name).get("filled")
+
+    # -- filling
+
+    def filling(self):
+        if self.filled() or self.peer.filled_by:
+            return
+        expected = self.shape.users * self.shape.items / self.peer.adds_a_second / FILLING_STEPS
+        yield Step(f"{self.label}: start", START_SECONDS, self.begin, self)
+        for n in range(BULK_STEPS):
+            yield Step(f"{self.label}: filling", expected, lambda n=n: self.fill(n), self)
+        yield Step(f"{self.label}: adds by one and by eight", 2 * expected + START_SECONDS, self.measure_adds, self)
+
+    def begin(self):
+        self.peer.fresh()
+        self.settings = self.peer.start(self.shape.users)
+        self.bytes_before = self.peer.bytes_on_disk()
+
+    def fill(self, n):
+        """One step of the first nine tenths, by eight clients."""
+        if n == 0:
+            self.clients = self.fillers.enter_context(crew(self.peer, self.settings, MOST_CLIENTS))
+            self.began = time.monotonic()
+        first, past = (self.shape.bulk * step // BULK_STEPS for step in (n, n + 1))
+        self.clients.all("fill", self.shape.all_users, first=first, past=past)
+        if n + 1 == BULK_STEPS:
+            self.peer.settle()
+            self.findable_per_second = round(self.shape.users * self.shape.bulk / (time.monotonic() - self.began), 1)
+            self.fillers.close()
+
+    def measure_adds(self):
+        """The last tenth of each user's items in rounds: a fifth of them by one client, the rest by eight."""
+        rates, times = {count: [] for count in ADD_CLIENTS}, {count: [] for count in ADD_CLIENTS}
+        cuts = [self.shape.bulk + (self.shape.items - self.shape.bulk) * n // ADD_ROUNDS for n in range(ADD_ROUNDS + 1)]
+        with crew(self.peer, self.settings, 1) as one, crew(self.peer, self.settings, MOST_CLIENTS) as many:
+            for clients in (one, many):
+                self.warm(clients, f"adds by {len(clients.clients)}")
+            for start, end in zip(cuts, cuts[1:]):
+                middle = start + max(1, (end - start) // 5)
+                for clients, count, first, past in ((one, 1, start, middle), (many, MOST_CLIENTS, middle, end)):
+                    answers = clients.all("add", self.shape.asked_users if self.peer.is_apart else self.shape.all_users, first=first, past=past)
+                    rates[count].append(sum(len(answer["times"]) / answer["seconds"] for answer in answers))
+                    times[count] += [t for answer in answers for t in answer["times"]]
+                    self.peer.settle()
+            memory_mib = self.peer.memory_mib(one)
+        self.peer.tidy()
+        adds = {str(count): spread(rates[count], 1) for count in ADD_CLIENTS}
+        self.keep(filled={"adds_per_second": adds, "add_ms": {str(count): percentiles(times[count]) for count in ADD_CLIENTS}, "memory_mib_filled": memory_mib,
+                          "findable_per_second": adds[str(MOST_CLIENTS)]["median"] if self.peer.is_found_at_once else self.findable_per_second,
+                          "bytes_per_item": round((self.peer.bytes_on_disk() - self.bytes_before) / (self.shape.users * self.shape.items))})
+        self.peer.stop()
+
+    # -- searching
+
+    def searching(self, n):
+        if n < len(self.done.get("rounds", [])):
+            return
+        if "recall" not in self.done and n == 0:
+            yield Step(f"{self.label}: recall", START_SECONDS + ASKED_USERS * RECALL_QUERIES / 20, self.recall, self)
+        yield Step(f"{self.label}: searches, round {n + 1}", START_SECONDS + len(CLIENTS) * (CREW_SECONDS + WARM_SECONDS + self.seconds), lambda: self.round(n), self)
+
+    def recall(self):
+        settings = self.peer.start(self.shape.users)
+        rows, found, near = [], [], []
+        with crew(self.peer, settings, 1) as clients:
+            for user, questions in self.shape.truth().items():
+                for question, exact in questions:
+                    answer = answer_of(clients.one("ask", user=user, text=question, limit=LIMIT))
+                    rows.append(len(answer))
+                    found.append(len(exact & set(answer)) / LIMIT)
+                    near.append(len(exact & set(answer_of(clients.one("nearest", user=user, text=question, limit=LIMIT)))) / LIMIT)
+        self.peer.stop()
+        mean = lambda values: round(statistics.fmean(values), 3)
+        self.keep(recall={"rows": mean(rows), "rows_low": min(rows), "answer": mean(found) if self.peer.is_ranked else None, "vectors": mean(near) if self.peer.is_ranked else None})
+
+    def round(self, n):
+        settings = self.peer.start(self.shape.users)
+        figures = {}
+        for count in CLIENTS:
+            with crew(self.peer, settings, count) as clients:
+                self.warm(clients, f"round {n}, {count}")
+                answers = clients.all("search", self.shape.asked_users, series=f"round {n} {count}", items=self.shape.items, seconds=self.seconds)
+                if count == 1:
+                    figures["memory_mib"] = self.peer.memory_mib(clients)
+            times = [t for answer in answers for t in answer["times"]]
+            figures[str(count)] = {**percentiles(times), "per_second": round(sum(len(answer["times"]) / answer["seconds"] for answer in answers), 1)}
+        self.peer.stop()
+        self.keep(rounds=[*self.done.get("rounds", []), figures])
+
+    def warm(self, clients, series):
+        clients.all("search", self.shape.asked_users, series=f"warm {series}", items=self.shape.items, seconds=WARM_SECONDS)
+
+    # -- the embedder is down
+
+    def outage(self):
+        if "outage" not in self.done:
+            yield Step(f"{self.label}: the embedder is down", START_SECONDS + 10, self.fall_out, self)
+
+    def fall_out(self):
+        user = self.shape.asked_users[0]
+        text = "the lighthouse keeper counted seven grey herons while nobody embedded"
+        settings = self.peer.start(self.shape.users)
+        with crew(self.peer, settings, 1) as clients:
+            ask = lambda text: clients.one("ask", user=user, text=text, limit=LIMIT)
+            ask(data.query(user, "before the outage", self.shape.items))
+            self.embedder.__exit__()
+            try:
+                searched = timed(lambda: ask(data.query(user, "outage", self.shape.items)))
+                added = timed(lambda: clients.one("put", user=user, text=text))
+            finally:
+                self.embedder.__enter__()
+            deadline = time.monotonic() + 60
+            is_kept = False
+            while not is_kept and time.monotonic() < deadline:
+                is_kept = text in ask(text).get("said", [])
+                if "error" in added and not is_kept:
+                    break
+                time.sleep(0 if is_kept else 1)
+        self.peer.stop()
+        self.keep(outage={"search": searched.get("error") or f"{len(searched['said'])} rows", "search_answers": "said" in searched, "search_seconds": searched["seconds"],
+                          "add": added.get("error") or "accepted", "add_kept": is_kept, "add_seconds": added["seconds"]})
+
+
+class Evidence:
+    """LoCoMo by one peer, as bench/quality.py asks it: an item a turn, a user a conversation, the question as it
+    stands; MiniLM's vectors for all."""
+
+    def __init__(self, bench, files, state, home):
+        import quality  # it looks for the database when it is imported
+        self.quality, self.state = quality, state
+        self.turns, self.questions = quality.read(*(json.loads(file.read_text()) for file in files))
+        self.embedder = Embedder(state.port("minilm"), quality.MODEL)
+        self.peer = type(bench.peer)(bench.peer.name, "locomo", home, self.embedder.url)
+        self.label = f"LoCoMo, {self.peer.title}"
+        self.done = state.of("locomo", self.peer.name)
+        self.turns_of_text = {}
+        for user, turn, text in self.turns:
+            self.turns_of_text.setdefault((user, text), []).append(turn)
+
+    def stages(self):
+        adding = 0 if self.peer.filled_by else len(self.turns) / self.peer.adds_a_second
+        return [] if self.done else [Step(self.label, START_SECONDS + adding + len(self.questions) / 20, self.ask, self)]
+
+    def ask(self):
+        if not self.peer.filled_by:
+            self.peer.fresh()
+        with self.embedder, crew(self.peer, self.peer.start(self.turns[-1][0] + 1), 1) as clients:
+            if not self.peer.filled_by:
+                for user, text in self.turns_of_text:
+                    answer_of(clients.one("put", user=user, text=text))
+                self.peer.settle()
+                self.peer.tidy()
+            found = [self.turns_found(question, answer_of(clients.one("ask", user=question.conversation, text=question.text, limit=self.quality.FOUND_MAX)))
+                     for question in self.questions]
+        self.peer.stop()
+        self.done.update({"title": self.peer.title, "turns": len(self.turns), "questions": len(self.questions), "asked_for": self.quality.FOUND_MAX,
+                          "returned": round(statistics.fmean(map(len, found)), 1), **self.quality.scores(self.questions, found)["1-10"]["all"]})
+        self.state.save()
+
+    def turns_found(self, question, texts):
+        return [turn for text in texts for turn in self.turns_of_text.get((question.conversation, text), [])]
+
+    def abandon(self):
+        self.peer.stop()
+
+
+def answer_of(said):
+    if "error" in said:
+        raise RuntimeError(said["error"])
+    return said["said"]
+
+
+def timed(call):
+    began = time.perf_counter()
+    return {**call(), "seconds": round(time.perf_counter() - began, 2)}
+
+
+def percentiles(times):
+    return {name: round(percentile(times, percent), 2) for name, percent in (("p50", 50), ("p95", 95), ("p99", 99))}
+
+
+if __name__ == "__main__":
+    main()
