@@ -252,9 +252,7 @@ async fn an_erasure_waits_for_whoever_changes_who_is_an_admin() {
     let begun = tokio::time::timeout(Duration::from_millis(500), waiting).await;
     assert!(begun.is_err(), "it did not wait: {begun:?}");
     sqlx::raw_sql("COMMIT").execute(&mut conn).await.unwrap();
-    erasure::begin(&app.db, anna.id, now)
-        .await
-        .unwrap();
+    erasure::begin(&app.db, anna.id, now).await.unwrap();
 }
 
 #[tokio::test]
