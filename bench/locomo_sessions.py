@@ -20,7 +20,8 @@ from datetime import datetime, timedelta, timezone
 
 import numpy as np
 
-from quality import PASSWORD, read, score
+from locomo import read
+from quality import PASSWORD, score
 from run import REPO, keepsake
 from sql import sql
 

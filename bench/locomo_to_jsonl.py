@@ -7,15 +7,16 @@ one item a turn ("Caroline: …"), the questions of categories 1 to 4 with corre
 import json
 import sys
 
-from quality import read
+from locomo import read
 
 
 def main(locomo, errors):
     turns, questions = read(json.load(open(locomo)), json.load(open(errors)))
     for conversation, turn, text in turns:
         print(json.dumps({"group": str(conversation), "id": turn, "content": text}))
-    for conversation, evidence, question in questions:
-        print(json.dumps({"group": str(conversation), "question": question, "evidence": sorted(evidence)}))
+    for conversation, evidence, question, category in questions:
+        asked = {"question": question, "evidence": sorted(evidence), "category": f"category {category}"}
+        print(json.dumps({"group": str(conversation), **asked}))
 
 
 if __name__ == "__main__":

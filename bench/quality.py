@@ -13,16 +13,15 @@ English stems and stop words. Needs `make build` and what bench/requirements.txt
 import hashlib
 import json
 import os
-import re
 import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import psycopg
 
+from locomo import read
 from minilm import MiniLM
 from results import Progress, record
 from run import REPO, keepsake
@@ -35,13 +34,6 @@ FOUND_MAX = 50
 MEASURES = ("any@5", "any@10", "any@50", "share@5", "share@10", "all@10", "ndcg@10", "mrr")
 PRINTED = ("any@5", "any@10", "any@50", "share@10", "ndcg@10")
 PARTS = {"1-5": range(0, 5), "6-10": range(5, 10), "1-10": range(0, 10)}
-
-
-class Question(NamedTuple):
-    conversation: int
-    evidence: set
-    text: str
-    category: int
 
 
 def main(locomo, errors):
@@ -71,24 +63,6 @@ def main(locomo, errors):
     record("quality", {"turns": len(turns), "found_max": FOUND_MAX, "questions": counts(questions), "methods": figures},
            {package: version(package) for package in ("bm25s", "PyStemmer")})
     progress.end()
-
-
-def read(conversations, errors):
-    corrected = {error["question_id"]: error["correct_evidence"] for error in errors if error.get("correct_evidence")}
-    turns, questions = [], []
-    for n, sample in enumerate(conversations):
-        known = set()
-        for key, session in sample["conversation"].items():
-            if isinstance(session, list):
-                for turn in session:
-                    turns.append((n, turn["dia_id"], f"{turn['speaker']}: {turn['text']}"))
-                    known.add(turn["dia_id"])
-        for m, qa in enumerate(sample["qa"]):
-            evidence = corrected.get(f"locomo_{n}_qa{m}", qa.get("evidence", []))
-            evidence = {turn for text in evidence for turn in re.findall(r"D\d+:\d+", text)} & known
-            if qa["category"] in (1, 2, 3, 4) and evidence:
-                questions.append(Question(n, evidence, qa["question"], qa["category"]))
-    return turns, questions
 
 
 def cached(model, texts):

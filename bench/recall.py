@@ -22,7 +22,8 @@ import numpy as np
 import psycopg
 
 from minilm import MiniLM
-from quality import cached, read
+from locomo import read
+from quality import cached
 from run import REPO
 from statement import execute, prepare
 

@@ -20,8 +20,10 @@ use crate::search;
 const TEXTS_MAX: i64 = 2_000;
 /// What has been asked by then counts.
 const ASKING_MAX: Duration = Duration::from_secs(30);
-/// What takes longer is nothing to wait for.
-const MEASURED_WITHIN: time::Duration = time::Duration::minutes(2);
+/// After a rebuild. Where the model is silent for so long, it is left at that.
+const TRIED_FOR: time::Duration = time::Duration::minutes(10);
+/// What takes longer is nothing to wait for at the page.
+const AWAITED_FOR: time::Duration = time::Duration::minutes(2);
 const MEASUREMENTS_KEPT: i64 = 20;
 
 /// Of which space the figures are.
@@ -100,10 +102,7 @@ impl Evaluation {
     /// Measures what a rebuild has changed, once for each; true where it did. Of what became of the
     /// last one, [`Self::latest`] tells.
     pub async fn after_rebuild(&self, user: UserId) -> Result<bool, EvaluationError> {
-        let mut tx = self.db.as_user(user).await?;
-        let is_wanted = store::is_unmeasured(&mut tx, user, OffsetDateTime::UNIX_EPOCH).await?;
-        tx.commit().await?;
-        if !is_wanted {
+        if !self.is_unmeasured(user, TRIED_FOR).await? {
             return Ok(false);
         }
         let ((now, before), asked) = match self.contest(user, |_, _| {}).await {
@@ -149,7 +148,15 @@ impl Evaluation {
 
     /// Whether a rebuild has just ended that is still to be measured.
     pub async fn is_measuring(&self, user: UserId) -> Result<bool, sqlx::Error> {
-        let since = self.embeddings.now() - MEASURED_WITHIN;
+        self.is_unmeasured(user, AWAITED_FOR).await
+    }
+
+    async fn is_unmeasured(
+        &self,
+        user: UserId,
+        within: time::Duration,
+    ) -> Result<bool, sqlx::Error> {
+        let since = self.embeddings.now() - within;
         let mut tx = self.db.as_user(user).await?;
         store::is_unmeasured(&mut tx, user, since).await
     }
