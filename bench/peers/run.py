@@ -275,7 +275,7 @@ class Bench:
                 middle = start + max(1, (end - start) // 5)
                 for clients, count, first, past in ((one, 1, start, middle), (many, MOST_CLIENTS, middle, end)):
                     answers = clients.all("add", self.shape.asked_users if self.peer.is_apart else self.shape.all_users, first=first, past=past)
-                    rates[count].append(sum(len(answer["times"]) / answer["seconds"] for answer in answers))
+                    rates[count].append(sum(len(answer["times"]) for answer in answers) / max(answer["seconds"] for answer in answers))
                     times[count] += [t for answer in answers for t in answer["times"]]
                     self.peer.settle()
             memory_mib = self.peer.memory_mib(one)
