@@ -2,11 +2,13 @@
 import contextlib
 import json
 import os
+import select
 import subprocess
 
 from peer import HERE, PYTHONPATH
 
 STOP_SECONDS = 20
+HEAR_SECONDS = 1800
 
 
 @contextlib.contextmanager
@@ -33,13 +35,16 @@ class Client:
         print(json.dumps([name, arguments]), file=self.process.stdin, flush=True)
 
     def hear(self):
+        if not select.select([self.process.stdout], [], [], HEAR_SECONDS)[0]:
+            raise RuntimeError(f"a client said nothing for {HEAR_SECONDS} s")
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError("a client ended before its answer: see clients.log")
         return json.loads(line)
 
     def stop(self):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # it may have ended by itself
+            self.process.stdin.close()
         try:
             self.process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:

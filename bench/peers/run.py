@@ -57,6 +57,7 @@ FILLING_STEPS = 20
 BULK_STEPS = 18
 ADD_CLIENTS = (1, MOST_CLIENTS)
 ADD_ROUNDS = 3
+LEAST_ITEMS = FILLING_STEPS * ADD_ROUNDS  # one for each client in each round
 SEARCH_ROUNDS = 3
 WARM_SECONDS = 1
 RECALL_QUERIES = 40
@@ -141,8 +142,8 @@ class Shape:
     def __init__(self, text):
         self.name = text
         self.users, self.items = map(int, text.split("x"))
-        if self.users < ASKED_USERS or self.items < 2 * FILLING_STEPS:
-            fail(f"a shape has at least {ASKED_USERS} users of {2 * FILLING_STEPS} items: {text}")
+        if self.users < ASKED_USERS or self.items < LEAST_ITEMS:
+            fail(f"a shape has at least {ASKED_USERS} users of {LEAST_ITEMS} items: {text}")
         self.bulk = self.items * BULK_STEPS // FILLING_STEPS
         self.all_users = list(range(self.users))
         self.asked_users = list(range(0, self.users, self.users // ASKED_USERS))[:ASKED_USERS]
@@ -228,7 +229,7 @@ class Bench:
     def figures(self):
         rounds = self.done["rounds"]
         searches = {str(count): {figure: spread([one[str(count)][figure] for one in rounds], 2) for figure in ("p50", "p95", "p99", "per_second")} for count in CLIENTS}
-        return {"title": self.peer.title, **self.filled(), "recall": self.done["recall"], "searches": searches,
+        return {"title": self.peer.title, "filled_by": self.peer.filled_by, **self.filled(), "recall": self.done["recall"], "searches": searches,
                 "memory_mib": spread([one["memory_mib"] for one in rounds], 1), "outage": self.done["outage"]}
 
     def filled(self):
@@ -274,7 +275,7 @@ class Bench:
                 middle = start + max(1, (end - start) // 5)
                 for clients, count, first, past in ((one, 1, start, middle), (many, MOST_CLIENTS, middle, end)):
                     answers = clients.all("add", self.shape.asked_users if self.peer.is_apart else self.shape.all_users, first=first, past=past)
-                    rates[count].append(sum(len(answer["times"]) / answer["seconds"] for answer in answers))
+                    rates[count].append(sum(len(answer["times"]) for answer in answers) / max(answer["seconds"] for answer in answers))
                     times[count] += [t for answer in answers for t in answer["times"]]
                     self.peer.settle()
             memory_mib = self.peer.memory_mib(one)
