@@ -16,7 +16,7 @@ static MIGRATIONS: Migrator = sqlx::migrate!();
 /// What a column that must be filled is filled with, by its type. A column whose CHECK
 /// lists values takes the first of them; a foreign key finds the row of its table, since
 /// every id is 1.
-const BY_TYPE: [(&str, &str); 13] = [
+const BY_TYPE: [(&str, &str); 14] = [
     ("bigint", "1"),
     ("integer", "1"),
     ("smallint", "1"),
@@ -24,6 +24,7 @@ const BY_TYPE: [(&str, &str); 13] = [
     ("text", "'text'"),
     ("text[]", "'{act_as}'"),
     ("bigint[]", "'{1}'"),
+    ("integer[]", "'{1,1,1}'"),
     ("bytea", "'\\x01'"),
     ("jsonb", "'{}'"),
     ("date", "'2026-11-21'"),
