@@ -150,9 +150,7 @@ pub async fn own(config: &Config, email: &str, as_json: bool) -> anyhow::Result<
     let email = Email::parse(email)?;
     let database = Database::of_command(config).await?;
     let measured = async {
-        let accounts = wiring::accounts(config, &database.db);
-        let user = accounts.find_user_by_email(&email).await?;
-        let user = user.with_context(|| format!("there is no account {}", email.as_str()))?;
+        let user = super::find_user(config, &database, &email).await?;
         let embeddings = wiring::embeddings(config, &database.db)?;
         let evaluation = Evaluation::new(database.db.clone(), embeddings);
         let bar = bar()?.with_message("asking");

@@ -346,6 +346,13 @@ async fn change_user(config: &Config, email: &str, act: Act) -> anyhow::Result<(
     Ok(())
 }
 
+/// Of the commands that are for one account.
+async fn find_user(config: &Config, database: &Database, email: &Email) -> anyhow::Result<UserId> {
+    let accounts = wiring::accounts(config, &database.db);
+    let user = accounts.find_user_by_email(email).await?;
+    user.with_context(|| format!("there is no account {}", email.as_str()))
+}
+
 async fn create_token(config: &Config, create: TokenCreate) -> anyhow::Result<()> {
     let name = create.service.as_deref().or(create.agent.as_deref());
     let name = AgentName::parse(name.unwrap_or_default())?;
@@ -366,8 +373,7 @@ async fn create_token(config: &Config, create: TokenCreate) -> anyhow::Result<()
         let Some(email) = email else {
             return Ok(accounts.create_service_token_by_name(&name, &wish).await?);
         };
-        let user = accounts.find_user_by_email(&email).await?;
-        let user = user.with_context(|| format!("there is no account {}", email.as_str()))?;
+        let user = find_user(config, &database, &email).await?;
         anyhow::Ok(accounts.create_token_by_name(user, &name, &wish).await?)
     }
     .await;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::accounts::{Email, UserId};
 use keepsake::config::Config;
@@ -17,9 +17,7 @@ pub async fn rebuild(config: &Config, email: &str) -> anyhow::Result<()> {
     let email = Email::parse(email)?;
     let database = Database::of_command(config).await?;
     let rebuilt = async {
-        let accounts = wiring::accounts(config, &database.db);
-        let user = accounts.find_user_by_email(&email).await?;
-        let user = user.with_context(|| format!("there is no account {}", email.as_str()))?;
+        let user = super::find_user(config, &database, &email).await?;
         let embeddings = wiring::embeddings(config, &database.db)?;
         let is_rebuilt = start_and_wait(&embeddings, user).await?;
         if is_rebuilt {

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use keepsake::accounts::{Email, UserId};
+use keepsake::accounts::Email;
 use keepsake::config::Config;
 use keepsake::export::{Export, Importer, Outcome, Overview};
 use keepsake::wiring::{self, Database};
@@ -15,7 +15,7 @@ pub async fn export(config: &Config, email: &str) -> anyhow::Result<()> {
     let email = Email::parse(email)?;
     let database = Database::of_command(config).await?;
     let exported = async {
-        let user = find_user(config, &database, &email).await?;
+        let user = super::find_user(config, &database, &email).await?;
         let Overview { items, calls, .. } = Overview::of(&database.db, user).await?;
         let bar = ProgressBar::new((items + calls).unsigned_abs());
         bar.set_style(ProgressStyle::with_template(
@@ -50,7 +50,7 @@ pub async fn import(config: &Config, email: &str) -> anyhow::Result<()> {
     }
     let database = Database::of_command(config).await?;
     let imported = async {
-        let user = find_user(config, &database, &email).await?;
+        let user = super::find_user(config, &database, &email).await?;
         let embeddings = wiring::embeddings(config, &database.db)?;
         let bar = bar_of_input()?;
         let tell = |outcome: Outcome| {
@@ -95,10 +95,4 @@ fn said(outcome: &Outcome) -> String {
         "{} added, {} known already, {} failed",
         outcome.added, outcome.known, outcome.failed
     )
-}
-
-async fn find_user(config: &Config, database: &Database, email: &Email) -> anyhow::Result<UserId> {
-    let accounts = wiring::accounts(config, &database.db);
-    let user = accounts.find_user_by_email(email).await?;
-    user.with_context(|| format!("there is no account {}", email.as_str()))
 }

@@ -34,13 +34,16 @@ impl Embeddings {
     /// A question's vector in this space, from its own model, and kept nowhere.
     ///
     /// # Errors
-    /// Why there is none, as a clause.
+    /// Why there is none, as a clause; none is asked for any more once the process is to end.
     pub async fn vector_in(
         &self,
         user: UserId,
         space: &Space,
         text: &str,
     ) -> Result<QueryVector, String> {
+        if self.is_winding_down() {
+            return Err("the server is stopping".to_owned());
+        }
         let vector = self.ask(user, space, text).await?;
         Ok(QueryVector {
             space_id: space.id,

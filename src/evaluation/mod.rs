@@ -34,6 +34,8 @@ pub enum EvaluationError {
         "no vectors serve this account, or their model does not answer; see Settings › Embeddings"
     )]
     NothingServes,
+    #[error("no vectors are being made: {problem}")]
+    NoVectors { problem: String },
     #[error("broken off; what was made for it is erased")]
     BrokenOff,
     #[error(transparent)]

@@ -3,7 +3,7 @@
 //! something to do. With the user's chat model: as that puts them. No question is ever kept.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -120,25 +120,25 @@ pub async fn ask_model(chat: &Chat, user: UserId, texts: &[Text], questions: &mu
         .collect();
     let step = questions.len().div_ceil(BY_MODEL_MAX).max(1);
     let mut chosen: Vec<&mut OwnQuestion> = questions.iter_mut().step_by(step).collect();
-    let asking = async {
-        for some in chosen.chunks_mut(ITEMS_A_CALL) {
-            let lines: Vec<String> = some
-                .iter()
-                .map(|question| {
-                    line_of(contents.get(&question.item_id).copied().unwrap_or_default())
-                })
-                .collect();
-            let Some(put) = ask(chat, user, &lines).await else {
-                return;
-            };
-            for (question, text) in some.iter_mut().zip(put) {
-                question.text = text;
-                question.is_by_model = true;
-            }
+    let until = Instant::now() + MODEL_DEADLINE;
+    for some in chosen.chunks_mut(ITEMS_A_CALL) {
+        // The call's own deadline, so that what it cost is written down when it is late.
+        let deadline = until.saturating_duration_since(Instant::now());
+        if deadline.is_zero() {
+            return;
         }
-    };
-    // What has come by then counts.
-    tokio::time::timeout(MODEL_DEADLINE, asking).await.ok();
+        let lines: Vec<String> = some
+            .iter()
+            .map(|question| line_of(contents.get(&question.item_id).copied().unwrap_or_default()))
+            .collect();
+        let Some(put) = ask(chat, user, &lines, deadline).await else {
+            return;
+        };
+        for (question, text) in some.iter_mut().zip(put) {
+            question.text = text;
+            question.is_by_model = true;
+        }
+    }
 }
 
 fn line_of(content: &str) -> String {
@@ -146,7 +146,12 @@ fn line_of(content: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-async fn ask(chat: &Chat, user: UserId, lines: &[String]) -> Option<Vec<String>> {
+async fn ask(
+    chat: &Chat,
+    user: UserId,
+    lines: &[String],
+    deadline: Duration,
+) -> Option<Vec<String>> {
     let told = format!("<memories>\n{}\n</memories>", as_data(&lines.join("\n")));
     let messages = [ChatMessage::system(TASK), ChatMessage::user(told.as_str())];
     let schema = schema(lines.len());
@@ -155,7 +160,7 @@ async fn ask(chat: &Chat, user: UserId, lines: &[String]) -> Option<Vec<String>>
         schema: Some(&schema),
         max_tokens: ANSWER_TOKENS_MAX,
         temperature: 0.0,
-        deadline: MODEL_DEADLINE,
+        deadline,
     };
     match chat.complete(user, &request).await {
         Ok(completion) => read(&completion.text, lines.len()),

@@ -21,6 +21,8 @@ const SCRATCH_DOMAIN: &str = "evaluation.invalid";
 /// A run that was killed left those that are older.
 const ABANDONED_AFTER: time::Duration = time::Duration::days(1);
 const ITEMS_A_TRANSACTION: usize = 200;
+/// Calls in a row that failed: the endpoint is not coming back while somebody waits.
+const FAILURES_MAX: i32 = 5;
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// What is being done, of `of` so many are `done`.
@@ -175,6 +177,12 @@ impl Evaluation {
                     done += usize::try_from(overview.items).unwrap_or_default();
                     without += overview.items - counts.ready;
                     break;
+                }
+                if let Some(space) = overview.serving
+                    && space.failures >= FAILURES_MAX
+                {
+                    let problem = space.problem.unwrap_or_default();
+                    return Err(EvaluationError::NoVectors { problem });
                 }
                 if let Drained::Later(_) = drained {
                     tokio::time::sleep(LOOK_EVERY).await;

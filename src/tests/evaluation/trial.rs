@@ -2,9 +2,11 @@
 
 use keepsake::evaluation::trial::{Progress, Stage};
 use keepsake::evaluation::{Arm, DataSet, Evaluation, EvaluationError};
+use keepsake::providers::settings::EndpointForm;
 use sqlx::PgConnection;
+use time::Duration;
 
-use crate::support::TestApp;
+use crate::support::{Provider, TestApp};
 
 const TEA: &str = r#"
 {"group":"a","id":"1","content":"Anna drinks green tea in the morning."}
@@ -108,4 +110,34 @@ async fn scratch_accounts_of_a_run_that_was_killed_go_with_the_next_and_others_s
         .await
         .unwrap();
     assert_eq!(left, ["anna@example.com", "running@evaluation.invalid"]);
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_dead_ends_it_with_its_reason() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    provider.behave(|b| b.status = Some(500));
+    let url = provider.url();
+    let form = EndpointForm {
+        url: &url,
+        model: "dead",
+        ..EndpointForm::default()
+    };
+    app.embeddings.save_system(form, "", true).await.unwrap();
+    let data = DataSet::read(TEA.as_bytes()).unwrap();
+    // Each look is made when the next try is due.
+    let tell = |progress: Progress| {
+        if progress.stage == Stage::Embedding {
+            app.clock.advance(Duration::minutes(10));
+        }
+        true
+    };
+    let ended = evaluation(&app).try_out(&app.accounts, &data, tell).await;
+    let error = ended.unwrap_err();
+    assert!(
+        matches!(error, EvaluationError::NoVectors { .. }),
+        "{error}"
+    );
+    assert!(error.to_string().contains("500"), "{error}");
+    assert_eq!(count(&mut app.superuser().await, "users").await, 0);
 }

@@ -40,20 +40,18 @@ pub fn MeasuredPart(page: EmbeddingsPage) -> impl IntoView {
 #[component]
 fn Plot(measured: MeasuredView) -> impl IntoView {
     let questions = measured.questions;
+    let (now, before) = (&measured.now, measured.before.as_ref());
     let groups = [
+        ("As search answers", now.found, before.map(|b| b.found)),
         (
-            "As search answers",
-            FoundView::found_of as fn(&FoundView) -> [i32; 3],
+            "By meaning alone",
+            now.found_by_meaning,
+            before.map(|b| b.found_by_meaning),
         ),
-        ("By meaning alone", FoundView::found_by_meaning_of),
     ];
     let bodies = groups
+        .map(|(title, now, before)| rows(title, now, before, questions))
         .into_iter()
-        .map(|(title, counts)| {
-            let now = counts(&measured.now);
-            let before = measured.before.as_ref().map(counts);
-            rows(title, now, before, questions)
-        })
         .collect_view();
     let has_before = measured.before.is_some();
     let by_model = (measured.by_model > 0).then(|| {
@@ -83,16 +81,6 @@ fn Plot(measured: MeasuredView) -> impl IntoView {
         </p>
     }
     .into_any()
-}
-
-impl FoundView {
-    fn found_of(&self) -> [i32; 3] {
-        self.found
-    }
-
-    fn found_by_meaning_of(&self) -> [i32; 3] {
-        self.found_by_meaning
-    }
 }
 
 fn percent(found: i32, questions: i32) -> f64 {
