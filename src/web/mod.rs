@@ -19,6 +19,7 @@ mod routes;
 mod session;
 mod throttle;
 mod ui;
+mod unread;
 
 use std::path::PathBuf;
 use std::sync::Arc;

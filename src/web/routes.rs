@@ -14,7 +14,7 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use super::error::Problem;
 use super::{
     AppState, address, api, auth, downloads, forms, headers, health, mcp, metrics, observe, pages,
-    session,
+    session, unread,
 };
 
 pub fn router(state: AppState) -> Router {
@@ -31,6 +31,7 @@ pub fn router(state: AppState) -> Router {
             state.readiness.clone(),
             observe::request,
         ))
+        .layer(from_fn(unread::finish))
         .with_state(state)
 }
 

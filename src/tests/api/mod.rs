@@ -16,3 +16,4 @@ mod prompt;
 mod service_tokens;
 mod sessions;
 mod tokens;
+mod unread;

@@ -1,0 +1,91 @@
+//! Refused before the body was read: the answer arrives, and the connection is either good
+//! for the next request or said to close.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::TestApp;
+
+const REFUSING: [&str; 5] = [
+    "/register",
+    "/mcp",
+    "/api/v1/tools/memory_add",
+    "/api/v1/nowhere",
+    "/login",
+];
+/// In this time the server has read the head and answered it.
+const MOMENT: Duration = Duration::from_millis(50);
+
+struct Connection {
+    socket: TcpStream,
+    host: String,
+}
+
+impl Connection {
+    async fn open(app: &TestApp) -> Self {
+        let host = app.base.strip_prefix("http://").unwrap().to_owned();
+        let socket = TcpStream::connect(&host).await.unwrap();
+        Self { socket, host }
+    }
+
+    async fn begin_post(&mut self, path: &str, body_bytes: usize) {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {body_bytes}\r\n\r\n",
+            self.host
+        );
+        self.socket.write_all(head.as_bytes()).await.unwrap();
+    }
+
+    async fn get(&mut self, path: &str) {
+        let head = format!("GET {path} HTTP/1.1\r\nhost: {}\r\n\r\n", self.host);
+        self.socket.write_all(head.as_bytes()).await.unwrap();
+    }
+
+    /// The head of an answer, read to the end of its body.
+    async fn answer(&mut self) -> String {
+        let mut read = Vec::new();
+        while !read.ends_with(b"\r\n\r\n") {
+            read.push(self.socket.read_u8().await.unwrap());
+        }
+        let head = String::from_utf8(read).unwrap();
+        let length = head
+            .lines()
+            .find_map(|l| l.strip_prefix("content-length: "));
+        let mut body = vec![0; length.unwrap().parse().unwrap()];
+        self.socket.read_exact(&mut body).await.unwrap();
+        head
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_comes_late_spoils_no_connection() {
+    let app = TestApp::start().await;
+    for path in REFUSING {
+        let mut connection = Connection::open(&app).await;
+        for _ in 0..2 {
+            connection.begin_post(path, 2).await;
+            tokio::time::sleep(MOMENT).await;
+            connection.socket.write_all(b"{}").await.unwrap();
+            let refused = connection.answer().await;
+            assert!(refused.starts_with("HTTP/1.1 4"), "{path}: {refused}");
+            assert!(!refused.contains("connection: close"), "{path}: {refused}");
+        }
+        connection.get("/livez").await;
+        let next = connection.answer().await;
+        assert!(next.starts_with("HTTP/1.1 200"), "{path}: {next}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_never_ends_is_answered_and_the_connection_said_to_close() {
+    let app = TestApp::start().await;
+    for path in REFUSING {
+        let mut connection = Connection::open(&app).await;
+        connection.begin_post(path, 100).await;
+        let refused = connection.answer().await;
+        assert!(refused.starts_with("HTTP/1.1 4"), "{path}: {refused}");
+        assert!(refused.contains("connection: close"), "{path}: {refused}");
+    }
+}
