@@ -68,6 +68,18 @@ struct JobLabels {
     outcome: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PoolLabels {
+    pool: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct SearchLabels {
+    mode: &'static str,
+    /// `true` where it was less than it could have been.
+    degraded: &'static str,
+}
+
 type Timed<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// One of these a process: what is counted is the process's.
@@ -80,6 +92,10 @@ struct Metrics {
     texts_embedded: Family<ProviderLabels, Counter>,
     chat_tokens: Family<TokenLabels, Counter>,
     jobs: Timed<JobLabels>,
+    pool_waits: Timed<PoolLabels>,
+    pool_timeouts: Family<PoolLabels, Counter>,
+    searches: Family<SearchLabels, Counter>,
+    activity_dropped: Counter,
     began: Instant,
 }
 
@@ -94,6 +110,8 @@ impl Metrics {
         }
         let mut registry = Registry::with_prefix("keepsake");
         let (requests, tools, provider_calls, jobs) = (timed(), timed(), timed(), timed());
+        let (pool_waits, pool_timeouts) = (timed(), Family::default());
+        let (searches, activity_dropped) = (Family::default(), Counter::default());
         let (provider_failures, texts_embedded) = (Family::default(), Family::default());
         let chat_tokens = Family::default();
         registry.register(
@@ -131,6 +149,26 @@ impl Metrics {
             "Turns of work that this process's workers took",
             jobs.clone(),
         );
+        registry.register(
+            "pool_wait_seconds",
+            "Until a connection to the database was there and its transaction begun",
+            pool_waits.clone(),
+        );
+        registry.register(
+            "pool_timeouts",
+            "Requests and jobs for which no connection became free in time",
+            pool_timeouts.clone(),
+        );
+        registry.register(
+            "searches",
+            "Searches by how they found; degraded ones were less than they could have been",
+            searches.clone(),
+        );
+        registry.register(
+            "activity_dropped",
+            "Calls that were not recorded because too many waited",
+            activity_dropped.clone(),
+        );
         Self {
             registry,
             requests,
@@ -140,6 +178,10 @@ impl Metrics {
             texts_embedded,
             chat_tokens,
             jobs,
+            pool_waits,
+            pool_timeouts,
+            searches,
+            activity_dropped,
             began: Instant::now(),
         }
     }
@@ -210,6 +252,26 @@ pub fn tokens_spent(provider_type: &'static str, tokens_in: u64, tokens_out: u64
 
 pub fn job_ended(queue: &'static str, outcome: &'static str, took: Duration) {
     observe(&METRICS.jobs, &JobLabels { queue, outcome }, took);
+}
+
+/// `pool` is one of [`Db::pools`](crate::db::Db::pools).
+pub fn connection_waited(pool: &'static str, took: Duration, timed_out: bool) {
+    let labels = PoolLabels { pool };
+    observe(&METRICS.pool_waits, &labels, took);
+    if timed_out {
+        METRICS.pool_timeouts.get_or_create(&labels).inc();
+    }
+}
+
+/// `mode` is one of [`Mode`](crate::search::Mode).
+pub fn searched(mode: &'static str, is_degraded: bool) {
+    let degraded = if is_degraded { "true" } else { "false" };
+    let labels = SearchLabels { mode, degraded };
+    METRICS.searches.get_or_create(&labels).inc();
+}
+
+pub fn activity_dropped(calls: u64) {
+    METRICS.activity_dropped.inc_by(calls);
 }
 
 /// This process has looked for work that nobody was told of.

@@ -96,6 +96,11 @@ impl Accounts {
         }
     }
 
+    /// Passwords that wait to be checked.
+    pub fn count_waiting_passwords(&self) -> usize {
+        self.hashing.count_waiting()
+    }
+
     /// What a page offers, a few seconds old at most: a flood of sign-ins asks the database
     /// for it once. Whoever signs up is judged by what is true then.
     pub async fn sign_up_offer(&self) -> Result<SignUpState, AccountError> {

@@ -52,6 +52,11 @@ impl Turnstile {
         }
     }
 
+    /// Passwords that wait for their turn; [`WAITING_MAX`] at most.
+    pub(super) fn count_waiting(&self) -> usize {
+        WAITING_MAX - self.places.available_permits()
+    }
+
     pub(super) fn place(&self) -> Result<Place, HashError> {
         let place = self.places.clone().try_acquire_owned();
         place.map(Place).map_err(|_| HashError::Busy)

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use super::{Activity, Entry, store};
+use crate::metrics;
 
 /// From the first call that waits to the write of all that came meanwhile.
 const WRITE_AFTER: Duration = Duration::from_millis(300);
@@ -81,6 +82,7 @@ impl Queue {
 impl Waiting {
     fn drop_some(&mut self, rows: u64) {
         self.dropped += rows;
+        metrics::activity_dropped(rows);
         if self.warned_at.is_none_or(|at| at.elapsed() >= WARN_EVERY) {
             tracing::warn!(
                 calls = self.dropped,
@@ -92,6 +94,11 @@ impl Waiting {
 }
 
 impl Activity {
+    /// Calls that are still to be written.
+    pub fn count_waiting(&self) -> usize {
+        self.0.queue.waiting().entries.len()
+    }
+
     /// Writes what waits, again and again; ends with the server.
     pub async fn keep_writing(self) {
         loop {

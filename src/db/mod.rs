@@ -12,7 +12,9 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres, Transaction};
 use std::cmp::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use crate::metrics;
 
 /// Whose rows a transaction sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,6 +27,8 @@ const POSTGRES_VERSION_MIN: i32 = 150_000;
 /// 0.8.2 to 0.8.4 mended HNSW builds and vacuum (FACTS).
 const PGVECTOR_VERSION_MIN: (u32, u32, u32) = (0, 8, 4);
 const EXTENSIONS: [&str; 3] = ["vector", "hstore", "btree_gin"];
+const APP: &str = "app";
+const SYSTEM: &str = "system";
 const APP_CONNECTIONS_MAX: u32 = 16;
 const SYSTEM_CONNECTIONS_MAX: u32 = 4;
 /// The queue's own: one listens, the others fetch and acknowledge jobs.
@@ -183,6 +187,18 @@ pub struct Db {
     workers: PgPool,
 }
 
+/// Counts what a connection was waited for.
+async fn waited<T>(
+    pool: &'static str,
+    connection: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, sqlx::Error> {
+    let began = Instant::now();
+    let got = connection.await;
+    let timed_out = matches!(got, Err(sqlx::Error::PoolTimedOut));
+    metrics::connection_waited(pool, began.elapsed(), timed_out);
+    got
+}
+
 /// Commits when asked to, and otherwise leaves no trace.
 pub type Tx = Transaction<'static, Postgres>;
 
@@ -220,25 +236,25 @@ impl Db {
         let UserId(id) = user;
         // An integer needs no escaping; one round trip instead of two.
         let begin = AssertSqlSafe(format!("BEGIN; SET LOCAL keepsake.user_id = {id}"));
-        self.app.begin_with(begin).await
+        waited(APP, self.app.begin_with(begin)).await
     }
 
     /// For one look-up of what has no user yet: a token, an address, a web session.
     /// It sees no memory at all.
     pub async fn system_connection(&self) -> Result<PoolConnection<Postgres>, sqlx::Error> {
-        self.system.acquire().await
+        waited(SYSTEM, self.system.acquire()).await
     }
 
     /// The same, for several statements that belong together.
     pub async fn as_system(&self) -> Result<Tx, sqlx::Error> {
-        self.system.begin().await
+        waited(SYSTEM, self.system.begin()).await
     }
 
     /// For a look at how things stand: what takes longer is broken off by PostgreSQL too.
     pub async fn as_system_within(&self, limit: Duration) -> Result<Tx, sqlx::Error> {
         let limit_ms = limit.as_millis();
         let begin = format!("BEGIN READ ONLY; SET LOCAL statement_timeout = {limit_ms}");
-        self.system.begin_with(AssertSqlSafe(begin)).await
+        waited(SYSTEM, self.system.begin_with(AssertSqlSafe(begin))).await
     }
 
     /// How the connections of this process are used.
@@ -250,8 +266,8 @@ impl Db {
             max: pool.options().get_max_connections(),
         };
         [
-            of("app", &self.app),
-            of("system", &self.system),
+            of(APP, &self.app),
+            of(SYSTEM, &self.system),
             of("workers", &self.workers),
         ]
     }
@@ -280,6 +296,11 @@ impl Db {
             has_vector: found.has_vector,
             is_search_leakproof: found.is_search_leakproof,
         })
+    }
+
+    /// What the database takes on its disk, in bytes; `None` where that is not ours to know.
+    pub async fn size(&self, conn: &mut PgConnection) -> Result<Option<i64>, sqlx::Error> {
+        store::size(conn).await
     }
 
     pub async fn close(&self) {

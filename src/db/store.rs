@@ -125,6 +125,16 @@ pub async fn fitness(conn: &mut PgConnection) -> Result<Found, sqlx::Error> {
     })
 }
 
+/// Bytes on its disk, indexes included; `None` where this role may not know.
+pub async fn size(conn: &mut PgConnection) -> Result<Option<i64>, sqlx::Error> {
+    sqlx::query_scalar(
+        "SELECT pg_database_size(current_database())
+         WHERE has_database_privilege(current_database(), 'CONNECT')",
+    )
+    .fetch_optional(conn)
+    .await
+}
+
 /// The newest of the migrations that were applied.
 pub async fn schema_version(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM _sqlx_migrations WHERE success")

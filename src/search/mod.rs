@@ -18,6 +18,7 @@ use crate::accounts::Viewer;
 use crate::db::Db;
 use crate::embedding::{Embeddings, QueryEmbedding, QueryVector};
 use crate::memories::words;
+use crate::metrics;
 use query::Cursor;
 
 /// Characters of an item's text that a hit shows.
@@ -89,9 +90,11 @@ pub async fn find(
     query: &SearchQuery,
 ) -> Result<Page, sqlx::Error> {
     let span = tracing::error_span!("search");
-    find_in_span(db, embeddings, viewer, query)
+    let page = find_in_span(db, embeddings, viewer, query)
         .instrument(span)
-        .await
+        .await?;
+    metrics::searched(page.mode.as_str(), page.degraded.is_some());
+    Ok(page)
 }
 
 async fn find_in_span(

@@ -101,6 +101,16 @@ fn of_process(state: &AppState) -> Vec<Gauge> {
         "1 while the server is about to stop",
         f64::from(u8::from(state.readiness.is_draining())),
     ));
+    gauges.push(gauge(
+        "activity_waiting",
+        "Calls that are still to be recorded",
+        state.activity.count_waiting() as f64,
+    ));
+    gauges.push(gauge(
+        "passwords_waiting",
+        "Sign-ins and sign-ups whose password waits to be checked",
+        state.accounts.count_waiting_passwords() as f64,
+    ));
     if let Some(at) = metrics::last_sweep() {
         gauges.push(gauge(
             "last_sweep_age_seconds",
@@ -144,6 +154,7 @@ async fn ask(state: &AppState) -> Result<Vec<Gauge>, sqlx::Error> {
     let queues = queue::store::count_jobs(&mut tx, now).await?;
     let open = state.embeddings.open_vectors(&mut tx).await?;
     let last_seen = queue::store::worker_last_seen(&mut tx).await?;
+    let size = state.db.size(&mut tx).await?;
     tx.commit().await?;
     let mut gauges = Vec::new();
     for queue in &queues {
@@ -190,6 +201,13 @@ async fn ask(state: &AppState) -> Result<Vec<Gauge>, sqlx::Error> {
             age_seconds(now, open.pending_since),
         ),
     ]);
+    if let Some(bytes) = size {
+        gauges.push(gauge(
+            "database_bytes",
+            "What the database takes on its disk, indexes included",
+            bytes as f64,
+        ));
+    }
     if let Some(at) = last_seen {
         gauges.push(gauge(
             "worker_last_seen_age_seconds",

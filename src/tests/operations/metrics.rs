@@ -70,12 +70,21 @@ async fn requests_tools_vectors_and_jobs_are_counted_and_nobody_is_named() {
         r#"keepsake_tool_call_duration_seconds_count{tool="unknown",door="rest",outcome="unknown_tool"}"#,
         r#"keepsake_provider_call_duration_seconds_count{provider_type="openai",purpose="embedding"}"#,
         r#"keepsake_pool_connections{pool="app",state="max"}"#,
+        r#"keepsake_pool_wait_seconds_count{pool="app"}"#,
+        r#"keepsake_pool_wait_seconds_count{pool="system"}"#,
+        r#"keepsake_searches_total{mode="hybrid",degraded="false"}"#,
+        "keepsake_database_bytes",
         "keepsake_uptime_seconds",
         "process_resident_memory_bytes",
         "keepsake_build_info{version=",
     ] {
         assert!(value(&text, series) > 0.0, "{series}");
     }
+    assert_eq!(value(&text, "keepsake_passwords_waiting "), 0.0);
+    app.activity.flush().await.unwrap();
+    let (_, text) = scrape(&app, &[]).await;
+    assert_eq!(value(&text, "keepsake_activity_waiting "), 0.0);
+    assert!(text.contains("keepsake_activity_dropped_total "), "{text}");
     // A route's template says `{user_id}` and names nobody.
     let lower = text.to_lowercase().replace("{user_id}", "");
     let host = provider.host_port();
@@ -108,6 +117,28 @@ async fn a_failing_provider_is_counted_by_kind_and_its_breaker_shown() {
     let failures = r#"keepsake_provider_failures_total{provider_type="openai",kind="server_error",purpose="embedding"}"#;
     assert!(value(&text, failures) >= 3.0);
     assert_eq!(value(&text, "keepsake_breakers_open "), 1.0);
+    assert!(value(&text, "keepsake_activity_waiting ") > 0.0);
+    let by_words = r#"keepsake_searches_total{mode="fts",degraded="true"}"#;
+    assert!(value(&text, by_words) >= 4.0);
+}
+
+#[tokio::test]
+async fn whoever_waits_for_a_connection_in_vain_is_counted() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let [of_requests, ..] = app.db.pools();
+    let mut held = Vec::new();
+    for _ in 0..of_requests.max {
+        held.push(app.db.as_user(anna.id).await.unwrap());
+    }
+    let (status, _) = anna.refused("memory_list_themes", json!({})).await;
+    assert_eq!(status, 503);
+    let (_, text) = scrape(&app, &[]).await;
+    let in_vain = r#"keepsake_pool_timeouts_total{pool="app"}"#;
+    assert!(value(&text, in_vain) >= 1.0);
+    let longest = r#"keepsake_pool_wait_seconds_sum{pool="app"}"#;
+    assert!(value(&text, longest) >= 3.0);
+    drop(held);
 }
 
 #[tokio::test]
