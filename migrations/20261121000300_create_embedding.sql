@@ -104,8 +104,9 @@ CREATE TABLE memory_item_embeddings (
     error           text,
     -- The signs of the rotated vector (src/embedding/vector.rs): near ones first …
     bits            bit(1024),
-    -- … then exactly, by the vector itself, out of line and uncompressed, so that the rows stay short.
-    embedding       halfvec(1024),
+    -- … then exactly, by the vector itself, as wide as the space's model makes it: in the row where it is
+    -- short (up to some 850 dimensions), and otherwise beside it, uncompressed.
+    embedding       halfvec,
     updated_at      timestamptz NOT NULL,
     PRIMARY KEY (user_id, space_id, item_id),
     FOREIGN KEY (user_id, space_id) REFERENCES embedding_spaces (user_id, id) ON DELETE CASCADE,

@@ -1,12 +1,15 @@
-//! A vector as it is kept: 1,024 wide, of length 1, beside the signs by which
-//! near ones are found first. What a provider answers is checked here.
+//! A vector as it is kept: of length 1, as wide as its model makes it, beside 1,024 signs by
+//! which near ones are found first. What a provider answers is checked here.
+//!
+//! Nova §0.2 and DESIGN §4 pad vectors with zeros to one width. Nothing needs that here, since
+//! two spaces are never compared; 384 dimensions take 0.8 kB in their row, and padded 2.8 kB
+//! out of it (bench/README.md, "Search by meaning").
 
 use std::sync::LazyLock;
 
 use pgvector::{Bit, HalfVector};
 
-/// Every vector is kept this wide; shorter ones are padded with zeros, which
-/// cosine does not notice (Nova §0.2).
+/// The widest vector that is kept (Nova §0.2), and the number of signs of every vector.
 pub const DIMENSIONS: usize = 1_024;
 
 /// Why an answer of a provider is no vector.
@@ -28,7 +31,7 @@ pub enum VectorError {
 pub struct Vector(Vec<f32>);
 
 impl Vector {
-    /// Checks, brings to length 1 and pads what a provider answered.
+    /// Checks what a provider answered and brings it to length 1.
     pub fn from_answer(values: &[f32]) -> Result<Self, VectorError> {
         match values.len() {
             0 => return Err(VectorError::Empty),
@@ -49,12 +52,8 @@ impl Vector {
         if norm < 1e-12 {
             return Err(VectorError::Zero);
         }
-        let mut padded: Vec<f32> = values
-            .iter()
-            .map(|v| (f64::from(*v) / norm) as f32)
-            .collect();
-        padded.resize(DIMENSIONS, 0.0);
-        Ok(Self(padded))
+        let scaled = values.iter().map(|v| (f64::from(*v) / norm) as f32);
+        Ok(Self(scaled.collect()))
     }
 
     /// As it is stored and compared.
@@ -72,6 +71,7 @@ impl Vector {
             .zip(FLIPS.iter())
             .map(|(v, f)| v * f)
             .collect();
+        turned.resize(DIMENSIONS, 0.0);
         hadamard(&mut turned);
         let signs: Vec<bool> = turned.iter().map(|v| *v > 0.0).collect();
         Bit::new(&signs)
@@ -114,10 +114,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_vector_is_padded_and_brought_to_length_one() {
+    fn a_vector_is_brought_to_length_one() {
         let vector = Vector::from_answer(&[3.0, 4.0]).expect("a vector");
-        assert_eq!(vector.0.len(), DIMENSIONS);
-        assert_eq!(&vector.0[..3], &[0.6, 0.8, 0.0]);
+        assert_eq!(vector.0, [0.6, 0.8]);
     }
 
     #[test]

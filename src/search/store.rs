@@ -275,6 +275,10 @@ pub async fn find(
            ), of_serving AS MATERIALIZED (
                SELECT EXISTS (SELECT FROM serving WHERE id = $9)
                       AND NOT EXISTS (SELECT FROM embedding_settings WHERE user_id = $1 AND NOT enabled) AS is_so
+           ), asked_space AS MATERIALIZED (
+               -- A query's vector may have been kept since before the space's width was known.
+               SELECT s.id FROM embedding_spaces s
+               WHERE s.user_id = $1 AND s.id = $9 AND s.dimensions = vector_dims($11::halfvec)
            ), tiers AS MATERIALIZED (
                SELECT t.is_turn, n.items
                FROM unnest($19::boolean[]) AS t (is_turn)
@@ -416,7 +420,7 @@ pub async fn find(
                FROM tiers t CROSS JOIN LATERAL (
                    SELECT e.item_id
                    FROM memory_item_embeddings e
-                   WHERE e.user_id = $1 AND e.space_id = $9 AND e.is_turn = t.is_turn AND e.state = 'ready'
+                   WHERE e.user_id = $1 AND e.space_id = (SELECT id FROM asked_space) AND e.is_turn = t.is_turn AND e.state = 'ready'
                      AND ($4::text IS NULL OR e.theme_id = (SELECT id FROM theme))
                      AND (t.is_turn OR $5::text[] IS NULL OR e.item_type = ANY ($5))
                      AND ($6::text IS NULL OR (e.item_live_until > $18) = ($6 = 'active'))
@@ -434,7 +438,7 @@ pub async fn find(
                    FROM near n CROSS JOIN LATERAL (
                        SELECT e.embedding <=> $11::halfvec AS distance
                        FROM memory_item_embeddings e
-                       WHERE e.user_id = $1 AND e.space_id = $9 AND e.item_id = n.item_id
+                       WHERE e.user_id = $1 AND e.space_id = (SELECT id FROM asked_space) AND e.item_id = n.item_id
                        OFFSET 0
                    ) e
                ) v
@@ -477,7 +481,7 @@ pub async fn find(
            LEFT JOIN LATERAL (
                SELECT e.embedding <=> $11::halfvec AS distance
                FROM memory_item_embeddings e
-               WHERE c.distance IS NULL AND e.user_id = $1 AND e.space_id = $9 AND e.item_id = c.id
+               WHERE c.distance IS NULL AND e.user_id = $1 AND e.space_id = (SELECT id FROM asked_space) AND e.item_id = c.id
                  AND e.state = 'ready'
                OFFSET 0
            ) d ON true"#,

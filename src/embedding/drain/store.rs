@@ -182,7 +182,7 @@ pub async fn write_answers(
          SET state = CASE WHEN v.error IS NULL THEN 'ready' ELSE 'error' END, error = v.error,
              truncated = v.truncated, bits = v.bits, embedding = v.embedding,
              attempts = e.attempts + 1, updated_at = $9
-         FROM unnest($3::bigint[], $4::bytea[], $5::text[], $6::boolean[], $7::bit(1024)[], $8::halfvec(1024)[])
+         FROM unnest($3::bigint[], $4::bytea[], $5::text[], $6::boolean[], $7::bit(1024)[], $8::halfvec[])
               AS v (item_id, content_hash, error, truncated, bits, embedding)
          WHERE e.user_id = $1 AND e.space_id = $2 AND e.item_id = v.item_id
            AND e.state = 'pending' AND e.content_hash = v.content_hash

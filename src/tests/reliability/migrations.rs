@@ -45,7 +45,7 @@ const FILLED_TOO: [(&str, &str, &str); 6] = [
     (
         "memory_item_embeddings",
         "embedding",
-        "array_fill(1, ARRAY[1024])::halfvec(1024)",
+        "array_fill(1, ARRAY[384])::halfvec",
     ),
     ("embedding_spaces", "dimensions", "384"),
     ("memory_items", "theme_id", "1"),
