@@ -195,7 +195,7 @@ class Memories:
                 else:
                     signs, half = user.signs[n], user.halves[n]
                 fields = [number(id), number(user.space), number(1_000_000 + user.first + n), b"ready", number(1_000 + n % user.themes), b"fact", never,
-                          when, (user.first + n).to_bytes(32, "big"), struct.pack(">i", 1024) + signs, struct.pack(">hh", 1024, 0) + half, when]
+                          when, (user.first + n).to_bytes(32, "big"), struct.pack(">i", 1024) + signs, half, when]
                 copy.write(struct.pack(">h", len(fields)) + b"".join(struct.pack(">i", len(f)) + f for f in fields))
             copy.write(struct.pack(">h", -1))
 
@@ -218,9 +218,9 @@ def tail(words):
 
 
 def halves(pool):
-    padded = np.zeros((len(pool), 1024), ">f2")
-    padded[:, :pool.shape[1]] = pool
-    return [row.tobytes() for row in padded]
+    """As pgvector's halfvec is sent."""
+    head = struct.pack(">hh", pool.shape[1], 0)
+    return [head + row.tobytes() for row in pool.astype(">f2")]
 
 
 def moment(at):

@@ -121,6 +121,7 @@ def load(db, vectors):
                    "VALUES (%s, %s, '', 'member', now(), now())", (user, f"u{user}@example.com"))
         db.execute("INSERT INTO memory_themes (user_id, id, slug, display_name, created_at, updated_at) "
                    "OVERRIDING SYSTEM VALUE VALUES (%s, 1, 'general', 'general', now(), now())", (user,))
+        make_space(db, user)
     order = sorted(((n + random.random()) / size, user, n) for user, size in SIZES.items() for n in range(size))
     ids = {user: np.zeros(size, int) for user, size in SIZES.items()}
     at = lambda n: struct.pack(">q", 800_000_000_000_000 + n * 1_000_000)
@@ -140,14 +141,19 @@ def load(db, vectors):
                           "item_created_at, content_hash, bits, embedding, updated_at) FROM STDIN (FORMAT BINARY)") as copy:
         copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
         for n, (_, user, row) in enumerate(order, 1):
-            half = np.zeros(1024, ">f2")
-            half[:vectors[user].shape[1]] = vectors[user][row]
+            half = vectors[user][row].astype(">f2")
             fields = [number(user), number(1), number(n), b"ready", number(1), b"fact", never, at(n), b"",
-                      struct.pack(">i", 1024) + signs[user][row].tobytes(), struct.pack(">hh", 1024, 0) + half.tobytes(), at(n)]
+                      struct.pack(">i", 1024) + signs[user][row].tobytes(), struct.pack(">hh", len(half), 0) + half.tobytes(), at(n)]
             copy.write(struct.pack(">h", len(fields)) + b"".join(struct.pack(">i", len(f)) + f for f in fields))
         copy.write(struct.pack(">h", -1))
     db.execute("VACUUM ANALYZE memory_items, memory_item_embeddings")
     return ids
+
+
+def make_space(db, user):
+    """Number 1, of 384 dimensions, serving."""
+    db.execute("INSERT INTO embedding_spaces (user_id, id, provider_type, endpoint, model, query_prefix, document_prefix, dimensions, state, created_at) "
+               "OVERRIDING SYSTEM VALUE VALUES (%s, 1, 'openai', '', 'm', '', '', 384, 'active', now())", (user,))
 
 
 def measure(ask, db, url, vectors, ids, asked):
@@ -176,7 +182,7 @@ def timed(app, user, name, words, asked):
     for vector in asked[:30]:
         query = words()
         sign = "".join(f"{byte:08b}" for byte in bits(vector[None])[0])
-        half = "[" + ",".join(f"{x:.6g}" for x in vector) + ",0" * (1024 - len(vector)) + "]"
+        half = "[" + ",".join(f"{x:.6g}" for x in vector) + "]"
         statement = execute(user, query, query if "xyzzyq" in query else [], 1, sign, half)
         started, before = time.perf_counter(), cpu()
         app.execute(statement).fetchall()

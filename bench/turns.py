@@ -18,7 +18,7 @@ import time
 import numpy as np
 import psycopg
 
-from recall import bits, common_words, rare_word
+from recall import bits, common_words, make_space, rare_word
 from run import REPO
 from statement import execute, prepare
 
@@ -49,6 +49,7 @@ def load(db, user, memories, turns):
                "VALUES (%s, %s, '', 'member', now(), now())", (user, f"u{user}@example.com"))
     db.execute("INSERT INTO memory_themes (user_id, id, slug, display_name, created_at, updated_at) "
                "OVERRIDING SYSTEM VALUE VALUES (%s, 1, 'general', 'general', now(), now())", (user,))
+    make_space(db, user)
     base = dice.normal(0, 1, (500, 384))
     kinds = [False] * memories + [True] * turns
     random.shuffle(kinds)
@@ -78,7 +79,7 @@ def grown(base, count):
 
 
 def half(vector):
-    return "[" + ",".join(f"{x:.4g}" for x in vector) + ",0" * (1024 - len(vector)) + "]"
+    return "[" + ",".join(f"{x:.4g}" for x in vector) + "]"
 
 
 def asked(user, words, fragments, with_turns):
