@@ -88,6 +88,8 @@ async fn adds_that_come_at_once_share_transactions_and_each_is_kept_as_it_was_se
         ] {
             assert_eq!(found[field], sent[field], "{field} of {n}");
         }
+        // By its source: a page, a tool.
+        assert_eq!(found["confidence"], [50, 95][n % 2]);
         assert_eq!(found["expires_at"].is_null(), n % 7 != 0, "{found}");
         assert_eq!(
             (&answer["duplicate"], &answer["embedding"]),
@@ -127,9 +129,10 @@ async fn what_the_database_refuses_of_one_does_not_touch_those_beside_it() {
             _ => format!("good {n:02}"),
         })
         .collect();
-    let adds = join_all(texts.iter().map(|text| async {
+    let agent = &anna;
+    let adds = join_all(texts.iter().map(|text| async move {
         let input = json!({ "type": "fact", "content": text });
-        let response = anna.send("memory_add", &input).await;
+        let response = agent.send("memory_add", &input).await;
         (
             response.status().as_u16(),
             response.json::<Value>().await.unwrap(),
