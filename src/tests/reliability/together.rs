@@ -78,14 +78,7 @@ async fn adds_that_come_at_once_share_transactions_and_each_is_kept_as_it_was_se
             .call("memory_get", json!({ "item_id": answer["id"] }))
             .await;
         let sent = item(n);
-        for field in [
-            "type",
-            "content",
-            "theme",
-            "tags",
-            "source",
-            "source_context",
-        ] {
+        for field in ["type", "content", "theme", "tags", "source_context"] {
             assert_eq!(found[field], sent[field], "{field} of {n}");
         }
         // By its source: a page, a tool.
