@@ -63,8 +63,8 @@ async fn adds_that_come_at_once_share_transactions_and_each_is_kept_as_it_was_se
     let item = |n: usize| {
         json!({ "type": (["fact", "preference"][n % 2]), "content": format!("Number {n:02}."),
                 "theme": (["a", "b", "new"][n % 3]), "tags": (0..n % 4).map(|t| format!("{n} {t}, \"{{")).collect::<Vec<_>>(),
-                "source": (["web", "tool_call"][n % 2]), "source_context": (if n % 5 == 0 { json!(format!("said {n}")) } else { Value::Null }),
-                "expires_in_days": (if n % 7 == 0 { json!(n + 1) } else { Value::Null }) })
+                "source": (["web", "tool_call"][n % 2]), "source_context": (if n.is_multiple_of(5) { json!(format!("said {n}")) } else { Value::Null }),
+                "expires_in_days": (if n.is_multiple_of(7) { json!(n + 1) } else { Value::Null }) })
     };
     let adds = join_all((0..ADDS).map(|n| anna.call("memory_add", item(n))));
     let release = async {
