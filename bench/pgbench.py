@@ -9,17 +9,19 @@ from sql import PG_BIN, URL
 SESSION = "-c role=keepsake_app -c jit=off -c plan_cache_mode=force_generic_plan"
 
 
-def pgbench(prepare, transactions, clients=1, seconds=None, count=None, rate=None, user=1):
-    """Each of `transactions` (lists of statements) is a script, picked at random; `prepare` runs once a connection.
+def pgbench(prepare, transactions, clients=1, seconds=None, count=None, rate=None, user=1, first=None):
+    """Each of `transactions` (lists of statements) is a script, picked at random; `prepare` runs once a connection, and `first`
+    in the message that begins each transaction.
     For so many seconds, or so many transactions a client; at `rate` a second, or each again at once.
     Returns the ms that each took (less what it began late) and how many there were a second."""
     with tempfile.TemporaryDirectory() as folder:
         scripts = []
         for n, statements in enumerate(transactions):
             path = Path(folder) / f"{n}.sql"
-            # The first two in one message, as the server sends them.
+            # In one message, as the server sends them.
+            begin = "\\;\n".join(["BEGIN", f"SET LOCAL keepsake.user_id = {user}", *([first] if first else [])])
             path.write_text(f"\\if :is_new\n{prepare};\n\\set is_new 0\n\\endif\n\\set n random(1, 1000000000000)\n"
-                            f"BEGIN\\;\nSET LOCAL keepsake.user_id = {user};\n" + "".join(map(ended, [*statements, "COMMIT"])))
+                            f"{begin};\n" + "".join(map(ended, [*statements, "COMMIT"])))
             scripts += ["-f", path]
         length = ["-T", str(seconds)] if seconds else ["-t", str(count)]
         command = [PG_BIN / "pgbench", "-n", "-c", str(clients), *length, "-D", "is_new=1", "-l", f"--log-prefix={folder}/log",

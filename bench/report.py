@@ -126,7 +126,7 @@ def adds(figures):
             for clients, doors in turns.items() for door in ("floor", "HTTP")]
     rows += [[clients, "HTTP, vectors being made", *(shown(doors["HTTP"][name], digits) for name, digits in (("p50_ms", 2), ("p95_ms", 1), ("per_second", 0))), ""]
              for clients, doors in of["while_vectors_are_made"].items()]
-    return (f"## The floor of an add\n\n`memory_add` beside all the statements that it sends, prepared, in one transaction, in pgbench; the activity log is on, vectors wait for a provider that is down.\n\n"
+    return (f"## The floor of an add\n\n`memory_add` beside all the statements that it sends, prepared, in a transaction an add, in pgbench; the server writes together what comes together. The activity log is on, vectors wait for a provider that is down.\n\n"
             f"{table(['clients', '', 'p50 ms', 'p95 ms', 'adds/s', 'throughput of the floor'], rows)}")
 
 

@@ -18,7 +18,7 @@
 //! | [`consolidation`] | completed sessions become memories: `transcript.rs` renders, `prompt.rs` asks, `facts.rs` reads the answer, `quoted.rs` tells a person's own words from what they pasted, `keep.rs` decides what is new; `summary/` tells what is remembered (docs/consolidation.md) |
 //! | [`sessions`] | what agents hand over of their conversations, each message once and in order; `ledger/` says what is to be read for memories, and what came of it; `turns/` makes what was said searchable |
 //! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `rank.rs` fuses both signals |
-//! | [`memories`] | items and themes: `add/` with what a key supersedes, `change.rs` (archive, correct, confirm, forget, what expires), `provenance.rs`; `words.rs` cuts text into what full text finds |
+//! | [`memories`] | items and themes: `add/` with what a key supersedes, and many in one transaction (`together.rs`), `change.rs` (archive, correct, confirm, forget, what expires), `provenance.rs`; `words.rs` cuts text into what full text finds |
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches |
 //! | [`embedding`] | THE life of a vector: spaces follow the settings (`spaces.rs`), `reseal/` seals their keys anew, pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
 //! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model; `chat/`: who answers in words, and what that may cost a day |
@@ -33,12 +33,13 @@
 //! bounded body and lets `web/auth.rs` open the token ([`accounts::Accounts::open`],
 //! as the *system* role). [`tools::Registry::call`] checks the switch of memory and the
 //! scope, and parses the input; `tools/memory_add.rs` makes a [`memories::NewItem`] of it, which is
-//! where every limit stands. [`memories::add`] opens a transaction that knows its
-//! user; [`memories::add_in`] finds or makes the theme, and inserts the item with its words and its
-//! first event in one statement. Where that meets an active item of the same text or key, it is the
-//! duplicate, or the older item is archived and linked. [`embedding::Embeddings::note_item`] adds a
-//! pending vector for each space in use and a job, and [`activity::Call::write`] the
-//! record of the call, in the same transaction. Commit; answer. A worker fetches the job, and [`embedding::Embeddings::drain`]
+//! where every limit stands. [`memories::Adding`] opens a transaction that knows its user, and
+//! writes in one statement the item with its words and its first event, a pending vector for each
+//! space in use and the record of the call; then a job, if none waits. Commit; answer. Adds of the
+//! user that come meanwhile are the next transaction, together. What that statement leaves out
+//! is added alone, step by step, in one transaction too: [`memories::add_in`] makes a new
+//! theme, and where a key or a text is there already the item is the duplicate, or the older one is
+//! archived and linked. A worker fetches the job, and [`embedding::Embeddings::drain`]
 //! sends what is pending to the provider, in batches and with no connection held,
 //! and writes each answer under the guard of its space and its text's hash.
 //!

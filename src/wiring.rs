@@ -13,6 +13,7 @@ use crate::clock::{SharedClock, WallClock};
 use crate::config::Config;
 use crate::db::{self, DatabaseError, Db};
 use crate::embedding::{self, Embeddings};
+use crate::memories::Adding;
 use crate::postgres::{self, EmbeddedPostgres};
 use crate::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use crate::queue;
@@ -165,6 +166,7 @@ pub fn app_state(
         registry: Registry::new(
             ToolContext {
                 db: db.clone(),
+                adding: Adding::new(db.clone(), clock.clone(), embeddings.clone()),
                 clock,
                 embeddings: embeddings.clone(),
                 activity,

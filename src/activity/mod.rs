@@ -16,7 +16,7 @@ use std::time::Instant;
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
-use crate::accounts::{UserId, Viewer};
+use crate::accounts::{AgentId, UserId, Viewer};
 use crate::clock::SharedClock;
 use crate::db::Db;
 use model::{CANCELLED, Entry, ITEMS_MAX, KEPT_QUERY_CHARS_MAX};
@@ -31,7 +31,7 @@ pub struct Call {
     started: Instant,
     activity: Activity,
     /// Nothing more is to be recorded.
-    is_settled: AtomicBool,
+    is_settled: Arc<AtomicBool>,
 }
 
 impl Call {
@@ -43,6 +43,22 @@ impl Call {
         store::insert(conn, self.viewer.user_id, &[entry]).await?;
         self.is_settled.store(true, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// For whoever writes what it changes together with others' changes.
+    pub fn record(&self) -> Record {
+        Record {
+            agent_id: self.viewer.agent_id,
+            at: self.at,
+            tool: self.tool,
+            started: self.started,
+            is_settled: self.is_settled.clone(),
+        }
+    }
+
+    /// Its [`Record`] was not written after all.
+    pub fn take_back(&self) {
+        self.is_settled.store(false, Ordering::Relaxed);
     }
 
     /// It went well; nothing is done where it has recorded itself. `query` only where
@@ -79,18 +95,43 @@ impl Call {
         items.truncate(ITEMS_MAX);
         items.shrink_to_fit();
         query.iter_mut().for_each(String::shrink_to_fit);
-        let duration_us = self.started.elapsed().as_micros();
         Entry {
             user: self.viewer.user_id,
             agent: self.viewer.agent_id,
             at: self.at,
             tool: self.tool,
             outcome,
-            duration_us: i32::try_from(duration_us).unwrap_or(i32::MAX),
+            duration_us: duration_us(self.started),
             items,
             query,
         }
     }
+}
+
+/// What is written of a call that went well ([`OK`]), in the transaction of what it changed.
+pub struct Record {
+    pub agent_id: Option<AgentId>,
+    /// When the call came in.
+    pub at: OffsetDateTime,
+    pub tool: &'static str,
+    started: Instant,
+    is_settled: Arc<AtomicBool>,
+}
+
+impl Record {
+    pub fn duration_us(&self) -> i32 {
+        duration_us(self.started)
+    }
+
+    /// Asked right before the commit: from here on nothing else is recorded of the call.
+    /// False where something is already: its client has gone, and nothing is to be changed.
+    pub fn settle(&self) -> bool {
+        !self.is_settled.swap(true, Ordering::Relaxed)
+    }
+}
+
+fn duration_us(started: Instant) -> i32 {
+    i32::try_from(started.elapsed().as_micros()).unwrap_or(i32::MAX)
 }
 
 impl Drop for Call {
@@ -122,7 +163,7 @@ impl Activity {
             at: self.0.clock.now(),
             started: Instant::now(),
             activity: self.clone(),
-            is_settled: AtomicBool::new(false),
+            is_settled: Arc::default(),
         }
     }
 

@@ -239,6 +239,13 @@ impl Db {
         waited(APP, self.app.begin_with(begin)).await
     }
 
+    /// The same, once a first statement without parameters has run; still one round trip.
+    pub async fn as_user_and(&self, user: UserId, first: &str) -> Result<Tx, sqlx::Error> {
+        let UserId(id) = user;
+        let begin = AssertSqlSafe(format!("BEGIN; SET LOCAL keepsake.user_id = {id}; {first}"));
+        self.app.begin_with(begin).await
+    }
+
     /// For one look-up of what has no user yet: a token, an address, a web session.
     /// It sees no memory at all.
     pub async fn system_connection(&self) -> Result<PoolConnection<Postgres>, sqlx::Error> {

@@ -32,7 +32,7 @@ use time::{Duration, OffsetDateTime};
 pub use change::{EndpointChange, Saved};
 pub use drain::Drained;
 pub use health::{BuiltinState, OpenVectors, Retried, SystemProviderState, Trouble};
-pub use model::{EmbeddingState, ItemEmbedding, QueryVector, SpaceId, Waiting};
+pub use model::{EmbeddingState, ItemEmbedding, Noted, QueryVector, SpaceId, Waiting};
 pub use overview::{Overview, Rebuild};
 pub use query::QueryEmbedding;
 pub use reseal::{OnlyRotation, Resealed};
@@ -40,7 +40,7 @@ pub use system::{SystemOverview, SystemSaved};
 pub use vector::Vector;
 
 use crate::clock::SharedClock;
-use crate::db::{self, Db, UserId};
+use crate::db::{self, Db, Tx, UserId};
 use crate::input::Invalid;
 use crate::providers::chat::Chat;
 use crate::providers::settings::{self, Effective, SystemSettings, UserSettings};
@@ -180,6 +180,22 @@ impl Embeddings {
         if noted.is_full {
             return Err(EmbeddingError::TooManyPending);
         }
+        self.see_to(conn, user, noted).await
+    }
+
+    /// A transaction in which items are added: until it ends, no space is made, changed or removed.
+    pub async fn begin_adding(&self, user: UserId) -> Result<Tx, sqlx::Error> {
+        let lock = store::sharing_spaces(user);
+        self.0.db.as_user_and(user, &lock).await
+    }
+
+    /// Sees to it that somebody comes for pending vectors that were noted in this transaction.
+    pub async fn see_to(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        noted: Noted,
+    ) -> Result<EmbeddingState, EmbeddingError> {
         if !noted.enabled {
             return Ok(EmbeddingState::Off);
         }

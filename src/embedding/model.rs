@@ -134,8 +134,6 @@ impl ItemEmbedding {
 /// What became of a new item's vector.
 #[derive(Clone, Copy, Debug)]
 pub struct Noted {
-    /// Pending rows that were made.
-    pub rows: i64,
     pub enabled: bool,
     pub has_space: bool,
     pub is_full: bool,

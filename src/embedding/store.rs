@@ -28,6 +28,12 @@ pub async fn share_spaces(conn: &mut PgConnection, user: UserId) -> Result<(), s
     Ok(())
 }
 
+/// [`share_spaces`], as a statement without parameters.
+pub fn sharing_spaces(user: UserId) -> String {
+    let UserId(id) = user;
+    format!("SELECT pg_advisory_xact_lock_shared(hashtextextended('embedding_spaces', {id}))")
+}
+
 /// A pending row for each item in every space that is in use or being built.
 /// Call [`share_spaces`] first.
 pub async fn insert_pending(
@@ -51,9 +57,8 @@ pub async fn insert_pending(
                       i.created_at, i.content_hash, $3
                FROM memory_items i CROSS JOIN spaces s CROSS JOIN settings
                WHERE i.user_id = $1 AND i.id = ANY ($2) AND settings.enabled
-               RETURNING 1
            )
-           SELECT (SELECT count(*) FROM pending) AS "rows!", (SELECT enabled FROM settings) AS "enabled!",
+           SELECT (SELECT enabled FROM settings) AS "enabled!",
                   EXISTS (SELECT FROM spaces) AS "has_space!",
                   EXISTS (SELECT FROM spaces WHERE is_full) AS "is_full!""#,
         user.0,

@@ -9,7 +9,7 @@ mod stop_words;
 pub mod store;
 pub mod words;
 
-pub use add::{Added, Tries, add, add_in};
+pub use add::{Added, Adding, Tries, add_in};
 pub use change::{
     Correction, Target, archive, confirm, correct, forget, see_again, supersede_in, sweep_expired,
 };

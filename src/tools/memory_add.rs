@@ -12,7 +12,7 @@ use crate::memories::model::{CONTENT_CHARS_MAX, TAG_CHARS_MAX, TAGS_MAX, THEME_C
 use crate::memories::provenance::{
     CONFIDENCE_MAX, EXPIRES_IN_DAYS_MAX, KEY_CHARS_MAX, SOURCE_CONTEXT_CHARS_MAX,
 };
-use crate::memories::{self, Added, Expiry, ItemKey, NewItem, Status};
+use crate::memories::{Added, Expiry, ItemKey, NewItem, Status};
 
 pub struct MemoryAdd;
 
@@ -106,14 +106,7 @@ impl Tool for MemoryAdd {
                 input.source_context.as_deref(),
                 input.confidence,
             )?);
-        let added = memories::add(
-            &context.db,
-            &context.clock,
-            &context.embeddings,
-            call,
-            &item,
-        )
-        .await?;
+        let added = context.adding.add(call, &item).await?;
         Ok(Output::new(added))
     }
 

@@ -37,7 +37,7 @@ use crate::clock::SharedClock;
 use crate::db::{Db, is_of_a_gone_user};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::input::Invalid;
-use crate::memories::MemoryError;
+use crate::memories::{Adding, MemoryError};
 use crate::metrics;
 pub use input::{NOT_AN_OBJECT, parse_for};
 
@@ -47,6 +47,7 @@ pub struct ToolContext {
     pub db: Db,
     pub clock: SharedClock,
     pub embeddings: Embeddings,
+    pub adding: Adding,
     pub activity: Activity,
 }
 

@@ -3,6 +3,9 @@
 //! archived and linked. This is the one way in for items; no text of theirs is changed.
 
 pub(super) mod store;
+mod together;
+
+pub use together::Adding;
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -42,9 +45,8 @@ impl Added {
 /// each other's keys away may wait for each other.
 const TRIES_MAX: usize = 5;
 
-/// Adds an item in a transaction of its own: the item, its pending vector, the job that
-/// computes it, what it supersedes and the call's record are committed together.
-pub async fn add(
+/// In a transaction of its own.
+async fn add_alone(
     db: &Db,
     clock: &SharedClock,
     embeddings: &Embeddings,

@@ -4,7 +4,10 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
+use super::together::Waiting;
 use crate::accounts::{UserId, Viewer};
+use crate::activity;
+use crate::embedding::Noted;
 use crate::memories::provenance::ItemKey;
 use crate::memories::store::ThemeId;
 use crate::memories::{ItemId, NewItem, words};
@@ -63,6 +66,126 @@ pub async fn insert_item(
     .fetch_optional(conn)
     .await?;
     Ok(id.map(ItemId))
+}
+
+/// What became of items that were added together.
+pub(super) struct AddedTogether {
+    /// Of each, in their order; `None` where it became no row.
+    pub ids: Vec<Option<ItemId>>,
+    /// Of those that did.
+    pub noted: Noted,
+}
+
+/// Items that are new in their themes, each with its first event, its pending vectors and the
+/// record of its call, in one statement, in a transaction of
+/// [`crate::embedding::Embeddings::begin_adding`]. Left out is what meets an active item of its
+/// text and what would be the first of its theme, and all where too many vectors are pending. No
+/// two may have one theme and one text, and none a key.
+///
+/// Themes and texts are looked up item by item, so that no plan reads all of a user's instead;
+/// rows are made in one order, so that two servers with the same texts do not wait for each other.
+pub(super) async fn insert_together(
+    conn: &mut PgConnection,
+    user: UserId,
+    items: &[Waiting],
+    now: OffsetDateTime,
+) -> Result<AddedTogether, sqlx::Error> {
+    fn each<'a, T>(items: &'a [Waiting], of: impl Fn(&'a Waiting) -> T) -> Vec<T> {
+        items.iter().map(of).collect()
+    }
+    // Arrays of arrays must be of one length: all tags, and where among them each item's are.
+    let tags: Vec<String> = items.iter().flat_map(|w| w.item.tags()).cloned().collect();
+    let (mut tags_begin, mut tags_end) = (Vec::new(), Vec::new());
+    for waiting in items {
+        let begin = tags_end.last().map_or(1, |end| end + 1);
+        tags_begin.push(begin);
+        tags_end.push(begin - 1 + waiting.item.tags().len() as i32);
+    }
+    let rows = sqlx::query!(
+        r#"WITH given AS MATERIALIZED (
+               SELECT g.*, (SELECT t.id FROM memory_themes t WHERE t.user_id = $1 AND t.slug = g.slug) AS theme_id
+               FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::bytea[], $7::integer[], $8::integer[],
+                           $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::smallint[], $14::timestamptz[],
+                           $15::timestamptz[], $16::text[], $17::timestamptz[], $18::text[], $19::integer[])
+                    WITH ORDINALITY
+                    AS g (slug, agent_id, type, content, content_hash, tags_begin, tags_end, source, source_context, session_id,
+                          message_id, confidence, expires_at, created_at, words, called_at, tool, duration_us, n)
+           ), settings AS MATERIALIZED (
+               SELECT coalesce((SELECT enabled FROM embedding_settings WHERE user_id = $1), true) AS enabled
+           ), spaces AS MATERIALIZED (
+               SELECT id, is_full FROM embedding_spaces WHERE user_id = $1 AND state IN ('active', 'building')
+           ), item AS (
+               INSERT INTO memory_items (user_id, theme_id, agent_id, type, content, content_hash, tags, status, source,
+                                         source_context, session_id, message_id, confidence, expires_at, created_at,
+                                         updated_at, content_tsv)
+               SELECT $1, g.theme_id, g.agent_id, g.type, g.content, g.content_hash,
+                      ($20::text[])[g.tags_begin : g.tags_end], 'active', g.source, g.source_context, g.session_id,
+                      g.message_id, g.confidence, g.expires_at, g.created_at, $21, g.words::tsvector
+               FROM given g
+               WHERE g.theme_id IS NOT NULL AND NOT (SELECT coalesce(bool_or(is_full), false) FROM spaces) AND (
+                   SELECT i.id FROM memory_items i
+                   WHERE i.user_id = $1 AND i.theme_id = g.theme_id AND i.content_hash = g.content_hash
+                     AND i.status = 'active' LIMIT 1) IS NULL
+               ORDER BY g.theme_id, g.content_hash
+               ON CONFLICT DO NOTHING
+               RETURNING id, theme_id, type, content_hash, expires_at, created_at
+           ), added AS (
+               SELECT g.n, g.agent_id, g.called_at, g.tool, g.duration_us, item.*
+               FROM item JOIN given g USING (theme_id, content_hash)
+           ), event AS (
+               INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
+               SELECT $1, id, agent_id, 'added', $21 FROM added
+           ), pending AS (
+               INSERT INTO memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type,
+                                                   item_live_until, item_created_at, content_hash, updated_at)
+               SELECT $1, s.id, a.id, 'pending', a.theme_id, a.type, coalesce(a.expires_at, 'infinity'), a.created_at,
+                      a.content_hash, $21
+               FROM added a CROSS JOIN spaces s CROSS JOIN settings WHERE settings.enabled
+           ), record AS (
+               INSERT INTO activity (user_id, at, agent_id, tool, outcome, duration_us, item_ids)
+               SELECT $1, called_at, agent_id, tool, $22, duration_us, ARRAY[id] FROM added
+           )
+           SELECT n AS "n!", id AS "id!", (SELECT enabled FROM settings) AS "enabled!",
+                  EXISTS (SELECT FROM spaces) AS "has_space!"
+           FROM added"#,
+        user.0,
+        &each(items, |w| w.item.theme().as_str().to_owned()),
+        &each(items, |w| w.record.agent_id.map(|a| a.0)) as &[Option<i64>],
+        &each(items, |w| w.item.item_type().as_str().to_owned()),
+        &each(items, |w| w.item.content().to_owned()),
+        &each(items, |w| w.content_hash.to_vec()),
+        &tags_begin,
+        &tags_end,
+        &each(items, |w| w.item.provenance().source.as_str().to_owned()),
+        &each(items, |w| w.item.provenance().context.clone()) as &[Option<String>],
+        &each(items, |w| w.item.provenance().session_id) as &[Option<i64>],
+        &each(items, |w| w.item.provenance().message_id) as &[Option<i64>],
+        &each(items, |w| w.item.confidence()),
+        &each(items, |w| w.item.expires_at(now)) as &[Option<OffsetDateTime>],
+        &each(items, |w| w.item.created_at(now)),
+        &each(items, |w| w.words.clone()),
+        &each(items, |w| w.record.at),
+        &each(items, |w| w.record.tool.to_owned()),
+        &each(items, |w| w.record.duration_us()),
+        &tags,
+        now,
+        activity::OK,
+    )
+    .fetch_all(conn)
+    .await?;
+    let first = rows.first();
+    let mut added = AddedTogether {
+        ids: vec![None; items.len()],
+        noted: Noted {
+            enabled: first.is_some_and(|row| row.enabled),
+            has_space: first.is_some_and(|row| row.has_space),
+            is_full: false,
+        },
+    };
+    for row in rows {
+        added.ids[row.n as usize - 1] = Some(ItemId(row.id));
+    }
+    Ok(added)
 }
 
 /// An active item that a new one meets.

@@ -3,7 +3,7 @@ use std::time::Duration;
 use keepsake::accounts::Scope;
 use keepsake::erasure::{self, Receipt, Step};
 use keepsake::jobs::{self, JobContext};
-use keepsake::memories::{self, ItemType, NewItem};
+use keepsake::memories::{ItemType, NewItem};
 use keepsake::tools::ToolError;
 use reqwest::multipart::{Form, Part};
 use serde_json::json;
@@ -525,19 +525,21 @@ async fn what_is_added_and_searched_meanwhile_leaves_no_row_behind() {
         user_id: anna.id,
         agent_id: None,
     };
-    let clock: keepsake::clock::SharedClock = app.clock.clone();
     let mut busy = Vec::new();
     for task in 0..4 {
-        let (db, embeddings, activity) =
-            (app.db.clone(), app.embeddings.clone(), app.activity.clone());
-        let (viewer, clock) = (viewer.clone(), clock.clone());
+        let (adding, embeddings, activity) = (
+            app.adding.clone(),
+            app.embeddings.clone(),
+            app.activity.clone(),
+        );
+        let viewer = viewer.clone();
         busy.push(tokio::spawn(async move {
             let (mut added, mut unclear) = (0, 0);
             for n in 0..100_000 {
                 let text = format!("{CANARY} {task} {n}");
                 let item = NewItem::parse(ItemType::Fact, &text, Some(CANARY), &[]).unwrap();
                 let call = activity.begin(&viewer, "memory_add");
-                match memories::add(&db, &clock, &embeddings, &call, &item).await {
+                match adding.add(&call, &item).await {
                     Ok(_) => added += 1,
                     Err(error) => match ToolError::from(error).code() {
                         "erased_user" => break,

@@ -4,3 +4,4 @@
 mod at_once;
 mod busy_model;
 mod migrations;
+mod together;

@@ -18,6 +18,7 @@ use keepsake::clock::{MovableClock, SharedClock};
 use keepsake::config::{MetricsToken, PublicUrl, SignUp, TrustedProxies};
 use keepsake::db::Db;
 use keepsake::embedding::{self, Drained, Embeddings, EndpointChange, QueryEmbedding, Saved};
+use keepsake::memories::Adding;
 use keepsake::providers::settings::EndpointForm;
 use keepsake::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use keepsake::seal::Sealer;
@@ -69,6 +70,7 @@ pub struct TestApp {
     pub clock: Arc<MovableClock>,
     pub accounts: Accounts,
     pub embeddings: Embeddings,
+    pub adding: Adding,
     /// Written when a test says so: [`Activity::flush`].
     pub activity: Activity,
     /// As superuser, for looking behind the scenes.
@@ -117,6 +119,7 @@ impl TestApp {
             offered: wish.offered,
         });
         let activity = Activity::new(db.clone(), shared.clone());
+        let adding = Adding::new(db.clone(), shared.clone(), embeddings.clone());
         let state = AppState::new(Parts {
             accounts: accounts.clone(),
             db: db.clone(),
@@ -126,6 +129,7 @@ impl TestApp {
             registry: Registry::new(
                 ToolContext {
                     db: db.clone(),
+                    adding: adding.clone(),
                     clock: shared,
                     embeddings: embeddings.clone(),
                     activity: activity.clone(),
@@ -153,6 +157,7 @@ impl TestApp {
             clock,
             accounts,
             embeddings,
+            adding,
             activity,
             options,
             server,

@@ -1,0 +1,216 @@
+//! Adds of one user that come at once are written together, and each is answered for itself.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use keepsake::accounts::Viewer;
+use keepsake::memories::{ItemType, NewItem};
+use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
+
+use crate::support::{Provider, TestApp, TestUser};
+
+const ADDS: usize = 60;
+
+/// Holds up whoever adds for the user, so that those who come meanwhile wait together.
+async fn hold_up<'a>(
+    conn: &'a mut PgConnection,
+    user: &TestUser,
+) -> sqlx::Transaction<'a, sqlx::Postgres> {
+    let mut lock = conn.begin().await.unwrap();
+    sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended('embedding_spaces', $1))")
+        .bind(user.id.0)
+        .execute(&mut *lock)
+        .await
+        .unwrap();
+    lock
+}
+
+/// Of every item: its text, its events, its pending vectors, the calls that touched it.
+async fn written(app: &TestApp) -> Vec<(String, i64, i64, i64)> {
+    sqlx::query_as(
+        "SELECT content,
+                (SELECT count(*) FROM memory_item_events e WHERE e.item_id = i.id AND e.event = 'added'),
+                (SELECT count(*) FROM memory_item_embeddings e WHERE e.item_id = i.id AND e.state = 'pending'
+                   AND e.content_hash = i.content_hash AND e.theme_id = i.theme_id AND e.item_type = i.type
+                   AND e.item_created_at = i.created_at AND e.item_live_until = coalesce(i.expires_at, 'infinity')),
+                (SELECT count(*) FROM activity a WHERE i.id = ANY (a.item_ids) AND a.outcome = 'ok')
+         FROM memory_items i ORDER BY i.content",
+    )
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap()
+}
+
+async fn transactions(app: &TestApp) -> i64 {
+    sqlx::query_scalar("SELECT count(DISTINCT xmin::text) FROM memory_items")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn adds_that_come_at_once_share_transactions_and_each_is_kept_as_it_was_sent() {
+    let app = TestApp::start().await;
+    let (anna, provider) = (app.user("anna").await, Provider::start().await);
+    app.use_provider(&anna, &provider, "model").await;
+    for theme in ["a", "b"] {
+        anna.add_to(theme, theme).await;
+    }
+    let mut conn = app.superuser().await;
+    let lock = hold_up(&mut conn, &anna).await;
+    let item = |n: usize| {
+        json!({ "type": (["fact", "preference"][n % 2]), "content": format!("Number {n:02}."),
+                "theme": (["a", "b", "new"][n % 3]), "tags": (0..n % 4).map(|t| format!("{n} {t}, \"{{")).collect::<Vec<_>>(),
+                "source": (["web", "tool_call"][n % 2]), "source_context": (if n.is_multiple_of(5) { json!(format!("said {n}")) } else { Value::Null }),
+                "expires_in_days": (if n.is_multiple_of(7) { json!(n + 1) } else { Value::Null }) })
+    };
+    let adds = join_all((0..ADDS).map(|n| anna.call("memory_add", item(n))));
+    let release = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        lock.rollback().await.unwrap();
+    };
+    let (answers, ()) = tokio::join!(adds, release);
+
+    for (n, answer) in answers.iter().enumerate() {
+        let found = anna
+            .call("memory_get", json!({ "item_id": answer["id"] }))
+            .await;
+        let sent = item(n);
+        for field in ["type", "content", "theme", "tags", "source_context"] {
+            assert_eq!(found[field], sent[field], "{field} of {n}");
+        }
+        // By its source: a page, a tool.
+        assert_eq!(found["confidence"], [50, 95][n % 2]);
+        assert_eq!(found["expires_at"].is_null(), n % 7 != 0, "{found}");
+        assert_eq!(
+            (&answer["duplicate"], &answer["embedding"]),
+            (&json!(false), &json!("pending"))
+        );
+        assert_eq!(
+            anna.find(&format!("{n:02}")).await.first(),
+            answer["id"].as_i64().as_ref()
+        );
+    }
+    let written = written(&app).await;
+    assert_eq!(written.len(), ADDS + 2);
+    for (content, events, pending, calls) in written {
+        assert_eq!((events, pending, calls), (1, 1, 1), "{content}");
+    }
+    // A third of them were the first of their theme, or came with those that were.
+    let transactions = transactions(&app).await;
+    assert!(transactions < ADDS as i64, "{transactions}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_database_refuses_of_one_does_not_touch_those_beside_it() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.add("first").await;
+    let mut conn = app.superuser().await;
+    let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+                  $$ BEGIN IF NEW.content = 'poison' THEN RAISE 'no'; END IF; RETURN NEW; END $$;
+                  CREATE TRIGGER refuse BEFORE INSERT ON memory_items FOR EACH ROW EXECUTE FUNCTION refuse()";
+    sqlx::raw_sql(refuse).execute(&mut conn).await.unwrap();
+    let lock = hold_up(&mut conn, &anna).await;
+    let texts: Vec<String> = (0..ADDS)
+        .map(|n| match n % 20 {
+            7 => "poison".to_owned(),
+            8 => "the same".to_owned(),
+            9 => "first".to_owned(),
+            _ => format!("good {n:02}"),
+        })
+        .collect();
+    let agent = &anna;
+    let adds = join_all(texts.iter().map(|text| async move {
+        let input = json!({ "type": "fact", "content": text });
+        let response = agent.send("memory_add", &input).await;
+        (
+            response.status().as_u16(),
+            response.json::<Value>().await.unwrap(),
+        )
+    }));
+    let release = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        lock.rollback().await.unwrap();
+    };
+    let (answers, ()) = tokio::join!(adds, release);
+
+    let mut new_ids = BTreeSet::new();
+    for (text, (status, answer)) in texts.iter().zip(&answers) {
+        match text.as_str() {
+            "poison" => assert_eq!(*status, 503),
+            "first" => assert_eq!((*status, &answer["duplicate"]), (200, &json!(true))),
+            "the same" => assert_eq!(*status, 200),
+            _ => {
+                assert_eq!((*status, &answer["duplicate"]), (200, &json!(false)));
+                assert!(new_ids.insert(answer["id"].as_i64().unwrap()));
+            }
+        }
+    }
+    let same = texts
+        .iter()
+        .zip(&answers)
+        .filter(|(text, _)| *text == "the same");
+    let is_new = |(_, (_, answer)): &(_, &(u16, Value))| answer["duplicate"] == false;
+    assert_eq!(same.filter(is_new).count(), 1, "one of them made it");
+    let written = written(&app).await;
+    assert_eq!(written.len(), new_ids.len() + 2);
+    for (content, events, _, calls) in written {
+        let asked = texts.iter().filter(|text| **text == content).count() as i64;
+        let before = i64::from(content == "first");
+        assert_eq!((events, calls), (1, asked + before), "{content}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_gives_up_while_waiting_takes_nobody_with_them() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.add("first").await;
+    let viewer = Viewer {
+        user_id: anna.id,
+        agent_id: None,
+    };
+    let mut conn = app.superuser().await;
+    let lock = hold_up(&mut conn, &anna).await;
+    let add = |n: usize| {
+        let (adding, activity, viewer) = (app.adding.clone(), app.activity.clone(), viewer.clone());
+        tokio::spawn(async move {
+            let text = format!("number {n}");
+            let item = NewItem::parse(ItemType::Fact, &text, None, &[]).unwrap();
+            let call = activity.begin(&viewer, "memory_add");
+            adding.add(&call, &item).await.map(|added| added.duplicate)
+        })
+    };
+    // The first is in a transaction already, the others wait for its end.
+    let mut adds = Vec::new();
+    for n in 0..6 {
+        adds.push(add(n));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    for n in [0, 3] {
+        adds[n].abort();
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    lock.rollback().await.unwrap();
+    for (n, added) in adds.into_iter().enumerate() {
+        match added.await {
+            Ok(added) => assert!(!added.unwrap()),
+            Err(error) => assert!(error.is_cancelled() && [0, 3].contains(&n)),
+        }
+    }
+    app.activity.flush().await.unwrap();
+    let texts: Vec<String> = written(&app).await.into_iter().map(|row| row.0).collect();
+    assert_eq!(
+        texts,
+        ["first", "number 1", "number 2", "number 4", "number 5"]
+    );
+    let calls: Vec<(String, i64)> =
+        sqlx::query_as("SELECT outcome, count(*) FROM activity GROUP BY 1 ORDER BY 1")
+            .fetch_all(&mut app.superuser().await)
+            .await
+            .unwrap();
+    assert_eq!(calls, [("cancelled".to_owned(), 2), ("ok".to_owned(), 5)]);
+}
