@@ -36,9 +36,8 @@ ui: ## Pages in development: a debug server; after a change, Ctrl-C and again
 bench: build ## Where Keepsake stands: floor, growth, quality, into bench/RESULTS.md (40 minutes at most; with LOCOMO=file ERRORS=file)
 	@python3 bench/bench.py
 
-bench-peers: build ## Keepsake beside what one would pick instead, on this machine; hours, and it goes on where it was (ARGS="--peers keepsake,sql …", "--fresh")
+bench-peers: build ## Keepsake beside what one would pick instead, on this machine; hours, and it goes on where it was (ARGS="--minutes 40", "--peers keepsake,sql …", "--fresh")
 	@python3 bench/peers/run.py $(if $(and $(LOCOMO),$(ERRORS)),--locomo $(LOCOMO) $(ERRORS)) $(ARGS)
-	@python3 bench/report.py
 
 demo: build ## Fill a server with memories to look at
 	python3 tools/demo.py

@@ -20,20 +20,32 @@ GET_LOCOMO = ("Not measured in this run. LoCoMo is public but not ours to pass o
 
 
 def main():
-    raw = {path.stem: json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))}
+    raw = {path.stem: whole for path in sorted(FOLDER.glob("*.json")) if (whole := recorded(path))}
     if not raw:
         sys.exit(f"✗ there is nothing in {FOLDER}: run `make bench` first")
     figures = {name: whole["figures"] for name, whole in raw.items()}
     judged = list(aims(figures))
     parts = [section(figures) for section in (floor, adds, drain, alone, growth, quality)]
+    shown_here = {"floor", "adds", "drain", "start", "growth", "quality", "peers"}
     if "peers" in raw and (PEERS / "section.py").is_file():
         sys.path.insert(0, str(PEERS))
         import section as peers
         parts.append(peers.section(raw["peers"]))
-        judged += getattr(peers, "aims", lambda raw: [])(raw["peers"])
-    parts = [heading(raw), summary(judged), *parts]
-    PAGE.write_text("\n\n".join(part.strip() for part in parts) + "\n")
+        judged += peers.aims(raw["peers"])
+    parts = [heading(raw), summary(judged), *parts, beside(sorted(raw.keys() - shown_here))]
+    PAGE.write_text("\n\n".join(part.strip() for part in parts if part) + "\n")
     print(f"{PAGE}: {sum(1 for *_, is_met in judged if is_met)} of {len(judged)} aims met")
+
+
+def recorded(path):
+    """What `record` wrote there; of any other JSON, nothing."""
+    whole = json.loads(path.read_text())
+    return whole if isinstance(whole, dict) and {"at", "machine", "versions", "figures"} <= whole.keys() else None
+
+
+def beside(names):
+    """What was measured too and has its tables elsewhere."""
+    return f"## Also measured\n\n{', '.join(f'[{name}]({FOLDER.name}/{name}.json)' for name in names)}: figures alone; bench/README.md and docs/ say what they show." if names else ""
 
 
 def heading(raw):

@@ -30,8 +30,14 @@ class Work:
 
     def add(self, users, first, past):
         """Items `first` to before `past` of each of its users."""
-        return timed(lambda user, n, text: self.client.add(user, text),
-                     ((user, n, data.item(user, n)) for n in range(first, past) for user in users))
+        return self.add_by(self.client.add, users, first, past)
+
+    def add_later(self, users, first, past):
+        """The same by a call that is answered before the item can be found."""
+        return self.add_by(self.client.add_later, users, first, past)
+
+    def add_by(self, call, users, first, past):
+        return timed(lambda user, n, text: call(user, text), ((user, n, data.item(user, n)) for n in range(first, past) for user in users))
 
     def search(self, users, series, items, seconds):
         """For so long, and each user once at the least; each time something that nobody has asked before."""

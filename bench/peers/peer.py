@@ -31,6 +31,8 @@ class Peer:
     is_apart = False
     # The peer whose items it searches, where it is the same with another setting.
     filled_by = None
+    # Where it can also answer an add before it is made (its client's `add_later`): the name of that in tables.
+    later_title = None
     # For the environment of its clients.
     client_variables = {}
 

@@ -3,19 +3,24 @@
 
     make bench-peers                                  all of it; hours
     python3 bench/peers/run.py [--shapes 10x10000,100x1000] [--peers keepsake,sql,…] [--seconds 10] [--fresh]
-                               [--locomo LOCOMO10.json ERRORS.json] [--home data/bench-peers]
+                               [--minutes 40] [--locomo LOCOMO10.json ERRORS.json] [--home data/bench-peers]
 
 A shape is USERSxITEMS (of each user; 8 users or more). For each shape every peer is filled, alone: nine tenths of
 the items by 8 clients (in batches where a peer takes them), the last tenth one by one, in rounds of 1 and 8 clients,
 whose adds a second are the ones reported.
-Then, in rounds, each peer in its turn is started, warmed and searched by 1, 2 and 8 clients; at last it is asked
-while the embedder is down. A client is a process of its own with the peer's own library in it.
+Then each is asked for its recall, and after all loads, in one go and in rounds, each peer in its turn is started, warmed
+and searched by 1, 2 and 8 clients; at last it is asked while the embedder is down. A client is a process of its own
+with the peer's own library in it.
 
-What a peer has finished is kept in HOME/state.json and not done again; --fresh begins anew. Figures go to
-bench/results/peers.json. Peers are installed from their own packages into data/runtime/venv-peers-*.
+What is finished is kept in HOME/state.json and not done again; --fresh begins anew. --minutes stops at a clean place
+before so many are over and says what is left: a load goes on there, in portions. One that was killed begins anew, as do
+the rounds of a shape unless all its peers have had all of theirs in one go. Figures of all shapes in HOME go to
+bench/results/peers.json, and from there to RESULTS.md. Peers are installed from their own packages into
+data/runtime/venv-peers-*.
 """
 import argparse
 import contextlib
+import fcntl
 import importlib
 import json
 import os
@@ -24,6 +29,7 @@ import statistics
 import subprocess
 import sys
 import time
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
@@ -44,7 +50,7 @@ import embedder as bag_of_words  # noqa: E402
 from common import fail, say  # noqa: E402
 from crew import crew  # noqa: E402
 from database import kept_postgres  # noqa: E402
-from results import Progress, percentile, record, spread  # noqa: E402
+from results import Progress, commit, percentile, record, spread  # noqa: E402
 from with_postgres import free_port, stop_on_signals  # noqa: E402
 
 PEERS = ["keepsake", "sql", "langgraph", "langgraph_iterative", "mem0", "mem0_iterative", "chroma", "chroma_each", "reference", "hindsight"]
@@ -57,7 +63,8 @@ FILLING_STEPS = 20
 BULK_STEPS = 18
 ADD_CLIENTS = (1, MOST_CLIENTS)
 ADD_ROUNDS = 3
-LEAST_ITEMS = FILLING_STEPS * ADD_ROUNDS  # one for each client in each round
+ADD_WAYS_MOST = 4
+LEAST_ITEMS = FILLING_STEPS // (FILLING_STEPS - BULK_STEPS) * ADD_ROUNDS * ADD_WAYS_MOST  # one of each user in each round and way
 SEARCH_ROUNDS = 3
 WARM_SECONDS = 1
 RECALL_QUERIES = 40
@@ -72,14 +79,39 @@ def main():
     options.add_argument("--seconds", type=float, default=10, help="of each search window")
     options.add_argument("--locomo", type=Path, nargs=2, metavar=("LOCOMO10.json", "ERRORS.json"), help="also the evidence that each finds there")
     options.add_argument("--home", type=Path, default=REPO / "data/bench-peers")
+    options.add_argument("--minutes", type=float, help="after which it stops at a clean place; the next run goes on")
     options.add_argument("--fresh", action="store_true")
     asked = options.parse_args()
+    until = time.time() + asked.minutes * 60 if asked.minutes else float("inf")
     stop_on_signals()
     home = asked.home.absolute()
-    if asked.fresh:
-        shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True, exist_ok=True)
-    state = State(home / "state.json")
+    with alone_in(home):
+        if asked.fresh:
+            for path in home.iterdir():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        failed, left = measure(asked, home, State(home / "state.json"), until)
+    if left:
+        say(f"left for the next run: {in_words(left)}")
+        if seconds_of(left[0]) > asked.minutes * 60:
+            fail(f"{left[0][0].what} and what belongs to it takes some {Progress.duration(seconds_of(left[0]))} in one go: give more --minutes, or none")
+    if failed:
+        sys.exit(f"✗ left out, because they did not end well: {', '.join(failed)}")
+
+
+@contextlib.contextmanager
+def alone_in(home):
+    """No two runs in one folder."""
+    with (home.parent / f".{home.name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fail(f"another run is at work in {home}")
+        yield
+
+
+def measure(asked, home, state, until):
+    """Does what is to do, as far as there is time for it, and writes down what is whole; returns who failed and which blocks are left."""
     names = asked.peers.split(",")
     shapes = [Shape(text) for text in asked.shapes.split(",")]
     with kept_postgres(home / "postgresql") as url, Embedder(state.port("embedder")) as embedder:
@@ -89,16 +121,34 @@ def main():
             bench.peer.python()  # installs what is not there yet
             if bench.peer.filled_by and not bench.filled() and bench.peer.filled_by not in names:
                 fail(f"{bench.peer.name} searches what {bench.peer.filled_by} was given: name that too")
-        steps = [step for shape in shapes for step in stages([bench for bench in benches if bench.shape is shape])]
+        blocks = [block for shape in shapes for block in stages([bench for bench in benches if bench.shape is shape])]
         evidence = [Evidence(bench, asked.locomo, state, home) for bench in benches if bench.shape is shapes[0] and bench.peer.is_ranked] if asked.locomo else []
-        failed = work_off(steps + [step for one in evidence for step in one.stages()])
-        whole = [bench for bench in benches if bench.is_done]
-        seen = {"shapes": {shape.name: {bench.peer.name: bench.figures() for bench in whole if bench.shape is shape} for shape in shapes}}
-        if evidence:
-            seen["locomo"] = {one.peer.name: one.done for one in evidence if one.done}
-        record("peers", seen, {bench.peer.title: bench.peer.version() for bench in whole})
-    if failed:
-        sys.exit(f"✗ left out, because they did not end well: {', '.join(failed)}")
+        failed, left = work_off(blocks + [one.stages() for one in evidence], until)
+        figures, versions = whole(state)
+        if figures["shapes"]:
+            record("peers", figures, versions)
+            subprocess.run([sys.executable, REPO / "bench/report.py"], check=True)
+    return failed, left
+
+
+def whole(state):
+    """The figures of all that was ever measured here to its end, and the versions they are of."""
+    shapes, versions = {}, {}
+    for shape, peers in state.kept.get("shapes", {}).items():
+        last_go = max((done["go"]["at"] for done in peers.values() if "go" in done), default=None)
+        seen = {name: done for name, done in peers.items() if "go" in done and done["go"]["at"] == last_go and "outage" in done}
+        if seen:
+            go = next(iter(seen.values()))["go"]
+            shapes[shape] = {**go, "peers": {name: figures(done, peers) for name, done in seen.items()}}
+            versions |= {done["title"]: done["version"] for done in seen.values()}
+    return {"shapes": shapes, **({"locomo": state.kept["locomo"]} if state.kept.get("locomo") else {})}, versions
+
+
+def figures(done, peers):
+    rounds = done["rounds"]
+    searches = {str(count): {figure: spread([one[str(count)][figure] for one in rounds], 2) for figure in ("p50", "p95", "p99", "per_second")} for count in CLIENTS}
+    return {"title": done["title"], "filled_by": done["filled_by"], **peers[done["filled_by"] or done["name"]]["filled"], "recall": done["recall"], "searches": searches,
+            "memory_mib": spread([one["memory_mib"] for one in rounds], 1), "outage": done["outage"]}
 
 
 class Step(NamedTuple):
@@ -109,33 +159,58 @@ class Step(NamedTuple):
 
 
 def stages(benches):
-    """What is not done yet: each peer filled, then search rounds in turn, then the embedder taken from each."""
-    yield from (step for bench in benches for step in bench.filling())
-    yield from (step for n in range(SEARCH_ROUNDS) for bench in benches for step in bench.searching(n))
-    yield from (step for bench in benches for step in bench.outage())
+    """What is not done yet, in blocks, between any two of which one can stop: each step of each peer's filling, its recall;
+    then all search rounds, in turn; then the embedder taken from each."""
+    yield from ([step] for bench in benches for step in bench.filling())
+    yield from ([step] for bench in benches for step in bench.recalling())
+    yield list(Go(benches).steps())
+    yield from ([step] for bench in benches for step in bench.outage())
 
 
-def work_off(steps):
-    """Does the steps, a peer's until one of them fails; returns whose did."""
-    progress, failed = Progress([(step.what, step.seconds) for step in steps]), []
+def work_off(blocks, until):
+    """Does the steps, a peer's until one of them fails; returns whose did, and the blocks there was no time for."""
+    blocks = [block for block in blocks if block]
+    steps = [step for block in blocks for step in block]
+    progress, failed, took, left = Progress([(step.what, step.seconds) for step in steps]), [], {}, []
     try:
-        for step in steps:
-            progress.step()
-            if step.owner.label in failed:
-                continue
-            try:
-                step.work()
-            except (Exception, SystemExit) as error:
-                if isinstance(getattr(error, "code", None), int):  # a signal's
-                    raise
-                say(f"{step.what}: {error}")
-                failed.append(step.owner.label)
-                step.owner.abandon()
+        for n, block in enumerate(blocks):
+            # The steps of one filling are alike: what the last took is what the next will.
+            if time.time() + sum(took.get(step.what, step.seconds) for step in block if step.owner.label not in failed) > until:
+                left = [block for block in blocks[n:] if block[0].owner.label not in failed]
+                left[0][0].owner.pause()
+                break
+            for step in block:
+                progress.step()
+                if step.owner.label in failed:
+                    continue
+                began = time.time()
+                try:
+                    step.work()
+                except (Exception, SystemExit) as error:
+                    if isinstance(getattr(error, "code", None), int):  # a signal's
+                        raise
+                    say(f"{step.what}: {error}")
+                    failed.append(step.owner.label)
+                    step.owner.abandon()
+                took[step.what] = time.time() - began
     finally:
         for owner in {id(step.owner): step.owner for step in steps}.values():
             owner.abandon()
     progress.end()
-    return failed
+    return failed, left
+
+
+def seconds_of(block):
+    return sum(step.seconds for step in block)
+
+
+def in_words(blocks):
+    """What is left of each peer's filling, of rounds and so on, and how long it may take."""
+    left = {}
+    for block in blocks:
+        left[block[0].what] = left.get(block[0].what, 0) + 1
+    whole = sum(map(seconds_of, blocks))
+    return "; ".join(f"{what}{f' ({count} steps)' if count > 1 else ''}" for what, count in left.items()) + f": some {Progress.duration(whole)}"
 
 
 class Shape:
@@ -169,7 +244,7 @@ class State:
         self.kept = json.loads(path.read_text()) if path.is_file() else {}
 
     def of(self, shape, peer):
-        return self.kept.setdefault(shape, {}).setdefault(peer, {})
+        return self.kept.setdefault("shapes", {}).setdefault(shape, {}).setdefault(peer, {})
 
     def port(self, name):
         """The same in every run: Keepsake knows an embedder by its address."""
@@ -212,6 +287,8 @@ class Bench:
         self.done = state.of(shape.name, name)
         self.label = f"{shape.name}, {self.peer.title}"
         self.fillers = contextlib.ExitStack()
+        self.loaded = None  # how far a filling of this run is
+        self.rounds = []
 
     def keep(self, **figures):
         self.done.update(figures)
@@ -221,16 +298,6 @@ class Bench:
         """Nothing of it runs on, whatever happened."""
         self.fillers.close()
         self.peer.stop()
-
-    @property
-    def is_done(self):
-        return len(self.done.get("rounds", [])) >= SEARCH_ROUNDS and "outage" in self.done
-
-    def figures(self):
-        rounds = self.done["rounds"]
-        searches = {str(count): {figure: spread([one[str(count)][figure] for one in rounds], 2) for figure in ("p50", "p95", "p99", "per_second")} for count in CLIENTS}
-        return {"title": self.peer.title, "filled_by": self.peer.filled_by, **self.filled(), "recall": self.done["recall"], "searches": searches,
-                "memory_mib": spread([one["memory_mib"] for one in rounds], 1), "outage": self.done["outage"]}
 
     def filled(self):
         """The figures of its filling, or of the peer's whose items it searches."""
@@ -243,60 +310,92 @@ class Bench:
             return
         expected = self.shape.users * self.shape.items / self.peer.adds_a_second / FILLING_STEPS
         yield Step(f"{self.label}: start", START_SECONDS, self.begin, self)
-        for n in range(BULK_STEPS):
+        for n in range(self.done.get("loaded", {}).get("steps", 0), BULK_STEPS):
             yield Step(f"{self.label}: filling", expected, lambda n=n: self.fill(n), self)
         yield Step(f"{self.label}: adds by one and by eight", 2 * expected + START_SECONDS, self.measure_adds, self)
 
     def begin(self):
-        self.peer.fresh()
+        """Starts with a store that is empty, or as an earlier run left it at a clean place."""
+        # From here on it is known no more what is in the store, unless `pause` says so.
+        before = self.done.pop("loaded", None)
+        self.state.save()
+        if not before:
+            self.peer.fresh()
         self.settings = self.peer.start(self.shape.users)
-        self.bytes_before = self.peer.bytes_on_disk()
+        self.loaded = before or {"steps": 0, "portions": 0, "seconds": 0, "bytes_before": self.peer.bytes_on_disk()}
+        self.clients = None
 
     def fill(self, n):
         """One step of the first nine tenths, by eight clients."""
-        if n == 0:
+        if not self.clients:
             self.clients = self.fillers.enter_context(crew(self.peer, self.settings, MOST_CLIENTS))
             self.began = time.monotonic()
         first, past = (self.shape.bulk * step // BULK_STEPS for step in (n, n + 1))
         self.clients.all("fill", self.shape.all_users, first=first, past=past)
+        self.loaded["steps"] = n + 1
         if n + 1 == BULK_STEPS:
-            self.peer.settle()
-            self.findable_per_second = round(self.shape.users * self.shape.bulk / (time.monotonic() - self.began), 1)
-            self.fillers.close()
+            self.end_portion()
+
+    def end_portion(self):
+        self.peer.settle()
+        self.loaded["seconds"] += time.monotonic() - self.began
+        self.loaded["portions"] += 1
+        self.fillers.close()
+        self.clients = None
+
+    def pause(self):
+        """At a clean place of a filling, if it is in one: the next run goes on from here."""
+        if self.loaded and not self.filled():
+            if self.clients:
+                self.end_portion()
+            self.keep(loaded=self.loaded)
 
     def measure_adds(self):
-        """The last tenth of each user's items in rounds: a fifth of them by one client, the rest by eight."""
-        rates, times = {count: [] for count in ADD_CLIENTS}, {count: [] for count in ADD_CLIENTS}
+        """The last tenth of each user's items in rounds: a fifth of them by one client, the rest by eight, each in the ways the peer has."""
+        ways = ("add", "add_later") if self.peer.later_title else ("add",)
+        rates, times, findable = ({(way, count): [] for way in ways for count in ADD_CLIENTS} for _ in range(3))
+        users = self.shape.asked_users if self.peer.is_apart else self.shape.all_users
         cuts = [self.shape.bulk + (self.shape.items - self.shape.bulk) * n // ADD_ROUNDS for n in range(ADD_ROUNDS + 1)]
         with crew(self.peer, self.settings, 1) as one, crew(self.peer, self.settings, MOST_CLIENTS) as many:
             for clients in (one, many):
                 self.warm(clients, f"adds by {len(clients.clients)}")
             for start, end in zip(cuts, cuts[1:]):
-                middle = start + max(1, (end - start) // 5)
-                for clients, count, first, past in ((one, 1, start, middle), (many, MOST_CLIENTS, middle, end)):
-                    answers = clients.all("add", self.shape.asked_users if self.peer.is_apart else self.shape.all_users, first=first, past=past)
-                    rates[count].append(sum(len(answer["times"]) for answer in answers) / max(answer["seconds"] for answer in answers))
-                    times[count] += [t for answer in answers for t in answer["times"]]
+                for (way, count), first, past in portions(rates, start, end):
+                    began = time.monotonic()
+                    answers = (one if count == 1 else many).all(way, users, first=first, past=past)
+                    added = sum(len(answer["times"]) for answer in answers)
+                    rates[way, count].append(added / max(answer["seconds"] for answer in answers))
+                    times[way, count] += [t for answer in answers for t in answer["times"]]
                     self.peer.settle()
+                    findable[way, count].append(added / (time.monotonic() - began))
             memory_mib = self.peer.memory_mib(one)
         self.peer.tidy()
-        adds = {str(count): spread(rates[count], 1) for count in ADD_CLIENTS}
-        self.keep(filled={"adds_per_second": adds, "add_ms": {str(count): percentiles(times[count]) for count in ADD_CLIENTS}, "memory_mib_filled": memory_mib,
-                          "findable_per_second": adds[str(MOST_CLIENTS)]["median"] if self.peer.is_found_at_once else self.findable_per_second,
-                          "bytes_per_item": round((self.peer.bytes_on_disk() - self.bytes_before) / (self.shape.users * self.shape.items))})
+        seen = {way: {"adds_per_second": {str(count): spread(rates[way, count], 1) for count in ADD_CLIENTS}, "add_ms": {str(count): percentiles(times[way, count]) for count in ADD_CLIENTS}}
+                for way in ways}
+        filled = {**seen["add"], "memory_mib_filled": memory_mib, "portions": self.loaded["portions"],
+                  "bytes_per_item": round((self.peer.bytes_on_disk() - self.loaded["bytes_before"]) / (self.shape.users * self.shape.bulk + len(users) * (self.shape.items - self.shape.bulk))),
+                  "findable_per_second": seen["add"]["adds_per_second"][str(MOST_CLIENTS)]["median"] if self.peer.is_found_at_once else round(self.shape.users * self.shape.bulk / self.loaded["seconds"], 1)}
+        if self.peer.later_title:
+            filled["later"] = {"title": self.peer.later_title, **seen["add_later"], "findable_per_second": round(statistics.median(findable["add_later", MOST_CLIENTS]), 1)}
+        self.keep(filled=filled)
         self.peer.stop()
 
     # -- searching
 
-    def searching(self, n):
-        if n < len(self.done.get("rounds", [])):
-            return
-        if "recall" not in self.done and n == 0:
+    def recalling(self):
+        if "recall" not in self.done:
             yield Step(f"{self.label}: recall", START_SECONDS + ASKED_USERS * RECALL_QUERIES / 20, self.recall, self)
-        yield Step(f"{self.label}: searches, round {n + 1}", START_SECONDS + len(CLIENTS) * (CREW_SECONDS + WARM_SECONDS + self.seconds), lambda: self.round(n), self)
+
+    def searching(self):
+        return Step(f"{self.label}: searches", START_SECONDS + len(CLIENTS) * (CREW_SECONDS + WARM_SECONDS + self.seconds), self.round, self)
+
+    def start(self):
+        if not self.filled():
+            raise RuntimeError("its items are not all there")
+        return self.peer.start(self.shape.users)
 
     def recall(self):
-        settings = self.peer.start(self.shape.users)
+        settings = self.start()
         rows, found, near = [], [], []
         with crew(self.peer, settings, 1) as clients:
             for user, questions in self.shape.truth().items():
@@ -309,8 +408,9 @@ class Bench:
         mean = lambda values: round(statistics.fmean(values), 3)
         self.keep(recall={"rows": mean(rows), "rows_low": min(rows), "answer": mean(found) if self.peer.is_ranked else None, "vectors": mean(near) if self.peer.is_ranked else None})
 
-    def round(self, n):
-        settings = self.peer.start(self.shape.users)
+    def round(self):
+        n = len(self.rounds) + 1
+        settings = self.start()
         figures = {}
         for count in CLIENTS:
             with crew(self.peer, settings, count) as clients:
@@ -321,7 +421,7 @@ class Bench:
             times = [t for answer in answers for t in answer["times"]]
             figures[str(count)] = {**percentiles(times), "per_second": round(sum(len(answer["times"]) / answer["seconds"] for answer in answers), 1)}
         self.peer.stop()
-        self.keep(rounds=[*self.done.get("rounds", []), figures])
+        self.rounds.append(figures)
 
     def warm(self, clients, series):
         clients.all("search", self.shape.asked_users, series=f"warm {series}", items=self.shape.items, seconds=WARM_SECONDS)
@@ -335,7 +435,7 @@ class Bench:
     def fall_out(self):
         user = self.shape.asked_users[0]
         text = "the lighthouse keeper counted seven grey herons while nobody embedded"
-        settings = self.peer.start(self.shape.users)
+        settings = self.start()
         with crew(self.peer, settings, 1) as clients:
             ask = lambda text: clients.one("ask", user=user, text=text, limit=LIMIT)
             ask(data.query(user, "before the outage", self.shape.items))
@@ -357,6 +457,34 @@ class Bench:
                           "add": added.get("error") or "accepted", "add_kept": is_kept, "add_seconds": added["seconds"]})
 
 
+class Go:
+    """All search rounds of the peers of one shape, in turn: kept together once the last is over, or not at all."""
+
+    def __init__(self, benches):
+        self.benches = benches
+        self.label = f"{benches[0].shape.name}: searches"
+
+    def steps(self):
+        if len({json.dumps(bench.done.get("go")) for bench in self.benches}) == 1 and "go" in self.benches[0].done:
+            return
+        for _ in range(SEARCH_ROUNDS):
+            yield from (bench.searching() for bench in self.benches)
+        yield Step(f"{self.label} are kept", 0, self.keep, self)
+
+    def keep(self):
+        go = {"at": datetime.now(timezone.utc).isoformat(timespec="seconds"), "commit": commit(), "seconds_a_window": self.benches[0].seconds,
+              "without": [bench.peer.title for bench in self.benches if len(bench.rounds) < SEARCH_ROUNDS]}
+        for bench in self.benches:
+            if len(bench.rounds) == SEARCH_ROUNDS:
+                peer = bench.peer
+                bench.keep(rounds=bench.rounds, go=go, name=peer.name, title=peer.title, filled_by=peer.filled_by, version=peer.version())
+
+    def pause(self):
+        """Before it began there is nothing to keep."""
+
+    abandon = pause
+
+
 class Evidence:
     """LoCoMo by one peer, as bench/quality.py asks it: an item a turn, a user a conversation, the question as it
     stands; MiniLM's vectors for all."""
@@ -368,7 +496,7 @@ class Evidence:
         self.embedder = Embedder(state.port("minilm"), quality.MODEL)
         self.peer = type(bench.peer)(bench.peer.name, "locomo", home, self.embedder.url)
         self.label = f"LoCoMo, {self.peer.title}"
-        self.done = state.of("locomo", self.peer.name)
+        self.done = state.kept.setdefault("locomo", {}).get(self.peer.name)
         self.turns_of_text = {}
         for user, turn, text in self.turns:
             self.turns_of_text.setdefault((user, text), []).append(turn)
@@ -389,15 +517,28 @@ class Evidence:
             found = [self.turns_found(question, answer_of(clients.one("ask", user=question.conversation, text=question.text, limit=self.quality.FOUND_MAX)))
                      for question in self.questions]
         self.peer.stop()
-        self.done.update({"title": self.peer.title, "turns": len(self.turns), "questions": len(self.questions), "asked_for": self.quality.FOUND_MAX,
-                          "returned": round(statistics.fmean(map(len, found)), 1), **self.quality.scores(self.questions, found)["1-10"]["all"]})
+        self.state.kept["locomo"][self.peer.name] = {
+            "title": self.peer.title, "turns": len(self.turns), "questions": len(self.questions), "asked_for": self.quality.FOUND_MAX,
+            "returned": round(statistics.fmean(map(len, found)), 1), **self.quality.scores(self.questions, found)["1-10"]["all"]}
         self.state.save()
 
     def turns_found(self, question, texts):
         return [turn for text in texts for turn in self.turns_of_text.get((question.conversation, text), [])]
 
+    def pause(self):
+        """Before it began there is nothing to keep."""
+
     def abandon(self):
         self.peer.stop()
+
+
+def portions(ways, start, end):
+    """(way, first, past) of the items from `start` to before `end`: a fifth goes to the ways of one client, the rest to those of many."""
+    kinds = len(ways) // len(ADD_CLIENTS)
+    few = max(1, (end - start) // (5 * kinds))
+    sizes = [few if count == 1 else (end - start) // kinds - few for _, count in ways]
+    pasts = [start + sum(sizes[:n + 1]) for n in range(len(sizes))]
+    yield from zip(ways, [start, *pasts], [*pasts[:-1], end])
 
 
 def answer_of(said):

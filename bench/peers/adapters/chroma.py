@@ -18,7 +18,7 @@ class Peer(AnyPeer):
 
     def start(self, users):
         port = free_port()
-        command = [self.python().parent / "chroma", "run", "--path", self.folder / "data", "--host", "127.0.0.1", "--port", str(port)]
+        command = [self.python(), self.python().parent / "chroma", "run", "--path", self.folder / "data", "--host", "127.0.0.1", "--port", str(port)]
         self.launch(command, f"http://127.0.0.1:{port}/api/v2/heartbeat", {**os.environ, **self.client_variables})
         return {"port": port, "embedder": self.embedder_url, "has_collection_each": self.has_collection_each}
 

@@ -1,8 +1,9 @@
 """Hindsight's server without a language model (LLM_PROVIDER=none: texts are kept as they are) and without a reranker
-(`rrf`), over REST; a user is a bank. Adds wait until they can be found, as its API does unless asked otherwise."""
+(`rrf`), over REST; a user is a bank. Adds wait until they can be found, as its API does unless asked for `async`."""
 import http.client
 import json
 import os
+import time
 
 from database import OnPostgres, connect
 from peer import HERE, bench_python, environment
@@ -11,6 +12,7 @@ from with_postgres import free_port
 
 class Peer(OnPostgres):
     title = "Hindsight"
+    later_title = "Hindsight, asynchronous adds"
     adds_a_second = 30
 
     def python(self):
@@ -27,8 +29,14 @@ class Peer(OnPostgres):
         mine = {"DATABASE_URL": self.url, "HOST": "127.0.0.1", "PORT": str(port), "LOG_LEVEL": "warning", "LLM_PROVIDER": "none", "RERANKER_PROVIDER": "rrf",
                 "EMBEDDINGS_PROVIDER": "openai", "EMBEDDINGS_OPENAI_BASE_URL": self.embedder_url, "EMBEDDINGS_OPENAI_API_KEY": "none", "EMBEDDINGS_OPENAI_MODEL": "bag-of-words"}
         env = {**os.environ, **{f"HINDSIGHT_API_{name}": value for name, value in mine.items()}}
-        self.launch([own_python().parent / "hindsight-api"], f"http://127.0.0.1:{port}/health", env)
+        self.launch([own_python(), own_python().parent / "hindsight-api"], f"http://127.0.0.1:{port}/health", env)
         return {"port": port}
+
+    def settle(self):
+        """An asynchronous add is an operation that its worker takes up."""
+        with connect(self.url) as db:
+            while db.execute("SELECT EXISTS (SELECT FROM async_operations WHERE status IN ('pending', 'processing'))").fetchone()[0]:
+                time.sleep(0.05)
 
     def version(self):
         return self.installed("hindsight-api-slim", own_python())
@@ -43,7 +51,13 @@ class Client:
         self.connection = http.client.HTTPConnection("127.0.0.1", settings["port"], timeout=120)
 
     def add(self, user, text):
-        self.call(f"/v1/default/banks/u{user}/memories", {"items": [{"content": text}]})
+        self.add_many(user, [text])
+
+    def add_later(self, user, text):
+        self.add_many(user, [text], is_later=True)
+
+    def add_many(self, user, texts, is_later=False):
+        self.call(f"/v1/default/banks/u{user}/memories", {"items": [{"content": text} for text in texts], "async": is_later})
 
     def search(self, user, query, limit):
         """It takes a limit of tokens, not of memories: its own, of which we take the first."""
