@@ -37,6 +37,8 @@ const WORKER_CONNECTIONS_MAX: u32 = 4;
 /// search anew each time a third as long as running it: its shape does not hang on
 /// its parameters.
 const SESSION: [(&str, &str); 2] = [("jit", "off"), ("plan_cache_mode", "force_generic_plan")];
+/// Jobs are hints: whichever a crash of PostgreSQL takes back, the sweep makes again.
+const OF_WORKERS: [(&str, &str); 3] = [SESSION[0], SESSION[1], ("synchronous_commit", "off")];
 /// A connection that was used so lately is not asked whether it still lives: that
 /// would be a round trip for each use.
 const TRUSTED_FOR: Duration = Duration::from_millis(500);
@@ -205,7 +207,7 @@ pub type Tx = Transaction<'static, Postgres>;
 impl Db {
     /// Connects when first used, so that a server can start before its database.
     pub fn new(options: &PgConnectOptions) -> Self {
-        let pool = |role: &str, connections_max| {
+        let pool = |role: &str, connections_max, session: &[(&str, &str)]| {
             PgPoolOptions::new()
                 .max_connections(connections_max)
                 .acquire_timeout(ACQUIRE_TIMEOUT)
@@ -221,29 +223,34 @@ impl Db {
                 .connect_lazy_with(
                     as_role(options, role)
                         .application_name(role)
-                        .options(SESSION),
+                        .options(session.iter().copied()),
                 )
         };
         Self {
-            app: pool("keepsake_app", APP_CONNECTIONS_MAX),
-            system: pool("keepsake_system", SYSTEM_CONNECTIONS_MAX),
-            workers: pool("keepsake_system", WORKER_CONNECTIONS_MAX),
+            app: pool("keepsake_app", APP_CONNECTIONS_MAX, &SESSION),
+            system: pool("keepsake_system", SYSTEM_CONNECTIONS_MAX, &SESSION),
+            workers: pool("keepsake_system", WORKER_CONNECTIONS_MAX, &OF_WORKERS),
         }
     }
 
     /// A transaction that sees this user's rows and no others.
     pub async fn as_user(&self, user: UserId) -> Result<Tx, sqlx::Error> {
-        let UserId(id) = user;
-        // An integer needs no escaping; one round trip instead of two.
-        let begin = AssertSqlSafe(format!("BEGIN; SET LOCAL keepsake.user_id = {id}"));
-        waited(APP, self.app.begin_with(begin)).await
+        self.as_user_and(user, "").await
     }
 
-    /// The same, once a first statement without parameters has run; still one round trip.
+    /// The same, for what a worker does over again where a crash of PostgreSQL takes it back:
+    /// its commit does not wait for the disk.
+    pub async fn as_user_again(&self, user: UserId) -> Result<Tx, sqlx::Error> {
+        self.as_user_and(user, "SET LOCAL synchronous_commit = off")
+            .await
+    }
+
+    /// The same, once a first statement without parameters has run.
     pub async fn as_user_and(&self, user: UserId, first: &str) -> Result<Tx, sqlx::Error> {
         let UserId(id) = user;
+        // An integer needs no escaping; one round trip instead of two.
         let begin = AssertSqlSafe(format!("BEGIN; SET LOCAL keepsake.user_id = {id}; {first}"));
-        self.app.begin_with(begin).await
+        waited(APP, self.app.begin_with(begin)).await
     }
 
     /// For one look-up of what has no user yet: a token, an address, a web session.

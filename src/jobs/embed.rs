@@ -1,7 +1,7 @@
 //! One turn of work on one user's vectors.
 
 use std::panic::AssertUnwindSafe;
-use std::time::Instant;
+use std::time::{Duration as StdDuration, Instant};
 
 use apalis::prelude::{AbortError, Attempt, BoxDynError, Data};
 
@@ -20,6 +20,9 @@ use crate::queue::{self, EMBED_QUEUE, EmbedJob};
 const ATTEMPTS_MAX: usize = 5;
 /// After a turn that failed, which is the database's doing or ours, not the provider's.
 const RETRY_AFTER: Duration = Duration::seconds(5);
+/// What is added this soon after a job has come belongs to it: an agent that adds one by one
+/// does not make a job of each.
+const GATHERED_FOR: StdDuration = StdDuration::from_millis(30);
 
 pub(super) async fn run(
     job: EmbedJob,
@@ -48,7 +51,8 @@ async fn turn(
         );
         return Err(AbortError::new("the job came back too often").into());
     }
-    let mut conn = context.db.system_connection().await?;
+    tokio::time::sleep(GATHERED_FOR).await;
+    let mut conn = context.db.worker_pool().acquire().await?;
     queue::started(&mut conn, user).await?;
     drop(conn);
     // A failure is no retry of apalis', which would come at once, again and again: a new job
@@ -70,9 +74,10 @@ async fn turn(
     if drained == Drained::Done {
         measure(user, &context).await;
     }
-    let mut conn = context.db.system_connection().await?;
+    let mut conn = context.db.worker_pool().acquire().await?;
     match drained {
-        Drained::Done => {}
+        // Another worker may have come meanwhile and put its job off until this one is done.
+        Drained::Done => queue::bring_forward(&mut conn, user, context.embeddings.now()).await?,
         Drained::More => queue::push_now(&mut conn, user, context.embeddings.now()).await?,
         Drained::Later(at) => queue::push_at(&mut conn, user, Some(at)).await?,
     }

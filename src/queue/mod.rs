@@ -119,8 +119,17 @@ pub async fn push_now(
         return Ok(());
     }
     push(conn, user).await?;
-    store::bring_forward(conn, EMBED_QUEUE, &user.0.to_string(), now).await?;
+    bring_forward(conn, user, now).await?;
     Ok(())
+}
+
+/// A job that waits for a later time begins at once; where none does, nothing happens.
+pub async fn bring_forward(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    store::bring_forward(conn, EMBED_QUEUE, &user.0.to_string(), now).await
 }
 
 /// A job begins: whatever is added from here on needs another.

@@ -26,6 +26,8 @@ use crate::providers::{BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, Provid
 
 /// A worker that is gone frees its space after this long.
 const LEASE: Duration = Duration::seconds(10);
+/// While another worker has it.
+const LOOK_AGAIN_AFTER: Duration = Duration::seconds(1);
 const LEASE_RENEWED_EVERY: StdDuration = StdDuration::from_secs(3);
 /// Texts a job sends before it makes way for another user's.
 const TEXTS_A_JOB: usize = 1_024;
@@ -91,7 +93,7 @@ impl Embeddings {
         space: &Space,
         pace: Pace,
     ) -> Result<Drained, EmbeddingError> {
-        let mut tx = self.0.db.as_user(user).await?;
+        let mut tx = self.0.db.as_user_again(user).await?;
         store::set_full(&mut tx, user, space.id, PENDING_MAX).await?;
         let has_pending = store::has_pending(&mut tx, user, space.id).await?;
         let now = self.0.clock.now();
@@ -110,13 +112,14 @@ impl Embeddings {
             return Ok(Drained::Done);
         }
         if !is_ours {
-            // Backing off, or another worker is at it: somebody looks again after that.
-            let again = space.retry_at.unwrap_or(now).max(now + LEASE);
+            // Backing off, or another worker is at it: somebody looks again after that. The other
+            // brings this forward when it is done, unless it has just gone: then it is not long.
+            let again = space.retry_at.unwrap_or(now).max(now + LOOK_AGAIN_AFTER);
             return Ok(Drained::Later(again));
         }
         let mut held = leases.hold(user, space.id, until);
         let result = self.send_pending(user, space, pace, &mut held).await;
-        let mut tx = self.0.db.as_user(user).await?;
+        let mut tx = self.0.db.as_user_again(user).await?;
         store::release_lease(&mut tx, user, space.id, held.until).await?;
         let has_more = store::has_pending(&mut tx, user, space.id).await?;
         tx.commit().await?;
@@ -154,7 +157,7 @@ impl Embeddings {
         let mut to_write: Option<Answered> = None;
         'pages: while sent < TEXTS_A_JOB {
             let page_size = TEXTS_A_PAGE.next_multiple_of(group).max(group);
-            let mut tx = self.0.db.as_user(user).await?;
+            let mut tx = self.0.db.as_user_again(user).await?;
             let page =
                 store::list_pending(&mut tx, user, space.id, after, page_size as i64).await?;
             tx.commit().await?;
@@ -203,7 +206,7 @@ impl Embeddings {
                 done = &mut slow => return Ok(done),
                 () = tokio::time::sleep(LEASE_RENEWED_EVERY) => {
                     let until = self.0.clock.now() + LEASE;
-                    let mut tx = self.0.db.as_user(user).await?;
+                    let mut tx = self.0.db.as_user_again(user).await?;
                     let is_ours = store::extend_lease(&mut tx, user, space.id, held.until, until).await?;
                     tx.commit().await?;
                     if is_ours {
@@ -225,7 +228,7 @@ impl Embeddings {
         let Some(answered) = answered else {
             return Ok(None);
         };
-        let mut tx = self.0.db.as_user(user).await?;
+        let mut tx = self.0.db.as_user_again(user).await?;
         if let Some(width) = answered.width {
             let width = i32::try_from(width).unwrap_or(i32::MAX);
             if !store::keep_dimensions(&mut tx, user, space.id, width).await? {

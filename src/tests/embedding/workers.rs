@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use keepsake::clock::Clock;
+use keepsake::embedding::Drained;
 use keepsake::jobs::{self, JobContext};
+use keepsake::queue;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -72,6 +75,36 @@ async fn an_idle_worker_comes_at_once_and_goes_when_asked() {
     anna.add("item 4").await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(app.vectors(&anna, "active").await[3].1, "pending");
+}
+
+/// Two jobs of one user at once: the second is put off until the first has given the space
+/// back. Nobody who adds after that waits for the time to which it was put off.
+#[tokio::test]
+async fn a_job_that_another_kept_waiting_comes_when_that_one_is_done() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    provider.behave(|b| b.delay = Duration::from_secs(2));
+    anna.add("item 1").await;
+    let worker = Worker::start(&app);
+    while provider.call_sizes().is_empty() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let drained = app.embeddings.drain(anna.id).await.unwrap();
+    let Drained::Later(at) = drained else {
+        panic!("{drained:?}");
+    };
+    assert!(at <= app.clock.now() + time::Duration::seconds(1), "{at}");
+    let far = app.clock.now().max(time::OffsetDateTime::now_utc()) + time::Duration::minutes(1);
+    let mut tx = app.db.as_system().await.unwrap();
+    queue::push_at(&mut tx, anna.id, Some(far)).await.unwrap();
+    tx.commit().await.unwrap();
+    until_ready(&app, &anna, 1, Duration::from_secs(10)).await;
+    provider.behave(|b| b.delay = Duration::ZERO);
+    anna.add("item 2").await;
+    until_ready(&app, &anna, 2, Duration::from_secs(10)).await;
+    worker.stop().await;
 }
 
 #[tokio::test]
