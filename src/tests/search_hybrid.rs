@@ -67,6 +67,7 @@ pub(crate) async fn ask_with(
     let vector = space.map(|space_id| QueryVector {
         space_id,
         vector: at(0.0),
+        speakers: Vec::new(),
     });
     let mut tx = app.db.as_user(user.id).await.unwrap();
     let now = app.clock.now();
