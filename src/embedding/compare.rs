@@ -54,7 +54,10 @@ impl Embeddings {
         if self.is_winding_down() {
             return Err("the server is stopping".to_owned());
         }
-        let speakers = self.speakers(user, names).await.map_err(|error| error.to_string())?;
+        let speakers = self
+            .speakers(user, names)
+            .await
+            .map_err(|error| error.to_string())?;
         let query = without_speakers(text, names, &speakers);
         let vector = self.ask(user, space, &query).await?;
         Ok(QueryVector {

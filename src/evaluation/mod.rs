@@ -20,8 +20,8 @@ use crate::embedding::{EmbeddingError, Embeddings};
 use crate::erasure::ErasureError;
 use crate::input::Invalid;
 use crate::memories::MemoryError;
-use crate::search::store::CANDIDATES_MAX;
 use crate::search::query::Balance;
+use crate::search::store::CANDIDATES_MAX;
 use crate::search::{Filters, Hit, SearchQuery};
 
 #[derive(Debug, thiserror::Error)]

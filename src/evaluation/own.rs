@@ -262,7 +262,12 @@ impl Evaluation {
     ) -> Result<bool, EvaluationError> {
         let embeddings = &self.embeddings;
         let Ok(vector) = embeddings
-            .vector_in(user, &contender.space, &question.text, &names(&question.text))
+            .vector_in(
+                user,
+                &contender.space,
+                &question.text,
+                &names(&question.text),
+            )
             .await
         else {
             return Ok(false);

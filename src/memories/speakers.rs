@@ -29,7 +29,8 @@ fn speaker(content: &str) -> Vec<String> {
         return Vec::new();
     };
     let is_name = |word: &str| {
-        word.starts_with(char::is_uppercase) && word.chars().all(|c| c.is_alphanumeric() || c == '-')
+        word.starts_with(char::is_uppercase)
+            && word.chars().all(|c| c.is_alphanumeric() || c == '-')
     };
     let names = name.split(' ');
     let fits = name.chars().count() <= SPEAKER_CHARS_MAX

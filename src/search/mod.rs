@@ -113,7 +113,11 @@ async fn find_in_span(
         }
     }
     let (mut tx, asked) = match &query.text {
-        Some(text) => embeddings.begin_search(user, text, &speakers::names(text)).await?,
+        Some(text) => {
+            embeddings
+                .begin_search(user, text, &speakers::names(text))
+                .await?
+        }
         None => (db.as_user(user).await?, QueryEmbedding::default()),
     };
     let vector = asked.vector.as_ref();

@@ -79,7 +79,10 @@ pub fn fuse(candidates: Vec<Candidate>, balance: Balance) -> Vec<(Candidate, Exp
     let has_turns = candidates.iter().any(|c| c.item_type == ItemType::Turn);
     let (no_meaning, no_words) = match has_turns {
         true => (closeness(Some(1.0)), 0.0),
-        false => (lowest(&candidates, &semantic), lowest(&candidates, &lexical)),
+        false => (
+            lowest(&candidates, &semantic),
+            lowest(&candidates, &lexical),
+        ),
     };
     let semantic_scaled = normalise(&semantic, no_meaning);
     let scaled = semantic_scaled
@@ -181,7 +184,9 @@ fn weights(has_near: bool, has_words: bool, balance: Balance) -> (f64, f64) {
 /// Of what the arms found: a neighbour may be farther.
 fn lowest(candidates: &[Candidate], signals: &[f64]) -> f64 {
     let found = candidates.iter().zip(signals).filter(|(c, _)| c.is_found);
-    found.map(|(_, signal)| *signal).fold(f64::INFINITY, f64::min)
+    found
+        .map(|(_, signal)| *signal)
+        .fold(f64::INFINITY, f64::min)
 }
 
 /// From `lowest`, which is 0, to the highest of the candidates; a lone or equal signal counts 1.
@@ -324,7 +329,10 @@ mod tests {
     #[test]
     fn neighbours_share_once_and_are_no_measure_of_what_was_found() {
         let beside = |id, distance, neighbours: &[(i64, i64)]| Candidate {
-            neighbours: neighbours.iter().map(|(id, steps)| (ItemId(*id), *steps)).collect(),
+            neighbours: neighbours
+                .iter()
+                .map(|(id, steps)| (ItemId(*id), *steps))
+                .collect(),
             ..candidate(id, Some(distance), 0.0)
         };
         let union = vec![

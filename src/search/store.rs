@@ -10,7 +10,7 @@ use super::query::{Bound, Cursor, Filters};
 use crate::accounts::UserId;
 use crate::embedding::QueryVector;
 use crate::memories::words::Term;
-use crate::memories::{speakers, ItemId, ItemType, Status, Turn};
+use crate::memories::{ItemId, ItemType, Status, Turn, speakers};
 
 /// Candidates an arm gives (DESIGN §4; Nova's K).
 pub const CANDIDATES_MAX: i64 = 50;
