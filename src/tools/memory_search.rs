@@ -36,7 +36,7 @@ pub struct Input {
     /// Only results at least this close in meaning; best left out.
     #[schemars(range(min = 0, max = 1))]
     min_similarity: Option<f64>,
-    /// What counts more: "meaning" (default), neither ("even") or exact "words".
+    /// Default meaning.
     #[schemars(extend("enum" = ["meaning", "even", "words", null]))]
     balance: Option<String>,
     /// Default active.
