@@ -23,7 +23,6 @@ const ITEMS_PER_RERANKED_ROW: i64 = 250;
 const BROUGHT_ITEMS_MAX: f64 = 600.0;
 /// The newest items that are asked for every word, and by which a common word is known.
 const NEWEST_ITEMS_MAX: i64 = 1_000;
-
 /// How common a word is, so many of a user's memories tell. Where there are fewer, turns fill up.
 const TELLING_ITEMS_MIN: i64 = 1_000;
 /// So many of each arm's first bring what was said just before and after them (FACTS, "Finding the evidence") …
@@ -93,8 +92,8 @@ struct CandidateLookup {
     is_near: bool,
     is_found: bool,
     is_of_named: bool,
-    beside: Vec<i64>,
-    steps: Vec<i64>,
+    beside: Option<Vec<i64>>,
+    steps: Option<Vec<i64>>,
     is_of_serving: bool,
     session_id: Option<i64>,
     session: Option<String>,
@@ -108,6 +107,7 @@ impl CandidateLookup {
         let row = self;
         let session = row.session_id.zip(row.session);
         let message = row.position.zip(row.message).zip(row.role);
+        let beside = row.beside.into_iter().flatten().map(ItemId);
         Candidate {
             id: ItemId(row.id),
             theme: row.theme,
@@ -127,7 +127,7 @@ impl CandidateLookup {
             is_near: row.is_near,
             is_found: row.is_found,
             is_of_named: row.is_of_named,
-            neighbours: row.beside.into_iter().map(ItemId).zip(row.steps).collect(),
+            neighbours: beside.zip(row.steps.into_iter().flatten()).collect(),
             is_of_serving: row.is_of_serving,
             turn: session.zip(message).map(
                 |((session_id, session), ((position, message), role))| Turn {
@@ -180,7 +180,7 @@ pub async fn list_recent(
                   i.expires_at, i.superseded_by IS NOT NULL AS "is_superseded!",
                   0::float8 AS "lexical!", 0::bigint AS "words_matched!", false AS "is_substring!",
                   NULL::float8 AS "distance?", false AS "is_near!", true AS "is_found!", false AS "is_of_named!",
-                  '{}'::bigint[] AS "beside!", '{}'::bigint[] AS "steps!", false AS "is_of_serving!",
+                  NULL::bigint[] AS "beside?", NULL::bigint[] AS "steps?", false AS "is_of_serving!",
                   NULL::bigint AS session_id, NULL::text AS session, NULL::integer AS position, NULL::text AS message,
                   NULL::text AS role
            FROM newest i
@@ -484,8 +484,8 @@ pub async fn find(
                   coalesce(c.distance, d.distance) AS "distance?", c.distance IS NOT NULL AS "is_near!",
                   c.is_found AS "is_found!",
                   EXISTS (SELECT FROM unnest($21::text[]) s WHERE i.content_tsv @@ s::tsquery) AS "is_of_named!",
-                  ARRAY(SELECT b.id FROM beside b WHERE b.of = c.id ORDER BY b.id) AS "beside!",
-                  ARRAY(SELECT b.steps FROM beside b WHERE b.of = c.id ORDER BY b.id) AS "steps!",
+                  (SELECT array_agg(b.id ORDER BY b.id) FROM beside b WHERE b.of = c.id) AS "beside?",
+                  (SELECT array_agg(b.steps ORDER BY b.id) FROM beside b WHERE b.of = c.id) AS "steps?",
                   (SELECT is_so FROM of_serving) AS "is_of_serving!",
                   s.id AS "session_id?", s.external_id AS "session?", m.position AS "position?",
                   m.external_id AS "message?", i.source AS "role?"
