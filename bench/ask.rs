@@ -59,6 +59,7 @@ async fn answer(db: &Db, asked: &Value) -> Value {
     let vector = vector(&asked["vector"]).map(|vector| QueryVector {
         space_id: SpaceId(asked["space"].as_i64().unwrap()),
         vector,
+        speakers: Vec::new(),
     });
     let start = Instant::now();
     let mut tx = db.as_user(viewer.user_id).await.unwrap();

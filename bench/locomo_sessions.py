@@ -134,22 +134,25 @@ def note(server, tokens, samples):
 
 
 def answer(server, tokens, question, noted):
-    """The candidates of both kinds, with their raw signals: [(is a turn, its turns, semantic, lexical)]."""
+    """The candidates of both kinds, with their raw signals: [(is a turn, its turns, semantic, lexical, what speaker and neighbours add)]."""
     candidates = []
     for types in (ITEM_TYPES, ["turn"]):
         for message, hit in asked(server, tokens, question, types=types, explain=True):
             turns = {message} if message else noted[question[0], hit["id"]]
-            candidates.append((message is not None, turns, hit["explain"]["semantic"], hit["explain"]["lexical"]))
+            why = hit["explain"]
+            candidates.append((message is not None, turns, why["semantic"], why["lexical"], why["speaker"] + why["neighbours"]))
     return candidates
 
 
 def fused(candidates, penalty):
-    """As src/search/rank.rs does it: [(is a turn, its turns, score)]."""
+    """As src/search/rank.rs does it, but with what neighbours add as it was in each tier alone: [(is a turn, its turns, score)]."""
     nothing = (0.5, 0.0) if any(candidate[0] for candidate in candidates) else (None, None)
     semantic, lexical = (scaled(np.array([candidate[at] for candidate in candidates]), least) for at, least in zip((2, 3), nothing))
-    scores = (0.7 * semantic + 0.3 * lexical) * np.where([candidate[0] for candidate in candidates], penalty, 1.0)
+    sums, turns = 0.7 * semantic + 0.3 * lexical + np.array([candidate[4] for candidate in candidates]), np.array([candidate[0] for candidate in candidates])
+    largest = np.where(turns, *(max(1.0, sums[tier].max(initial=0)) for tier in (turns, ~turns)))
+    scores = sums / largest * np.where(turns, penalty, 1.0)
     ranked = sorted(zip(scores, candidates), key=lambda pair: (-pair[0], pair[1][0]))
-    return [(is_turn, frozenset(turns), score) for score, (is_turn, turns, _, _) in ranked]
+    return [(is_turn, frozenset(turns), score) for score, (is_turn, turns, *_) in ranked]
 
 
 def told(question, candidates, penalty):

@@ -5,7 +5,7 @@ from run import REPO
 from sql import sql
 
 SEARCH_TYPES = ("bigint, text[], text[], text, text[], text, timestamptz, bigint, bigint, bit(1024), halfvec, bigint, float8, "
-                "bigint, bigint, text, bigint, timestamptz, boolean[], bigint")
+                "bigint, bigint, text, bigint, timestamptz, boolean[], bigint, text[], bigint, bigint, float8")
 
 
 def source_of(path, function):
@@ -25,7 +25,7 @@ def execute(user, words, fragments, space, bits, half):
     patterns = ",".join(f"$q$%{fragment}%$q$" for fragment in fragments)
     return (f"EXECUTE search ({user}, ARRAY[{queries}]::text[], ARRAY[{patterns}]::text[], NULL, NULL, 'active', NULL, 50, "
             f"{space}, B'{bits}', '{half}', 1000, 600, 200, 250, NULL, 25000, now(), "
-            f"'{{false,true}}', 1000)")
+            f"'{{false,true}}', 1000, '{{}}', 5, 2, 3600)")
 
 
 def searches(queries, user=1):

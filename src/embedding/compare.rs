@@ -1,7 +1,7 @@
 //! For whoever compares what two models make of one memory: the space that serves and the one
 //! that served before it, and a question's vector in either. It must change nothing.
 
-use super::model::{QueryVector, Space, SpaceId};
+use super::model::{NamedWord, QueryVector, Space, SpaceId, without_speakers};
 use super::spaces::Spaces;
 use super::{Embeddings, store};
 use crate::db::UserId;
@@ -24,6 +24,15 @@ impl Embeddings {
         Ok(effective.settings().map(|_| Compared { now, before }))
     }
 
+    async fn speakers(
+        &self,
+        user: UserId,
+        names: &[NamedWord],
+    ) -> Result<Vec<String>, sqlx::Error> {
+        let mut tx = self.0.db.as_user(user).await?;
+        Ok(store::find_serving(&mut tx, user, names).await?.speakers)
+    }
+
     pub async fn is_space_there(&self, user: UserId, space: SpaceId) -> Result<bool, sqlx::Error> {
         let mut tx = self.0.db.as_user(user).await?;
         Ok(store::find_retired(&mut tx, user)
@@ -40,14 +49,21 @@ impl Embeddings {
         user: UserId,
         space: &Space,
         text: &str,
+        names: &[NamedWord],
     ) -> Result<QueryVector, String> {
         if self.is_winding_down() {
             return Err("the server is stopping".to_owned());
         }
-        let vector = self.ask(user, space, text).await?;
+        let speakers = self
+            .speakers(user, names)
+            .await
+            .map_err(|error| error.to_string())?;
+        let query = without_speakers(text, names, &speakers);
+        let vector = self.ask(user, space, &query).await?;
         Ok(QueryVector {
             space_id: space.id,
             vector,
+            speakers,
         })
     }
 }

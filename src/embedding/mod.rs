@@ -32,7 +32,7 @@ use time::{Duration, OffsetDateTime};
 pub use change::{EndpointChange, Saved};
 pub use drain::Drained;
 pub use health::{BuiltinState, OpenVectors, Retried, SystemProviderState, Trouble};
-pub use model::{EmbeddingState, ItemEmbedding, Noted, QueryVector, SpaceId, Waiting};
+pub use model::{EmbeddingState, ItemEmbedding, NamedWord, Noted, QueryVector, SpaceId, Waiting};
 pub use overview::{Overview, Rebuild};
 pub use query::QueryEmbedding;
 pub use reseal::{OnlyRotation, Resealed};
@@ -110,7 +110,7 @@ struct Inner {
     /// `KEEPSAKE_LLAMACPP_URL`: taken at once where nothing is to be rebuilt,
     /// otherwise offered to the admin.
     offered: Option<EndpointUrl>,
-    queries: Mutex<LruCache<query::CacheKey, Vector>>,
+    queries: Mutex<LruCache<query::CacheKey, query::Known>>,
     /// The space that served a user's last search.
     served: Mutex<LruCache<i64, SpaceId>>,
     breakers: breaker::Breakers,

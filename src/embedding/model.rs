@@ -1,5 +1,7 @@
 //! What a space is, and where an item's vector can stand in it.
 
+use std::ops::Range;
+
 use time::OffsetDateTime;
 
 use super::Vector;
@@ -15,6 +17,43 @@ pub struct SpaceId(pub i64);
 pub struct QueryVector {
     pub space_id: SpaceId,
     pub vector: Vector,
+    /// Who the query names of those who speak in this memory (folded): the vector is made
+    /// without them, since they draw it to all that they said, whatever it is about.
+    pub speakers: Vec<String>,
+}
+
+/// A word of a query that may be the name of who speaks in a memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedWord {
+    /// Folded.
+    pub word: String,
+    /// A `tsquery`: what they said.
+    pub said_by: String,
+    /// Bytes of the query, in order.
+    pub places: Vec<Range<usize>>,
+}
+
+/// The query without those of its words that name `speakers`; whole where nothing else is left.
+pub(super) fn without_speakers(query: &str, names: &[NamedWord], speakers: &[String]) -> String {
+    let mut places: Vec<&Range<usize>> = names
+        .iter()
+        .filter(|name| speakers.contains(&name.word))
+        .flat_map(|name| &name.places)
+        .collect();
+    places.sort_by_key(|place| place.start);
+    let mut left = String::new();
+    let mut from = 0;
+    for place in places {
+        left.push_str(&query[from..place.start]);
+        let after = &query[place.end..];
+        let possessive = ["'s", "’s"].into_iter().find(|s| after.starts_with(s));
+        from = place.end + possessive.map_or(0, str::len);
+    }
+    left.push_str(&query[from..]);
+    match left.contains(char::is_alphanumeric) {
+        true => left.split_whitespace().collect::<Vec<_>>().join(" "),
+        false => query.to_owned(),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +109,8 @@ pub struct Serving {
     pub own_enabled: bool,
     /// What searches compare with.
     pub space: Option<Space>,
+    /// Of the words asked for, those by whom much is said in this memory.
+    pub speakers: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::model::{QueryVector, Serving, Space, SpaceId};
+use super::model::{NamedWord, QueryVector, Serving, Space, SpaceId, without_speakers};
 use super::{Embeddings, Vector, store};
 use crate::db::{Tx, UserId};
 use crate::providers::settings::SystemSettings;
@@ -23,6 +23,8 @@ pub(super) const OTHER_WIDTH: &str = "the endpoint answers with vectors of anoth
 
 /// User, space and the hash of the query: its words are kept nowhere.
 pub(super) type CacheKey = (i64, i64, [u8; 32]);
+/// A query's vector, and the speakers without whom it was made.
+pub(super) type Known = (Vector, Vec<String>);
 
 fn key(user: UserId, space: SpaceId, text: &str) -> CacheKey {
     (user.0, space.0, Sha256::digest(text.as_bytes()).into())
@@ -66,14 +68,18 @@ impl Embeddings {
         let last = served.get(&user.0).copied();
         drop(served);
         Ok(last.and_then(|space_id| {
-            let vector = self.cached(&key(user, space_id, text))?;
-            Some(QueryVector { space_id, vector })
+            let (vector, speakers) = self.cached(&key(user, space_id, text))?;
+            Some(QueryVector {
+                space_id,
+                vector,
+                speakers,
+            })
         }))
     }
 
     /// A transaction that knows its user, for the search, and the query's vector.
     /// What goes wrong with the vector is the reason in the answer. One look-up
-    /// tells what serves; only where the vector is not known yet is the connection
+    /// tells what serves, and which of the query's names speak; only where the vector is not known yet is the connection
     /// given back while the provider is asked.
     ///
     /// # Errors
@@ -82,9 +88,10 @@ impl Embeddings {
         &self,
         user: UserId,
         text: &str,
+        names: &[NamedWord],
     ) -> Result<(Tx, QueryEmbedding), sqlx::Error> {
         let mut tx = self.0.db.as_user(user).await?;
-        let serving = store::find_serving(&mut tx, user).await?;
+        let serving = store::find_serving(&mut tx, user, names).await?;
         let system = self.system_settings().await?;
         if let Some(reason) = self.words_alone(&serving, &system) {
             return Ok((tx, QueryEmbedding::degraded(reason)));
@@ -94,20 +101,25 @@ impl Embeddings {
         };
         self.served_by(user, space.id);
         let key = key(user, space.id, text);
-        let vector = match self.cached(&key) {
-            Some(vector) => vector,
+        let (vector, speakers) = match self.cached(&key) {
+            Some(known) => known,
             None => {
                 tx.commit().await?;
-                let asked = self.ask(user, &space, text).await;
+                let query = without_speakers(text, names, &serving.speakers);
+                let asked = self.ask(user, &space, &query).await;
                 tx = self.0.db.as_user(user).await?;
                 match asked {
-                    Ok(vector) => self.keep(key, vector),
+                    Ok(vector) => self.keep(key, (vector, serving.speakers)),
                     Err(reason) => return Ok((tx, QueryEmbedding::degraded(reason))),
                 }
             }
         };
         let space_id = space.id;
-        let vector = Some(QueryVector { space_id, vector });
+        let vector = Some(QueryVector {
+            space_id,
+            vector,
+            speakers,
+        });
         let degraded = None;
         Ok((tx, QueryEmbedding { vector, degraded }))
     }
@@ -151,7 +163,7 @@ impl Embeddings {
         served.put(user.0, space);
     }
 
-    fn cached(&self, key: &CacheKey) -> Option<Vector> {
+    fn cached(&self, key: &CacheKey) -> Option<Known> {
         let mut queries = self
             .0
             .queries
@@ -160,14 +172,14 @@ impl Embeddings {
         queries.get(key).cloned()
     }
 
-    fn keep(&self, key: CacheKey, vector: Vector) -> Vector {
+    fn keep(&self, key: CacheKey, known: Known) -> Known {
         let mut queries = self
             .0
             .queries
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        queries.put(key, vector.clone());
-        vector
+        queries.put(key, known.clone());
+        known
     }
 
     pub(super) async fn ask(

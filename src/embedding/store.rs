@@ -4,10 +4,17 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{EmbeddingState, ItemEmbedding, Noted, Serving, Space, SpaceId, SpaceState};
+use super::model::{
+    EmbeddingState, ItemEmbedding, NamedWord, Noted, Serving, Space, SpaceId, SpaceState,
+};
 use crate::db::UserId;
 use crate::providers::ProviderType;
 use crate::providers::settings::ProviderSettings;
+
+/// The newest memories, and turns, that tell by whom much is said …
+const SPEAKER_ITEMS_MAX: i64 = 200;
+/// … which is one in so many of them.
+const SPEAKER_ONE_IN: i64 = 10;
 
 /// Waits for whoever is adding items or changing spaces. Taken before the look
 /// at the spaces, so that a new space sees every item or the item every space.
@@ -137,20 +144,44 @@ pub async fn find_retired(
     Ok(row.map(Space::from))
 }
 
-/// In one look-up what every search asks: the switches, and the active space or,
-/// before there is one, the building one.
-pub async fn find_serving(conn: &mut PgConnection, user: UserId) -> Result<Serving, sqlx::Error> {
+/// In one look-up what every search asks: the switches, the active space or, before there is
+/// one, the building one, and by which of these names much is said: one in
+/// [`SPEAKER_ONE_IN`] of the newest [`SPEAKER_ITEMS_MAX`] memories or turns.
+pub async fn find_serving(
+    conn: &mut PgConnection,
+    user: UserId,
+    names: &[NamedWord],
+) -> Result<Serving, sqlx::Error> {
+    let words: Vec<&str> = names.iter().map(|name| name.word.as_str()).collect();
+    let said_by: Vec<&str> = names.iter().map(|name| name.said_by.as_str()).collect();
     let row = sqlx::query!(
         r#"SELECT coalesce(e.enabled, true) AS "enabled!", coalesce(e.own_enabled, false) AS "own_enabled!",
                   s.id AS "id?", s.provider_type AS "provider_type?", s.endpoint AS "endpoint?", s.model AS "model?",
                   s.requested_dimensions, s.dimensions, s.query_prefix AS "query_prefix?",
                   s.document_prefix AS "document_prefix?", s.sealed_key, s.system_provider_id, s.state AS "state?",
-                  s.problem, s.failures AS "failures?", s.retry_at, s.created_at AS "created_at?", s.activated_at
+                  s.problem, s.failures AS "failures?", s.retry_at, s.created_at AS "created_at?", s.activated_at,
+                  ARRAY(
+                      SELECT n.word
+                      FROM unnest(ARRAY[false, true]) AS t (is_turn)
+                      CROSS JOIN LATERAL (
+                          SELECT i.content_tsv FROM memory_items i
+                          WHERE i.user_id = $1 AND i.is_turn = t.is_turn
+                          ORDER BY i.created_at DESC, i.id DESC
+                          LIMIT CASE WHEN cardinality($2::text[]) > 0 THEN $4::bigint ELSE 0 END
+                      ) i
+                      CROSS JOIN unnest($2::text[], $3::text[]) AS n (word, said_by)
+                      GROUP BY t.is_turn, n.word
+                      HAVING count(*) FILTER (WHERE i.content_tsv @@ n.said_by::tsquery) * $5::bigint >= count(*)
+                  ) AS "speakers!"
            FROM (SELECT $1::bigint AS user_id) u
            LEFT JOIN embedding_settings e ON e.user_id = u.user_id
            LEFT JOIN LATERAL (SELECT * FROM embedding_spaces
                               WHERE user_id = $1 AND state <> 'retired' ORDER BY state LIMIT 1) s ON true"#,
         user.0,
+        &words as &[&str],
+        &said_by as &[&str],
+        SPEAKER_ITEMS_MAX,
+        SPEAKER_ONE_IN,
     )
     .fetch_one(conn)
     .await?;
@@ -179,6 +210,7 @@ pub async fn find_serving(conn: &mut PgConnection, user: UserId) -> Result<Servi
         enabled: row.enabled,
         own_enabled: row.own_enabled,
         space: space.map(Space::from),
+        speakers: row.speakers,
     })
 }
 

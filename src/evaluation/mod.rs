@@ -20,6 +20,7 @@ use crate::embedding::{EmbeddingError, Embeddings};
 use crate::erasure::ErasureError;
 use crate::input::Invalid;
 use crate::memories::MemoryError;
+use crate::search::query::Balance;
 use crate::search::store::CANDIDATES_MAX;
 use crate::search::{Filters, Hit, SearchQuery};
 
@@ -118,17 +119,18 @@ impl Arm {
     }
 }
 
-/// A question as an agent asks it, answered with every candidate of both arms and tiers.
+/// A question as an agent asks it, answered with every candidate of both arms and tiers, and their neighbours.
 fn all_candidates(text: &str) -> SearchQuery {
     SearchQuery {
         text: Some(text.trim().to_owned()),
-        limit: 4 * usize::try_from(CANDIDATES_MAX).unwrap_or_default(),
+        limit: 6 * usize::try_from(CANDIDATES_MAX).unwrap_or_default(),
         filters: Filters {
             status: Some(crate::memories::Status::Active),
             ..Filters::default()
         },
         cursor: None,
         min_similarity: None,
+        balance: Balance::default(),
         explain: false,
     }
 }

@@ -13,6 +13,7 @@ use super::{Arm, Evaluation, EvaluationError, all_candidates, store};
 use crate::accounts::Viewer;
 use crate::db::UserId;
 use crate::embedding::model::Space;
+use crate::memories::speakers::names;
 use crate::providers::ProviderType;
 use crate::search;
 
@@ -261,7 +262,12 @@ impl Evaluation {
     ) -> Result<bool, EvaluationError> {
         let embeddings = &self.embeddings;
         let Ok(vector) = embeddings
-            .vector_in(user, &contender.space, &question.text)
+            .vector_in(
+                user,
+                &contender.space,
+                &question.text,
+                &names(&question.text),
+            )
             .await
         else {
             return Ok(false);

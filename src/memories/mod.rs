@@ -5,6 +5,7 @@ mod add;
 mod change;
 pub mod model;
 pub mod provenance;
+pub mod speakers;
 mod stop_words;
 pub mod store;
 pub mod words;

@@ -19,6 +19,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use super::speakers;
 use super::stop_words::is_stop_word;
 
 /// Distinct words of a query that count (DESIGN §3).
@@ -97,10 +98,15 @@ impl Term {
     }
 }
 
-/// What an item is found by: the words of its text, its key and its tags.
+/// What an item is found by: the words of its text, its key and its tags. Where it begins with
+/// its speaker ("Caroline: …") `caroline:` and `:` are lexemes too, which no text or query yields.
 pub fn of_item(content: &str, key: Option<&str>, tags: &[String]) -> String {
     let tags = tags.iter().map(String::as_str);
-    tsvector(std::iter::once(content).chain(key).chain(tags))
+    let mut literal = tsvector(std::iter::once(content).chain(key).chain(tags));
+    for lexeme in speakers::lexemes(content) {
+        literal.push_str(&format!("{}:1 ", quote(&lexeme)));
+    }
+    literal
 }
 
 /// The text as PostgreSQL reads a `tsvector`: every word with its positions.
@@ -203,6 +209,14 @@ pub fn matches(text: &str, terms: &[Term]) -> Vec<Range<usize>> {
         }
     }
     joined
+}
+
+/// The words of a query that stand alone, stop words left out, each with its place.
+pub(super) fn plain_words(query: &str) -> impl Iterator<Item = (String, Range<usize>)> {
+    words(query)
+        .into_iter()
+        .filter(|w| w.kind == Kind::Plain && !is_stop_word(&w.lexeme))
+        .map(|w| (w.lexeme, w.range))
 }
 
 /// The distinct words that a text is found by, longest first, for people to read.
@@ -391,7 +405,7 @@ fn push_unspaced(found: &mut Vec<Word>, text: &str, range: Range<usize>) {
 }
 
 /// Case, width and accents do not tell words apart. Kana keeps its voicing marks.
-fn fold(word: &str) -> String {
+pub(super) fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
     }
@@ -426,7 +440,7 @@ fn is_connector(c: char) -> bool {
     LEVELS.iter().any(|level| level.contains(&c))
 }
 
-fn quote(lexeme: &str) -> String {
+pub(super) fn quote(lexeme: &str) -> String {
     format!("'{}'", lexeme.replace('\\', "\\\\").replace('\'', "''"))
 }
 

@@ -17,7 +17,7 @@ use store::{Asked, Candidate};
 use crate::accounts::Viewer;
 use crate::db::Db;
 use crate::embedding::{Embeddings, QueryEmbedding, QueryVector};
-use crate::memories::words;
+use crate::memories::{speakers, words};
 use crate::metrics;
 use query::Cursor;
 
@@ -116,7 +116,11 @@ async fn find_in_span(
         }
     }
     let (mut tx, asked) = match &query.text {
-        Some(text) => embeddings.begin_search(user, text).await?,
+        Some(text) => {
+            embeddings
+                .begin_search(user, text, &speakers::names(text))
+                .await?
+        }
         None => (db.as_user(user).await?, QueryEmbedding::default()),
     };
     let vector = asked.vector.as_ref();
@@ -202,7 +206,7 @@ async fn ranked(
     let is_of_serving = found.iter().any(|c| c.is_of_serving);
     // A cutoff of similarity needs a similarity: without one it is passed over.
     let similarity_min = query.min_similarity.filter(|_| has_near);
-    let hits = rank::fuse(found)
+    let hits = rank::fuse(found, query.balance)
         .into_iter()
         .filter(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least))
         .take(query.limit)

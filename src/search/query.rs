@@ -1,7 +1,7 @@
 //! What may be asked of a search: parsed once, so that everything behind it can
 //! rely on its limits (DESIGN §4, §10; Nova §3.2.1).
 
-use time::OffsetDateTime;
+use time::{Duration, OffsetDateTime};
 
 use crate::embedding::EmbeddingState;
 use crate::input::{Invalid, check_text};
@@ -12,6 +12,42 @@ pub const RESULTS_MAX: usize = 50;
 pub const RESULTS_DEFAULT: usize = 10;
 pub const RECENCY_DAYS_MAX: i64 = 36_500;
 const MATCH_ALL: &str = "*";
+
+/// What meaning and words count beside each other (their effect: bench/README.md, "Finding the evidence").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Balance {
+    /// 70 to 30.
+    #[default]
+    Meaning,
+    /// 50 to 50.
+    Even,
+    /// 30 to 70.
+    Words,
+}
+
+impl Balance {
+    /// Of the words; the rest is meaning's.
+    pub fn lexical_weight(self) -> f64 {
+        match self {
+            Self::Meaning => 0.3,
+            Self::Even => 0.5,
+            Self::Words => 0.7,
+        }
+    }
+
+    fn parse(name: Option<&str>) -> Result<Self, Invalid> {
+        match name {
+            None | Some("meaning") => Ok(Self::Meaning),
+            Some("even") => Ok(Self::Even),
+            Some("words") => Ok(Self::Words),
+            Some(_) => Err(Invalid::new(
+                "balance",
+                "invalid_balance",
+                "`balance` is not known; give meaning, even or words.",
+            )),
+        }
+    }
+}
 
 /// Which items may be found, whatever the words.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +81,43 @@ impl Filters {
     }
 }
 
+/// The filters as the statements take them.
+pub(super) struct Bound {
+    pub(super) theme: Option<String>,
+    /// Of items: turns are another tier.
+    pub(super) types: Option<Vec<String>>,
+    /// `is_turn` of what may be found.
+    pub(super) tiers: Vec<bool>,
+    pub(super) status: Option<&'static str>,
+    pub(super) since: Option<OffsetDateTime>,
+    pub(super) embedding: Option<&'static str>,
+}
+
+impl Bound {
+    pub(super) fn new(filters: &Filters, now: OffsetDateTime) -> Self {
+        let types: Vec<String> = filters
+            .types
+            .iter()
+            .filter(|t| **t != ItemType::Turn)
+            .map(|t| t.as_str().to_owned())
+            .collect();
+        Self {
+            theme: filters.theme.as_ref().map(|t| t.as_str().to_owned()),
+            types: (!types.is_empty()).then_some(types),
+            tiers: [
+                (false, filters.wants_items()),
+                (true, filters.wants_turns()),
+            ]
+            .into_iter()
+            .filter_map(|(is_turn, is_wanted)| is_wanted.then_some(is_turn))
+            .collect(),
+            status: filters.status.map(Status::as_str),
+            since: filters.recency_days.map(|days| now - Duration::days(days)),
+            embedding: filters.embedding.map(EmbeddingState::as_str),
+        }
+    }
+}
+
 /// Where a listing by date goes on: after this item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
@@ -63,6 +136,7 @@ pub struct SearchQuery {
     /// Cosine similarity, 0 to 1: hits below it are dropped, and so are items without
     /// a ready vector. Passed over where the answer is by words alone.
     pub min_similarity: Option<f64>,
+    pub balance: Balance,
     pub explain: bool,
 }
 
@@ -79,6 +153,8 @@ pub struct RawQuery<'a> {
     pub status: Option<&'a str>,
     pub cursor: Option<&'a str>,
     pub min_similarity: Option<f64>,
+    /// `meaning` (the default), `even` or `words`.
+    pub balance: Option<&'a str>,
     pub explain: bool,
     pub without_turns: bool,
 }
@@ -111,6 +187,7 @@ impl SearchQuery {
             },
             cursor,
             min_similarity: parse_min_similarity(raw.min_similarity)?,
+            balance: Balance::parse(raw.balance)?,
             explain: raw.explain,
         })
     }
@@ -295,6 +372,13 @@ mod tests {
                 "min_similarity",
                 RawQuery {
                     min_similarity: Some(f64::NAN),
+                    ..RawQuery::default()
+                },
+            ),
+            (
+                "balance",
+                RawQuery {
+                    balance: Some("sums"),
                     ..RawQuery::default()
                 },
             ),

@@ -1,17 +1,21 @@
 //! From the database's raw signals to a score. Scores are shares of the best
 //! candidate of this one answer; those of two answers are not comparable.
 
-use super::store::Candidate;
-use crate::memories::ItemType;
+use std::collections::{BTreeMap, HashMap};
 
-/// What each signal counts where both arms found something (Nova §3.2.1, §6.2).
-pub const SEMANTIC_WEIGHT: f64 = 0.7;
-pub const LEXICAL_WEIGHT: f64 = 0.3;
+use super::query::Balance;
+use super::store::{Candidate, NEIGHBOUR_STEPS_MAX};
+use crate::memories::{ItemId, ItemType};
+
+/// What it counts that an item was said by whom the query names (bench/README.md, "Finding the evidence").
+pub const SPEAKER_WEIGHT: f64 = 0.4;
+/// The share of its own sum that an item gives what was said one step and two steps beside it.
+const NEIGHBOUR_SHARES: [f64; NEIGHBOUR_STEPS_MAX as usize] = [0.3, 0.2];
 /// What a turn's score is multiplied by: of the same words, the memory comes first (bench/README.md, "Turns").
 pub const TURN_WEIGHT: f64 = 0.6;
 
-/// Why a hit stands where it does (`explain: true`). The score is
-/// `tier_weight · (semantic_weight · semantic_normalised + lexical_weight · lexical_normalised)`.
+/// Why a hit stands where it does (`explain: true`). The score is `scale · tier_weight ·
+/// (semantic_weight · semantic_normalised + lexical_weight · lexical_normalised + speaker + neighbours)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Explanation {
     /// Cosine distance, 0 to 2; `None` without a ready vector, or without a query's.
@@ -29,19 +33,32 @@ pub struct Explanation {
     pub words_matched: i64,
     /// No word matched; the text was found as a substring.
     pub is_substring: bool,
-    /// 0.7; 1 where the words found nothing; 0 where the vector did not.
+    /// By the query's [`Balance`]: 0.7 as a rule; 1 where the words found nothing; 0 where the vector did not.
     pub semantic_weight: f64,
     /// 0.3; 0 and 1 likewise.
     pub lexical_weight: f64,
+    /// [`SPEAKER_WEIGHT`] where it was said by whom the query names; otherwise 0.
+    pub speaker: f64,
+    /// What stands beside it in the conversation adds so much.
+    pub neighbours: f64,
     /// 1; [`TURN_WEIGHT`] for a turn.
     pub tier_weight: f64,
+    /// 1, or less where the largest sum of its tier is more than 1: one divided by that.
+    pub scale: f64,
 }
 
 impl Explanation {
     pub fn score(&self) -> f64 {
-        let sum = self.semantic_weight * self.semantic_normalised
-            + self.lexical_weight * self.lexical_normalised;
-        self.tier_weight * sum
+        self.scale * self.tier_weight * self.sum()
+    }
+
+    fn sum(&self) -> f64 {
+        self.signals() + self.speaker + self.neighbours
+    }
+
+    fn signals(&self) -> f64 {
+        self.semantic_weight * self.semantic_normalised
+            + self.lexical_weight * self.lexical_normalised
     }
 
     /// Cosine similarity; 0 for an item without a ready vector.
@@ -52,17 +69,20 @@ impl Explanation {
 
 /// Both signals of every candidate brought to one scale and weighed, best first;
 /// ties by memories before turns, then by newer, then by the later id (DESIGN §4).
-pub fn fuse(candidates: Vec<Candidate>) -> Vec<(Candidate, Explanation)> {
+pub fn fuse(candidates: Vec<Candidate>, balance: Balance) -> Vec<(Candidate, Explanation)> {
     let semantic: Vec<f64> = candidates.iter().map(|c| closeness(c.distance)).collect();
     let lexical: Vec<f64> = candidates.iter().map(|c| c.lexical).collect();
     let has_near = candidates.iter().any(|c| c.is_near);
     let has_words = lexical.iter().any(|s| *s > 0.0);
-    let (semantic_weight, lexical_weight) = weights(has_near, has_words);
+    let (semantic_weight, lexical_weight) = weights(has_near, has_words, balance);
     // The weakest of many turns is no measure of a memory beside them: then 0 is nothing in common.
     let has_turns = candidates.iter().any(|c| c.item_type == ItemType::Turn);
     let (no_meaning, no_words) = match has_turns {
         true => (closeness(Some(1.0)), 0.0),
-        false => (lowest(&semantic), lowest(&lexical)),
+        false => (
+            lowest(&candidates, &semantic),
+            lowest(&candidates, &lexical),
+        ),
     };
     let semantic_scaled = normalise(&semantic, no_meaning);
     let scaled = semantic_scaled
@@ -83,6 +103,12 @@ pub fn fuse(candidates: Vec<Candidate>) -> Vec<(Candidate, Explanation)> {
                 is_substring: candidate.is_substring,
                 semantic_weight,
                 lexical_weight,
+                speaker: match candidate.is_of_named {
+                    true => SPEAKER_WEIGHT,
+                    false => 0.0,
+                },
+                neighbours: 0.0,
+                scale: 1.0,
                 tier_weight: match candidate.item_type {
                     ItemType::Turn => TURN_WEIGHT,
                     _ => 1.0,
@@ -91,6 +117,8 @@ pub fn fuse(candidates: Vec<Candidate>) -> Vec<(Candidate, Explanation)> {
             (candidate, why)
         })
         .collect();
+    share_with_neighbours(&mut ranked);
+    scale(&mut ranked);
     ranked.sort_by(|(a, why_a), (b, why_b)| {
         why_b
             .score()
@@ -106,17 +134,59 @@ fn closeness(distance: Option<f64>) -> f64 {
     distance.map_or(0.0, |distance| 1.0 / (1.0 + distance))
 }
 
+/// Each gives the other its share, once, whichever of the two brought it.
+fn share_with_neighbours(ranked: &mut [(Candidate, Explanation)]) {
+    let places: HashMap<ItemId, usize> = ranked
+        .iter()
+        .enumerate()
+        .map(|(place, (candidate, _))| (candidate.id, place))
+        .collect();
+    let mut pairs: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+    for (place, (candidate, _)) in ranked.iter().enumerate() {
+        for (neighbour, steps) in &candidate.neighbours {
+            let Some(&other) = places.get(neighbour) else {
+                continue;
+            };
+            let share = NEIGHBOUR_SHARES[(*steps - 1) as usize];
+            pairs.insert((place.min(other), place.max(other)), share);
+        }
+    }
+    for ((one, other), share) in pairs {
+        let (of_one, of_other) = (ranked[one].1.signals(), ranked[other].1.signals());
+        ranked[one].1.neighbours += share * of_other;
+        ranked[other].1.neighbours += share * of_one;
+    }
+}
+
+/// No score is more than its tier's weight: turns do not climb past a memory by their neighbours.
+fn scale(ranked: &mut [(Candidate, Explanation)]) {
+    for is_turn in [false, true] {
+        let of_tier = |candidate: &Candidate| (candidate.item_type == ItemType::Turn) == is_turn;
+        let highest = ranked
+            .iter()
+            .filter(|(candidate, _)| of_tier(candidate))
+            .fold(1.0, |highest: f64, (_, why)| highest.max(why.sum()));
+        for (_, why) in ranked.iter_mut().filter(|(c, _)| of_tier(c)) {
+            why.scale = 1.0 / highest;
+        }
+    }
+}
+
 /// When one arm is silent the other counts alone.
-fn weights(has_near: bool, has_words: bool) -> (f64, f64) {
+fn weights(has_near: bool, has_words: bool, balance: Balance) -> (f64, f64) {
     match (has_near, has_words) {
-        (true, true) => (SEMANTIC_WEIGHT, LEXICAL_WEIGHT),
+        (true, true) => (1.0 - balance.lexical_weight(), balance.lexical_weight()),
         (true, false) => (1.0, 0.0),
         (false, _) => (0.0, 1.0),
     }
 }
 
-fn lowest(signals: &[f64]) -> f64 {
-    signals.iter().copied().fold(f64::INFINITY, f64::min)
+/// Of what the arms found: a neighbour may be farther.
+fn lowest(candidates: &[Candidate], signals: &[f64]) -> f64 {
+    let found = candidates.iter().zip(signals).filter(|(c, _)| c.is_found);
+    found
+        .map(|(_, signal)| *signal)
+        .fold(f64::INFINITY, f64::min)
 }
 
 /// From `lowest`, which is 0, to the highest of the candidates; a lone or equal signal counts 1.
@@ -161,12 +231,18 @@ mod tests {
             distance,
             is_of_serving: false,
             is_near: distance.is_some(),
+            is_found: true,
+            is_of_named: false,
+            neighbours: Vec::new(),
         }
     }
 
+    fn round(score: f64) -> f64 {
+        (score * 1e6).round() / 1e6
+    }
+
     fn scores(candidates: Vec<Candidate>) -> Vec<(i64, f64)> {
-        let round = |score: f64| (score * 1e6).round() / 1e6;
-        let ranked = fuse(candidates).into_iter();
+        let ranked = fuse(candidates, Balance::Meaning).into_iter();
         ranked
             .map(|(c, why)| (c.id.0, round(why.score())))
             .collect()
@@ -190,7 +266,7 @@ mod tests {
             candidate(2, Some(1.0), 1.0),
             candidate(3, Some(0.5), 0.0),
         ];
-        let ranked = fuse(union);
+        let ranked = fuse(union, Balance::Meaning);
         let first = ranked.iter().find(|(c, _)| c.id.0 == 1).expect("there").1;
         assert_eq!((first.semantic, first.semantic_normalised), (0.0, 0.0));
         assert_eq!((first.similarity(), first.score()), (0.0, 0.3));
@@ -229,6 +305,45 @@ mod tests {
         // Among themselves they stand as they would.
         let alone = vec![turn(1, Some(0.5), 0.0), turn(2, Some(0.25), 0.0)];
         assert_eq!(scores(alone)[0], (2, TURN_WEIGHT));
+    }
+
+    #[test]
+    fn whoever_asks_may_weigh_words_more() {
+        let union = || vec![candidate(1, Some(0.0), 0.0), candidate(2, Some(1.0), 1.0)];
+        let first = |balance| fuse(union(), balance)[0].0.id.0;
+        assert_eq!((first(Balance::Meaning), first(Balance::Words)), (1, 2));
+        let even = fuse(union(), Balance::Even);
+        assert_eq!((even[0].1.score(), even[1].1.score()), (0.5, 0.5));
+    }
+
+    #[test]
+    fn who_is_named_counts_and_no_score_is_more_than_one() {
+        let of_named = Candidate {
+            is_of_named: true,
+            ..candidate(1, Some(0.0), 1.0)
+        };
+        let union = vec![of_named, candidate(2, Some(0.0), 1.0)];
+        assert_eq!(scores(union), [(1, 1.0), (2, round(1.0 / 1.4))]);
+    }
+
+    #[test]
+    fn neighbours_share_once_and_are_no_measure_of_what_was_found() {
+        let beside = |id, distance, neighbours: &[(i64, i64)]| Candidate {
+            neighbours: neighbours
+                .iter()
+                .map(|(id, steps)| (ItemId(*id), *steps))
+                .collect(),
+            ..candidate(id, Some(distance), 0.0)
+        };
+        let union = vec![
+            beside(1, 0.0, &[(2, 1), (3, 2), (99, 1)]),
+            beside(2, 1.0, &[(1, 1)]),
+            Candidate {
+                is_found: false,
+                ..candidate(3, Some(1.5), 0.0)
+            },
+        ];
+        assert_eq!(scores(union), [(1, 1.0), (2, 0.3), (3, 0.2)]);
     }
 
     #[test]

@@ -4,13 +4,13 @@
 //! expression that no such index offers.
 
 use sqlx::PgConnection;
-use time::{Duration, OffsetDateTime};
+use time::OffsetDateTime;
 
-use super::query::{Cursor, Filters};
+use super::query::{Bound, Cursor, Filters};
 use crate::accounts::UserId;
-use crate::embedding::{EmbeddingState, QueryVector};
+use crate::embedding::QueryVector;
 use crate::memories::words::Term;
-use crate::memories::{ItemId, ItemType, Status, Turn};
+use crate::memories::{ItemId, ItemType, Status, Turn, speakers};
 
 /// Candidates an arm gives (DESIGN §4; Nova's K).
 pub const CANDIDATES_MAX: i64 = 50;
@@ -23,9 +23,14 @@ const ITEMS_PER_RERANKED_ROW: i64 = 250;
 const BROUGHT_ITEMS_MAX: f64 = 600.0;
 /// The newest items that are asked for every word, and by which a common word is known.
 const NEWEST_ITEMS_MAX: i64 = 1_000;
-
 /// How common a word is, so many of a user's memories tell. Where there are fewer, turns fill up.
 const TELLING_ITEMS_MIN: i64 = 1_000;
+/// So many of each arm's first bring what was said just before and after them (FACTS, "Finding the evidence") …
+const BRINGING_NEIGHBOURS: i64 = 5;
+/// … so many steps away …
+pub const NEIGHBOUR_STEPS_MAX: i64 = 2;
+/// … unless more time than this lies between.
+const NEIGHBOUR_SECONDS_MAX: f64 = 3_600.0;
 /// The newest items whose text is read where no word of the query matches: what
 /// stands inside a word has no index, and reading ten thousand takes some 9 ms.
 const SUBSTRING_ITEMS_MAX: i64 = 25_000;
@@ -56,6 +61,13 @@ pub struct Candidate {
     pub distance: Option<f64>,
     /// Among the [`CANDIDATES_MAX`] nearest.
     pub is_near: bool,
+    /// By an arm, and not only as somebody's neighbour.
+    pub is_found: bool,
+    /// Said by whom the query names, or naming them where nobody is said to speak.
+    pub is_of_named: bool,
+    /// What was said just before or after, and how many steps away: 1 to [`NEIGHBOUR_STEPS_MAX`].
+    /// Of an arm's first few alone, and not once more of the neighbour.
+    pub neighbours: Vec<(ItemId, i64)>,
     /// [`Asked::vector`] is of the space that serves its user, who has not switched vectors off.
     pub is_of_serving: bool,
     pub turn: Option<Turn>,
@@ -78,6 +90,10 @@ struct CandidateLookup {
     is_substring: bool,
     distance: Option<f64>,
     is_near: bool,
+    is_found: bool,
+    is_of_named: bool,
+    beside: Option<Vec<i64>>,
+    steps: Option<Vec<i64>>,
     is_of_serving: bool,
     session_id: Option<i64>,
     session: Option<String>,
@@ -91,6 +107,7 @@ impl CandidateLookup {
         let row = self;
         let session = row.session_id.zip(row.session);
         let message = row.position.zip(row.message).zip(row.role);
+        let beside = row.beside.into_iter().flatten().map(ItemId);
         Candidate {
             id: ItemId(row.id),
             theme: row.theme,
@@ -108,6 +125,9 @@ impl CandidateLookup {
             is_substring: row.is_substring,
             distance: row.distance,
             is_near: row.is_near,
+            is_found: row.is_found,
+            is_of_named: row.is_of_named,
+            neighbours: beside.zip(row.steps.into_iter().flatten()).collect(),
             is_of_serving: row.is_of_serving,
             turn: session.zip(message).map(
                 |((session_id, session), ((position, message), role))| Turn {
@@ -118,43 +138,6 @@ impl CandidateLookup {
                     role,
                 },
             ),
-        }
-    }
-}
-
-/// The filters as the statements take them.
-struct Bound {
-    theme: Option<String>,
-    /// Of items: turns are another tier.
-    types: Option<Vec<String>>,
-    /// `is_turn` of what may be found.
-    tiers: Vec<bool>,
-    status: Option<&'static str>,
-    since: Option<OffsetDateTime>,
-    embedding: Option<&'static str>,
-}
-
-impl Bound {
-    fn new(filters: &Filters, now: OffsetDateTime) -> Self {
-        let types: Vec<String> = filters
-            .types
-            .iter()
-            .filter(|t| **t != ItemType::Turn)
-            .map(|t| t.as_str().to_owned())
-            .collect();
-        Self {
-            theme: filters.theme.as_ref().map(|t| t.as_str().to_owned()),
-            types: (!types.is_empty()).then_some(types),
-            tiers: [
-                (false, filters.wants_items()),
-                (true, filters.wants_turns()),
-            ]
-            .into_iter()
-            .filter_map(|(is_turn, is_wanted)| is_wanted.then_some(is_turn))
-            .collect(),
-            status: filters.status.map(Status::as_str),
-            since: filters.recency_days.map(|days| now - Duration::days(days)),
-            embedding: filters.embedding.map(EmbeddingState::as_str),
         }
     }
 }
@@ -196,7 +179,8 @@ pub async fn list_recent(
                   i.key, coalesce(a.name, i.source) AS "source!", i.created_at AS "created_at!",
                   i.expires_at, i.superseded_by IS NOT NULL AS "is_superseded!",
                   0::float8 AS "lexical!", 0::bigint AS "words_matched!", false AS "is_substring!",
-                  NULL::float8 AS "distance?", false AS "is_near!", false AS "is_of_serving!",
+                  NULL::float8 AS "distance?", false AS "is_near!", true AS "is_found!", false AS "is_of_named!",
+                  NULL::bigint[] AS "beside?", NULL::bigint[] AS "steps?", false AS "is_of_serving!",
                   NULL::bigint AS session_id, NULL::text AS session, NULL::integer AS position, NULL::text AS message,
                   NULL::text AS role
            FROM newest i
@@ -252,6 +236,10 @@ pub struct Asked<'a> {
 /// *Vector arm*: the nearest [`CANDIDATES_MAX`] by cosine among the space's ready
 /// rows that the filters let through: all of them by their bits, then the best
 /// few hundred exactly.
+///
+/// *Neighbours*: in a conversation the answer stands beside the question. Where there is a vector,
+/// the first [`BRINGING_NEIGHBOURS`] of each arm that are turns, or begin with their speaker, bring
+/// what the same agent kept just before and after them, of the same session and theme.
 pub async fn find(
     conn: &mut PgConnection,
     user: UserId,
@@ -261,6 +249,8 @@ pub async fn find(
 ) -> Result<Vec<Candidate>, sqlx::Error> {
     let bound = Bound::new(filters, now);
     let words: Vec<String> = asked.terms.iter().map(Term::tsquery).collect();
+    let named = asked.vector.map_or(&[][..], |v| &v.speakers);
+    let of_named: Vec<String> = named.iter().map(|s| speakers::said_by_or_of(s)).collect();
     let patterns: Vec<String> = asked.fragments.iter().map(|f| like_pattern(f)).collect();
     let rows = sqlx::query_as!(
         CandidateLookup,
@@ -376,7 +366,7 @@ pub async fn find(
                ) s
                GROUP BY s.n, s.query
            ), by_word AS MATERIALIZED (
-               SELECT m.id, m.created_at, m.words_matched, false AS is_substring, m.lexical
+               SELECT m.id, m.created_at, m.words_matched, false AS is_substring, m.lexical, m.place
                FROM (
                    SELECT m.*, row_number() OVER (PARTITION BY m.is_turn
                                                   ORDER BY m.lexical DESC, m.created_at DESC, m.id DESC) AS place
@@ -395,7 +385,8 @@ pub async fn find(
                WHERE m.place <= $8
            ), by_substring AS MATERIALIZED (
                SELECT i.id, i.created_at, 0::bigint AS words_matched, true AS is_substring,
-                      (SELECT count(*) FROM unnest($3::text[]) p WHERE i.content ILIKE p)::float8 AS lexical
+                      (SELECT count(*) FROM unnest($3::text[]) p WHERE i.content ILIKE p)::float8 AS lexical,
+                      NULL::bigint AS place
                FROM tiers t CROSS JOIN LATERAL (
                    SELECT i.id, i.created_at, i.theme_id, i.type, i.status, i.expires_at, i.content
                    FROM memory_items i WHERE i.user_id = $1 AND i.is_turn = t.is_turn
@@ -431,7 +422,7 @@ pub async fn find(
                    LIMIT $14::bigint + t.items / $15::bigint
                ) e
            ), vector_arm AS MATERIALIZED (
-               SELECT v.id, v.distance
+               SELECT v.id, v.distance, v.place
                FROM (
                    SELECT n.item_id AS id, e.distance,
                           row_number() OVER (PARTITION BY n.is_turn ORDER BY e.distance, n.item_id DESC) AS place
@@ -443,9 +434,49 @@ pub async fn find(
                    ) e
                ) v
                WHERE v.place <= $8
-           ), candidates AS MATERIALIZED (
+           ), bringing_neighbours AS MATERIALIZED (
+               SELECT i.*
+               FROM (SELECT id FROM vector_arm WHERE place <= $22
+                     UNION SELECT id FROM lexical_arm WHERE place <= $22 AND EXISTS (SELECT FROM vector_arm)) b
+               CROSS JOIN LATERAL (
+                   SELECT i.id, i.is_turn, i.created_at, i.agent_id, i.theme_id, i.turn_session_id
+                   FROM memory_items i
+                   WHERE i.user_id = $1 AND i.id = b.id AND (i.is_turn OR i.content_tsv @@ ''':'''::tsquery)
+                   OFFSET 0
+               ) i
+           ), beside AS MATERIALIZED (
+               SELECT i.id AS of, n.id, n.steps
+               FROM bringing_neighbours i
+               CROSS JOIN LATERAL (
+                   SELECT n.*, row_number() OVER (ORDER BY n.created_at DESC, n.id DESC) AS steps FROM (
+                       SELECT * FROM memory_items n
+                       WHERE n.user_id = $1 AND n.is_turn = i.is_turn AND (n.created_at, n.id) < (i.created_at, i.id)
+                       ORDER BY n.created_at DESC, n.id DESC LIMIT $23) n
+                   UNION ALL
+                   SELECT n.*, row_number() OVER (ORDER BY n.created_at, n.id) AS steps FROM (
+                       SELECT * FROM memory_items n
+                       WHERE n.user_id = $1 AND n.is_turn = i.is_turn AND (n.created_at, n.id) > (i.created_at, i.id)
+                       ORDER BY n.created_at, n.id LIMIT $23) n
+               ) n
+               WHERE n.agent_id IS NOT DISTINCT FROM i.agent_id AND n.theme_id IS NOT DISTINCT FROM i.theme_id
+                 AND n.turn_session_id IS NOT DISTINCT FROM i.turn_session_id
+                 AND abs(extract(epoch FROM n.created_at - i.created_at)) <= $24::float8
+                 AND (n.is_turn OR n.content_tsv @@ ''':'''::tsquery)
+                 AND (n.is_turn OR $5::text[] IS NULL OR n.type = ANY ($5))
+                 AND ($6::text IS NULL OR (n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $18)) = ($6 = 'active'))
+                 AND ($7::timestamptz IS NULL OR n.created_at >= $7)
+                 AND ($16::text IS NULL OR EXISTS (
+                     SELECT FROM memory_item_embeddings e
+                     WHERE e.user_id = $1 AND e.item_id = n.id AND e.state = $16
+                       AND e.space_id = (SELECT id FROM serving)))
+           ), arms AS MATERIALIZED (
                SELECT id, l.lexical, l.words_matched, l.is_substring, v.distance
                FROM lexical_arm l FULL JOIN vector_arm v USING (id)
+           ), candidates AS MATERIALIZED (
+               SELECT *, true AS is_found FROM arms
+               UNION ALL
+               SELECT DISTINCT b.id, NULL::float8, NULL::bigint, NULL::boolean, NULL::float8, false
+               FROM beside b WHERE NOT EXISTS (SELECT FROM arms a WHERE a.id = b.id)
            )
            SELECT i.id AS "id!", t.slug AS "theme?", i.type AS "item_type!", i.content AS "content!",
                   i.tags AS "tags!", i.status AS "status!",
@@ -455,6 +486,10 @@ pub async fn find(
                   coalesce(c.words_matched, w.words_matched, 0) AS "words_matched!",
                   coalesce(c.is_substring, false) AS "is_substring!",
                   coalesce(c.distance, d.distance) AS "distance?", c.distance IS NOT NULL AS "is_near!",
+                  c.is_found AS "is_found!",
+                  EXISTS (SELECT FROM unnest($21::text[]) s WHERE i.content_tsv @@ s::tsquery) AS "is_of_named!",
+                  (SELECT array_agg(b.id ORDER BY b.id) FROM beside b WHERE b.of = c.id) AS "beside?",
+                  (SELECT array_agg(b.steps ORDER BY b.id) FROM beside b WHERE b.of = c.id) AS "steps?",
                   (SELECT is_so FROM of_serving) AS "is_of_serving!",
                   s.id AS "session_id?", s.external_id AS "session?", m.position AS "position?",
                   m.external_id AS "message?", i.source AS "role?"
@@ -505,6 +540,10 @@ pub async fn find(
         now,
         &bound.tiers,
         TELLING_ITEMS_MIN,
+        &of_named,
+        BRINGING_NEIGHBOURS,
+        NEIGHBOUR_STEPS_MAX,
+        NEIGHBOUR_SECONDS_MAX,
     )
     .fetch_all(conn)
     .await?;

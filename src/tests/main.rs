@@ -21,6 +21,7 @@ mod reliability;
 mod scaling;
 mod search;
 mod search_by_meaning;
+mod search_conversations;
 mod search_hybrid;
 mod secrets;
 mod server;

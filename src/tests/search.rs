@@ -25,7 +25,8 @@ pub async fn explain_search(app: &TestApp, user: keepsake::db::UserId, query: &s
     let mut tx = app.db.as_user(user).await.unwrap();
     let prepare = format!(
         "PREPARE search (bigint, text[], text[], text, text[], text, timestamptz, bigint, bigint, bit, halfvec,
-                         bigint, float8, bigint, bigint, text, bigint, timestamptz, boolean[], bigint) AS {statement}"
+                         bigint, float8, bigint, bigint, text, bigint, timestamptz, boolean[], bigint,
+                         text[], bigint, bigint, float8) AS {statement}"
     );
     sqlx::raw_sql(AssertSqlSafe(prepare))
         .execute(&mut *tx)
@@ -34,7 +35,8 @@ pub async fn explain_search(app: &TestApp, user: keepsake::db::UserId, query: &s
     let (ones, bits) = (vec!["1"; 1_024].join(","), "1".repeat(1_024));
     let explain = format!(
         "EXPLAIN (ANALYZE, COSTS OFF) EXECUTE search ({}, ARRAY[{}], ARRAY['%none%'], NULL, NULL, 'active', NULL, 50,
-            1, B'{bits}', '[{ones}]', 1000, 600, 200, 250, NULL, 25000, now(), '{{false,true}}', 1000)",
+            1, B'{bits}', '[{ones}]', 1000, 600, 200, 250, NULL, 25000, now(), '{{false,true}}', 1000,
+            '{{}}', 5, 2, 3600)",
         user.0,
         terms.join(", ")
     );

@@ -67,6 +67,7 @@ pub(crate) async fn ask_with(
     let vector = space.map(|space_id| QueryVector {
         space_id,
         vector: at(0.0),
+        speakers: Vec::new(),
     });
     let mut tx = app.db.as_user(user.id).await.unwrap();
     let now = app.clock.now();
@@ -136,6 +137,7 @@ async fn a_vector_of_another_width_leaves_the_answer_to_the_words() {
     let wider = QueryVector {
         space_id,
         vector: Vector::from_answer(&[1.0, 0.0, 0.0]).unwrap(),
+        speakers: Vec::new(),
     };
     let query = SearchQuery::parse(RawQuery {
         query: "water",

@@ -36,6 +36,9 @@ pub struct Input {
     /// Only results at least this close in meaning; best left out.
     #[schemars(range(min = 0, max = 1))]
     min_similarity: Option<f64>,
+    /// Default meaning.
+    #[schemars(extend("enum" = ["meaning", "even", "words", null]))]
+    balance: Option<String>,
     /// Default active.
     #[schemars(extend("enum" = ["active", "archived", "any", null]))]
     status: Option<String>,
@@ -107,11 +110,17 @@ struct Explain {
     words_matched: i64,
     substring: bool,
     weights: Weights,
-    /// By which the sum is multiplied: less than 1 for a turn, which stands behind a memory of the same words.
+    /// Added where it was said by whom the query names.
+    speaker: f64,
+    /// Added for what was said just before and after it.
+    neighbours: f64,
+    /// By which the sum is multiplied, so that no score is more than 1.
+    scale: f64,
+    /// By which the sum is multiplied too: less than 1 for a turn, which stands behind a memory of the same words.
     tier: f64,
 }
 
-/// The score is the sum of each normalised signal by its weight, by the tier.
+/// The score is the sum of each normalised signal by its weight, `speaker` and `neighbours`, by `scale` and `tier`.
 #[derive(Serialize, JsonSchema)]
 struct Weights {
     semantic: f64,
@@ -146,6 +155,7 @@ impl Tool for MemorySearch {
             status: input.status.as_deref(),
             cursor: input.cursor.as_deref(),
             min_similarity: input.min_similarity,
+            balance: input.balance.as_deref(),
             explain: input.explain.unwrap_or(false),
             ..RawQuery::default()
         })?;
@@ -192,6 +202,9 @@ impl ResultItem {
                     semantic: why.semantic_weight,
                     lexical: why.lexical_weight,
                 },
+                speaker: why.speaker,
+                neighbours: why.neighbours,
+                scale: why.scale,
                 tier: why.tier_weight,
             }),
             id: hit.item.id.0,

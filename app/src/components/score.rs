@@ -64,6 +64,7 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
             </tr>
         }
     };
+    let factor = parts.weight_tier * parts.scale;
     view! {
         <table class="sum">
             <caption>"How this score came about"</caption>
@@ -78,12 +79,14 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
             <tbody>
                 {line("Meaning", parts.semantic_normalised, parts.weight_semantic)}
                 {line("Words", parts.lexical_normalised, parts.weight_lexical)}
+                {(parts.speaker > 0.0).then(|| line("Speaker", 1.0, parts.speaker))}
+                {(parts.neighbours > 0.0).then(|| line("Beside it", 1.0, parts.neighbours))}
             </tbody>
             <tfoot>
                 <tr>
                     <th scope="row">"Score"</th>
                     <td></td>
-                    <td>{(parts.weight_tier < 1.0).then(|| format!("× {}", short(parts.weight_tier)))}</td>
+                    <td>{(factor < 1.0).then(|| format!("× {}", short(factor)))}</td>
                     <td>{format!("{score:.2}")}</td>
                 </tr>
             </tfoot>
@@ -91,6 +94,15 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
         <ul class="sum-notes hint">
             <li>{meaning_of(&parts)}</li>
             <li>{words_of(&parts)}</li>
+            {(parts.speaker > 0.0).then(|| view! { <li>"Speaker: it was said by whom the query names."</li> })}
+            {(parts.neighbours > 0.0)
+                .then(|| {
+                    view! { <li>"Beside it: a share of what was said just before and after it."</li> }
+                })}
+            {(parts.scale < 1.0)
+                .then(|| {
+                    view! { <li>"The sums are divided by the largest, so that none is more than 1."</li> }
+                })}
             {(parts.weight_tier < 1.0)
                 .then(|| {
                     view! {

@@ -264,7 +264,13 @@ pub struct ScoreParts {
     /// 0.7, or what it is where one arm is silent.
     pub weight_semantic: f64,
     pub weight_lexical: f64,
-    /// By which the sum is multiplied: 1, or less for a turn.
+    /// Added where it was said by whom the query names.
+    pub speaker: f64,
+    /// Added for what was said just before and after it.
+    pub neighbours: f64,
+    /// By which the sum is multiplied, so that no score is more than 1.
+    pub scale: f64,
+    /// By which the sum is multiplied too: 1, or less for a turn.
     pub weight_tier: f64,
 }
 

@@ -546,7 +546,10 @@ async fn what_is_added_and_searched_meanwhile_leaves_no_row_behind() {
                         _ => unclear += 1,
                     },
                 }
-                embeddings.begin_search(viewer.user_id, &text).await.ok();
+                embeddings
+                    .begin_search(viewer.user_id, &text, &[])
+                    .await
+                    .ok();
                 if n % 20 == 19 {
                     embeddings.rebuild(viewer.user_id).await.ok();
                     embeddings.drain(viewer.user_id).await.ok();

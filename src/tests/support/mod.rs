@@ -273,7 +273,11 @@ impl TestApp {
 
     /// The vector that a search for this would go by, or why there is none.
     pub async fn embed_query(&self, user: &TestUser, text: &str) -> QueryEmbedding {
-        self.embeddings.begin_search(user.id, text).await.unwrap().1
+        self.embeddings
+            .begin_search(user.id, text, &[])
+            .await
+            .unwrap()
+            .1
     }
 
     /// Works off all that waits for this user, as the jobs would.

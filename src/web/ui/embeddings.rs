@@ -31,6 +31,9 @@ pub(super) fn score_parts(why: &Explanation) -> ScoreParts {
         is_substring: why.is_substring,
         weight_semantic: why.semantic_weight,
         weight_lexical: why.lexical_weight,
+        speaker: why.speaker,
+        neighbours: why.neighbours,
+        scale: why.scale,
         weight_tier: why.tier_weight,
     }
 }

@@ -1,0 +1,203 @@
+//! What is found of a conversation: by who speaks, and by what stands beside it.
+
+use keepsake::accounts::Viewer;
+use keepsake::clock::Clock;
+use keepsake::embedding::{Drained, QueryVector, SpaceId};
+use keepsake::search::{self, Page, RawQuery, SearchQuery};
+use serde_json::json;
+use time::Duration;
+
+use crate::search_hybrid::{ask_with, at, embed, found, space};
+use crate::support::{Provider, TestApp, TestUser};
+
+/// As `ask_with`, for a query whose vector was made without this speaker's name.
+async fn ask_of(app: &TestApp, user: &TestUser, space: SpaceId, speaker: &str) -> Page {
+    let raw = RawQuery {
+        query: "caroline kettle",
+        limit: Some(50),
+        ..RawQuery::default()
+    };
+    let query = SearchQuery::parse(raw).unwrap();
+    let viewer = Viewer {
+        user_id: user.id,
+        agent_id: None,
+    };
+    let vector = QueryVector {
+        space_id: space,
+        vector: at(0.0),
+        speakers: vec![speaker.to_owned()],
+    };
+    let mut tx = app.db.as_user(user.id).await.unwrap();
+    let now = app.clock.now();
+    search::search(&mut tx, &viewer, &query, Some(&vector), now)
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn the_vector_of_a_question_is_made_without_the_names_of_who_speaks() {
+    let (app, provider) = (TestApp::start().await, Provider::start().await);
+    let (anna, peter) = (app.user("anna").await, app.user("peter").await);
+    for user in [&anna, &peter] {
+        app.use_provider(user, &provider, "m").await;
+        for n in 0..12 {
+            // Paris is named before a colon too, but says nothing of all the rest.
+            let who = ["Caroline", "Melanie Fox"][n % 2];
+            let is_annas = user.id == anna.id;
+            let text = match n {
+                0 if is_annas => "Paris: the city".to_owned(),
+                _ if is_annas => format!("{who}: remark {n}"),
+                _ => format!("remark {n} by {who}"),
+            };
+            user.add(&text).await;
+        }
+        assert_eq!(app.drain(user).await, Drained::Done);
+    }
+    let asked = [
+        (
+            "What did Caroline’s sister paint?",
+            "What did sister paint?",
+        ),
+        ("did MELANIE see Peter?", "did see Peter?"),
+        ("Caroline", "Caroline"),
+    ];
+    for (query, embedded) in asked {
+        for _ in 0..2 {
+            provider.forget_calls();
+            let answer = anna.call("memory_search", json!({ "query": query })).await;
+            assert_eq!(answer["mode"], "hybrid");
+            let once_asked = provider.texts();
+            assert!(
+                once_asked.is_empty() || once_asked == [embedded],
+                "{once_asked:?}"
+            );
+        }
+        provider.forget_calls();
+        peter.call("memory_search", json!({ "query": query })).await;
+        assert_eq!(provider.texts(), [query]);
+    }
+    for n in 0..12 {
+        anna.add(&format!("Caroline: more {n}")).await;
+    }
+    // One in 24 is no speaker of this memory.
+    provider.forget_calls();
+    anna.call("memory_search", json!({ "query": "a week in Paris" }))
+        .await;
+    assert_eq!(provider.texts(), ["a week in Paris"]);
+}
+
+#[tokio::test]
+async fn what_the_named_one_said_comes_before_what_others_said_of_them() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    let space = space(&mut conn, &anna, "active").await;
+    let mut add = Vec::new();
+    for text in [
+        "Melanie: Caroline has a kettle",
+        "Caroline: I have a kettle",
+        "Caroline was given a kettle",
+        "A kettle",
+    ] {
+        let item = anna.add_to(&format!("theme-{}", add.len()), text).await;
+        embed(&mut conn, space, item, &at(20.0)).await;
+        add.push(item);
+    }
+    let page = ask_of(&app, &anna, space, "caroline").await;
+    let speaker = |n: usize| {
+        let hit = page.hits.iter().find(|hit| hit.item.id.0 == add[n]);
+        hit.unwrap().explanation.speaker
+    };
+    assert_eq!([0, 1, 2, 3].map(speaker), [0.0, 0.4, 0.4, 0.0]);
+    let mut first = found(&page)[..2].to_vec();
+    first.sort();
+    assert_eq!(first, add[1..3]);
+    assert_eq!(page.hits[0].score, 1.0);
+}
+
+#[tokio::test]
+async fn the_answer_is_found_beside_the_question() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    let space = space(&mut conn, &anna, "active").await;
+    for n in 0..60 {
+        let item = anna.add(&format!("note {n}")).await;
+        embed(&mut conn, space, item, &at(50.0)).await;
+    }
+    let said = [
+        ("an-hour-before", "Tom: Morning", 61),
+        ("chat", "Anna: I moved", 0),
+        ("chat", "Anna: Where do you live?", 0),
+        ("chat", "Tom: In Graz", 0),
+        ("chat", "no one says this", 0),
+        ("chat", "Tom: Since May", 61),
+        ("chat", "Tom: Good evening", 0),
+    ];
+    let mut items = Vec::new();
+    for (theme, text, minutes_after) in said {
+        let item = anna.add_to(theme, text).await;
+        app.clock.advance(Duration::minutes(minutes_after));
+        let degrees = if items.len() == 2 { 0.0 } else { 89.0 };
+        embed(&mut conn, space, item, &at(degrees)).await;
+        items.push(item);
+    }
+    let raw = RawQuery {
+        query: "xyzzy",
+        limit: Some(50),
+        ..RawQuery::default()
+    };
+    let page = ask_with(&app, &anna, Some(space), raw).await;
+    let scores = |page: &Page, n: usize| {
+        let hit = page.hits.iter().find(|hit| hit.item.id.0 == items[n]);
+        hit.map(|hit| (hit.score * 1e6).round() / 1e6)
+    };
+    assert_eq!(found(&page)[0], items[2]);
+    // One step before and one after: 0.3 of the question's; what does not belong to it is not brought.
+    let expected = [None, Some(0.3), Some(1.0), Some(0.3), None, None, None];
+    assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|n| scores(&page, n)), expected);
+    assert!(!page.hits[1].matched_by_meaning() && page.hits[1].explanation.neighbours > 0.29);
+    // Filters hold for neighbours, too.
+    anna.call("memory_archive", json!({ "item_id": items[3] }))
+        .await;
+    let page = ask_with(&app, &anna, Some(space), raw).await;
+    assert_eq!(scores(&page, 3), None);
+}
+
+#[tokio::test]
+async fn whoever_asks_may_set_the_balance_of_meaning_and_words() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    let (near, word) = (anna.add("green leaves").await, anna.add("the kettle").await);
+    let space = space(&mut conn, &anna, "active").await;
+    embed(&mut conn, space, near, &at(5.0)).await;
+    embed(&mut conn, space, word, &at(80.0)).await;
+    for (balance, first, weights) in [
+        (None, near, (0.7, 0.3)),
+        (Some("meaning"), near, (0.7, 0.3)),
+        (Some("even"), word, (0.5, 0.5)),
+        (Some("words"), word, (0.3, 0.7)),
+    ] {
+        let raw = RawQuery {
+            query: "kettle",
+            balance,
+            ..RawQuery::default()
+        };
+        let page = ask_with(&app, &anna, Some(space), raw).await;
+        let why = page.hits[0].explanation;
+        let round = |weight: f64| (weight * 10.0).round() / 10.0;
+        assert_eq!(found(&page)[0], first, "{balance:?}");
+        let found = (round(why.semantic_weight), round(why.lexical_weight));
+        assert_eq!(found, weights);
+    }
+    let refused = anna
+        .refused("memory_search", json!({ "query": "x", "balance": "sums" }))
+        .await;
+    assert_eq!(
+        (refused.0, &refused.1["code"]),
+        (422, &json!("invalid_balance"))
+    );
+    let input = json!({ "query": "x", "balance": "words", "explain": true });
+    anna.call("memory_search", input).await;
+}
