@@ -2,6 +2,7 @@
 //! arms and fusions join it and do not fork it. It runs one statement, and never
 //! calls a provider: who asks brings the query's vector, or none.
 
+mod candidate;
 pub mod query;
 pub mod rank;
 pub mod store;
@@ -10,9 +11,10 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 use tracing::Instrument;
 
+pub use candidate::Candidate;
 pub use query::{Filters, RawQuery, SearchQuery};
 pub use rank::Explanation;
-use store::{Asked, Candidate};
+use store::Asked;
 
 use crate::accounts::Viewer;
 use crate::db::Db;

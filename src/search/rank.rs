@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::candidate::Candidate;
 use super::query::Balance;
-use super::store::{Candidate, NEIGHBOUR_STEPS_MAX};
+use super::store::NEIGHBOUR_STEPS_MAX;
 use crate::memories::{ItemId, ItemType};
 
 /// What it counts that an item was said by whom the query names (bench/README.md, "Finding the evidence").

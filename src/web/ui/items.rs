@@ -10,8 +10,8 @@ use crate::activity::KEPT_DAYS;
 use crate::embedding::ItemEmbedding;
 use crate::input::sentence;
 use crate::memories::{self, ItemEvent, ItemId, MemoryError, Status, Turn, Whole, words};
+use crate::search::Candidate;
 use crate::search::query::RESULTS_MAX;
-use crate::search::store::Candidate;
 use crate::search::{self, Hit, Mode, RawQuery, SearchQuery, Snippet};
 
 const INDEX_WORDS_SHOWN: usize = 24;
