@@ -50,6 +50,7 @@ import embedder as bag_of_words  # noqa: E402
 from common import fail, say  # noqa: E402
 from crew import crew  # noqa: E402
 from database import kept_postgres  # noqa: E402
+from leftovers import end_leftovers  # noqa: E402
 from results import Progress, commit, percentile, record, spread  # noqa: E402
 from with_postgres import free_port, stop_on_signals  # noqa: E402
 
@@ -84,9 +85,10 @@ def main():
     asked = options.parse_args()
     until = time.time() + asked.minutes * 60 if asked.minutes else float("inf")
     stop_on_signals()
-    home = asked.home.absolute()
+    home = asked.home.resolve()
     home.mkdir(parents=True, exist_ok=True)
     with alone_in(home):
+        end_leftovers(home)
         if asked.fresh:
             for path in home.iterdir():
                 shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -71,7 +71,7 @@ class Client:
 
 class Server:
     def __init__(self, file):
-        self.process = subprocess.Popen(["node", SERVER / "dist/index.js"], env={"MEMORY_FILE_PATH": str(file), "PATH": os.environ["PATH"]},
+        self.process = subprocess.Popen(["node", SERVER / "dist/index.js"], env={**os.environ, "MEMORY_FILE_PATH": str(file)},
                                         text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.ids = itertools.count(1)
         self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}})
