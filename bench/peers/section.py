@@ -24,7 +24,7 @@ def section(raw):
     figures, versions = raw["figures"], raw["versions"]
     parts = ["## Beside what you would pick instead", method(versions)]
     for shape, whole in figures["shapes"].items():
-        parts += [f"### {sized(shape).capitalize()}", said_of(whole), table(whole["peers"], versions), losses(whole["peers"])]
+        parts += [f"### {sized(shape).capitalize()}", said_of(whole), table(whole["peers"], versions), notes(whole["peers"]), losses(whole["peers"])]
     last = next(reversed(figures["shapes"].values()))
     parts += ["### While the embedder is down", outages(last["peers"])]
     if figures.get("locomo"):
@@ -70,6 +70,10 @@ def table(peers, versions):
         if later := of.get("later"):
             rows.append([later["title"], *(shown(later["adds_per_second"][count], 0) for count in ("1", "8")), f"{later['findable_per_second']:,.0f}", *["the same"] * (len(head) - 4)])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def notes(peers):
+    return "\n".join(f"- {of['title']} {of['note']}" for of in peers.values() if of.get("note"))
 
 
 def recall(of):

@@ -13,7 +13,9 @@ from with_postgres import free_port
 class Peer(OnPostgres):
     title = "Hindsight"
     later_title = "Hindsight, asynchronous adds"
-    adds_a_second = 30
+    note = "leaves out what is less near than a cosine of 0.3, unless words or links find it (its own setting, as it comes): among few items that is some of the ten."
+    adds_a_second = 100
+    adds_by_one_a_second = 10
 
     def python(self):
         own_python()

@@ -23,6 +23,7 @@ class Peer(AnyPeer):
     title = "MCP reference memory"
     adds_a_second = 150
     is_ranked = False
+    note = "is asked for the longest word of a question; what it answers is neither in order nor limited."
     is_apart = True
 
     def python(self):
