@@ -13,10 +13,10 @@ and searched by 1, 2 and 8 clients; at last it is asked while the embedder is do
 with the peer's own library in it.
 
 What is finished is kept in HOME/state.json and not done again; --fresh begins anew. --minutes stops at a clean place
-before so many are over and says what is left: a load goes on there, in portions. One that was killed begins anew, as do
-the rounds of a shape unless all its peers have had all of theirs in one go. Figures of all shapes in HOME go to
-bench/results/peers.json, and from there to RESULTS.md. Peers are installed from their own packages into
-data/runtime/venv-peers-*.
+about then and says what is left: a load goes on there, in portions. One that a signal ended begins anew, as do the
+rounds of a shape unless all its peers have had all of theirs in one go; what a killed run left running is ended first.
+Figures of all shapes in HOME go to bench/results/peers.json, and from there to RESULTS.md. Peers are installed from
+their own packages into data/runtime/venv-peers-*.
 """
 import argparse
 import contextlib
