@@ -38,9 +38,14 @@ def main():
 
 
 def recorded(path):
-    """What `record` wrote there; of any other JSON, nothing."""
-    whole = json.loads(path.read_text())
-    return whole if isinstance(whole, dict) and {"at", "machine", "versions", "figures"} <= whole.keys() else None
+    """What `record` wrote there; of anything else, nothing."""
+    try:
+        whole = json.loads(path.read_text())
+    except ValueError:
+        whole = None
+    if isinstance(whole, dict) and {"at", "machine", "versions", "figures"} <= whole.keys():
+        return whole
+    print(f"· left out, it is no record of a benchmark: {path}")
 
 
 def beside(names):
@@ -107,6 +112,8 @@ def quality_aims(methods):
 
 
 def summary(judged):
+    if not judged:
+        return "## Aims\n\nOf what was measured here nothing has an aim."
     lost = [aim for aim in judged if not aim[2]]
     text = f"## Losses first\n\n{len(lost)} of {len(judged)} aims are not met." if lost else f"## Aims\n\nAll {len(judged)} aims are met."
     rows = [[aim, figure, "met" if is_met else "**not met**"] for aim, figure, is_met in sorted(judged, key=lambda aim: aim[2])]

@@ -69,18 +69,6 @@ class OnPostgres(Peer):
             return db.execute("SELECT pg_database_size(current_database()) - pg_database_size('template1')").fetchone()[0]
 
 
-class Iterative:
-    """The same rows, with pgvector's index read on until enough of them are the user's: a setting that neither makes itself."""
-
-    def start(self, users):
-        with connect(self.url) as db:
-            db.execute(f'ALTER DATABASE "{self.database}" SET hnsw.iterative_scan = relaxed_order')
-        self.is_set = True
-        return super().start(users)
-
-    def stop(self):
-        super().stop()
-        if getattr(self, "is_set", False):
-            with connect(self.url) as db:
-                db.execute(f'ALTER DATABASE "{self.database}" RESET hnsw.iterative_scan')
-            self.is_set = False
+# The same rows, with pgvector's index read on until enough of them are the user's: a setting that no peer makes itself,
+# here in the environment of a client's libpq.
+ITERATIVE = {"PGOPTIONS": "-c hnsw.iterative_scan=relaxed_order"}

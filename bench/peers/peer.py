@@ -23,6 +23,8 @@ class Peer:
     title = ""
     # Items a second that it is thought to take while it is filled, for the time left alone.
     adds_a_second = 100
+    # The same one by one, where that is slower by far.
+    adds_by_one_a_second = None
     # Whether what an add was answered for can be found from then on.
     is_found_at_once = True
     # Whether what it answers is in order of likeness: without that there is no recall.
@@ -33,6 +35,8 @@ class Peer:
     filled_by = None
     # Where it can also answer an add before it is made (its client's `add_later`): the name of that in tables.
     later_title = None
+    # What one has to know to read its figures: stands below the table.
+    note = ""
     # For the environment of its clients.
     client_variables = {}
 

@@ -13,10 +13,10 @@ and searched by 1, 2 and 8 clients; at last it is asked while the embedder is do
 with the peer's own library in it.
 
 What is finished is kept in HOME/state.json and not done again; --fresh begins anew. --minutes stops at a clean place
-before so many are over and says what is left: a load goes on there, in portions. One that was killed begins anew, as do
-the rounds of a shape unless all its peers have had all of theirs in one go. Figures of all shapes in HOME go to
-bench/results/peers.json, and from there to RESULTS.md. Peers are installed from their own packages into
-data/runtime/venv-peers-*.
+about then and says what is left: a load goes on there, in portions. One that a signal ended begins anew, as do the
+rounds of a shape unless all its peers have had all of theirs in one go; what a killed run left running is ended first.
+Figures of all shapes in HOME go to bench/results/peers.json, and from there to RESULTS.md. Peers are installed from
+their own packages into data/runtime/venv-peers-*.
 """
 import argparse
 import contextlib
@@ -50,6 +50,7 @@ import embedder as bag_of_words  # noqa: E402
 from common import fail, say  # noqa: E402
 from crew import crew  # noqa: E402
 from database import kept_postgres  # noqa: E402
+from leftovers import end_leftovers  # noqa: E402
 from results import Progress, commit, percentile, record, spread  # noqa: E402
 from with_postgres import free_port, stop_on_signals  # noqa: E402
 
@@ -84,9 +85,10 @@ def main():
     asked = options.parse_args()
     until = time.time() + asked.minutes * 60 if asked.minutes else float("inf")
     stop_on_signals()
-    home = asked.home.absolute()
+    home = asked.home.resolve()
     home.mkdir(parents=True, exist_ok=True)
     with alone_in(home):
+        end_leftovers(home)
         if asked.fresh:
             for path in home.iterdir():
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -147,7 +149,7 @@ def whole(state):
 def figures(done, peers):
     rounds = done["rounds"]
     searches = {str(count): {figure: spread([one[str(count)][figure] for one in rounds], 2) for figure in ("p50", "p95", "p99", "per_second")} for count in CLIENTS}
-    return {"title": done["title"], "filled_by": done["filled_by"], **peers[done["filled_by"] or done["name"]]["filled"], "recall": done["recall"], "searches": searches,
+    return {"title": done["title"], "note": done.get("note", ""), "filled_by": done["filled_by"], **peers[done["filled_by"] or done["name"]]["filled"], "recall": done["recall"], "searches": searches,
             "memory_mib": spread([one["memory_mib"] for one in rounds], 1), "outage": done["outage"]}
 
 
@@ -308,11 +310,12 @@ class Bench:
     def filling(self):
         if self.filled() or self.peer.filled_by:
             return
-        expected = self.shape.users * self.shape.items / self.peer.adds_a_second / FILLING_STEPS
+        items_a_step = self.shape.users * self.shape.items / FILLING_STEPS
+        expected = items_a_step / self.peer.adds_a_second
         yield Step(f"{self.label}: start", START_SECONDS, self.begin, self)
         for n in range(self.done.get("loaded", {}).get("steps", 0), BULK_STEPS):
             yield Step(f"{self.label}: filling", expected, lambda n=n: self.fill(n), self)
-        yield Step(f"{self.label}: adds by one and by eight", 2 * expected + START_SECONDS, self.measure_adds, self)
+        yield Step(f"{self.label}: adds by one and by eight", (FILLING_STEPS - BULK_STEPS) * items_a_step / by_one(self.peer) + START_SECONDS, self.measure_adds, self)
 
     def begin(self):
         """Starts with a store that is empty, or as an earlier run left it at a clean place."""
@@ -477,7 +480,7 @@ class Go:
         for bench in self.benches:
             if len(bench.rounds) == SEARCH_ROUNDS:
                 peer = bench.peer
-                bench.keep(rounds=bench.rounds, go=go, name=peer.name, title=peer.title, filled_by=peer.filled_by, version=peer.version())
+                bench.keep(rounds=bench.rounds, go=go, name=peer.name, title=peer.title, filled_by=peer.filled_by, note=peer.note, version=peer.version())
 
     def pause(self):
         """Before it began there is nothing to keep."""
@@ -502,7 +505,7 @@ class Evidence:
             self.turns_of_text.setdefault((user, text), []).append(turn)
 
     def stages(self):
-        adding = 0 if self.peer.filled_by else len(self.turns) / self.peer.adds_a_second
+        adding = 0 if self.peer.filled_by else len(self.turns) / by_one(self.peer)
         return [] if self.done else [Step(self.label, START_SECONDS + adding + len(self.questions) / 20, self.ask, self)]
 
     def ask(self):
@@ -530,6 +533,10 @@ class Evidence:
 
     def abandon(self):
         self.peer.stop()
+
+
+def by_one(peer):
+    return peer.adds_by_one_a_second or peer.adds_a_second
 
 
 def portions(ways, start, end):

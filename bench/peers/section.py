@@ -24,7 +24,7 @@ def section(raw):
     figures, versions = raw["figures"], raw["versions"]
     parts = ["## Beside what you would pick instead", method(versions)]
     for shape, whole in figures["shapes"].items():
-        parts += [f"### {sized(shape).capitalize()}", said_of(whole), table(whole["peers"], versions), losses(whole["peers"])]
+        parts += [f"### {sized(shape).capitalize()}", said_of(whole), table(whole["peers"], versions), notes(whole["peers"]), losses(whole["peers"])]
     last = next(reversed(figures["shapes"].values()))
     parts += ["### While the embedder is down", outages(last["peers"])]
     if figures.get("locomo"):
@@ -72,6 +72,10 @@ def table(peers, versions):
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
+def notes(peers):
+    return "\n".join(f"- {of['title']} {of['note']}" for of in peers.values() if of.get("note"))
+
+
 def recall(of):
     if of["answer"] is None:
         return "–"
@@ -107,7 +111,7 @@ def aims_at(own, rest):
                f"{adds(own):,.0f}/s ({own['findable_per_second']:,.0f} findable); {quickest['title']} {adds(quickest):,.0f}/s ({quickest['findable_per_second']:,.0f}): {adds(own) / adds(quickest):.1f}×",
                adds(own) >= ADDS_AIM * adds(quickest))
     fewest = f"{own['recall']['rows']:.1f}" + (f" (at the least {own['recall']['rows_low']})" if own["recall"]["rows_low"] < own["recall"]["rows"] else "")
-    yield ("10 rows of 10 asked", f"{fewest}; " + ", ".join(f"{of['title']} {of['recall']['rows']:.1f}" for of in ranked), own["recall"]["rows_low"] >= 10)
+    yield ("10 rows of 10 asked", "; ".join([fewest, *(f"{of['title']} {of['recall']['rows']:.1f}" for of in ranked)]), own["recall"]["rows_low"] >= 10)
 
 
 def losses(peers):
@@ -121,7 +125,8 @@ def losses(peers):
         ahead = sorted((of for of in others_here if is_better(middle(read(of)), middle(own), is_less_better)), key=lambda of: middle(read(of)), reverse=not is_less_better)
         if ahead:
             sentences.append(f"- {what}: {number(own)}{unit_of(unit)}, behind " + ", ".join(f"{of['title']} ({number(read(of))}{'; ranges meet' if ranges_meet(read(of), own) else ''})" for of in ahead) + ".")
-    counted = f"Keepsake is behind in {len(sentences)} of {len(MEASURES)} measures (raw SQL, the floor, counts as one to be behind of):" if sentences else f"Keepsake is behind nobody in any of {len(MEASURES)} measures."
+    floor = " (raw SQL, the floor, counts as one to be behind of)" if FLOOR in peers else ""
+    counted = f"Keepsake is behind in {len(sentences)} of {len(MEASURES)} measures{floor}:" if sentences else f"Keepsake is behind nobody in any of {len(MEASURES)} measures."
     return "\n".join([counted, "", *sentences])
 
 

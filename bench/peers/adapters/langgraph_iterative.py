@@ -1,8 +1,9 @@
-"""LangGraph PostgresStore with hnsw.iterative_scan set by hand in its database."""
+"""LangGraph PostgresStore with hnsw.iterative_scan set by hand for its connections."""
 from adapters import langgraph
-from database import Iterative
+from database import ITERATIVE
 
 
-class Peer(Iterative, langgraph.Peer):
+class Peer(langgraph.Peer):
     title = "LangGraph PostgresStore, iterative scan"
     filled_by = "langgraph"
+    client_variables = {**langgraph.Peer.client_variables, **ITERATIVE}

@@ -23,6 +23,7 @@ class Peer(AnyPeer):
     title = "MCP reference memory"
     adds_a_second = 150
     is_ranked = False
+    note = "is asked for the longest word of a question; what it answers is neither in order nor limited."
     is_apart = True
 
     def python(self):
@@ -71,7 +72,7 @@ class Client:
 
 class Server:
     def __init__(self, file):
-        self.process = subprocess.Popen(["node", SERVER / "dist/index.js"], env={"MEMORY_FILE_PATH": str(file), "PATH": os.environ["PATH"]},
+        self.process = subprocess.Popen(["node", SERVER / "dist/index.js"], env={**os.environ, "MEMORY_FILE_PATH": str(file)},
                                         text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.ids = itertools.count(1)
         self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}})
