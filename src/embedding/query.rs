@@ -79,8 +79,8 @@ impl Embeddings {
 
     /// A transaction that knows its user, for the search, and the query's vector.
     /// What goes wrong with the vector is the reason in the answer. One look-up
-    /// tells what serves, and which of the query's names speak; only where the vector is not known yet is the connection
-    /// given back while the provider is asked.
+    /// tells what serves, and which of the query's names speak; only where the vector is
+    /// not known yet is the connection given back while the provider is asked.
     ///
     /// # Errors
     /// Only what the database says.

@@ -1,7 +1,7 @@
 //! The statements of spaces and of the rows that say where each item's vector
 //! stands. All run as the app role in a transaction that knows its user.
 
-use sqlx::PgConnection;
+use sqlx::{AssertSqlSafe, PgConnection};
 use time::OffsetDateTime;
 
 use super::model::{
@@ -28,14 +28,13 @@ pub async fn lock_spaces(conn: &mut PgConnection, user: UserId) -> Result<(), sq
 
 /// The same, shared by everybody who adds.
 pub async fn share_spaces(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
-    sqlx::query("SELECT pg_advisory_xact_lock_shared(hashtextextended('embedding_spaces', $1))")
-        .bind(user.0)
+    sqlx::raw_sql(AssertSqlSafe(sharing_spaces(user)))
         .execute(conn)
         .await?;
     Ok(())
 }
 
-/// [`share_spaces`], as a statement without parameters.
+/// What [`share_spaces`] runs, for whoever has a first statement to run anyway.
 pub fn sharing_spaces(user: UserId) -> String {
     let UserId(id) = user;
     format!("SELECT pg_advisory_xact_lock_shared(hashtextextended('embedding_spaces', {id}))")

@@ -64,6 +64,18 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
             </tr>
         }
     };
+    let added = |name: &'static str, share: f64| {
+        (share > 0.0).then(|| {
+            view! {
+                <tr>
+                    <th scope="row">{name}</th>
+                    <td></td>
+                    <td></td>
+                    <td>{format!("{share:.2}")}</td>
+                </tr>
+            }
+        })
+    };
     let factor = parts.weight_tier * parts.scale;
     view! {
         <table class="sum">
@@ -79,8 +91,8 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
             <tbody>
                 {line("Meaning", parts.semantic_normalised, parts.weight_semantic)}
                 {line("Words", parts.lexical_normalised, parts.weight_lexical)}
-                {(parts.speaker > 0.0).then(|| line("Speaker", 1.0, parts.speaker))}
-                {(parts.neighbours > 0.0).then(|| line("Beside it", 1.0, parts.neighbours))}
+                {added("Speaker", parts.speaker)}
+                {added("Beside it", parts.neighbours)}
             </tbody>
             <tfoot>
                 <tr>
