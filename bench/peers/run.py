@@ -15,7 +15,8 @@ with the peer's own library in it.
 What is finished is kept in HOME/state.json and not done again; --fresh begins anew. --minutes stops at a clean place
 about then and says what is left: a load goes on there, in portions. One that a signal ended begins anew, as do the
 rounds of a shape unless all its peers have had all of theirs in one go; what a killed run left running is ended first.
-Figures of all shapes in HOME go to bench/results/peers.json, and from there to RESULTS.md. Peers are installed from
+Figures of all shapes in HOME go to bench/results/peers.json, beside those of other shapes that are there already, and
+from there to RESULTS.md. Peers are installed from
 their own packages into data/runtime/venv-peers-*.
 """
 import argparse
@@ -51,7 +52,7 @@ from common import fail, say  # noqa: E402
 from crew import crew  # noqa: E402
 from database import kept_postgres  # noqa: E402
 from leftovers import end_leftovers  # noqa: E402
-from results import Progress, commit, percentile, record, spread  # noqa: E402
+from results import FOLDER, Progress, commit, machine, percentile, record, spread  # noqa: E402
 from with_postgres import free_port, stop_on_signals  # noqa: E402
 
 PEERS = ["keepsake", "sql", "langgraph", "langgraph_iterative", "mem0", "mem0_iterative", "chroma", "chroma_each", "reference", "hindsight"]
@@ -128,7 +129,7 @@ def measure(asked, home, state, until):
         failed, left = work_off(blocks + [one.stages() for one in evidence], until)
         figures, versions = whole(state)
         if figures["shapes"]:
-            record("peers", figures, versions)
+            record("peers", *with_earlier(figures, versions))
             subprocess.run([sys.executable, REPO / "bench/report.py"], check=True)
     return failed, left
 
@@ -144,6 +145,16 @@ def whole(state):
             shapes[shape] = {**go, "peers": {name: figures(done, peers) for name, done in seen.items()}}
             versions |= {done["title"]: done["version"] for done in seen.values()}
     return {"shapes": shapes, **({"locomo": state.kept["locomo"]} if state.kept.get("locomo") else {})}, versions
+
+
+def with_earlier(figures, versions):
+    """And what results/peers.json says of shapes that were measured in another home, or on another machine."""
+    path = FOLDER / "peers.json"
+    if not path.is_file():
+        return figures, versions
+    earlier = json.loads(path.read_text())
+    merged = {part: {**earlier["figures"].get(part, {}), **figures.get(part, {})} for part in ("shapes", "locomo")}
+    return {part: of for part, of in merged.items() if of}, {**earlier["versions"], **versions}
 
 
 def figures(done, peers):
@@ -475,7 +486,7 @@ class Go:
         yield Step(f"{self.label} are kept", 0, self.keep, self)
 
     def keep(self):
-        go = {"at": datetime.now(timezone.utc).isoformat(timespec="seconds"), "commit": commit(), "seconds_a_window": self.benches[0].seconds,
+        go = {"at": datetime.now(timezone.utc).isoformat(timespec="seconds"), "commit": commit(), "machine": machine(), "seconds_a_window": self.benches[0].seconds,
               "without": [bench.peer.title for bench in self.benches if len(bench.rounds) < SEARCH_ROUNDS]}
         for bench in self.benches:
             if len(bench.rounds) == SEARCH_ROUNDS:
