@@ -19,7 +19,7 @@ use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData, SpanEvents, SpanExpo
 use reqwest::redirect;
 use tokio::runtime::Handle;
 use tracing_subscriber::Registry;
-use tracing_subscriber::filter::{EnvFilter, filter_fn};
+use tracing_subscriber::filter::{Targets, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -34,7 +34,13 @@ pub struct Telemetry(Option<SdkTracerProvider>);
 
 /// To standard error: standard output is for answers.
 pub fn start(config: &Config) -> anyhow::Result<Telemetry> {
-    let chosen = EnvFilter::try_new(&config.log).context("KEEPSAKE_LOG cannot be read")?;
+    // Not `EnvFilter`: for what it can say of spans it is asked at each step of each request.
+    let chosen: Targets = config.log.parse().with_context(|| {
+        format!(
+            "KEEPSAKE_LOG cannot be read: `{}`; give a level (error, warn, info, debug, trace, off), or levels by target (info,keepsake=debug)",
+            config.log
+        )
+    })?;
     // rmcp would write down what it is sent and what it answers.
     let quiet = filter_fn(|about| {
         !about.target().starts_with("rmcp") || *about.level() <= tracing::Level::ERROR

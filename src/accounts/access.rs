@@ -2,6 +2,7 @@
 //! service token for the user of its operator that the call names. It asks the
 //! database each time, once, so that revoking and switching off are immediate.
 
+use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::model::{ExternalId, OperatorId, Scopes, ToolProfile, UserId, Viewer};
@@ -98,22 +99,37 @@ impl TokenState {
     }
 }
 
-type Opened = Result<Result<AgentAccess, TokenRefusal>, AccountError>;
+type Opened<E = AccountError> = Result<Result<AgentAccess, TokenRefusal>, E>;
 
 impl Accounts {
     /// What a token opens; `act_as` is whom a service token is to act for.
     pub async fn open(&self, token: &Token, act_as: Option<&ExternalId>) -> Opened {
+        let mut at = self.db.look_up().await?;
+        let mut opened = self.open_on(at.connection(), token, act_as).await;
+        if let Err(error) = &opened
+            && at.renewed_after(error).await?
+        {
+            opened = self.open_on(at.connection(), token, act_as).await;
+        }
+        Ok(at.end(opened)?)
+    }
+
+    async fn open_on(
+        &self,
+        conn: &mut PgConnection,
+        token: &Token,
+        act_as: Option<&ExternalId>,
+    ) -> Opened<sqlx::Error> {
         match act_as {
-            None => self.open_own(token).await,
-            Some(user) => self.open_for(token, user).await,
+            None => self.open_own(conn, token).await,
+            Some(user) => self.open_for(conn, token, user).await,
         }
     }
 
-    async fn open_own(&self, token: &Token) -> Opened {
+    async fn open_own(&self, conn: &mut PgConnection, token: &Token) -> Opened<sqlx::Error> {
         let now = self.clock.now();
-        let mut conn = self.db.system_connection().await?;
-        let Some(found) = store::find_token(&mut conn, &token.hash()).await? else {
-            let service = operator_store::find_token(&mut conn, &token.hash(), None).await?;
+        let Some(found) = store::find_token(conn, &token.hash()).await? else {
+            let service = operator_store::find_token(conn, &token.hash(), None).await?;
             return Ok(Err(service.map_or(TokenRefusal::Unknown, |found| {
                 let refusal = found.state.refusal(now);
                 refusal.unwrap_or(TokenRefusal::UserNeeded)
@@ -126,7 +142,7 @@ impl Accounts {
             return Ok(Err(TokenRefusal::UserDisabled));
         }
         if found.state.is_use_worth_noting(now) {
-            store::touch_token(&mut conn, found.user_id, found.token_id, now).await?;
+            store::touch_token(conn, found.user_id, found.token_id, now).await?;
         }
         Ok(Ok(AgentAccess {
             acting_for: ActingFor::User(Viewer {
@@ -142,12 +158,16 @@ impl Accounts {
 
     /// Looks among the operator's own users alone, so that no token of its can
     /// lead to an account that signs in, or to another operator's user.
-    async fn open_for(&self, token: &Token, external: &ExternalId) -> Opened {
+    async fn open_for(
+        &self,
+        conn: &mut PgConnection,
+        token: &Token,
+        external: &ExternalId,
+    ) -> Opened<sqlx::Error> {
         let now = self.clock.now();
-        let mut conn = self.db.system_connection().await?;
-        let found = operator_store::find_token(&mut conn, &token.hash(), Some(external)).await?;
+        let found = operator_store::find_token(conn, &token.hash(), Some(external)).await?;
         let Some(service) = found else {
-            let own = store::find_token(&mut conn, &token.hash()).await?;
+            let own = store::find_token(conn, &token.hash()).await?;
             return Ok(Err(own.map_or(TokenRefusal::Unknown, |found| {
                 let refusal = found.state.refusal(now);
                 refusal.unwrap_or(TokenRefusal::UserNotAllowed)
@@ -157,7 +177,7 @@ impl Accounts {
             return Ok(Err(refusal));
         }
         if service.state.is_use_worth_noting(now) {
-            operator_store::touch_token(&mut conn, service.token_id, now).await?;
+            operator_store::touch_token(conn, service.token_id, now).await?;
         }
         let Some(user) = service.user else {
             return Ok(Ok(AgentAccess {

@@ -54,7 +54,7 @@ pub struct Config {
     pub sign_up: SignUp,
     /// `KEEPSAKE_TRUSTED_PROXIES`
     pub trusted_proxies: TrustedProxies,
-    /// `KEEPSAKE_LOG`, in tracing's filter syntax.
+    /// `KEEPSAKE_LOG`: a level, or levels by target.
     pub log: String,
     /// `KEEPSAKE_LOG_FORMAT`
     pub log_format: LogFormat,

@@ -5,6 +5,7 @@
 //! without a user as `keepsake_system`: the role is a start-up parameter of
 //! every connection, so that `RESET ROLE` leads back to it.
 
+mod lookups;
 mod store;
 
 use sqlx::migrate::{MigrateError, Migrator};
@@ -12,9 +13,12 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres, Transaction};
 use std::cmp::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::metrics;
+pub use lookups::Lookup;
+use lookups::{Lookups, is_lost};
 
 /// Whose rows a transaction sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,7 +33,9 @@ const PGVECTOR_VERSION_MIN: (u32, u32, u32) = (0, 8, 4);
 const EXTENSIONS: [&str; 3] = ["vector", "hstore", "btree_gin"];
 const APP: &str = "app";
 const SYSTEM: &str = "system";
-const APP_CONNECTIONS_MAX: u32 = 16;
+const TOKENS: &str = "tokens";
+const APP_CONNECTIONS_MAX: u32 = 14;
+const TOKEN_CONNECTIONS_MAX: u32 = 2;
 const SYSTEM_CONNECTIONS_MAX: u32 = 4;
 /// The queue's own: one listens, the others fetch and acknowledge jobs.
 const WORKER_CONNECTIONS_MAX: u32 = 4;
@@ -39,9 +45,11 @@ const WORKER_CONNECTIONS_MAX: u32 = 4;
 const SESSION: [(&str, &str); 2] = [("jit", "off"), ("plan_cache_mode", "force_generic_plan")];
 /// Jobs are hints: whichever a crash of PostgreSQL takes back, the sweep makes again.
 const OF_WORKERS: [(&str, &str); 3] = [SESSION[0], SESSION[1], ("synchronous_commit", "off")];
-/// A connection that was used so lately is not asked whether it still lives: that
-/// would be a round trip for each use.
-const TRUSTED_FOR: Duration = Duration::from_millis(500);
+/// A connection that was used so lately is not asked whether it still lives, which would be
+/// a round trip for each use, where what is begun on it can be begun again …
+const TRUSTED_FOR: Duration = Duration::from_secs(60);
+/// … and where not, only if it was used this lately.
+const TRUSTED_BLINDLY_FOR: Duration = Duration::from_millis(500);
 /// Past this a request is told that the database is busy.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -185,8 +193,28 @@ pub fn is_of_a_gone_user(error: &sqlx::Error) -> bool {
 #[derive(Clone, Debug)]
 pub struct Db {
     app: PgPool,
+    tokens: Arc<Lookups>,
     system: PgPool,
     workers: PgPool,
+    losses: Losses,
+}
+
+/// When a connection was last found lost: whatever lay idle then is asked before it is used.
+#[derive(Clone, Debug, Default)]
+struct Losses(Arc<Mutex<Option<Instant>>>);
+
+impl Losses {
+    fn note(&self) {
+        *self.last() = Some(Instant::now());
+    }
+
+    fn one_within(&self, past: Duration) -> bool {
+        self.last().is_some_and(|at| at.elapsed() < past)
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Counts what a connection was waited for.
@@ -207,14 +235,18 @@ pub type Tx = Transaction<'static, Postgres>;
 impl Db {
     /// Connects when first used, so that a server can start before its database.
     pub fn new(options: &PgConnectOptions) -> Self {
-        let pool = |role: &str, connections_max, session: &[(&str, &str)]| {
+        let losses = Losses::default();
+        let pool = |role: &str, connections_max, session: &[(&str, &str)], trusted_for| {
+            let losses = losses.clone();
             PgPoolOptions::new()
                 .max_connections(connections_max)
                 .acquire_timeout(ACQUIRE_TIMEOUT)
                 .test_before_acquire(false)
-                .before_acquire(|conn, used| {
+                .before_acquire(move |conn, used| {
+                    let is_trusted =
+                        used.idle_for < trusted_for && !losses.one_within(used.idle_for);
                     Box::pin(async move {
-                        if used.idle_for > TRUSTED_FOR {
+                        if !is_trusted {
                             conn.ping().await?;
                         }
                         Ok(true)
@@ -226,10 +258,19 @@ impl Db {
                         .options(session.iter().copied()),
                 )
         };
+        let blindly = TRUSTED_BLINDLY_FOR;
+        let (app, system) = ("keepsake_app", "keepsake_system");
+        let of_system = pool(system, SYSTEM_CONNECTIONS_MAX, &SESSION, blindly);
         Self {
-            app: pool("keepsake_app", APP_CONNECTIONS_MAX, &SESSION),
-            system: pool("keepsake_system", SYSTEM_CONNECTIONS_MAX, &SESSION),
-            workers: pool("keepsake_system", WORKER_CONNECTIONS_MAX, &OF_WORKERS),
+            app: pool(app, APP_CONNECTIONS_MAX, &SESSION, TRUSTED_FOR),
+            tokens: Arc::new(Lookups::new(
+                TOKENS,
+                of_system.clone(),
+                TOKEN_CONNECTIONS_MAX,
+            )),
+            system: of_system,
+            workers: pool(system, WORKER_CONNECTIONS_MAX, &OF_WORKERS, blindly),
+            losses,
         }
     }
 
@@ -249,11 +290,25 @@ impl Db {
     pub async fn as_user_and(&self, user: UserId, first: &str) -> Result<Tx, sqlx::Error> {
         let UserId(id) = user;
         // An integer needs no escaping; one round trip instead of two.
-        let begin = AssertSqlSafe(format!("BEGIN; SET LOCAL keepsake.user_id = {id}; {first}"));
-        waited(APP, self.app.begin_with(begin)).await
+        let begin = format!("BEGIN; SET LOCAL keepsake.user_id = {id}; {first}");
+        let begin = || self.app.begin_with(AssertSqlSafe(begin.clone()));
+        match waited(APP, begin()).await {
+            // Nothing has been done yet: another connection will do.
+            Err(error) if is_lost(&error) => {
+                self.losses.note();
+                waited(APP, begin()).await
+            }
+            begun => begun,
+        }
     }
 
-    /// For one look-up of what has no user yet: a token, an address, a web session.
+    /// For the look-up of whoever comes with a token: of one statement as a rule, and none that may
+    /// not run twice.
+    pub async fn look_up(&self) -> Result<Lookup<'_>, sqlx::Error> {
+        waited(TOKENS, self.tokens.begin()).await
+    }
+
+    /// For one look-up of what has no user yet: an address, a web session.
     /// It sees no memory at all.
     pub async fn system_connection(&self) -> Result<PoolConnection<Postgres>, sqlx::Error> {
         waited(SYSTEM, self.system.acquire()).await
@@ -272,7 +327,7 @@ impl Db {
     }
 
     /// How the connections of this process are used.
-    pub fn pools(&self) -> [PoolUse; 3] {
+    pub fn pools(&self) -> [PoolUse; 4] {
         let of = |name, pool: &PgPool| PoolUse {
             name,
             open: pool.size(),
@@ -281,6 +336,7 @@ impl Db {
         };
         [
             of(APP, &self.app),
+            self.tokens.in_use(),
             of(SYSTEM, &self.system),
             of("workers", &self.workers),
         ]
@@ -319,6 +375,7 @@ impl Db {
 
     pub async fn close(&self) {
         self.app.close().await;
+        self.tokens.close().await;
         self.system.close().await;
         self.workers.close().await;
     }

@@ -104,14 +104,16 @@ impl Arm {
             .filter(|hit| match self {
                 Self::Both => true,
                 Self::Words => hit.matched_by_words(),
-                Self::Meaning => hit.matched_by_meaning(),
+                Self::Meaning => hit.is_near,
             })
             .collect();
         match self {
             Self::Both => {}
-            Self::Words => of_arm.sort_by(|a, b| b.item.lexical.total_cmp(&a.item.lexical)),
+            Self::Words => {
+                of_arm.sort_by(|a, b| b.explanation.lexical.total_cmp(&a.explanation.lexical))
+            }
             Self::Meaning => of_arm.sort_by(|a, b| {
-                let distance = |hit: &Hit| hit.item.distance.unwrap_or(f64::INFINITY);
+                let distance = |hit: &Hit| hit.explanation.distance.unwrap_or(f64::INFINITY);
                 distance(a).total_cmp(&distance(b))
             }),
         }

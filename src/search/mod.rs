@@ -11,7 +11,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 use tracing::Instrument;
 
-pub use candidate::Candidate;
+pub use candidate::FoundItem;
 pub use query::{Filters, RawQuery, SearchQuery};
 pub use rank::Explanation;
 use store::Asked;
@@ -52,10 +52,12 @@ impl Mode {
 
 #[derive(Clone, Debug)]
 pub struct Hit {
-    pub item: Candidate,
+    pub item: FoundItem,
     pub snippet: Snippet,
     /// 0 to 1 within this answer; 0 where it is by date.
     pub score: f64,
+    /// Among the nearest by meaning.
+    pub is_near: bool,
     pub explanation: Explanation,
 }
 
@@ -177,7 +179,7 @@ async fn newest(
     });
     let hits = rows
         .into_iter()
-        .map(|item| Hit::new(item, Explanation::default(), &[]))
+        .map(|item| Hit::new(item, Explanation::default(), false, &[]))
         .collect();
     Ok(Page {
         hits,
@@ -212,8 +214,8 @@ async fn ranked(
         .into_iter()
         .filter(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least))
         .take(query.limit)
-        .map(|(item, why)| Hit::new(item, why, &terms))
-        .collect();
+        .map(|(found, why)| Ok(Hit::new(found.item(now)?, why, found.is_near, &terms)))
+        .collect::<Result<_, sqlx::Error>>()?;
     let page = Page {
         hits,
         mode: if has_near { Mode::Hybrid } else { Mode::Fts },
@@ -234,23 +236,24 @@ impl Page {
 }
 
 impl Hit {
-    fn new(item: Candidate, explanation: Explanation, terms: &[words::Term]) -> Self {
+    fn new(
+        item: FoundItem,
+        explanation: Explanation,
+        is_near: bool,
+        terms: &[words::Term],
+    ) -> Self {
         Self {
             snippet: snippet(&item.content, terms),
             score: explanation.score(),
+            is_near,
             explanation,
             item,
         }
     }
 
-    /// Among the nearest by meaning.
-    pub fn matched_by_meaning(&self) -> bool {
-        self.item.is_near
-    }
-
     /// A word of the query matched, or its text as a substring.
     pub fn matched_by_words(&self) -> bool {
-        self.item.words_matched > 0 || self.item.is_substring
+        self.explanation.words_matched > 0 || self.explanation.is_substring
     }
 }
 

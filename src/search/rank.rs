@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::candidate::Candidate;
 use super::query::Balance;
 use super::store::NEIGHBOUR_STEPS_MAX;
-use crate::memories::{ItemId, ItemType};
+use crate::memories::ItemId;
 
 /// What it counts that an item was said by whom the query names (bench/README.md, "Finding the evidence").
 pub const SPEAKER_WEIGHT: f64 = 0.4;
@@ -70,14 +70,17 @@ impl Explanation {
 
 /// Both signals of every candidate brought to one scale and weighed, best first;
 /// ties by memories before turns, then by newer, then by the later id (DESIGN §4).
-pub fn fuse(candidates: Vec<Candidate>, balance: Balance) -> Vec<(Candidate, Explanation)> {
+pub fn fuse<R>(
+    candidates: Vec<Candidate<R>>,
+    balance: Balance,
+) -> Vec<(Candidate<R>, Explanation)> {
     let semantic: Vec<f64> = candidates.iter().map(|c| closeness(c.distance)).collect();
     let lexical: Vec<f64> = candidates.iter().map(|c| c.lexical).collect();
     let has_near = candidates.iter().any(|c| c.is_near);
     let has_words = lexical.iter().any(|s| *s > 0.0);
     let (semantic_weight, lexical_weight) = weights(has_near, has_words, balance);
     // The weakest of many turns is no measure of a memory beside them: then 0 is nothing in common.
-    let has_turns = candidates.iter().any(|c| c.item_type == ItemType::Turn);
+    let has_turns = candidates.iter().any(|c| c.is_turn);
     let (no_meaning, no_words) = match has_turns {
         true => (closeness(Some(1.0)), 0.0),
         false => (
@@ -89,7 +92,7 @@ pub fn fuse(candidates: Vec<Candidate>, balance: Balance) -> Vec<(Candidate, Exp
     let scaled = semantic_scaled
         .into_iter()
         .zip(normalise(&lexical, no_words));
-    let mut ranked: Vec<(Candidate, Explanation)> = candidates
+    let mut ranked: Vec<(Candidate<R>, Explanation)> = candidates
         .into_iter()
         .zip(semantic)
         .zip(scaled)
@@ -110,10 +113,7 @@ pub fn fuse(candidates: Vec<Candidate>, balance: Balance) -> Vec<(Candidate, Exp
                 },
                 neighbours: 0.0,
                 scale: 1.0,
-                tier_weight: match candidate.item_type {
-                    ItemType::Turn => TURN_WEIGHT,
-                    _ => 1.0,
-                },
+                tier_weight: if candidate.is_turn { TURN_WEIGHT } else { 1.0 },
             };
             (candidate, why)
         })
@@ -136,7 +136,7 @@ fn closeness(distance: Option<f64>) -> f64 {
 }
 
 /// Each gives the other its share, once, whichever of the two brought it.
-fn share_with_neighbours(ranked: &mut [(Candidate, Explanation)]) {
+fn share_with_neighbours<R>(ranked: &mut [(Candidate<R>, Explanation)]) {
     let places: HashMap<ItemId, usize> = ranked
         .iter()
         .enumerate()
@@ -160,9 +160,9 @@ fn share_with_neighbours(ranked: &mut [(Candidate, Explanation)]) {
 }
 
 /// No score is more than its tier's weight: turns do not climb past a memory by their neighbours.
-fn scale(ranked: &mut [(Candidate, Explanation)]) {
+fn scale<R>(ranked: &mut [(Candidate<R>, Explanation)]) {
     for is_turn in [false, true] {
-        let of_tier = |candidate: &Candidate| (candidate.item_type == ItemType::Turn) == is_turn;
+        let of_tier = |candidate: &Candidate<R>| candidate.is_turn == is_turn;
         let highest = ranked
             .iter()
             .filter(|(candidate, _)| of_tier(candidate))
@@ -183,7 +183,7 @@ fn weights(has_near: bool, has_words: bool, balance: Balance) -> (f64, f64) {
 }
 
 /// Of what the arms found: a neighbour may be farther.
-fn lowest(candidates: &[Candidate], signals: &[f64]) -> f64 {
+fn lowest<R>(candidates: &[Candidate<R>], signals: &[f64]) -> f64 {
     let found = candidates.iter().zip(signals).filter(|(c, _)| c.is_found);
     found
         .map(|(_, signal)| *signal)
@@ -209,40 +209,37 @@ fn normalise(signals: &[f64], lowest: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memories::{ItemId, Status};
+    use crate::search::candidate::Signals;
     use time::{Duration, OffsetDateTime};
 
-    fn candidate(id: i64, distance: Option<f64>, lexical: f64) -> Candidate {
-        Candidate {
+    fn candidate(id: i64, distance: Option<f64>, lexical: f64) -> Candidate<()> {
+        let signals = Signals {
             id: ItemId(id),
-            theme: Some("general".to_owned()),
-            turn: None,
-            item_type: ItemType::Fact,
-            content: String::new(),
-            tags: Vec::new(),
-            status: Status::Active,
-            key: None,
-            expires_at: None,
-            is_superseded: false,
-            source: "agent".to_owned(),
             created_at: OffsetDateTime::UNIX_EPOCH,
+            is_turn: false,
             lexical,
             words_matched: i64::from(lexical > 0.0),
             is_substring: false,
             distance,
-            is_of_serving: false,
             is_near: distance.is_some(),
             is_found: true,
             is_of_named: false,
+            is_of_serving: false,
             neighbours: Vec::new(),
-        }
+        };
+        Candidate { signals, rest: () }
+    }
+
+    fn with(mut candidate: Candidate<()>, change: impl Fn(&mut Signals)) -> Candidate<()> {
+        change(&mut candidate.signals);
+        candidate
     }
 
     fn round(score: f64) -> f64 {
         (score * 1e6).round() / 1e6
     }
 
-    fn scores(candidates: Vec<Candidate>) -> Vec<(i64, f64)> {
+    fn scores(candidates: Vec<Candidate<()>>) -> Vec<(i64, f64)> {
         let ranked = fuse(candidates, Balance::Meaning).into_iter();
         ranked
             .map(|(c, why)| (c.id.0, round(why.score())))
@@ -291,14 +288,12 @@ mod tests {
 
     #[test]
     fn a_turn_counts_for_less_than_a_memory_of_the_same_signals() {
-        let turn = |id, distance, lexical| Candidate {
-            item_type: ItemType::Turn,
-            ..candidate(id, distance, lexical)
-        };
+        let turn =
+            |id, distance, lexical| with(candidate(id, distance, lexical), |c| c.is_turn = true);
         let union = vec![turn(9, Some(0.25), 4.0), candidate(1, Some(0.25), 4.0)];
         assert_eq!(scores(union), [(1, 1.0), (9, TURN_WEIGHT)]);
         // However many they are, one that is weaker than all of them is not nothing.
-        let mut flood: Vec<Candidate> = (10..60).map(|id| turn(id, Some(0.25), 4.0)).collect();
+        let mut flood: Vec<Candidate<()>> = (10..60).map(|id| turn(id, Some(0.25), 4.0)).collect();
         flood.push(candidate(1, Some(0.4), 3.0));
         flood.push(candidate(2, Some(1.2), 0.0));
         let ranked = scores(flood);
@@ -319,38 +314,32 @@ mod tests {
 
     #[test]
     fn who_is_named_counts_and_no_score_is_more_than_one() {
-        let of_named = Candidate {
-            is_of_named: true,
-            ..candidate(1, Some(0.0), 1.0)
-        };
+        let of_named = with(candidate(1, Some(0.0), 1.0), |c| c.is_of_named = true);
         let union = vec![of_named, candidate(2, Some(0.0), 1.0)];
         assert_eq!(scores(union), [(1, 1.0), (2, round(1.0 / 1.4))]);
     }
 
     #[test]
     fn neighbours_share_once_and_are_no_measure_of_what_was_found() {
-        let beside = |id, distance, neighbours: &[(i64, i64)]| Candidate {
-            neighbours: neighbours
-                .iter()
-                .map(|(id, steps)| (ItemId(*id), *steps))
-                .collect(),
-            ..candidate(id, Some(distance), 0.0)
+        let beside = |id, distance, neighbours: &[(i64, i64)]| {
+            let neighbours = neighbours.iter().map(|(id, steps)| (ItemId(*id), *steps));
+            with(candidate(id, Some(distance), 0.0), |c| {
+                c.neighbours = neighbours.clone().collect();
+            })
         };
         let union = vec![
             beside(1, 0.0, &[(2, 1), (3, 2), (99, 1)]),
             beside(2, 1.0, &[(1, 1)]),
-            Candidate {
-                is_found: false,
-                ..candidate(3, Some(1.5), 0.0)
-            },
+            with(candidate(3, Some(1.5), 0.0), |c| c.is_found = false),
         ];
         assert_eq!(scores(union), [(1, 1.0), (2, 0.3), (3, 0.2)]);
     }
 
     #[test]
     fn ties_go_to_the_newer_then_to_the_later_id() {
-        let mut newer = candidate(1, Some(0.5), 0.0);
-        newer.created_at += Duration::seconds(1);
+        let newer = with(candidate(1, Some(0.5), 0.0), |c| {
+            c.created_at += Duration::seconds(1);
+        });
         let equal = vec![
             candidate(3, Some(0.5), 0.0),
             newer,

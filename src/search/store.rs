@@ -3,10 +3,12 @@
 //! may be answered from an approximate index: the vector arm's order is an
 //! expression that no such index offers.
 
-use sqlx::PgConnection;
+use sqlx::error::BoxDynError;
+use sqlx::postgres::{PgArguments, PgStatement};
+use sqlx::{Execute, Executor, PgConnection, Postgres, SqlStr};
 use time::OffsetDateTime;
 
-use super::candidate::{Candidate, CandidateLookup};
+use super::candidate::{Candidate, FoundItem};
 use super::query::{Bound, Cursor, Filters};
 use crate::accounts::UserId;
 use crate::embedding::QueryVector;
@@ -44,10 +46,9 @@ pub async fn list_recent(
     cursor: Option<Cursor>,
     limit: i64,
     now: OffsetDateTime,
-) -> Result<Vec<Candidate>, sqlx::Error> {
+) -> Result<Vec<FoundItem>, sqlx::Error> {
     let bound = Bound::new(filters, now);
-    let rows = sqlx::query_as!(
-        CandidateLookup,
+    let query = sqlx::query!(
         r#"WITH newest AS MATERIALIZED (
                -- Cut before the joins, so that the index gives the rows in order.
                SELECT i.id, i.theme_id, i.agent_id, i.type, i.content, i.tags, i.status, i.key, i.source,
@@ -68,13 +69,8 @@ pub async fn list_recent(
                ORDER BY i.created_at DESC, i.id DESC
                LIMIT $8
            )
-           SELECT i.id AS "id!", t.slug AS "theme?", i.type AS "item_type!", i.content AS "content!",
-                  i.tags AS "tags!", i.status AS "status!",
-                  i.key, coalesce(a.name, i.source) AS "source!", i.created_at AS "created_at!",
-                  i.expires_at, i.superseded_by IS NOT NULL AS "is_superseded!",
-                  0::float8 AS "lexical!", 0::bigint AS "words_matched!", false AS "is_substring!",
-                  NULL::float8 AS "distance?", false AS "is_near!", true AS "is_found!", false AS "is_of_named!",
-                  NULL::bigint[] AS "beside?", NULL::bigint[] AS "steps?", false AS "is_of_serving!",
+           SELECT i.id, i.created_at, t.slug AS theme, i.type, i.content, i.tags, i.status, i.key,
+                  coalesce(a.name, i.source) AS source, i.expires_at, i.superseded_by IS NOT NULL AS is_superseded,
                   NULL::bigint AS session_id, NULL::text AS session, NULL::integer AS position, NULL::text AS message,
                   NULL::text AS role
            FROM newest i
@@ -92,10 +88,9 @@ pub async fn list_recent(
         bound.embedding,
         now,
         filters.wants_items(),
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(rows.into_iter().map(|row| row.at(now)).collect())
+    );
+    let rows = conn.fetch_all(Rows(query)).await?;
+    rows.iter().map(|row| FoundItem::of(row, now)).collect()
 }
 
 /// What a query asks for, as the statement takes it.
@@ -146,8 +141,7 @@ pub async fn find(
     let named = asked.vector.map_or(&[][..], |v| &v.speakers);
     let of_named: Vec<String> = named.iter().map(|s| speakers::said_by_or_of(s)).collect();
     let patterns: Vec<String> = asked.fragments.iter().map(|f| like_pattern(f)).collect();
-    let rows = sqlx::query_as!(
-        CandidateLookup,
+    let query = sqlx::query!(
         r#"WITH words AS MATERIALIZED (
                SELECT w.query::tsquery AS query, w.n
                FROM unnest($2::text[]) WITH ORDINALITY AS w (query, n)
@@ -372,21 +366,18 @@ pub async fn find(
                SELECT DISTINCT b.id, NULL::float8, NULL::bigint, NULL::boolean, NULL::float8, false
                FROM beside b WHERE NOT EXISTS (SELECT FROM arms a WHERE a.id = b.id)
            )
-           SELECT i.id AS "id!", t.slug AS "theme?", i.type AS "item_type!", i.content AS "content!",
-                  i.tags AS "tags!", i.status AS "status!",
-                  i.key AS "key?", coalesce(a.name, i.source) AS "source!", i.created_at AS "created_at!",
-                  i.expires_at AS "expires_at?", i.superseded_by IS NOT NULL AS "is_superseded!",
-                  coalesce(c.lexical, w.lexical, 0) AS "lexical!",
-                  coalesce(c.words_matched, w.words_matched, 0) AS "words_matched!",
-                  coalesce(c.is_substring, false) AS "is_substring!",
-                  coalesce(c.distance, d.distance) AS "distance?", c.distance IS NOT NULL AS "is_near!",
-                  c.is_found AS "is_found!",
-                  EXISTS (SELECT FROM unnest($21::text[]) s WHERE i.content_tsv @@ s::tsquery) AS "is_of_named!",
-                  (SELECT array_agg(b.id ORDER BY b.id) FROM beside b WHERE b.of = c.id) AS "beside?",
-                  (SELECT array_agg(b.steps ORDER BY b.id) FROM beside b WHERE b.of = c.id) AS "steps?",
-                  (SELECT is_so FROM of_serving) AS "is_of_serving!",
-                  s.id AS "session_id?", s.external_id AS "session?", m.position AS "position?",
-                  m.external_id AS "message?", i.source AS "role?"
+           SELECT i.id, i.created_at, i.is_turn, coalesce(c.lexical, w.lexical, 0) AS lexical,
+                  coalesce(c.words_matched, w.words_matched, 0) AS words_matched,
+                  coalesce(c.is_substring, false) AS is_substring,
+                  coalesce(c.distance, d.distance) AS distance, c.distance IS NOT NULL AS is_near, c.is_found,
+                  EXISTS (SELECT FROM unnest($21::text[]) s WHERE i.content_tsv @@ s::tsquery) AS is_of_named,
+                  (SELECT is_so FROM of_serving) AS is_of_serving,
+                  (SELECT array_agg(b.id ORDER BY b.id) FROM beside b WHERE b.of = c.id) AS beside,
+                  (SELECT array_agg(b.steps ORDER BY b.id) FROM beside b WHERE b.of = c.id) AS steps,
+                  t.slug AS theme, i.type, i.content, i.tags, i.status, i.key,
+                  coalesce(a.name, i.source) AS source, i.expires_at, i.superseded_by IS NOT NULL AS is_superseded,
+                  s.id AS session_id, s.external_id AS session, m.position, m.external_id AS message,
+                  i.source AS role
            FROM candidates c
            CROSS JOIN LATERAL (
                SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = c.id OFFSET 0
@@ -438,10 +429,31 @@ pub async fn find(
         BRINGING_NEIGHBOURS,
         NEIGHBOUR_STEPS_MAX,
         NEIGHBOUR_SECONDS_MAX,
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(rows.into_iter().map(|row| row.at(now)).collect())
+    );
+    let rows = conn.fetch_all(Rows(query)).await?;
+    rows.into_iter().map(Candidate::read).collect()
+}
+
+/// Rows as they are, of a query that was checked when we were compiled. Its own `fetch_all` reads all
+/// of every row, and given to a connection as it is, it would be planned anew each time (sqlx 0.9.0).
+struct Rows<Q>(Q);
+
+impl<'q, Q: Execute<'q, Postgres>> Execute<'q, Postgres> for Rows<Q> {
+    fn sql(self) -> SqlStr {
+        self.0.sql()
+    }
+
+    fn statement(&self) -> Option<&PgStatement> {
+        self.0.statement()
+    }
+
+    fn take_arguments(&mut self) -> Result<Option<PgArguments>, BoxDynError> {
+        self.0.take_arguments()
+    }
+
+    fn persistent(&self) -> bool {
+        true
+    }
 }
 
 /// `%…%`, with what LIKE would read as a wildcard escaped.

@@ -156,7 +156,7 @@ async fn the_answer_is_found_beside_the_question() {
     // One step before and one after: 0.3 of the question's; what does not belong to it is not brought.
     let expected = [None, Some(0.3), Some(1.0), Some(0.3), None, None, None];
     assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|n| scores(&page, n)), expected);
-    assert!(!page.hits[1].matched_by_meaning() && page.hits[1].explanation.neighbours > 0.29);
+    assert!(!page.hits[1].is_near && page.hits[1].explanation.neighbours > 0.29);
     // Filters hold for neighbours, too.
     anna.call("memory_archive", json!({ "item_id": items[3] }))
         .await;

@@ -110,7 +110,7 @@ async fn meaning_counts_seven_tenths_and_words_three() {
         assert!((hit.score - parts).abs() < 1e-12);
         assert!((why.semantic - 1.0 / (1.0 + why.distance.unwrap())).abs() < 1e-12);
         assert_eq!((why.semantic_weight, why.lexical_weight), (0.7, 0.3));
-        assert!(hit.matched_by_meaning());
+        assert!(hit.is_near);
         assert_eq!(hit.matched_by_words(), hit.item.id.0 != near);
     }
     let distance = page.hits[1].explanation.distance.unwrap();
@@ -203,7 +203,7 @@ async fn an_item_whose_vector_is_not_ready_is_found_by_its_words() {
         (why.distance, why.semantic, why.semantic_normalised),
         (None, 0.0, 0.0)
     );
-    assert!(!page.hits[1].matched_by_meaning());
+    assert!(!page.hits[1].is_near);
 }
 
 #[tokio::test]

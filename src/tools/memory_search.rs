@@ -188,7 +188,7 @@ impl ResultItem {
         Self {
             signals: Signals {
                 fts: hit.matched_by_words(),
-                semantic: hit.matched_by_meaning(),
+                semantic: hit.is_near,
             },
             explain: explain.then_some(Explain {
                 distance: why.distance,

@@ -3,5 +3,6 @@
 
 mod at_once;
 mod busy_model;
+mod connections;
 mod migrations;
 mod together;

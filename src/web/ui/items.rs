@@ -10,7 +10,7 @@ use crate::activity::KEPT_DAYS;
 use crate::embedding::ItemEmbedding;
 use crate::input::sentence;
 use crate::memories::{self, ItemEvent, ItemId, MemoryError, Status, Turn, Whole, words};
-use crate::search::Candidate;
+use crate::search::FoundItem;
 use crate::search::query::RESULTS_MAX;
 use crate::search::{self, Hit, Mode, RawQuery, SearchQuery, Snippet};
 
@@ -19,7 +19,7 @@ const INDEX_WORDS_SHOWN: usize = 24;
 impl Ui {
     pub(super) fn item_row(&self, hit: Hit, mode: Mode, embedding: &ItemEmbedding) -> ItemRow {
         let is_ranked = mode != Mode::Recent;
-        let Candidate {
+        let FoundItem {
             id,
             theme,
             item_type,
