@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Whether search finds other things than conversations, at each balance: short facts and long texts.
+"""Whether search finds other things than conversations, at each balance: short facts, bare and labelled, and long texts.
 
     tools/with_postgres.py python3 bench/kinds.py LOCOMO10.json ERRORS.json [CRATES_FOLDER]
 
 Short facts: what LoCoMo's authors noted of each session ("observation"), as memories, and quality.py's questions.
+Labelled facts: the same with a label before each ("Decision: "), as some agents write, which looks like a speaker.
 Long texts: doc comments of the crates in CRATES_FOLDER (~/.cargo/registry/src/*): the first paragraph is the
 question, the rest of at least 600 characters, without code, is the memory. Ten users, no crate in two of them.
 Asked is the product through its API with the builtin model. Needs numpy and `make build`.
@@ -18,6 +19,7 @@ from locomo import Question, read
 from quality import BALANCES, PRINTED, asked, load, new_user, scores
 from run import REPO, keepsake
 
+LABELS = ("Fact", "Note", "Decision", "Preference")
 LONG_CHARS = (600, 4_000)
 TEXTS_A_CRATE, TEXTS_A_USER, QUESTIONS_A_USER = 120, 150, 100
 CODE = re.compile(r"```.*?```", re.DOTALL)
@@ -25,7 +27,8 @@ CODE = re.compile(r"```.*?```", re.DOTALL)
 
 def main(locomo, errors, crates=None):
     samples = json.load(open(locomo))
-    kinds = {"short facts": short_facts(samples, read(samples, json.load(open(errors)))[1]),
+    facts, questions, told = short_facts(samples, read(samples, json.load(open(errors)))[1])
+    kinds = {"short facts": (facts, questions, told), "labelled facts": (labelled(facts), questions, told),
              "long texts": long_texts(Path(crates) if crates else next(Path.home().glob(".cargo/registry/src/*")))}
     for kind, (items, questions, evidence) in kinds.items():
         print(f"{kind}: {len(items)} items, {len(questions)} questions\n{'':36}" + "  ".join(f"{name:>8}" for name in PRINTED), flush=True)
@@ -48,6 +51,10 @@ def short_facts(samples, questions):
             turns[n, m] = set(re.findall(r"D\d+:\d+", str(noted_from)))
     told = lambda question, facts: [next(iter(turns[fact] & question.evidence), fact) for fact in facts]
     return items, questions, told
+
+
+def labelled(facts):
+    return [(user, name, f"{random.Random(str(name)).choice(LABELS)}: {text}") for user, name, text in facts]
 
 
 def long_texts(folder):

@@ -244,7 +244,8 @@ def quality(figures):
     rows = [[method, *(f"{scores['1-10'][category]['any@10']:.1f}; {scores['1-10'][category]['ndcg@10']:.1f}" for category in categories)] for method, scores in of["methods"].items()]
     parts.append("By category, any@10; ndcg@10:\n\n" + table(["", *(f"{category} ({of['questions']['1-10'][category]} questions)" for category in categories)], rows))
     drawn = ("any@10", "share@10", "ndcg@10", "mrr")
-    parts.append(draw("quality", plot.bars("Evidence found on LoCoMo", "%", drawn, {name: [(scores["1-10"]["all"][measure],) * 3 for measure in drawn] for name, scores in of["methods"].items()})))
+    others = {name: scores for name, scores in of["methods"].items() if "balance" not in name}  # the settings beside the default are in the table
+    parts.append(draw("quality", plot.bars("Evidence found on LoCoMo", "%", drawn, {name: [(scores["1-10"]["all"][measure],) * 3 for measure in drawn] for name, scores in others.items()})))
     default = next(name for name in of["methods"] if name.startswith("70/30"))
     ahead = {measure: max(of["methods"], key=lambda name: of["methods"][name]["1-10"]["all"][measure]) for measure in measures}
     lost = [f"{measure} ({winner}: {best[measure]:.1f}; the product: {of['methods'][default]['1-10']['all'][measure]:.1f})" for measure, winner in ahead.items() if winner != default]

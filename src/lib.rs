@@ -24,7 +24,7 @@
 //! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model; `chat/`: who answers in words, and what that may cost a day |
 //! | [`accounts`] | users, passwords, agents, tokens; `access.rs`: what a token opens; `operators/`: service tokens and the users they act for; `people/`: what an admin sees and changes; `invitations/` |
 //! | [`queue`] | puts a job on the caller's transaction |
-//! | [`db`], [`postgres`] | roles, migrations, a transaction that knows its user · the embedded PostgreSQL |
+//! | [`db`], [`postgres`] | roles, migrations, a transaction that knows its user, connections lent · the embedded PostgreSQL |
 //! | [`config`], [`clock`], [`input`], [`metrics`], [`panics`], [`seal`] | the only reader of the environment · time as a parameter · the words for bad input · what is counted · what a panic may say · sealed secrets |
 //!
 //! # Walkthrough: one add

@@ -104,14 +104,14 @@ type Opened<E = AccountError> = Result<Result<AgentAccess, TokenRefusal>, E>;
 impl Accounts {
     /// What a token opens; `act_as` is whom a service token is to act for.
     pub async fn open(&self, token: &Token, act_as: Option<&ExternalId>) -> Opened {
-        let mut at = self.db.look_up().await?;
-        let mut opened = self.open_on(at.connection(), token, act_as).await;
+        let mut conn = self.db.look_up().await?;
+        let mut opened = self.open_on(&mut conn, token, act_as).await;
         if let Err(error) = &opened
-            && at.renewed_after(error).await?
+            && conn.is_renewed_after(error).await?
         {
-            opened = self.open_on(at.connection(), token, act_as).await;
+            opened = self.open_on(&mut conn, token, act_as).await;
         }
-        Ok(at.end(opened)?)
+        Ok(opened?)
     }
 
     async fn open_on(

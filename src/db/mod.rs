@@ -5,7 +5,7 @@
 //! without a user as `keepsake_system`: the role is a start-up parameter of
 //! every connection, so that `RESET ROLE` leads back to it.
 
-mod lookups;
+mod lender;
 mod store;
 
 use sqlx::migrate::{MigrateError, Migrator};
@@ -13,12 +13,11 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres, Transaction};
 use std::cmp::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::metrics;
-pub use lookups::Lookup;
-use lookups::{Lookups, is_lost};
+use lender::Lender;
+pub use lender::{Lookup, Tx};
 
 /// Whose rows a transaction sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,11 +44,9 @@ const WORKER_CONNECTIONS_MAX: u32 = 4;
 const SESSION: [(&str, &str); 2] = [("jit", "off"), ("plan_cache_mode", "force_generic_plan")];
 /// Jobs are hints: whichever a crash of PostgreSQL takes back, the sweep makes again.
 const OF_WORKERS: [(&str, &str); 3] = [SESSION[0], SESSION[1], ("synchronous_commit", "off")];
-/// A connection that was used so lately is not asked whether it still lives, which would be
-/// a round trip for each use, where what is begun on it can be begun again …
-const TRUSTED_FOR: Duration = Duration::from_secs(60);
-/// … and where not, only if it was used this lately.
-const TRUSTED_BLINDLY_FOR: Duration = Duration::from_millis(500);
+/// A connection that was used so lately is not asked whether it still lives: that
+/// would be a round trip for each use.
+const TRUSTED_FOR: Duration = Duration::from_millis(500);
 /// Past this a request is told that the database is busy.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -192,29 +189,10 @@ pub fn is_of_a_gone_user(error: &sqlx::Error) -> bool {
 /// The database, for those who act for somebody.
 #[derive(Clone, Debug)]
 pub struct Db {
-    app: PgPool,
-    tokens: Arc<Lookups>,
+    app: Lender,
+    tokens: Lender,
     system: PgPool,
     workers: PgPool,
-    losses: Losses,
-}
-
-/// When a connection was last found lost: whatever lay idle then is asked before it is used.
-#[derive(Clone, Debug, Default)]
-struct Losses(Arc<Mutex<Option<Instant>>>);
-
-impl Losses {
-    fn note(&self) {
-        *self.last() = Some(Instant::now());
-    }
-
-    fn one_within(&self, past: Duration) -> bool {
-        self.last().is_some_and(|at| at.elapsed() < past)
-    }
-
-    fn last(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Counts what a connection was waited for.
@@ -229,48 +207,40 @@ async fn waited<T>(
     got
 }
 
-/// Commits when asked to, and otherwise leaves no trace.
-pub type Tx = Transaction<'static, Postgres>;
+/// One that sees no user's rows; it commits when asked to, as [`Tx`] does.
+pub type SystemTx = Transaction<'static, Postgres>;
 
 impl Db {
     /// Connects when first used, so that a server can start before its database.
     pub fn new(options: &PgConnectOptions) -> Self {
-        let losses = Losses::default();
-        let pool = |role: &str, connections_max, session: &[(&str, &str)], trusted_for| {
-            let losses = losses.clone();
+        let of_role = |role: &str, session: &[(&str, &str)]| {
+            as_role(options, role)
+                .application_name(role)
+                .options(session.iter().copied())
+        };
+        let pool = |options, connections_max| {
             PgPoolOptions::new()
                 .max_connections(connections_max)
                 .acquire_timeout(ACQUIRE_TIMEOUT)
                 .test_before_acquire(false)
-                .before_acquire(move |conn, used| {
-                    let is_trusted =
-                        used.idle_for < trusted_for && !losses.one_within(used.idle_for);
+                .before_acquire(|conn, used| {
                     Box::pin(async move {
-                        if !is_trusted {
+                        if used.idle_for > TRUSTED_FOR {
                             conn.ping().await?;
                         }
                         Ok(true)
                     })
                 })
-                .connect_lazy_with(
-                    as_role(options, role)
-                        .application_name(role)
-                        .options(session.iter().copied()),
-                )
+                .connect_lazy_with(options)
         };
-        let blindly = TRUSTED_BLINDLY_FOR;
-        let (app, system) = ("keepsake_app", "keepsake_system");
-        let of_system = pool(system, SYSTEM_CONNECTIONS_MAX, &SESSION, blindly);
+        let of_app = of_role("keepsake_app", &SESSION);
+        let of_system = of_role("keepsake_system", &SESSION);
+        let of_workers = of_role("keepsake_system", &OF_WORKERS);
         Self {
-            app: pool(app, APP_CONNECTIONS_MAX, &SESSION, TRUSTED_FOR),
-            tokens: Arc::new(Lookups::new(
-                TOKENS,
-                of_system.clone(),
-                TOKEN_CONNECTIONS_MAX,
-            )),
-            system: of_system,
-            workers: pool(system, WORKER_CONNECTIONS_MAX, &OF_WORKERS, blindly),
-            losses,
+            app: Lender::new(APP, of_app, APP_CONNECTIONS_MAX),
+            tokens: Lender::new(TOKENS, of_system.clone(), TOKEN_CONNECTIONS_MAX),
+            system: pool(of_system, SYSTEM_CONNECTIONS_MAX),
+            workers: pool(of_workers, WORKER_CONNECTIONS_MAX),
         }
     }
 
@@ -291,21 +261,13 @@ impl Db {
         let UserId(id) = user;
         // An integer needs no escaping; one round trip instead of two.
         let begin = format!("BEGIN; SET LOCAL keepsake.user_id = {id}; {first}");
-        let begin = || self.app.begin_with(AssertSqlSafe(begin.clone()));
-        match waited(APP, begin()).await {
-            // Nothing has been done yet: another connection will do.
-            Err(error) if is_lost(&error) => {
-                self.losses.note();
-                waited(APP, begin()).await
-            }
-            begun => begun,
-        }
+        waited(APP, self.app.begin(&begin)).await
     }
 
     /// For the look-up of whoever comes with a token: of one statement as a rule, and none that may
     /// not run twice.
-    pub async fn look_up(&self) -> Result<Lookup<'_>, sqlx::Error> {
-        waited(TOKENS, self.tokens.begin()).await
+    pub async fn look_up(&self) -> Result<Lookup, sqlx::Error> {
+        waited(TOKENS, self.tokens.look_up()).await
     }
 
     /// For one look-up of what has no user yet: an address, a web session.
@@ -315,12 +277,12 @@ impl Db {
     }
 
     /// The same, for several statements that belong together.
-    pub async fn as_system(&self) -> Result<Tx, sqlx::Error> {
+    pub async fn as_system(&self) -> Result<SystemTx, sqlx::Error> {
         waited(SYSTEM, self.system.begin()).await
     }
 
     /// For a look at how things stand: what takes longer is broken off by PostgreSQL too.
-    pub async fn as_system_within(&self, limit: Duration) -> Result<Tx, sqlx::Error> {
+    pub async fn as_system_within(&self, limit: Duration) -> Result<SystemTx, sqlx::Error> {
         let limit_ms = limit.as_millis();
         let begin = format!("BEGIN READ ONLY; SET LOCAL statement_timeout = {limit_ms}");
         waited(SYSTEM, self.system.begin_with(AssertSqlSafe(begin))).await
@@ -335,7 +297,7 @@ impl Db {
             max: pool.options().get_max_connections(),
         };
         [
-            of(APP, &self.app),
+            self.app.in_use(),
             self.tokens.in_use(),
             of(SYSTEM, &self.system),
             of("workers", &self.workers),

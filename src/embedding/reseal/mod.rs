@@ -6,7 +6,9 @@ mod store;
 
 use std::collections::HashMap;
 
-use crate::db::{Tx, UserId};
+use sqlx::PgConnection;
+
+use crate::db::{SystemTx, UserId};
 use crate::providers::{chat, settings};
 use crate::seal::Bound;
 
@@ -65,7 +67,7 @@ pub struct Resealed {
 
 /// Held by one rotation at a time, on one database, until it is dropped.
 pub struct OnlyRotation {
-    _tx: Tx,
+    _tx: SystemTx,
 }
 
 impl Embeddings {
@@ -112,7 +114,7 @@ impl Embeddings {
     /// The same sealed value, where it stands twice, stays the same.
     async fn reseal_rows(
         &self,
-        tx: &mut Tx,
+        tx: &mut PgConnection,
         columns: &[Sealed],
         user: Option<UserId>,
     ) -> Result<Resealed, EmbeddingError> {

@@ -173,12 +173,18 @@ async fn nobody_elses_settings_or_spending_are_seen_and_the_servers_by_no_user()
         (true, "count(*) FROM chat_spend"),
         (true, "count(*) FROM chat_reservations"),
     ] {
-        let mut tx = match as_system {
-            true => app.db.as_system().await.unwrap(),
-            false => app.db.as_user(ben.id).await.unwrap(),
+        let look = sqlx::query(sqlx::AssertSqlSafe(format!("SELECT {what}")));
+        let seen = match as_system {
+            true => {
+                let mut tx = app.db.as_system().await.unwrap();
+                look.fetch_one(&mut *tx).await
+            }
+            false => {
+                let mut tx = app.db.as_user(ben.id).await.unwrap();
+                look.fetch_one(&mut *tx).await
+            }
         };
-        let look = sqlx::AssertSqlSafe(format!("SELECT {what}"));
-        let refused = sqlx::query(look).fetch_one(&mut *tx).await.unwrap_err();
+        let refused = seen.unwrap_err();
         assert!(refused.to_string().contains("permission denied"), "{what}");
     }
 }

@@ -1,5 +1,7 @@
 //! Connections that were cut while nobody used them: whoever comes next must not notice.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -39,6 +41,42 @@ async fn calls_after_all_connections_were_cut_are_answered_as_if_nothing_had_bee
         anna.add(&format!("The hive of round {round} is full."))
             .await;
     }
-    let [_, tokens, ..] = app.db.pools();
-    assert_eq!((tokens.name, tokens.open <= tokens.max), ("tokens", true));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_one_after_another_use_one_connection() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for n in 0..12 {
+        anna.add(&format!("Hive {n} is full.")).await;
+        anna.find("hive").await;
+    }
+    let [of_requests, of_tokens, ..] = app.db.pools();
+    assert_eq!((of_requests.name, of_tokens.name), ("app", "tokens"));
+    // One, or another while the first is at the end of a transaction that nobody waits for.
+    assert!(of_requests.open <= 2, "{of_requests:?}");
+    assert_eq!(of_tokens.open, 1, "{of_tokens:?}");
+}
+
+#[tokio::test]
+async fn a_transaction_that_is_broken_off_leaves_nothing_and_its_connection_is_used_again() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for _ in 0..20 {
+        let mut tx = app.db.as_user(anna.id).await.unwrap();
+        let sleep = sqlx::query("SELECT pg_sleep(0.2)").execute(&mut *tx);
+        let late = tokio::time::timeout(Duration::from_millis(5), sleep).await;
+        assert!(late.is_err(), "it was broken off in the middle");
+    }
+    let mut tx = app.db.as_user(anna.id).await.unwrap();
+    sqlx::query("INSERT INTO memory_themes (user_id, slug, display_name, created_at, updated_at) VALUES ($1, 'unseen', 'Unseen', now(), now())")
+        .bind(anna.id.0)
+        .execute(&mut *tx)
+        .await
+        .unwrap();
+    drop(tx);
+    let themes = anna.call("memory_list_themes", json!({})).await;
+    assert_eq!(themes["themes"], json!([]), "{themes}");
+    let [of_requests, ..] = app.db.pools();
+    assert!(of_requests.open <= of_requests.max, "{of_requests:?}");
 }

@@ -1,0 +1,288 @@
+//! Connections for what agents do all the time: the look-up of a token, and one user's
+//! transaction. The one used last is lent first, so that its caches are warm and as few are
+//! open as are needed at once; what comes back at the end of its work goes back as it is. A
+//! pool of sqlx's lends them in turn, and asks each whether it lives when it comes back.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use deadpool::managed::{
+    Manager, Metrics, Object, Pool, PoolError, QueueMode, RecycleError, RecycleResult,
+};
+use sqlx::postgres::{PgConnectOptions, PgTransactionManager};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, SqlSafeStr};
+use sqlx_core::transaction::TransactionManager;
+use tokio::runtime::Handle;
+use tokio::time::{sleep, timeout};
+
+use super::{ACQUIRE_TIMEOUT, PoolUse};
+
+/// A connection that was lent so lately is not asked whether it still lives, since what is
+/// begun on it can be begun again on another.
+const TRUSTED_FOR: Duration = Duration::from_secs(60);
+/// Past this it is closed: what PostgreSQL keeps of each grows.
+const AGE_MAX: Duration = Duration::from_secs(30 * 60);
+/// Unused for so long, it is closed.
+const IDLE_MAX: Duration = Duration::from_secs(10 * 60);
+const TIDIED_EVERY: Duration = Duration::from_secs(60);
+/// Between two attempts to connect while PostgreSQL starts, doubled up to the second.
+const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(300));
+
+type Lent = Object<Connector>;
+
+#[derive(Clone)]
+pub(super) struct Lender {
+    name: &'static str,
+    pool: Pool<Connector>,
+    tidied: Arc<Mutex<Instant>>,
+}
+
+pub(super) struct Connector {
+    options: PgConnectOptions,
+    /// When a connection was last found lost: whatever was lent before is asked first.
+    lost: Mutex<Option<Instant>>,
+}
+
+impl Lender {
+    /// Connects when first used.
+    pub fn new(name: &'static str, options: PgConnectOptions, max: u32) -> Self {
+        let connector = Connector {
+            options,
+            lost: Mutex::default(),
+        };
+        let pool = Pool::builder(connector)
+            .max_size(max as usize)
+            .queue_mode(QueueMode::Lifo)
+            .build();
+        Self {
+            name,
+            pool: pool.expect("without time limits of its own a pool needs no runtime"),
+            tidied: Arc::new(Mutex::new(Instant::now())),
+        }
+    }
+
+    async fn lend(&self) -> Result<Lent, sqlx::Error> {
+        self.close_unused();
+        match timeout(ACQUIRE_TIMEOUT, self.pool.get()).await {
+            Ok(Ok(lent)) => Ok(lent),
+            Ok(Err(PoolError::Backend(error))) => Err(error),
+            Ok(Err(PoolError::Closed)) => Err(sqlx::Error::PoolClosed),
+            Ok(Err(_)) | Err(_) => Err(sqlx::Error::PoolTimedOut),
+        }
+    }
+
+    pub async fn look_up(&self) -> Result<Lookup, sqlx::Error> {
+        Ok(Lookup {
+            lender: self.clone(),
+            lent: self.lend().await?,
+        })
+    }
+
+    /// A transaction that begins with these statements. Where its connection turns out to be lost nothing
+    /// has been done yet: another will do.
+    pub async fn begin(&self, statements: &str) -> Result<Tx, sqlx::Error> {
+        match self.begin_once(statements).await {
+            Err(error) if self.has_lost(&error) => self.begin_once(statements).await,
+            begun => begun,
+        }
+    }
+
+    async fn begin_once(&self, statements: &str) -> Result<Tx, sqlx::Error> {
+        let mut tx = Tx(Some(self.lend().await?));
+        let begin = AssertSqlSafe(statements.to_owned()).into_sql_str();
+        PgTransactionManager::begin(&mut tx, Some(begin)).await?;
+        Ok(tx)
+    }
+
+    /// Whether `error` says that its connection is gone; most likely the others are too.
+    fn has_lost(&self, error: &sqlx::Error) -> bool {
+        let is_lost = is_lost(error);
+        if is_lost {
+            self.pool.manager().note_loss();
+        }
+        is_lost
+    }
+
+    pub fn in_use(&self) -> PoolUse {
+        let status = self.pool.status();
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        PoolUse {
+            name: self.name,
+            open: count(status.size),
+            idle: count(status.available),
+            max: count(status.max_size),
+        }
+    }
+
+    pub async fn close(&self) {
+        let idle = self.pool.retain(|_, _| false).removed;
+        self.pool.close();
+        for conn in idle {
+            conn.close().await.ok();
+        }
+    }
+
+    fn close_unused(&self) {
+        let mut tidied = held(&self.tidied);
+        if tidied.elapsed() > TIDIED_EVERY {
+            *tidied = Instant::now();
+            self.pool.retain(|_, used| used.last_used() < IDLE_MAX);
+        }
+    }
+}
+
+impl fmt::Debug for Lender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Lender").field(&self.in_use()).finish()
+    }
+}
+
+/// A connection for a look-up that changes nothing which may not change twice.
+pub struct Lookup {
+    lender: Lender,
+    lent: Lent,
+}
+
+impl Lookup {
+    /// Whether it failed with `error` because the connection is gone; then this is another one, and
+    /// the look-up is to be made again.
+    pub async fn is_renewed_after(&mut self, error: &sqlx::Error) -> Result<bool, sqlx::Error> {
+        if !self.lender.has_lost(error) {
+            return Ok(false);
+        }
+        let gone = std::mem::replace(&mut self.lent, self.lender.lend().await?);
+        drop(Lent::take(gone));
+        Ok(true)
+    }
+}
+
+impl Deref for Lookup {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        &self.lent
+    }
+}
+
+impl DerefMut for Lookup {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        &mut self.lent
+    }
+}
+
+impl Connector {
+    fn note_loss(&self) {
+        *held(&self.lost) = Some(Instant::now());
+    }
+
+    fn has_lost_one_within(&self, past: Duration) -> bool {
+        held(&self.lost).is_some_and(|at| at.elapsed() < past)
+    }
+}
+
+impl Manager for Connector {
+    type Type = PgConnection;
+    type Error = sqlx::Error;
+
+    /// Waits for a PostgreSQL that is starting; for how long, the caller says.
+    async fn create(&self) -> Result<PgConnection, sqlx::Error> {
+        let (mut pause, pause_max) = RETRY_PAUSES;
+        loop {
+            match PgConnection::connect_with(&self.options).await {
+                Err(error) if is_starting(&error) => {}
+                connected => return connected,
+            }
+            sleep(pause).await;
+            pause = (2 * pause).min(pause_max);
+        }
+    }
+
+    async fn recycle(&self, conn: &mut PgConnection, used: &Metrics) -> RecycleResult<sqlx::Error> {
+        if used.age() > AGE_MAX {
+            return Err(RecycleError::message("it is too old"));
+        }
+        let unused = used.last_used();
+        if unused > TRUSTED_FOR || self.has_lost_one_within(unused) {
+            conn.ping().await?;
+        }
+        Ok(())
+    }
+}
+
+/// A transaction that sees one user's rows. It commits when asked to, and otherwise leaves no trace.
+pub struct Tx(Option<Lent>);
+
+const UNENDED: &str = "it has its connection until it has ended";
+
+impl Tx {
+    pub async fn commit(mut self) -> Result<(), sqlx::Error> {
+        PgTransactionManager::commit(&mut self).await?;
+        self.0 = None;
+        Ok(())
+    }
+
+    pub async fn rollback(mut self) -> Result<(), sqlx::Error> {
+        PgTransactionManager::rollback(&mut self).await?;
+        self.0 = None;
+        Ok(())
+    }
+}
+
+impl Deref for Tx {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        self.0.as_ref().expect(UNENDED)
+    }
+}
+
+impl DerefMut for Tx {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        self.0.as_mut().expect(UNENDED)
+    }
+}
+
+impl Drop for Tx {
+    /// Nobody waits for the end of what was broken off, or has only been read.
+    fn drop(&mut self) {
+        let Some(mut conn) = self.0.take() else {
+            return;
+        };
+        let Ok(runtime) = Handle::try_current() else {
+            return drop(Lent::take(conn));
+        };
+        PgTransactionManager::start_rollback(&mut conn);
+        runtime.spawn(async move {
+            if conn.ping().await.is_err() {
+                drop(Lent::take(conn));
+            }
+        });
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The connection is gone, whatever was asked: PostgreSQL was restarted, or somebody between cut it.
+fn is_lost(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) => true,
+        // 57P01 and its like: it is being shut down, has crashed, or found the connection idle too long.
+        sqlx::Error::Database(said) => said.code().is_some_and(|code| code.starts_with("57P")),
+        _ => false,
+    }
+}
+
+/// PostgreSQL is not up yet, or has no connection left for a moment.
+fn is_starting(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(error) => error.kind() == std::io::ErrorKind::ConnectionRefused,
+        sqlx::Error::Database(said) => said
+            .code()
+            .is_some_and(|code| matches!(&*code, "57P03" | "53300")),
+        _ => false,
+    }
+}
