@@ -61,6 +61,8 @@ class Provider(vectors.Provider):
 
 
 def main():
+    if unknown := set(REBUILT) - set(OF_ONE_USER):
+        raise SystemExit(f"✗ REBUILT takes sizes that OF_ONE_USER has ({', '.join(map(str, OF_ONE_USER))}), and not {', '.join(map(str, sorted(unknown)))}")
     random.seed(7)
     texts = [json.loads(line)["content"] for line in open(REPO / "tools/demo/memories.jsonl")]
     base = cached(MiniLM(REPO / "data/runtime/model-all-minilm-l6-v2"), texts[:BASE_TEXTS])

@@ -35,8 +35,8 @@ pub struct Telemetry(Option<SdkTracerProvider>);
 /// To standard error: standard output is for answers.
 pub fn start(config: &Config) -> anyhow::Result<Telemetry> {
     // Not `EnvFilter`: for what it can say of spans it is asked at each step of each request.
-    let chosen: Targets = config.log.parse().with_context(|| {
-        format!(
+    let chosen: Targets = config.log.parse().map_err(|_| {
+        anyhow::anyhow!(
             "KEEPSAKE_LOG cannot be read: `{}`; give a level (error, warn, info, debug, trace, off), or levels by target (info,keepsake=debug)",
             config.log
         )

@@ -105,11 +105,11 @@ impl Accounts {
     /// What a token opens; `act_as` is whom a service token is to act for.
     pub async fn open(&self, token: &Token, act_as: Option<&ExternalId>) -> Opened {
         let mut conn = self.db.look_up().await?;
-        let mut opened = self.open_on(&mut conn, token, act_as).await;
+        let opened = self.open_on(&mut conn, token, act_as).await;
         if let Err(error) = &opened
-            && conn.is_renewed_after(error).await?
+            && let Some(mut other) = conn.another_after(error).await?
         {
-            opened = self.open_on(&mut conn, token, act_as).await;
+            return Ok(self.open_on(&mut other, token, act_as).await?);
         }
         Ok(opened?)
     }

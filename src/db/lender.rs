@@ -27,7 +27,7 @@ const AGE_MAX: Duration = Duration::from_secs(30 * 60);
 /// Unused for so long, it is closed.
 const IDLE_MAX: Duration = Duration::from_secs(10 * 60);
 const TIDIED_EVERY: Duration = Duration::from_secs(60);
-/// Between two attempts to connect while PostgreSQL starts, doubled up to the second.
+/// Between two attempts to connect while PostgreSQL starts: the first is doubled until it is the last.
 const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(300));
 
 type Lent = Object<Connector>;
@@ -146,15 +146,14 @@ pub struct Lookup {
 }
 
 impl Lookup {
-    /// Whether it failed with `error` because the connection is gone; then this is another one, and
-    /// the look-up is to be made again.
-    pub async fn is_renewed_after(&mut self, error: &sqlx::Error) -> Result<bool, sqlx::Error> {
+    /// Another one, where this one failed with `error` because it is gone: the look-up is to be made
+    /// again. This one's place is free before another is waited for, since all may be gone at once.
+    pub async fn another_after(self, error: &sqlx::Error) -> Result<Option<Self>, sqlx::Error> {
         if !self.lender.has_lost(error) {
-            return Ok(false);
+            return Ok(None);
         }
-        let gone = std::mem::replace(&mut self.lent, self.lender.lend().await?);
-        drop(Lent::take(gone));
-        Ok(true)
+        drop(Lent::take(self.lent));
+        Ok(Some(self.lender.look_up().await?))
     }
 }
 
@@ -250,7 +249,9 @@ impl Drop for Tx {
         let Some(mut conn) = self.0.take() else {
             return;
         };
-        let Ok(runtime) = Handle::try_current() else {
+        // Broken off while it began: what PostgreSQL still does of that, and keeps locked, ends with the connection.
+        let has_begun = PgTransactionManager::get_transaction_depth(&conn) > 0;
+        let Some(runtime) = Handle::try_current().ok().filter(|_| has_begun) else {
             return drop(Lent::take(conn));
         };
         PgTransactionManager::start_rollback(&mut conn);

@@ -80,3 +80,22 @@ async fn a_transaction_that_is_broken_off_leaves_nothing_and_its_connection_is_u
     let [of_requests, ..] = app.db.pools();
     assert!(of_requests.open <= of_requests.max, "{of_requests:?}");
 }
+
+#[tokio::test]
+async fn a_transaction_that_is_broken_off_while_it_begins_is_not_left_open() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let begin = app.db.as_user_and(anna.id, "SELECT pg_sleep(0.3)");
+    let late = tokio::time::timeout(Duration::from_millis(100), begin).await;
+    assert!(late.is_err(), "it was broken off while it began");
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    let open: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(open, 0);
+    anna.add("Anna keeps bees.").await;
+}
