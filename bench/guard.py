@@ -28,7 +28,7 @@ import vectors
 from clients import ask, rest
 from pgbench import pgbench
 from run import common_words, free_port, item, keepsake, rare_word
-from sql import PG_BIN, URL, sql
+from sql import PG_BIN, URL, sql, vacuum
 from statement import prepare, searches
 
 BASELINE = Path(__file__).resolve().parent / "guard.json"
@@ -68,13 +68,10 @@ def main(renew):
 
 
 def settle():
-    """Rows as close together as they can lie, and every page seen by vacuum, whoever held it up."""
+    """Rows as close together as they can lie."""
     sql("DELETE FROM memory_item_embeddings e USING embedding_spaces s WHERE s.user_id = e.user_id AND s.id = e.space_id AND s.state <> 'active'")
     sql("VACUUM FULL memory_items, memory_item_embeddings")
-    sql("VACUUM ANALYZE")
-    while sql("SELECT 1 FROM pg_class WHERE relname IN ('memory_items', 'memory_item_embeddings') AND relallvisible < relpages LIMIT 1"):
-        time.sleep(0.2)
-        sql("VACUUM ANALYZE memory_items, memory_item_embeddings")
+    vacuum()
 
 
 def judge(seen, worse, ratio, baseline):

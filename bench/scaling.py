@@ -21,7 +21,7 @@ from pathlib import Path
 
 import results
 from run import call, common_words, free_port, item, keepsake
-from sql import URL, sql
+from sql import URL, sql, vacuum
 from vectors import Provider
 
 LARGE, SMALL, SMALL_USERS = 10_000, 1_000, 10
@@ -64,7 +64,7 @@ def main():
         begin(server.port, users)
         figures["add"] = watch.cost(lambda: add_all(server.port, users))
         figures["vectors"] = watch.cost(make_vectors)
-        sql("VACUUM ANALYZE")
+        vacuum()
         figures["disk"] = bytes_an_item(sum(1 + items for _, items in users))
         for token, items in users[:2]:
             client, queries = connect(server.port, token), [" ".join(common_words(2)) for _ in range(QUERIES)]
