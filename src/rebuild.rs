@@ -1,6 +1,7 @@
 //! `keepsake rebuild`: computes a user's vectors anew and waits, with a progress
 //! bar. Beside a running server it shares the work with the server's workers.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use anyhow::bail;
@@ -12,6 +13,7 @@ use keepsake::evaluation::Evaluation;
 use keepsake::wiring::{self, Database};
 
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+const SHOWN_EVERY: Duration = Duration::from_millis(500);
 
 pub async fn rebuild(config: &Config, email: &str) -> anyhow::Result<()> {
     let email = Email::parse(email)?;
@@ -47,27 +49,47 @@ async fn start_and_wait(embeddings: &Embeddings, user: UserId) -> anyhow::Result
     bar.set_style(ProgressStyle::with_template(
         "{wide_bar} {pos} of {len}{msg} · {per_sec} · {eta} left",
     )?);
-    let failed = loop {
-        let overview = embeddings.overview(user).await?;
-        let Some(rebuild) = overview.rebuild else {
-            break overview.counts.failed;
-        };
-        let counts = rebuild.counts;
-        bar.set_length(counts.total().unsigned_abs());
-        bar.set_position((counts.ready + counts.failed).unsigned_abs());
-        bar.set_message(match (counts.failed, rebuild.space.problem) {
-            (_, Some(problem)) => format!(" · {problem}"),
-            (0, None) => String::new(),
-            (failed, None) => format!(" · {failed} failed"),
-        });
-        // Whoever holds the space, a server or we, the other only looks.
-        if let Drained::Later(_) = embeddings.drain(user).await? {
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
-    };
+    tokio::select! {
+        worked = work_off(embeddings, user) => worked?,
+        Err(error) = show(&bar, embeddings, user) => return Err(error),
+    }
+    let counts = embeddings.overview(user).await?.counts;
+    let failed = counts.failed.unsigned_abs();
     bar.finish_and_clear();
-    println!("{} rebuilt, {failed} failed", items - failed.unsigned_abs());
+    println!("{} rebuilt, {failed} failed", items.saturating_sub(failed));
     Ok(true)
+}
+
+/// Until nothing is being rebuilt. Whoever holds the space, a server or we, the other only looks.
+async fn work_off(embeddings: &Embeddings, user: UserId) -> anyhow::Result<()> {
+    loop {
+        match embeddings.drain(user).await? {
+            Drained::More => continue,
+            Drained::Done if embeddings.overview(user).await?.rebuild.is_none() => return Ok(()),
+            Drained::Done | Drained::Later(_) => tokio::time::sleep(LOOK_EVERY).await,
+        }
+    }
+}
+
+/// Beside the work: a turn of it takes seconds.
+async fn show(
+    bar: &ProgressBar,
+    embeddings: &Embeddings,
+    user: UserId,
+) -> anyhow::Result<Infallible> {
+    loop {
+        if let Some(rebuild) = embeddings.overview(user).await?.rebuild {
+            let counts = rebuild.counts;
+            bar.set_length(counts.total().unsigned_abs());
+            bar.set_position((counts.ready + counts.failed).unsigned_abs());
+            bar.set_message(match (counts.failed, rebuild.space.problem) {
+                (_, Some(problem)) => format!(" · {problem}"),
+                (0, None) => String::new(),
+                (failed, None) => format!(" · {failed} failed"),
+            });
+        }
+        tokio::time::sleep(SHOWN_EVERY).await;
+    }
 }
 
 /// A worker of a running server may be measuring already, and its figures are as good.

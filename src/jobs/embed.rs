@@ -1,6 +1,8 @@
 //! One turn of work on one user's vectors.
 
+use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration as StdDuration, Instant};
 
 use apalis::prelude::{AbortError, Attempt, BoxDynError, Data};
@@ -24,14 +26,32 @@ const RETRY_AFTER: Duration = Duration::seconds(5);
 /// does not make a job of each.
 const GATHERED_FOR: StdDuration = StdDuration::from_millis(30);
 
+/// Users whose last turn, in this process, left more to do: their next has nothing to gather.
+#[derive(Clone, Default)]
+pub(super) struct GoingOn(Arc<Mutex<HashSet<UserId>>>);
+
+impl GoingOn {
+    fn note(&self, user: UserId) {
+        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        users.insert(user);
+    }
+
+    /// Once.
+    fn take(&self, user: UserId) -> bool {
+        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        users.remove(&user)
+    }
+}
+
 pub(super) async fn run(
     job: EmbedJob,
     attempt: Attempt,
     context: Data<JobContext>,
+    going_on: Data<GoingOn>,
 ) -> Result<(), BoxDynError> {
     let began = Instant::now();
     let span = tracing::error_span!("job", queue = EMBED_QUEUE);
-    let ended = turn(job, attempt, context).instrument(span).await;
+    let ended = turn(job, attempt, context, going_on).instrument(span).await;
     let outcome = if ended.is_ok() { "ok" } else { "failed" };
     metrics::job_ended(EMBED_QUEUE, outcome, began.elapsed());
     ended
@@ -41,6 +61,7 @@ async fn turn(
     job: EmbedJob,
     attempt: Attempt,
     context: Data<JobContext>,
+    going_on: Data<GoingOn>,
 ) -> Result<(), BoxDynError> {
     let user = UserId(job.user_id);
     if attempt.current() > ATTEMPTS_MAX {
@@ -51,7 +72,9 @@ async fn turn(
         );
         return Err(AbortError::new("the job came back too often").into());
     }
-    tokio::time::sleep(GATHERED_FOR).await;
+    if !going_on.take(user) {
+        tokio::time::sleep(GATHERED_FOR).await;
+    }
     let mut conn = context.db.worker_pool().acquire().await?;
     queue::started(&mut conn, user).await?;
     drop(conn);
@@ -78,7 +101,10 @@ async fn turn(
     match drained {
         // Another worker may have come meanwhile and put its job off until this one is done.
         Drained::Done => queue::bring_forward(&mut conn, user, context.embeddings.now()).await?,
-        Drained::More => queue::push_now(&mut conn, user, context.embeddings.now()).await?,
+        Drained::More => {
+            going_on.note(user);
+            queue::push_now(&mut conn, user, context.embeddings.now()).await?;
+        }
         Drained::Later(at) => queue::push_at(&mut conn, user, Some(at)).await?,
     }
     Ok(())

@@ -59,8 +59,9 @@ pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
     let making = tokio::spawn(turns::keep_making(context.clone(), stop.clone()));
     let summarizing = tokio::spawn(summarize::keep_summarizing(context.clone(), stop.clone()));
     let erasing = tokio::spawn(erase::keep_erasing(context.clone(), stop.clone()));
+    let going_on = embed::GoingOn::default();
     while !*stop.borrow() {
-        let ended = run_worker(&context, stop.clone()).await;
+        let ended = run_worker(&context, &going_on, stop.clone()).await;
         if !*stop.borrow() {
             let reason = ended.err().map(|error| error.to_string());
             tracing::warn!(reason, "the worker ended; starting another");
@@ -78,6 +79,7 @@ pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
 
 async fn run_worker(
     context: &JobContext,
+    going_on: &embed::GoingOn,
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), apalis::prelude::WorkerError> {
     let config = Config::default()
@@ -100,6 +102,7 @@ async fn run_worker(
         .backend(backend)
         .concurrency(JOBS_AT_ONCE)
         .data(context.clone())
+        .data(going_on.clone())
         .build(embed::run);
     let mut running = std::pin::pin!(worker.run());
     tokio::select! {

@@ -94,7 +94,10 @@ pub async fn list_pending(
                WHERE user_id = $1 AND space_id = $2 AND state = 'pending' AND (is_turn, item_id) > ($3, $4)
                  AND NOT EXISTS (SELECT FROM users WHERE id = $1 AND disabled_at IS NOT NULL)
                ORDER BY is_turn, item_id LIMIT $5) e
-         JOIN memory_items i ON i.user_id = $1 AND i.id = e.item_id
+         -- OFFSET 0: each by its key, whatever the statistics say of a table that was empty just now.
+         CROSS JOIN LATERAL (
+             SELECT i.content FROM memory_items i WHERE i.user_id = $1 AND i.id = e.item_id OFFSET 0
+         ) i
          ORDER BY e.is_turn, e.item_id",
         user.0,
         space.0,
@@ -184,8 +187,9 @@ pub async fn write_answers(
              attempts = e.attempts + 1, updated_at = $9
          FROM unnest($3::bigint[], $4::bytea[], $5::text[], $6::boolean[], $7::bit(1024)[], $8::halfvec[])
               AS v (item_id, content_hash, error, truncated, bits, embedding)
-         WHERE e.user_id = $1 AND e.space_id = $2 AND e.item_id = v.item_id
-           AND e.state = 'pending' AND e.content_hash = v.content_hash
+         -- ANY and || '': by their keys; where statistics are old, all that waits would be read for them.
+         WHERE e.user_id = $1 AND e.space_id = $2 AND e.item_id = ANY ($3) AND e.item_id = v.item_id
+           AND e.state || '' = 'pending' AND e.content_hash = v.content_hash
            AND EXISTS (SELECT FROM embedding_spaces s
                        WHERE s.user_id = $1 AND s.id = $2 AND s.state <> 'retired')",
     )
