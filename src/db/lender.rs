@@ -1,7 +1,8 @@
-//! Connections for what agents do all the time: the look-up of a token, and one user's
-//! transaction. The one used last is lent first, so that its caches are warm and as few are
-//! open as are needed at once; what comes back at the end of its work goes back as it is. A
-//! pool of sqlx's lends them in turn, and asks each whether it lives when it comes back.
+//! Connections of our own lending. The one used last is lent first, so that its caches are
+//! warm and as few are open as are needed at once; what comes back at the end of its work goes
+//! back as it is. A pool of sqlx's lends them in turn, asks each whether it lives when it comes
+//! back, and takes back as idle one whose transaction was broken off while it began (0.9.0):
+//! what is done next on that one is part of a transaction which nobody commits.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -19,9 +20,6 @@ use tokio::time::{sleep, timeout};
 
 use super::{ACQUIRE_TIMEOUT, PoolUse};
 
-/// A connection that was lent so lately is not asked whether it still lives, since what is
-/// begun on it can be begun again on another.
-const TRUSTED_FOR: Duration = Duration::from_secs(60);
 /// Past this it is closed: what PostgreSQL keeps of each grows.
 const AGE_MAX: Duration = Duration::from_secs(30 * 60);
 /// Unused for so long, it is closed.
@@ -41,15 +39,23 @@ pub(super) struct Lender {
 
 pub(super) struct Connector {
     options: PgConnectOptions,
+    /// A connection that was lent so lately is not asked whether it still lives.
+    trusted_for: Duration,
     /// When a connection was last found lost: whatever was lent before is asked first.
     lost: Mutex<Option<Instant>>,
 }
 
 impl Lender {
     /// Connects when first used.
-    pub fn new(name: &'static str, options: PgConnectOptions, max: u32) -> Self {
+    pub fn new(
+        name: &'static str,
+        options: PgConnectOptions,
+        max: u32,
+        trusted_for: Duration,
+    ) -> Self {
         let connector = Connector {
             options,
+            trusted_for,
             lost: Mutex::default(),
         };
         let pool = Pool::builder(connector)
@@ -78,6 +84,10 @@ impl Lender {
             lender: self.clone(),
             lent: self.lend().await?,
         })
+    }
+
+    pub async fn connection(&self) -> Result<LentConnection, sqlx::Error> {
+        Ok(LentConnection(Some(self.lend().await?)))
     }
 
     /// A transaction that begins with these statements. Where its connection turns out to be lost nothing
@@ -185,11 +195,12 @@ impl Manager for Connector {
     type Type = PgConnection;
     type Error = sqlx::Error;
 
-    /// Waits for a PostgreSQL that is starting; for how long, the caller says.
+    /// Waits for a PostgreSQL that is starting; for how long, the caller says. What connects is
+    /// large, and in a box, or it would be part of all that ever waits for a connection.
     async fn create(&self) -> Result<PgConnection, sqlx::Error> {
         let (mut pause, pause_max) = RETRY_PAUSES;
         loop {
-            match PgConnection::connect_with(&self.options).await {
+            match Box::pin(PgConnection::connect_with(&self.options)).await {
                 Err(error) if is_starting(&error) => {}
                 connected => return connected,
             }
@@ -203,14 +214,51 @@ impl Manager for Connector {
             return Err(RecycleError::message("it is too old"));
         }
         let unused = used.last_used();
-        if unused > TRUSTED_FOR || self.has_lost_one_within(unused) {
-            conn.ping().await?;
+        if unused > self.trusted_for || self.has_lost_one_within(unused) {
+            Box::pin(conn.ping()).await?;
         }
         Ok(())
     }
 }
 
-/// A transaction that sees one user's rows. It commits when asked to, and otherwise leaves no trace.
+/// A connection for statements of which each stands alone.
+pub struct LentConnection(Option<Lent>);
+
+impl Deref for LentConnection {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        self.0.as_ref().expect(UNENDED)
+    }
+}
+
+impl DerefMut for LentConnection {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        self.0.as_mut().expect(UNENDED)
+    }
+}
+
+impl Drop for LentConnection {
+    fn drop(&mut self) {
+        if let Some(conn) = self.0.take() {
+            give_back_if_alive(conn);
+        }
+    }
+}
+
+/// Nobody waits for the end of what was broken off.
+fn give_back_if_alive(mut conn: Lent) {
+    let Ok(runtime) = Handle::try_current() else {
+        return drop(Lent::take(conn));
+    };
+    runtime.spawn(async move {
+        if conn.ping().await.is_err() {
+            drop(Lent::take(conn));
+        }
+    });
+}
+
+/// A transaction. It commits when asked to, and otherwise leaves no trace.
 pub struct Tx(Option<Lent>);
 
 const UNENDED: &str = "it has its connection until it has ended";
@@ -250,16 +298,11 @@ impl Drop for Tx {
             return;
         };
         // Broken off while it began: what PostgreSQL still does of that, and keeps locked, ends with the connection.
-        let has_begun = PgTransactionManager::get_transaction_depth(&conn) > 0;
-        let Some(runtime) = Handle::try_current().ok().filter(|_| has_begun) else {
+        if PgTransactionManager::get_transaction_depth(&conn) == 0 {
             return drop(Lent::take(conn));
-        };
+        }
         PgTransactionManager::start_rollback(&mut conn);
-        runtime.spawn(async move {
-            if conn.ping().await.is_err() {
-                drop(Lent::take(conn));
-            }
-        });
+        give_back_if_alive(conn);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The database: two pools, the migrations, and a transaction that knows its
+//! The database: its connections, the migrations, and a transaction that knows its
 //! user. It must never hand out a connection that could see every user's rows.
 //!
 //! Whatever role the URL names, requests run as `keepsake_app` and look-ups
@@ -9,15 +9,14 @@ mod lender;
 mod store;
 
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{AssertSqlSafe, Connection, PgConnection, Postgres, Transaction};
+use sqlx::{Connection, PgConnection};
 use std::cmp::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::metrics;
 use lender::Lender;
-pub use lender::{Lookup, Tx};
+pub use lender::{LentConnection, Lookup, Tx};
 
 /// Whose rows a transaction sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,13 +39,22 @@ const SYSTEM_CONNECTIONS_MAX: u32 = 4;
 const WORKER_CONNECTIONS_MAX: u32 = 4;
 /// Compiling a plan takes longer than any of our statements runs, and planning the
 /// search anew each time a third as long as running it: its shape does not hang on
-/// its parameters.
-const SESSION: [(&str, &str); 2] = [("jit", "off"), ("plan_cache_mode", "force_generic_plan")];
+/// its parameters. A kept plan outlives the size it was made for, though: one that reads
+/// a table whole, for there was one page of it, does so until autovacuum comes round, and
+/// halves the adds of an import meanwhile (bench/README.md, "Of a young database"). What a
+/// user has is behind an index in every table.
+const SESSION: [(&str, &str); 3] = [
+    ("jit", "off"),
+    ("plan_cache_mode", "force_generic_plan"),
+    ("enable_seqscan", "off"),
+];
 /// Jobs are hints: whichever a crash of PostgreSQL takes back, the sweep makes again.
-const OF_WORKERS: [(&str, &str); 3] = [SESSION[0], SESSION[1], ("synchronous_commit", "off")];
+const OF_WORKERS: (&str, &str) = ("synchronous_commit", "off");
 /// A connection that was used so lately is not asked whether it still lives: that
 /// would be a round trip for each use.
 const TRUSTED_FOR: Duration = Duration::from_millis(500);
+/// The same, where what is begun on a lost one is begun again on another.
+const TRUSTED_FOR_WHAT_IS_BEGUN_AGAIN: Duration = Duration::from_secs(60);
 /// Past this a request is told that the database is busy.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -191,7 +199,7 @@ pub fn is_of_a_gone_user(error: &sqlx::Error) -> bool {
 pub struct Db {
     app: Lender,
     tokens: Lender,
-    system: PgPool,
+    system: Lender,
     workers: PgPool,
 }
 
@@ -207,40 +215,45 @@ async fn waited<T>(
     got
 }
 
-/// One that sees no user's rows; it commits when asked to, as [`Tx`] does.
-pub type SystemTx = Transaction<'static, Postgres>;
-
 impl Db {
     /// Connects when first used, so that a server can start before its database.
     pub fn new(options: &PgConnectOptions) -> Self {
-        let of_role = |role: &str, session: &[(&str, &str)]| {
+        let of_role = |role: &str| {
             as_role(options, role)
                 .application_name(role)
-                .options(session.iter().copied())
+                .options(SESSION)
         };
-        let pool = |options, connections_max| {
-            PgPoolOptions::new()
-                .max_connections(connections_max)
-                .acquire_timeout(ACQUIRE_TIMEOUT)
-                .test_before_acquire(false)
-                .before_acquire(|conn, used| {
-                    Box::pin(async move {
-                        if used.idle_for > TRUSTED_FOR {
-                            conn.ping().await?;
-                        }
-                        Ok(true)
-                    })
+        let of_app = of_role("keepsake_app");
+        let of_system = of_role("keepsake_system");
+        let of_workers = of_system.clone().options([OF_WORKERS]);
+        let workers = PgPoolOptions::new()
+            .max_connections(WORKER_CONNECTIONS_MAX)
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            .test_before_acquire(false)
+            .before_acquire(|conn, used| {
+                Box::pin(async move {
+                    if used.idle_for > TRUSTED_FOR {
+                        conn.ping().await?;
+                    }
+                    Ok(true)
                 })
-                .connect_lazy_with(options)
-        };
-        let of_app = of_role("keepsake_app", &SESSION);
-        let of_system = of_role("keepsake_system", &SESSION);
-        let of_workers = of_role("keepsake_system", &OF_WORKERS);
+            })
+            .connect_lazy_with(of_workers);
         Self {
-            app: Lender::new(APP, of_app, APP_CONNECTIONS_MAX),
-            tokens: Lender::new(TOKENS, of_system.clone(), TOKEN_CONNECTIONS_MAX),
-            system: pool(of_system, SYSTEM_CONNECTIONS_MAX),
-            workers: pool(of_workers, WORKER_CONNECTIONS_MAX),
+            app: Lender::new(
+                APP,
+                of_app,
+                APP_CONNECTIONS_MAX,
+                TRUSTED_FOR_WHAT_IS_BEGUN_AGAIN,
+            ),
+            tokens: Lender::new(
+                TOKENS,
+                of_system.clone(),
+                TOKEN_CONNECTIONS_MAX,
+                TRUSTED_FOR_WHAT_IS_BEGUN_AGAIN,
+            ),
+            system: Lender::new(SYSTEM, of_system, SYSTEM_CONNECTIONS_MAX, TRUSTED_FOR),
+            workers,
         }
     }
 
@@ -272,35 +285,35 @@ impl Db {
 
     /// For one look-up of what has no user yet: an address, a web session.
     /// It sees no memory at all.
-    pub async fn system_connection(&self) -> Result<PoolConnection<Postgres>, sqlx::Error> {
-        waited(SYSTEM, self.system.acquire()).await
+    pub async fn system_connection(&self) -> Result<LentConnection, sqlx::Error> {
+        waited(SYSTEM, self.system.connection()).await
     }
 
     /// The same, for several statements that belong together.
-    pub async fn as_system(&self) -> Result<SystemTx, sqlx::Error> {
-        waited(SYSTEM, self.system.begin()).await
+    pub async fn as_system(&self) -> Result<Tx, sqlx::Error> {
+        waited(SYSTEM, self.system.begin("BEGIN")).await
     }
 
     /// For a look at how things stand: what takes longer is broken off by PostgreSQL too.
-    pub async fn as_system_within(&self, limit: Duration) -> Result<SystemTx, sqlx::Error> {
+    pub async fn as_system_within(&self, limit: Duration) -> Result<Tx, sqlx::Error> {
         let limit_ms = limit.as_millis();
         let begin = format!("BEGIN READ ONLY; SET LOCAL statement_timeout = {limit_ms}");
-        waited(SYSTEM, self.system.begin_with(AssertSqlSafe(begin))).await
+        waited(SYSTEM, self.system.begin(&begin)).await
     }
 
     /// How the connections of this process are used.
     pub fn pools(&self) -> [PoolUse; 4] {
-        let of = |name, pool: &PgPool| PoolUse {
-            name,
-            open: pool.size(),
-            idle: u32::try_from(pool.num_idle()).unwrap_or(u32::MAX),
-            max: pool.options().get_max_connections(),
+        let of_workers = PoolUse {
+            name: "workers",
+            open: self.workers.size(),
+            idle: u32::try_from(self.workers.num_idle()).unwrap_or(u32::MAX),
+            max: self.workers.options().get_max_connections(),
         };
         [
             self.app.in_use(),
             self.tokens.in_use(),
-            of(SYSTEM, &self.system),
-            of("workers", &self.workers),
+            self.system.in_use(),
+            of_workers,
         ]
     }
 

@@ -163,14 +163,21 @@ pub async fn find_serving(
                       SELECT n.word
                       FROM unnest(ARRAY[false, true]) AS t (is_turn)
                       CROSS JOIN LATERAL (
-                          SELECT i.content_tsv FROM memory_items i
-                          WHERE i.user_id = $1 AND i.is_turn = t.is_turn
-                          ORDER BY i.created_at DESC, i.id DESC
-                          LIMIT CASE WHEN cardinality($2::text[]) > 0 THEN $4::bigint ELSE 0 END
+                          -- Each text is asked once for all names: few are of a conversation.
+                          SELECT count(*) AS items, array_agg(i.content_tsv) FILTER (WHERE i.is_said) AS said
+                          FROM (
+                              SELECT i.content_tsv,
+                                     i.content_tsv @@ (SELECT string_agg(n, ' | ')::tsquery FROM unnest($3::text[]) n) AS is_said
+                              FROM memory_items i
+                              WHERE i.user_id = $1 AND i.is_turn = t.is_turn
+                              ORDER BY i.created_at DESC, i.id DESC
+                              LIMIT CASE WHEN cardinality($2::text[]) > 0 THEN $4::bigint ELSE 0 END
+                          ) i
                       ) i
                       CROSS JOIN unnest($2::text[], $3::text[]) AS n (word, said_by)
-                      GROUP BY t.is_turn, n.word
-                      HAVING count(*) FILTER (WHERE i.content_tsv @@ n.said_by::tsquery) * $5::bigint >= count(*)
+                      WHERE i.items > 0
+                        AND (SELECT count(*) FROM unnest(i.said) AS s (words) WHERE s.words @@ n.said_by::tsquery)
+                            * $5::bigint >= i.items
                   ) AS "speakers!"
            FROM (SELECT $1::bigint AS user_id) u
            LEFT JOIN embedding_settings e ON e.user_id = u.user_id

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use sqlx::PgConnection;
 
-use crate::db::{SystemTx, UserId};
+use crate::db::{Tx, UserId};
 use crate::providers::{chat, settings};
 use crate::seal::Bound;
 
@@ -67,7 +67,7 @@ pub struct Resealed {
 
 /// Held by one rotation at a time, on one database, until it is dropped.
 pub struct OnlyRotation {
-    _tx: SystemTx,
+    _tx: Tx,
 }
 
 impl Embeddings {

@@ -5,4 +5,5 @@ mod at_once;
 mod busy_model;
 mod connections;
 mod migrations;
+mod plans;
 mod together;
