@@ -25,8 +25,6 @@ use crate::wiring::{self, Database};
 
 /// From the signal to the end of the last request; those that take longer are cut off.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
-/// Whoever connected just before the door closed has this long to say what they want.
-const LAST_WORDS: Duration = Duration::from_millis(300);
 const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 
 pub async fn serve(config: &Config, workers: Workers) -> anyhow::Result<()> {
@@ -143,10 +141,8 @@ async fn serve_until(
                 tokio::time::sleep(config.stop_grace).await;
             }
             door.close().await;
-            tokio::time::sleep(LAST_WORDS).await;
             drained_send.send(()).ok();
-            let until = began + DRAIN_MAX.max(config.stop_grace + LAST_WORDS);
-            if tokio::time::timeout_at(until, &mut server).await.is_err() {
+            if tokio::time::timeout_at(began + DRAIN_MAX, &mut server).await.is_err() {
                 tracing::warn!("some requests took longer than {} s and were cut off", DRAIN_MAX.as_secs());
                 server.abort();
             }

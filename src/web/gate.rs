@@ -3,12 +3,25 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::mem;
 use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
+use tokio::time::{Instant, sleep};
+
+/// Whoever came before the door closed has this long to say what they want.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// A connection that had begun as the door closed is made by then.
+const LAST_STEPS: Duration = Duration::from_millis(100);
 
 /// Whose connection it is.
 #[derive(Clone, Copy, Debug)]
@@ -25,22 +38,34 @@ pub struct Gate {
     address: SocketAddr,
     /// Those who were let in as it closed.
     last: VecDeque<(TcpStream, SocketAddr)>,
+    silent: Silent,
     asked: watch::Receiver<bool>,
-    is_closed: Option<oneshot::Sender<()>>,
+    is_closed: Option<oneshot::Sender<Silent>>,
 }
 
 /// Closes its gate.
 pub struct GateHandle {
     ask: watch::Sender<bool>,
-    closed: oneshot::Receiver<()>,
+    closed: oneshot::Receiver<Silent>,
 }
 
 impl GateHandle {
-    /// Returns when nobody can come in any more, and all who did are in hand.
+    /// Returns when nobody can come in any more, and all who did have begun to ask for
+    /// something, or had [`LAST_WORDS`] to.
     pub async fn close(self) {
         self.ask.send(true).ok();
-        self.closed.await.ok();
+        let silent = self.closed.await.unwrap_or_default();
+        while silent.iter().any(is_waited_for) {
+            sleep(LOOK_EVERY).await;
+        }
     }
+}
+
+/// When each came who has not said a word, oldest first; and those who since have.
+type Silent = VecDeque<(Instant, Weak<Silence>)>;
+
+fn is_waited_for((came, silence): &(Instant, Weak<Silence>)) -> bool {
+    silence.strong_count() > 0 && came.elapsed() < LAST_WORDS
 }
 
 impl Gate {
@@ -52,16 +77,38 @@ impl Gate {
             address: listener.local_addr().unwrap_or(unknown),
             listener: Some(listener),
             last: VecDeque::new(),
+            silent: VecDeque::new(),
             asked,
             is_closed: Some(is_closed),
         };
         (gate, GateHandle { ask, closed })
     }
 
-    /// The kernel completes connections by itself; closing would reset those that
-    /// nobody has taken yet.
-    fn shut(&mut self) {
-        let Some(Ok(listener)) = self.listener.take().map(TcpListener::into_std) else {
+    fn let_in(&mut self, (stream, peer): (TcpStream, SocketAddr)) -> (Caller, SocketAddr) {
+        while self.silent.front().is_some_and(|s| !is_waited_for(s)) {
+            self.silent.pop_front();
+        }
+        let silence = Arc::new(Silence);
+        self.silent
+            .push_back((Instant::now(), Arc::downgrade(&silence)));
+        let caller = Caller {
+            stream,
+            silence: Some(silence),
+        };
+        (caller, peer)
+    }
+
+    /// The kernel completes connections by itself, and closing resets those that nobody has
+    /// taken yet: so none is begun from now on, and those that had been are taken.
+    async fn shut(&mut self) {
+        let Some(listener) = self.listener.take() else {
+            return;
+        };
+        if let Err(error) = begin_no_more(&listener) {
+            tracing::debug!(%error, "connections are still begun while the door closes");
+        }
+        sleep(LAST_STEPS).await;
+        let Ok(listener) = listener.into_std() else {
             return;
         };
         while let Ok((stream, peer)) = listener.accept() {
@@ -73,18 +120,39 @@ impl Gate {
     }
 }
 
+/// The kernel drops what would begin a connection (SYN); who sent it asks again a second
+/// later, and is refused then.
+#[cfg(target_os = "linux")]
+fn begin_no_more(listener: &TcpListener) -> io::Result<()> {
+    use socket2::{SockFilter, SockRef};
+    const FLAGS_OF_TCP_HEADER: u32 = 13;
+    const SYN: u32 = 2;
+    // Classic BPF: load the byte of flags; where SYN is set keep nothing, else all.
+    SockRef::from(listener).attach_filter(&[
+        SockFilter::new(0x30, 0, 0, FLAGS_OF_TCP_HEADER),
+        SockFilter::new(0x45, 0, 1, SYN),
+        SockFilter::new(0x06, 0, 0, 0),
+        SockFilter::new(0x06, 0, 0, u32::MAX),
+    ])
+}
+
+#[cfg(not(target_os = "linux"))]
+fn begin_no_more(_: &TcpListener) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 impl Listener for Gate {
-    type Io = TcpStream;
+    type Io = Caller;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (TcpStream, SocketAddr) {
+    async fn accept(&mut self) -> (Caller, SocketAddr) {
         loop {
             if let Some(waiting) = self.last.pop_front() {
-                return waiting;
+                return self.let_in(waiting);
             }
             let Some(listener) = &mut self.listener else {
                 if let Some(closed) = self.is_closed.take() {
-                    closed.send(()).ok();
+                    closed.send(mem::take(&mut self.silent)).ok();
                 }
                 return std::future::pending().await;
             };
@@ -93,13 +161,133 @@ impl Listener for Gate {
                 _ = self.asked.wait_for(|asked| *asked) => None,
             };
             match accepted {
-                Some(accepted) => return accepted,
-                None => self.shut(),
+                Some(accepted) => return self.let_in(accepted),
+                None => self.shut().await,
             }
         }
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
         Ok(self.address)
+    }
+}
+
+/// Lives until a client has said its first word, or has gone.
+struct Silence;
+
+/// A connection, and whether its client has said anything.
+pub struct Caller {
+    stream: TcpStream,
+    silence: Option<Arc<Silence>>,
+}
+
+impl AsyncRead for Caller {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if read.is_ready() {
+            self.silence = None;
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Caller {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::task::JoinHandle;
+
+    use super::*;
+
+    /// The address of a gate, which lets in whoever comes and hears the first byte of each.
+    async fn open(address: &str) -> (SocketAddr, GateHandle, JoinHandle<()>) {
+        let listener = TcpListener::bind(address).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (mut gate, door) = Gate::new(listener);
+        let serving = tokio::spawn(async move {
+            loop {
+                let (mut caller, _) = gate.accept().await;
+                tokio::spawn(async move {
+                    let said = caller.read_u8().await.unwrap();
+                    caller.write_u8(said).await.unwrap();
+                });
+            }
+        });
+        (address, door, serving)
+    }
+
+    #[tokio::test]
+    async fn who_came_before_the_door_closed_is_heard_and_who_comes_after_is_refused() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let (address, door, serving) = open(address).await;
+            let came = Instant::now();
+            let mut early = TcpStream::connect(address).await.unwrap();
+            let closing = tokio::spawn(door.close());
+            sleep(LAST_STEPS / 4).await;
+            let late = tokio::spawn(TcpStream::connect(address));
+            sleep(LAST_STEPS * 2).await;
+            assert!(TcpStream::connect(address).await.is_err());
+            assert!(!closing.is_finished(), "who has not spoken is waited for");
+            early.write_u8(7).await.unwrap();
+            assert_eq!(early.read_u8().await.unwrap(), 7);
+            closing.await.unwrap();
+            assert!(came.elapsed() < LAST_WORDS);
+            // Not let in by the kernel and then cut off: refused, so that nothing was sent.
+            let refused = late.await.unwrap().unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+            serving.abort();
+        }
+    }
+
+    #[tokio::test]
+    async fn who_says_nothing_is_waited_for_once() {
+        let (address, door, serving) = open("127.0.0.1:0").await;
+        let came = Instant::now();
+        let _silent = TcpStream::connect(address).await.unwrap();
+        door.close().await;
+        assert!(came.elapsed() >= LAST_WORDS);
+        serving.abort();
+
+        let (address, door, serving) = open("127.0.0.1:0").await;
+        let _silent = TcpStream::connect(address).await.unwrap();
+        sleep(LAST_WORDS + LOOK_EVERY).await;
+        let began = Instant::now();
+        door.close().await;
+        assert!(began.elapsed() < LAST_WORDS);
+        serving.abort();
     }
 }
