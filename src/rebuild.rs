@@ -53,21 +53,33 @@ async fn start_and_wait(embeddings: &Embeddings, user: UserId) -> anyhow::Result
         worked = work_off(embeddings, user) => worked?,
         Err(error) = show(&bar, embeddings, user) => return Err(error),
     }
-    let counts = embeddings.overview(user).await?.counts;
-    let failed = counts.failed.unsigned_abs();
     bar.finish_and_clear();
+    let ended = embeddings.overview(user).await?;
+    if ended.settings.declined.is_some() {
+        bail!("the rebuild was cancelled; the old vectors serve on");
+    }
+    let failed = ended.counts.failed.unsigned_abs();
     println!("{} rebuilt, {failed} failed", items.saturating_sub(failed));
     Ok(true)
 }
 
-/// Until nothing is being rebuilt. Whoever holds the space, a server or we, the other only looks.
+/// Until nothing is being rebuilt, whatever else may wait. Whoever holds the space, a server or we,
+/// the other only looks.
 async fn work_off(embeddings: &Embeddings, user: UserId) -> anyhow::Result<()> {
     loop {
-        match embeddings.drain(user).await? {
-            Drained::More => continue,
-            Drained::Done if embeddings.overview(user).await?.rebuild.is_none() => return Ok(()),
-            Drained::Done | Drained::Later(_) => tokio::time::sleep(LOOK_EVERY).await,
+        // Between two turns at full speed nothing is counted.
+        if embeddings.drain(user).await? == Drained::More {
+            continue;
         }
+        let Some(rebuild) = embeddings.overview(user).await?.rebuild else {
+            return Ok(());
+        };
+        if rebuild.counts.are_all_failed() {
+            bail!(
+                "none of the memories could be embedded, and the old vectors serve on; Settings › Embeddings says why"
+            );
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 

@@ -219,6 +219,11 @@ impl Counts {
     pub fn total(&self) -> i64 {
         self.ready + self.pending + self.failed
     }
+
+    /// There were items, and none got a vector or still may.
+    pub fn are_all_failed(&self) -> bool {
+        self.failed > 0 && self.failed == self.total()
+    }
 }
 
 /// An item that no vector could be made of.

@@ -158,7 +158,7 @@ impl Embeddings {
         store::insert_missing(&mut tx, user, building.id, now).await?;
         let counts = overview::store::count_states(&mut tx, user, building.id, now).await?;
         let is_complete = counts.pending == 0;
-        let is_worth_it = counts.ready > 0 || counts.failed == 0 || spaces.active.is_none();
+        let is_worth_it = !counts.are_all_failed() || spaces.active.is_none();
         if !is_complete || !is_worth_it {
             if is_complete {
                 let sentence = "None of the memories could be embedded; the old vectors serve on.";

@@ -1,6 +1,6 @@
 //! One turn of work on one user's vectors.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration as StdDuration, Instant};
@@ -9,6 +9,7 @@ use apalis::prelude::{AbortError, Attempt, BoxDynError, Data};
 
 use futures_util::FutureExt;
 use time::Duration;
+use tokio::sync::Semaphore;
 use tracing::Instrument;
 
 use super::JobContext;
@@ -25,21 +26,54 @@ const RETRY_AFTER: Duration = Duration::seconds(5);
 /// What is added this soon after a job has come belongs to it: an agent that adds one by one
 /// does not make a job of each.
 const GATHERED_FOR: StdDuration = StdDuration::from_millis(30);
+/// The same for a user whose last turn has ended within this [`STREAM`]: who adds on and on is
+/// worked off a few times a second, not thirty times.
+const GATHERED_OF_A_STREAM_FOR: StdDuration = StdDuration::from_millis(250);
+const STREAM: StdDuration = StdDuration::from_secs(1);
+/// Users whose vectors are worked on at once, by one process.
+const WORKED_ON_AT_ONCE: usize = 4;
 
-/// Users whose last turn, in this process, left more to do: their next has nothing to gather.
-#[derive(Clone, Default)]
-pub(super) struct GoingOn(Arc<Mutex<HashSet<UserId>>>);
+/// What the turns of one process know of each other.
+#[derive(Clone)]
+pub(super) struct Turns {
+    /// How each user's last turn ended, if it was within [`STREAM`].
+    ended: Arc<Mutex<HashMap<UserId, Ended>>>,
+    /// To gather takes no permit, to work does.
+    permits: Arc<Semaphore>,
+}
 
-impl GoingOn {
-    fn note(&self, user: UserId) {
-        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        users.insert(user);
+#[derive(Clone, Copy)]
+struct Ended {
+    at: Instant,
+    has_more: bool,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self {
+            ended: Arc::default(),
+            permits: Arc::new(Semaphore::new(WORKED_ON_AT_ONCE)),
+        }
+    }
+}
+
+impl Turns {
+    /// How long to wait for what may be added besides. Nothing for a turn that goes on where the last left off.
+    fn gathering(&self, user: UserId) -> StdDuration {
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        match ended.get(&user) {
+            Some(last) if last.at.elapsed() > STREAM => GATHERED_FOR,
+            Some(Ended { has_more: true, .. }) => StdDuration::ZERO,
+            Some(_) => GATHERED_OF_A_STREAM_FOR,
+            None => GATHERED_FOR,
+        }
     }
 
-    /// Once.
-    fn take(&self, user: UserId) -> bool {
-        let mut users = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        users.remove(&user)
+    fn note(&self, user: UserId, has_more: bool) {
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.retain(|_, last| last.at.elapsed() <= STREAM);
+        let at = Instant::now();
+        ended.insert(user, Ended { at, has_more });
     }
 }
 
@@ -47,11 +81,11 @@ pub(super) async fn run(
     job: EmbedJob,
     attempt: Attempt,
     context: Data<JobContext>,
-    going_on: Data<GoingOn>,
+    turns: Data<Turns>,
 ) -> Result<(), BoxDynError> {
     let began = Instant::now();
     let span = tracing::error_span!("job", queue = EMBED_QUEUE);
-    let ended = turn(job, attempt, context, going_on).instrument(span).await;
+    let ended = turn(job, attempt, context, turns).instrument(span).await;
     let outcome = if ended.is_ok() { "ok" } else { "failed" };
     metrics::job_ended(EMBED_QUEUE, outcome, began.elapsed());
     ended
@@ -61,7 +95,7 @@ async fn turn(
     job: EmbedJob,
     attempt: Attempt,
     context: Data<JobContext>,
-    going_on: Data<GoingOn>,
+    turns: Data<Turns>,
 ) -> Result<(), BoxDynError> {
     let user = UserId(job.user_id);
     if attempt.current() > ATTEMPTS_MAX {
@@ -72,9 +106,8 @@ async fn turn(
         );
         return Err(AbortError::new("the job came back too often").into());
     }
-    if !going_on.take(user) {
-        tokio::time::sleep(GATHERED_FOR).await;
-    }
+    tokio::time::sleep(turns.gathering(user)).await;
+    let _permit = turns.permits.acquire().await?;
     let mut conn = context.db.worker_pool().acquire().await?;
     queue::started(&mut conn, user).await?;
     drop(conn);
@@ -97,14 +130,12 @@ async fn turn(
     if drained == Drained::Done {
         measure(user, &context).await;
     }
+    turns.note(user, drained == Drained::More);
     let mut conn = context.db.worker_pool().acquire().await?;
     match drained {
         // Another worker may have come meanwhile and put its job off until this one is done.
         Drained::Done => queue::bring_forward(&mut conn, user, context.embeddings.now()).await?,
-        Drained::More => {
-            going_on.note(user);
-            queue::push_now(&mut conn, user, context.embeddings.now()).await?;
-        }
+        Drained::More => queue::push_now(&mut conn, user, context.embeddings.now()).await?,
         Drained::Later(at) => queue::push_at(&mut conn, user, Some(at)).await?,
     }
     Ok(())

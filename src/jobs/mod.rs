@@ -30,8 +30,8 @@ use crate::db::Db;
 use crate::embedding::Embeddings;
 use crate::queue::EMBED_QUEUE;
 
-/// Users whose vectors are worked on at once, by one process.
-const JOBS_AT_ONCE: usize = 4;
+/// Most of them gather (`embed`).
+const JOBS_AT_ONCE: usize = 16;
 const POLL_EVERY: Duration = Duration::from_secs(1);
 const HEARTBEAT: Duration = Duration::from_secs(5);
 const HEARTBEATS_MISSED: usize = 4;
@@ -59,9 +59,9 @@ pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
     let making = tokio::spawn(turns::keep_making(context.clone(), stop.clone()));
     let summarizing = tokio::spawn(summarize::keep_summarizing(context.clone(), stop.clone()));
     let erasing = tokio::spawn(erase::keep_erasing(context.clone(), stop.clone()));
-    let going_on = embed::GoingOn::default();
+    let turns = embed::Turns::default();
     while !*stop.borrow() {
-        let ended = run_worker(&context, &going_on, stop.clone()).await;
+        let ended = run_worker(&context, &turns, stop.clone()).await;
         if !*stop.borrow() {
             let reason = ended.err().map(|error| error.to_string());
             tracing::warn!(reason, "the worker ended; starting another");
@@ -79,7 +79,7 @@ pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
 
 async fn run_worker(
     context: &JobContext,
-    going_on: &embed::GoingOn,
+    turns: &embed::Turns,
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), apalis::prelude::WorkerError> {
     let config = Config::default()
@@ -102,7 +102,7 @@ async fn run_worker(
         .backend(backend)
         .concurrency(JOBS_AT_ONCE)
         .data(context.clone())
-        .data(going_on.clone())
+        .data(turns.clone())
         .build(embed::run);
     let mut running = std::pin::pin!(worker.run());
     tokio::select! {

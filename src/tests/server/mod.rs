@@ -1,6 +1,8 @@
 //! The program itself, as a process: the command line, its own PostgreSQL,
 //! signals, and what its log says.
 
+mod rebuild;
+
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};

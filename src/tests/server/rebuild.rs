@@ -1,0 +1,110 @@
+//! `keepsake rebuild` as a process of its own: what it says, and that it ends.
+
+use std::process::{Output, Stdio};
+use std::time::{Duration, Instant};
+
+use keepsake::embedding::Overview;
+
+use super::{Home, PATIENCE};
+use crate::support::{Provider, TestApp, TestUser, database_url};
+
+/// Two memories with vectors, about to be computed anew.
+struct Remembered {
+    app: TestApp,
+    provider: Provider,
+    anna: TestUser,
+    home: Home,
+}
+
+impl Remembered {
+    async fn new() -> Self {
+        let app = TestApp::start().await;
+        let provider = Provider::start().await;
+        let anna = app.user("anna").await;
+        app.use_provider(&anna, &provider, "small").await;
+        anna.add("Anna keeps bees.").await;
+        anna.add("Anna lives in Bern.").await;
+        app.drain(&anna).await;
+        let home = Home::new();
+        Self {
+            app,
+            provider,
+            anna,
+            home,
+        }
+    }
+
+    /// What the process said at its end, which comes in time.
+    async fn rebuild(&self) -> Output {
+        let mut command = tokio::process::Command::from(self.home.command(&[
+            "rebuild",
+            "--email",
+            &self.anna.email,
+        ]));
+        command
+            .env("KEEPSAKE_DATABASE_URL", database_url(&self.app.options))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        tokio::time::timeout(PATIENCE, command.output())
+            .await
+            .expect("it ends")
+            .unwrap()
+    }
+
+    async fn wait_for(&self, what: &str, is_so: impl Fn(&Overview) -> bool) {
+        let start = Instant::now();
+        while !is_so(&self.app.embeddings.overview(self.anna.id).await.unwrap()) {
+            assert!(start.elapsed() < PATIENCE, "never {what}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn says_how_many_were_rebuilt() {
+    let here = Remembered::new().await;
+    let output = here.rebuild().await;
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    assert!(said.contains("2 rebuilt, 0 failed"), "{said}");
+}
+
+#[tokio::test]
+async fn ends_when_it_is_cancelled_though_items_wait_for_a_provider_that_is_down() {
+    let here = Remembered::new().await;
+    here.provider.behave(|b| b.status = Some(503));
+    let elsewhere = async {
+        here.wait_for("begun", |seen| seen.rebuild.is_some()).await;
+        // Pending beside the rebuild, and after it.
+        here.anna.add("Anna rows on Sundays.").await;
+        here.wait_for("put off", |seen| {
+            seen.serving.as_ref().is_some_and(|s| s.problem.is_some())
+        })
+        .await;
+        assert!(
+            here.app
+                .embeddings
+                .cancel_rebuild(here.anna.id)
+                .await
+                .unwrap()
+        );
+    };
+    let (output, ()) = tokio::join!(here.rebuild(), elsewhere);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success());
+    assert!(said.contains("the rebuild was cancelled"), "{said}");
+}
+
+#[tokio::test]
+async fn ends_with_an_error_where_none_of_the_memories_can_be_embedded() {
+    let here = Remembered::new().await;
+    here.provider.behave(|b| b.poison = Some("Anna"));
+    let output = here.rebuild().await;
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success());
+    assert!(
+        said.contains("none of the memories could be embedded"),
+        "{said}"
+    );
+}
