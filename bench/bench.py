@@ -26,10 +26,10 @@ PARTS = {"floor": ("floor.py", 260), "adds": ("adds.py", 90), "drain": ("vectors
 
 
 def main(wanted):
+    if unknown := set(wanted) - set(PARTS):
+        sys.exit(f"✗ PART takes {', '.join(PARTS)}, and not {', '.join(sorted(unknown))}")
     python = environment("bench", BENCH / "requirements.txt")
     locomo = [os.path.abspath(os.environ[name]) for name in ("LOCOMO", "ERRORS") if os.environ.get(name)]
-    if unknown := set(wanted) - set(PARTS):
-        sys.exit(f"{__doc__}\n✗ PART takes {', '.join(PARTS)}, and not {', '.join(sorted(unknown))}")
     names = [name for name in wanted or PARTS if name != "quality" or len(locomo) == 2]
     begun, failed = time.time(), []
     for n, name in enumerate(names):

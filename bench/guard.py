@@ -13,6 +13,7 @@ more fails. Each run also measures a copy of the statement that was made worse, 
 import contextlib
 import itertools
 import json
+import os
 import random
 import socket
 import statistics
@@ -26,7 +27,7 @@ from urllib.parse import urlsplit
 
 import vectors
 from clients import ask, rest
-from pgbench import pgbench
+from pgbench import SESSION, pgbench
 from run import common_words, free_port, item, keepsake, rare_word
 from sql import PG_BIN, URL, sql, vacuum
 from statement import prepare, searches
@@ -71,7 +72,7 @@ def settle():
     """Rows as close together as they can lie."""
     sql("DELETE FROM memory_item_embeddings e USING embedding_spaces s WHERE s.user_id = e.user_id AND s.id = e.space_id AND s.state <> 'active'")
     sql("VACUUM FULL memory_items, memory_item_embeddings")
-    vacuum()
+    vacuum(marked=1)
 
 
 def judge(seen, worse, ratio, baseline):
@@ -94,9 +95,9 @@ def exceeded(seen, baseline):
 def plan(prepared, queries):
     """Buffers and rows of the statement over these queries, after one round that warms caches and sets hint bits."""
     executes = searches(queries)
-    script = ["SET ROLE keepsake_app", "SET jit = off", "SET plan_cache_mode = force_generic_plan", "SET keepsake.user_id = 1", prepared]
+    script = ["SET keepsake.user_id = 1", prepared]
     script += [f"EXPLAIN (ANALYZE, TIMING OFF, BUFFERS, FORMAT JSON) {one}" for one in executes * 2]
-    done = subprocess.run([PG_BIN / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", URL], input=";\n".join(script) + ";\n", check=True, text=True, stdout=subprocess.PIPE)
+    done = subprocess.run([PG_BIN / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", URL], env={**os.environ, **SESSION}, input=";\n".join(script) + ";\n", check=True, text=True, stdout=subprocess.PIPE)
     plans, decoder, rest_of = [], json.JSONDecoder(), done.stdout.strip()
     while rest_of:
         found, end = decoder.raw_decode(rest_of)

@@ -19,6 +19,7 @@ from pathlib import Path
 import psycopg
 
 import results
+from pgbench import SESSION
 from run import common_words, free_port, item
 from scaling import TICK_MS, children, postmaster_of_the_primary, stat, ticks
 from sql import PG_BIN, URL, sql
@@ -31,7 +32,6 @@ QUERIES = 20
 SEARCHES = 200
 ADDS = 100
 START_TIMEOUT_SECONDS = 30
-SESSION = {"PGOPTIONS": "-c role=keepsake_app -c jit=off -c plan_cache_mode=force_generic_plan"}
 
 
 def main():

@@ -117,7 +117,7 @@ def measure(asked, home, state, until):
     """Does what is to do, as far as there is time for it, and writes down what is whole; returns who failed and which blocks are left."""
     names = asked.peers.split(",")
     shapes = [Shape(text) for text in asked.shapes.split(",")]
-    with kept_postgres(home / "postgresql") as url, Embedder(state.port("embedder")) as embedder:
+    with kept_postgres(home / "postgresql") as url, Embedder(state.port("embedder")) as embedder, contextlib.ExitStack() as at_end:
         os.environ["KEEPSAKE_TEST_DATABASE_URL"] = url
         benches = [Bench(shape, name, home, embedder, state, asked.seconds) for shape in shapes for name in names]
         for bench in benches:
@@ -125,8 +125,13 @@ def measure(asked, home, state, until):
             if bench.peer.filled_by and not bench.filled() and bench.peer.filled_by not in names:
                 fail(f"{bench.peer.name} searches what {bench.peer.filled_by} was given: name that too")
         blocks = [block for shape in shapes for block in stages([bench for bench in benches if bench.shape is shape])]
-        evidence = [Evidence(bench, asked.locomo, state, home) for bench in benches if bench.shape is shapes[0] and bench.peer.is_ranked] if asked.locomo else []
-        failed, left = work_off(blocks + [one.stages() for one in evidence], until)
+        if asked.locomo:
+            import quality  # it looks for the database when it is imported
+            minilm = Embedder(state.port("minilm"), quality.MODEL)
+            at_end.push(minilm)
+            ranked = [bench.peer for bench in benches if bench.shape is shapes[0] and bench.peer.is_ranked]
+            blocks += [Evidence(peer, asked.locomo, minilm, state, home).stages() for peer in ranked]
+        failed, left = work_off(blocks, until)
         figures, versions = whole(state)
         if figures["shapes"]:
             record("peers", *with_earlier(figures, versions))
@@ -278,17 +283,25 @@ class Embedder:
         self.process = None
 
     def __enter__(self):
+        self.start()
+        return self
+
+    def start(self):
+        """Unless it runs."""
+        if self.process:
+            return
         # Its own work on one core alone, as in any server.
         env = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
         self.process = subprocess.Popen(self.command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         if self.process.stdout.readline() != "ready\n":
             fail(f"the embedder did not start at {self.url}: if its port is taken, begin anew with --fresh")
-        return self
 
     def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdout.close()
+            self.process = None
 
 
 class Bench:
@@ -501,14 +514,13 @@ class Go:
 
 class Evidence:
     """LoCoMo by one peer, as bench/quality.py asks it: an item a turn, a user a conversation, the question as it
-    stands; MiniLM's vectors for all."""
+    stands; MiniLM's vectors for all, each text's made once."""
 
-    def __init__(self, bench, files, state, home):
-        import quality  # it looks for the database when it is imported
-        self.quality, self.state = quality, state
+    def __init__(self, peer, files, minilm, state, home):
+        import quality
+        self.quality, self.state, self.minilm = quality, state, minilm
         self.turns, self.questions = quality.read(*(json.loads(file.read_text()) for file in files))
-        self.embedder = Embedder(state.port("minilm"), quality.MODEL)
-        self.peer = type(bench.peer)(bench.peer.name, "locomo", home, self.embedder.url)
+        self.peer = type(peer)(peer.name, "locomo", home, minilm.url)
         self.label = f"LoCoMo, {self.peer.title}"
         self.done = state.kept.setdefault("locomo", {}).get(self.peer.name)
         self.turns_of_text = {}
@@ -520,9 +532,10 @@ class Evidence:
         return [] if self.done else [Step(self.label, START_SECONDS + adding + len(self.questions) / 20, self.ask, self)]
 
     def ask(self):
+        self.minilm.start()
         if not self.peer.filled_by:
             self.peer.fresh()
-        with self.embedder, crew(self.peer, self.peer.start(self.turns[-1][0] + 1), 1) as clients:
+        with crew(self.peer, self.peer.start(self.turns[-1][0] + 1), 1) as clients:
             if not self.peer.filled_by:
                 for user, text in self.turns_of_text:
                     answer_of(clients.one("put", user=user, text=text))

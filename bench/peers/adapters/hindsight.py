@@ -50,9 +50,13 @@ def own_python():
     return environment("peers-hindsight", HERE / "requirements/hindsight.txt")
 
 
+IDLE_SECONDS = 2  # its server closes a connection on which nothing came for five
+
+
 class Client:
     def __init__(self, settings):
         self.connection = http.client.HTTPConnection("127.0.0.1", settings["port"], timeout=120)
+        self.called = time.monotonic()
 
     def add(self, user, text):
         self.add_many(user, [text])
@@ -68,6 +72,8 @@ class Client:
         return [found["text"] for found in self.call(f"/v1/default/banks/u{user}/memories/recall", {"query": query})["results"][:limit]]
 
     def call(self, path, body):
+        if time.monotonic() - self.called > IDLE_SECONDS:
+            self.connection.close()
         try:
             self.connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
             response = self.connection.getresponse()
@@ -75,6 +81,8 @@ class Client:
         except (OSError, http.client.HTTPException):
             self.connection.close()
             raise
+        finally:
+            self.called = time.monotonic()
         if response.status != 200:
             raise RuntimeError(f"HTTP {response.status}: {answer.decode()}")
         return json.loads(answer)

@@ -11,7 +11,7 @@ use crate::support::{TestApp, TestUser};
 
 const ADDS: usize = 100;
 const ITEMS: usize = 2_000;
-const CALLS_AT_ONCE_AN_AGENT: usize = 8;
+const ITEMS_AT_ONCE: usize = 8;
 
 /// The user's agent of this name, as a client of this server.
 async fn agent_at(app: &TestApp, server: &TestApp, user: &TestUser, name: &str) -> TestUser {
@@ -64,20 +64,22 @@ async fn items_that_two_agents_archive_at_once_on_two_servers_are_each_archived_
 
     let here = agent_at(&app, &app, &anna, "here").await;
     let there = agent_at(&app, &twin, &anna, "there").await;
-    // Each comes first at every other item.
-    let mut swapped = ids.clone();
-    swapped.chunks_exact_mut(2).for_each(|pair| pair.swap(0, 1));
-    let archive_all = |agent: TestUser, ids: Vec<i64>| async move {
-        stream::iter(ids)
-            .for_each_concurrent(CALLS_AT_ONCE_AN_AGENT, |id| {
-                let call = agent.call("memory_archive", json!({ "item_id": id }));
-                async { assert_eq!(call.await["status"], "archived") }
-            })
-            .await;
-    };
-    let theirs = tokio::spawn(archive_all(there, swapped));
-    archive_all(here, ids.clone()).await;
-    theirs.await.unwrap();
+    // Both are sent the same item at once, each first at every other one.
+    let pairs = ids
+        .chunks_exact(2)
+        .flat_map(|pair| [(pair[0], &here, &there), (pair[1], &there, &here)]);
+    stream::iter(pairs)
+        .for_each_concurrent(ITEMS_AT_ONCE, |(id, first, second)| async move {
+            let input = json!({ "item_id": id });
+            let answers =
+                join_all([first, second].map(|agent| agent.call("memory_archive", input.clone())))
+                    .await;
+            assert!(
+                answers.iter().all(|a| a["status"] == "archived"),
+                "{answers:?}"
+            );
+        })
+        .await;
 
     let events: Vec<(i64, String)> = sqlx::query_as(
         "SELECT e.item_id, a.name FROM memory_item_events e JOIN agents a ON a.user_id = e.user_id AND a.id = e.agent_id
