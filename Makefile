@@ -1,17 +1,20 @@
 # Keepsake. `make run` is all that a first try needs; `make` alone lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help run build test check ui bench bench-peers demo sqlx fmt
+.PHONY: help run check-env build test check ui bench bench-peers demo sqlx fmt
 KEEPSAKE := target/release/keepsake
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
-run: build ## Start Keepsake with its own PostgreSQL (the first time: 10 to 20 minutes of compiling)
+run: check-env build ## Start Keepsake with its own PostgreSQL (the first time: 10 to 20 minutes of compiling)
 	@exec $(KEEPSAKE) serve
+
+check-env:
+	@python3 tools/check_env.py
 
 build: ## Make all that `run` needs: PostgreSQL, the embedding model, the pages' files, target/release/keepsake
 	@[ -x $(KEEPSAKE) ] || echo "First build: fetch PostgreSQL (13 MB) and the embedding model (84 MB), compile the islands, compile the server. 10 to 20 minutes on two cores; seconds from then on."
-	@python3 tools/fetch_postgres.py
+	@python3 tools/fetch_postgres.py --unless-given
 	@python3 tools/fetch_model.py
 	@python3 tools/wasm.py
 	cargo build --release
@@ -19,16 +22,17 @@ build: ## Make all that `run` needs: PostgreSQL, the embedding model, the pages'
 test: ## Format, lints, queries, tests on a real PostgreSQL, the pages in a browser
 	@bash tools/test.sh
 
-check: test build ## The long series, before a release: test, 10,000 requests out of the OpenAPI document, docs/reliability.md, bench/guard.json, what we build on, fuzzing
+check: test build ## The long series, before a release: test, what is timed or loaded, 10,000 requests out of the OpenAPI document, docs/reliability.md, bench/guard.json, what we build on, fuzzing
 	python3 tools/with_postgres.py python3 end2end/openapi/run.py --requests 10000
-	python3 tools/with_postgres.py cargo test --test keepsake pages::sign_in -- --ignored --test-threads 1
+	python3 tools/with_postgres.py cargo test --test keepsake -- --ignored --test-threads 1
+	KEEPSAKE_TEST_TIMES=1 python3 tools/with_postgres.py cargo test --test keepsake isolation -- --test-threads 1
 	python3 tools/with_postgres.py python3 bench/guard.py
 	python3 end2end/reliability/run.py
 	bash tools/supply_chain.sh
 	python3 tools/fuzz.py
 
 ui: ## Pages in development: a debug server; after a change, Ctrl-C and again
-	@python3 tools/fetch_postgres.py
+	@python3 tools/fetch_postgres.py --unless-given
 	@python3 tools/fetch_model.py
 	@python3 tools/wasm.py
 	cargo run -- serve

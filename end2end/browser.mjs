@@ -65,7 +65,7 @@ export async function signUp(page, url) {
   await page.getByRole("heading", { name: "Welcome to Keepsake" }).waitFor();
   await page.getByLabel("E-mail address").fill(EMAIL);
   await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
-  await page.getByRole("button", { name: "Make the first account" }).click();
+  await page.getByRole("button", { name: "Create the admin account" }).click();
   await page.waitForURL(`${url}/memory`);
 }
 

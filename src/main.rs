@@ -211,8 +211,8 @@ struct TokenCreate {
     /// Days until the token expires [default: never]
     #[arg(long, value_name = "N")]
     expires_days: Option<i64>,
-    /// Which tools the agent, or each user of the operator, is told of from now on: core (search, add, get, archive,
-    /// list themes) or full (correct, confirm, forget and stats, too) [default: as it is; core for a new one]
+    /// Which tools the agent, or each user of the operator, sees from now on: core (search, add, get, archive,
+    /// list themes) or full (correct, confirm, forget, stats and summary too) [default: as it is; core for a new one]
     #[arg(long, value_name = "core|full")]
     profile: Option<String>,
 }

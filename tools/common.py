@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
+# The server's, where it looks for what is fetched; relative to the folder in which it is started.
+DATA_DIR = Path(os.environ.get("KEEPSAKE_DATA_DIR") or REPO / "data").absolute()
 
 
 def say(text):

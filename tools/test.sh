@@ -1,14 +1,25 @@
 #!/usr/bin/env bash
 # What `make test` runs, in the order in which it is likely to fail. Stops at
 # the first failure and names its step; the browser is the only part that is
-# passed over, loudly, where it cannot be had.
+# passed over, loudly, where it cannot be had. Nothing here depends on how fast
+# the machine is: what is timed, loaded or killed in series is in `make check`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec </dev/null
+unset KEEPSAKE_DATA_DIR # the tests use the PostgreSQL and the model of this checkout
+
+# Everything that is fetched, and the islands: made while one core waits for the compiler of the
+# server. Each step below asks for what it needs again, so that what went wrong here is said there.
+prefetch() {
+    python3 tools/fetch_postgres.py
+    python3 tools/fetch_model.py
+    python3 tools/fetch_llamacpp.py
+    browser_is_here && install_npm_packages
+    python3 tools/wasm.py
+}
 
 current=start
 step() { current=$1; printf '\n== %s (%d s so far)\n' "$1" "$SECONDS"; }
-trap 'code=$?; [ $code = 0 ] || printf "\n✗ make test failed in: %s\n" "$current" >&2' EXIT
 
 # Installs Debian packages as root; otherwise says who must.
 install() {
@@ -30,6 +41,17 @@ browser_is_here() {
     node_is_here || return 1
     command -v chromium >/dev/null || install chromium || return 1
 }
+
+install_npm_packages() {
+    installed=end2end/node_modules/.package-lock.json
+    [ $installed -nt end2end/package-lock.json ] || npm ci --prefix end2end --no-audit --no-fund
+}
+
+mkdir -p target
+prefetch >target/prefetch.log 2>&1 &
+prefetching=$!
+# With the script its background work ends too.
+trap 'code=$?; kill $prefetching 2>/dev/null || true; [ $code = 0 ] || printf "\n✗ make test failed in: %s\n" "$current" >&2' EXIT
 
 step "format"
 cargo fmt --all --check
@@ -65,16 +87,13 @@ python3 tools/with_postgres.py python3 end2end/openapi/run.py
 step "the lines that Agents & tokens gives out, used"
 python3 tools/with_postgres.py python3 end2end/connect/run.py
 
-step "kills, load, bad providers, many at once, dump and restore: a few of each (docs/reliability.md)"
-KEEPSAKE_BIN=target/debug/keepsake python3 end2end/reliability/run.py --short
-
 step "the pages' files"
+wait $prefetching || true
 python3 tools/wasm.py
 
 step "the pages, in a browser"
 if browser_is_here; then
-    installed=end2end/node_modules/.package-lock.json
-    [ $installed -nt end2end/package-lock.json ] || npm ci --prefix end2end --no-audit --no-fund
+    install_npm_packages
     KEEPSAKE_BIN="$PWD/target/debug/keepsake" npm test --prefix end2end
 else
     echo "!! BROWSER TESTS SKIPPED: run \`apt-get install nodejs npm chromium\` as root, then \`make test\` again."

@@ -20,9 +20,10 @@ from common import REPO, apt_install, can_apt, fail, replace_dir, say
 
 TARGET = "wasm32-unknown-unknown"
 SITE = REPO / "target/site"
+BINDGEN = REPO / "tools/wasm-bindgen"
 PKG = SITE / "pkg"
 STAMP = REPO / "target/site.stamp"
-WASM_INPUTS = ("app", "Cargo.lock", "Cargo.toml", "tools/wasm.py")
+WASM_INPUTS = ("app", "Cargo.lock", "Cargo.toml", "tools/wasm.py", "tools/wasm-bindgen")
 BUILD = ["build", "-p", "app", "--lib", "--profile", "wasm", "--target", TARGET, "--target-dir", "target/wasm"]
 BUILD += ["--no-default-features", "--features", "hydrate"]
 DEBIAN_PACKAGES = ("rustc-web", "cargo-web", "rust-web-src", "libstd-rust-web-dev", "lld-22")
@@ -63,16 +64,14 @@ def fingerprint():
 
 def islands():
     cargo, env = toolchain()
-    bindgen = wasm_bindgen()
+    program = bindgen()
     say("islands: compiling to wasm (about 2 minutes the first time) …")
     if subprocess.run([*cargo, *BUILD], cwd=REPO, env={**os.environ, **env}).returncode:
         fail("the islands do not compile: see cargo's words above.")
     with tempfile.TemporaryDirectory(prefix=".pkg-", dir=SITE) as staging:
         fresh = Path(staging) / "pkg"
         module = REPO / "target/wasm" / TARGET / "wasm/app.wasm"
-        command = [bindgen, "--target", "web", "--no-typescript", "--out-name", "keepsake"]
-        command += ["--remove-name-section", "--remove-producers-section"]  # a third of what crosses the wire
-        if subprocess.run([*command, "--out-dir", fresh, module]).returncode:
+        if subprocess.run([program, module, fresh]).returncode:
             fail("wasm-bindgen failed: see its words above.")
         # Leptos asks for keepsake.wasm, wasm-bindgen writes keepsake_bg.wasm.
         (fresh / "keepsake_bg.wasm").rename(fresh / "keepsake.wasm")
@@ -170,30 +169,23 @@ def wasm_ld():
     return max(Path("/usr/lib").glob("llvm-*/bin/wasm-ld"), default=None)
 
 
-def wasm_bindgen():
-    """The wasm-bindgen of exactly the version in Cargo.lock: any other refuses the module."""
-    lock = (REPO / "Cargo.lock").read_text()
-    version = re.search(r'name = "wasm-bindgen"\nversion = "(.+)"', lock).group(1)
-    root = REPO / f".local/wasm-bindgen-{version}"
-    own = root / "bin/wasm-bindgen"
-    for candidate in (own, shutil.which("wasm-bindgen")):
-        if candidate and reported_version(candidate) == version:
-            return candidate
-    say(f"wasm-bindgen {version}: compiling it (about 3 minutes, once) …")
-    # Without --locked: its lock file names a crate that was withdrawn.
-    scratch = REPO / "target/wasm-bindgen-cli"
-    command = ["cargo", "install", "wasm-bindgen-cli", "--version", version, "--root", root, "--target-dir", scratch]
+def bindgen():
+    """Our own few lines around wasm-bindgen's library, with a lock file (tools/wasm-bindgen)."""
+    needed, pinned = (wasm_bindgen_version(lock) for lock in (REPO / "Cargo.lock", BINDGEN / "Cargo.lock"))
+    if needed != pinned:
+        fail(f"Cargo.lock has wasm-bindgen {needed} and tools/wasm-bindgen has {pinned}: set that version in tools/wasm-bindgen/Cargo.toml, and run `cargo update` there.")
+    target = REPO / "target/wasm-bindgen"
+    program = target / "release/bindgen"
+    if not program.is_file():
+        say(f"wasm-bindgen {pinned}: compiling it (2 minutes, once) …")
+    command = ["cargo", "build", "--quiet", "--locked", "--release", "--manifest-path", BINDGEN / "Cargo.toml", "--target-dir", target]
     if subprocess.run(command, cwd=REPO).returncode:
-        raise NoWasm(f"For the islands, run `cargo install wasm-bindgen-cli --version {version}`, then this again.")
-    shutil.rmtree(scratch, ignore_errors=True)
-    return own
+        raise NoWasm("wasm-bindgen does not compile: see cargo's words above.")
+    return program
 
 
-def reported_version(program):
-    try:
-        return subprocess.run([program, "--version"], capture_output=True, text=True).stdout.split()[-1]
-    except (OSError, IndexError):
-        return None
+def wasm_bindgen_version(lock):
+    return re.search(r'name = "wasm-bindgen(?:-shared)?"\nversion = "(.+)"', lock.read_text()).group(1)
 
 
 if __name__ == "__main__":

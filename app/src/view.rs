@@ -230,7 +230,7 @@ pub struct AgentRow {
     pub name: String,
     pub created: Moment,
     pub memory_enabled: bool,
-    /// It is told of all tools, not of the core ones alone.
+    /// It sees all tools, not only the core.
     pub has_all_tools: bool,
     pub item_count: i64,
     pub tokens: Vec<TokenRow>,
@@ -258,6 +258,8 @@ pub struct AgentsPage {
 pub enum SignInOffer {
     /// Nobody has an account yet: the first one becomes the admin.
     FirstAccount,
+    /// Accounts were made at the command line, none of them an admin's.
+    SignInOrFirstAdmin,
     /// Accounts exist and sign-up is closed.
     SignIn,
     /// Accounts exist and anyone may make one.

@@ -124,6 +124,7 @@ impl Accounts {
         let is_first = !store::any_admin_exists(&mut conn).await?;
         Ok(SignUpState {
             is_first,
+            has_accounts: !is_first || store::any_account_exists(&mut conn).await?,
             is_open: self.sign_up_is_open(is_first),
         })
     }
@@ -259,6 +260,8 @@ pub struct SignUpState {
     /// There is no admin yet: accounts that were made at the command line
     /// (or `make demo`) do not take the first person's place.
     pub is_first: bool,
+    /// Somebody can sign in.
+    pub has_accounts: bool,
     pub is_open: bool,
 }
 

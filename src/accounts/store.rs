@@ -20,6 +20,15 @@ pub async fn lock_admins(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
+/// Whether somebody can sign in: users of an operator have no password.
+pub async fn any_account_exists(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT FROM users WHERE password_hash IS NOT NULL) AS "exists!""#
+    )
+    .fetch_one(conn)
+    .await
+}
+
 pub async fn any_admin_exists(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(r#"SELECT EXISTS (SELECT FROM users WHERE role = 'admin') AS "exists!""#)
         .fetch_one(conn)

@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::support::PATIENCE;
 use keepsake::postgres::{EmbeddedPostgres, PostgresError, of_running_server};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use sqlx::postgres::PgConnectOptions;
@@ -108,10 +109,7 @@ async fn count(options: &PgConnectOptions) -> i64 {
 async fn until_accepting(options: &PgConnectOptions) -> Duration {
     let begun = Instant::now();
     while PgConnection::connect_with(options).await.is_err() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(10),
-            "still down after 10 s"
-        );
+        assert!(begun.elapsed() < PATIENCE, "still down");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     begun.elapsed()
@@ -249,6 +247,7 @@ fn an_adopted_postgresql_is_stopped_with_its_new_server() {
 }
 
 #[tokio::test]
+#[ignore = "a series under load: `make check` runs it alone"]
 async fn a_killed_postmaster_is_back_within_ten_seconds_however_often_and_nothing_is_lost() {
     let data = DataDir::new();
     let postgres = start(&data).await;
@@ -405,7 +404,7 @@ async fn a_start_that_is_given_up_leaves_nothing_running() {
         let _ = tokio::time::timeout(Duration::from_millis(wait_ms), given_up).await;
         let begun = Instant::now();
         while data.postmaster().is_some() || of_running_server(&path).unwrap().is_some() {
-            assert!(begun.elapsed() < Duration::from_secs(10));
+            assert!(begun.elapsed() < PATIENCE);
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

@@ -1,4 +1,4 @@
-//! Which tools an agent is told of, and the button that changes it. It works without
+//! Which tools an agent sees, and the button that changes it. It works without
 //! JavaScript, and changes nothing of what the agent may do.
 
 use leptos::prelude::*;
@@ -13,12 +13,12 @@ pub fn ToolChoice(
 ) -> impl IntoView {
     let (told, action, label) = match has_all {
         true => (
-            "It is told of all tools: those of every agent, and correct, confirm, forget, count.",
+            "Tools: all (10). The core, and correct, confirm, forget, stats, summary.",
             "core",
-            "Core tools alone",
+            "Core tools only",
         ),
         false => (
-            "It is told of the core tools: search, add, get, archive, list themes.",
+            "Tools: core (5). Search, add, get, archive, list themes.",
             "full",
             "All tools",
         ),

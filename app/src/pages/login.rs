@@ -39,9 +39,9 @@ fn offered(offer: SignInOffer, form: FormState, next: String) -> impl IntoView {
         SignInOffer::FirstAccount => view! {
             <h1>"Welcome to Keepsake"</h1>
             <p class="lead">
-                "This server keeps what your agents learn about you, and shows you all of it. Nobody has an account yet: the first one is yours, and it looks after the server."
+                "This server keeps what your agents learn about you, and shows you all of it. Nobody has an account yet. The first account is the admin."
             </p>
-            {account_form(sign_up, next, "Make the first account", true)}
+            {account_form(sign_up, next, "Create the admin account", true)}
         }
         .into_any(),
         SignInOffer::SignIn => view! {
@@ -53,15 +53,21 @@ fn offered(offer: SignInOffer, form: FormState, next: String) -> impl IntoView {
             </p>
         }
         .into_any(),
-        SignInOffer::SignInOrSignUp => {
+        SignInOffer::SignInOrFirstAdmin | SignInOffer::SignInOrSignUp => {
             let is_signing_up = form.form == "signup";
+            let (question, action) = match offer {
+                SignInOffer::SignInOrFirstAdmin => {
+                    ("This server has no admin yet", "Create the admin account")
+                }
+                _ => ("New here?", "Create an account"),
+            };
             view! {
                 <h1>"Sign in"</h1>
                 <p class="lead">"To read what your agents remember about you."</p>
                 {sign_in_form(sign_in, next.clone())}
                 <details class="fold" open=is_signing_up>
-                    <summary>"New here? Make an account"</summary>
-                    {account_form(sign_up, next, "Make an account", false)}
+                    <summary>{question} " " {action}</summary>
+                    {account_form(sign_up, next, action, false)}
                 </details>
             }
             .into_any()

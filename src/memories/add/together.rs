@@ -83,6 +83,11 @@ impl Adding {
         add_alone(db, clock, &self.0.embeddings, call, item).await
     }
 
+    /// How many of a user's adds wait for the next transaction.
+    pub fn in_line(&self, user: UserId) -> usize {
+        self.waiting().get(&user).map_or(0, Vec::len)
+    }
+
     fn wait(&self, call: &Call, item: &NewItem) -> oneshot::Receiver<Became> {
         let user = call.viewer.user_id;
         let (became, receiver) = oneshot::channel();

@@ -1,14 +1,12 @@
 //! Every call is recorded once, with the items it was about and nothing of
 //! their words; writes in their own transaction, the rest a moment later.
 
-use std::time::{Duration, Instant};
-
 use keepsake::accounts::Scope;
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 use crate::server::{Home, Server, call as call_server, is_ready};
-use crate::support::{TestApp, TestUser, database_url, server_options};
+use crate::support::{TestApp, TestUser, database_url, server_options, until};
 
 /// Tool, outcome, items and the words kept, in the order of their coming.
 type Recorded = (String, String, Vec<i64>, Option<String>);
@@ -144,14 +142,10 @@ async fn writes_are_recorded_with_what_they_change_and_reads_a_moment_later() {
     ];
     assert_eq!(written(&app, &anna).await, writes, "nobody has flushed");
     let writer = tokio::spawn(app.activity.clone().keep_writing());
-    let start = Instant::now();
-    while written(&app, &anna).await.len() < 3 {
-        assert!(
-            start.elapsed() < Duration::from_secs(5),
-            "the read never came"
-        );
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until("the read is recorded", async || {
+        written(&app, &anna).await.len() == 3
+    })
+    .await;
     writer.abort();
 }
 
@@ -402,8 +396,10 @@ async fn who_asks_for_a_flush_and_goes_away_loses_no_call() {
     let mut lock = conn.begin().await.unwrap();
     let statement = sqlx::raw_sql("LOCK TABLE activity IN ACCESS EXCLUSIVE MODE");
     statement.execute(&mut *lock).await.unwrap();
-    let asked = tokio::time::timeout(Duration::from_millis(300), app.activity.flush());
-    assert!(asked.await.is_err(), "it waits for the lock");
+    let activity = app.activity.clone();
+    let asked = tokio::spawn(async move { activity.flush().await });
+    app.until_blocked(1).await;
+    asked.abort();
     lock.rollback().await.unwrap();
     assert_eq!(
         recorded(&app, &anna).await,
@@ -425,16 +421,17 @@ async fn a_call_whose_client_hangs_up_is_recorded_as_cancelled() {
     ];
     let mut expected = Vec::new();
     for (tool, input) in calls {
-        let answer = tokio::time::timeout(Duration::from_millis(500), anna.call(tool, input));
-        assert!(answer.await.is_err(), "it waits for the lock");
+        tokio::select! {
+            answer = anna.call(tool, input) => panic!("it waits for the lock: {answer}"),
+            () = app.until_blocked(1) => {}
+        }
         expected.push(call(tool, "cancelled", &[]));
         app.clock.advance(time::Duration::seconds(1));
     }
-    let start = Instant::now();
-    while recorded(&app, &anna).await != expected {
-        assert!(start.elapsed() < Duration::from_secs(5), "never recorded");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until("both are recorded", async || {
+        recorded(&app, &anna).await == expected
+    })
+    .await;
     lock.rollback().await.unwrap();
     assert!(anna.find("x").await.is_empty(), "nor was anything added");
 }
@@ -533,14 +530,7 @@ async fn what_waits_is_recorded_before_a_server_that_is_told_to_stop_ends() {
     let home = Home::new();
     let mut serve = home.command(&["serve"]);
     let server = Server::spawn(serve.env("KEEPSAKE_DATABASE_URL", database_url(&app.options)));
-    let start = Instant::now();
-    while is_ready(&home).await != Some(true) {
-        assert!(
-            start.elapsed() < Duration::from_secs(60),
-            "it never became ready"
-        );
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until("it is ready", async || is_ready(&home).await == Some(true)).await;
     for _ in 0..3 {
         let input = json!({ "query": "tea" });
         assert_eq!(

@@ -149,7 +149,7 @@ async fn the_themes_are_counted_off_an_index_in_the_order_of_themes() {
     fill(&app, &ben, 10_000, 2, "theme").await;
     let mut plan = String::new();
     // What vacuum may mark as visible to all waits for whoever still looks, such as a worker.
-    for _ in 0..50 {
+    for _ in 0..1_000 {
         sqlx::query("VACUUM ANALYZE memory_items")
             .execute(&mut app.superuser().await)
             .await

@@ -192,7 +192,7 @@ async fn a_flood_of_first_calls_leaves_the_connections_to_others() {
     let names: Vec<String> = (0..20).map(|n| format!("user-{n}")).collect();
     let flood = futures_util::future::join_all(names.iter().map(|name| bot.find(name)));
     let others = async {
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        app.until_blocked(1).await;
         assert!(anna.find("*").await.is_empty());
         let second = (403, "too_many_users".to_owned());
         assert_eq!(full.refused(b"second").await, second);

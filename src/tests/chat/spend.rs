@@ -180,8 +180,7 @@ async fn a_call_is_counted_as_the_server_says_and_a_failed_one_too() {
 async fn past_the_cap_nothing_is_sent() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let server =
-        ChatServer::answering(|_, _| said("Hi.").set_delay(Duration::from_millis(100))).await;
+    let server = ChatServer::saying("Hi.").await;
     use_server(&app, &anna, &server).await;
     let limits = ChatLimits {
         daily_token_cap: "1,000",

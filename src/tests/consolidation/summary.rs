@@ -472,20 +472,17 @@ async fn what_was_erased_is_told_no_more_at_once() {
 
     // While it is written anew.
     let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
-    let answering = ChatServer::answering(|_, _| {
-        said("Anna rows.").set_delay(std::time::Duration::from_millis(800))
-    })
-    .await;
+    let answering = ChatServer::answering(|_, _| said("Anna rows.")).await;
     use_server(&app, &anna, &answering).await;
     browser.post("/summary", &[("action", "write")]).await;
     anna.add("Anna swims").await;
     app.clock.advance(ASKED_EVERY);
+    let held = answering.hold();
     let writing = consolidation.summarize(anna.id);
     let erasing = async {
-        while answering.asked().is_empty() {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
+        answering.until_asked().await;
         browser.post(&format!("/memory/{later}/erase"), &[]).await;
+        drop(held);
     };
     let (written, ()) = tokio::join!(writing, erasing);
     written.unwrap();

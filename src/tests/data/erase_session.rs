@@ -240,7 +240,7 @@ async fn what_is_read_while_it_is_erased_is_not_kept() {
     let (anna, _, browser) = scene(&app).await;
     let slow = ChatServer::answering(|_, _| {
         let facts = json!([{ "category": "profile", "key": "late", "value": "Comes late", "source": "conversation" }]);
-        said(&facts.to_string()).set_delay(std::time::Duration::from_millis(700))
+        said(&facts.to_string())
     })
     .await;
     use_server(&app, &anna, &slow).await;
@@ -253,11 +253,11 @@ async fn what_is_read_while_it_is_erased_is_not_kept() {
     let session = id_of(&app, &anna, "late").await;
     let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
     let due = consolidation.due().await.unwrap()[0];
+    let held = slow.hold();
     let reading = tokio::spawn(async move { consolidation.extract(due).await });
-    while slow.asked().is_empty() {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    slow.until_asked().await;
     erase(&browser, session, &[]).await;
+    drop(held);
     reading.await.unwrap().unwrap();
     assert_eq!(
         one(

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use super::{export, import};
-use crate::support::{Browser, ChatServer, PASSWORD, Provider, TestApp, TestUser};
+use crate::support::{Browser, ChatServer, PASSWORD, PATIENCE, Provider, TestApp, TestUser, until};
 
 /// One word, as every part of a person's data holds it.
 const CANARY: &str = "kanarienvogel4711";
@@ -200,13 +200,10 @@ pub async fn upload(browser: &Browser, file: String) {
         .await
         .unwrap();
     assert_eq!(response.status(), 303, "{}", response.text().await.unwrap());
-    for _ in 0..500 {
-        if browser.get("/data").await.1.contains("The last import") {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("the import does not end");
+    until("the import ends", async || {
+        browser.get("/data").await.1.contains("The last import")
+    })
+    .await;
 }
 
 /// To the end, as the workers would: how many steps it took.
@@ -248,9 +245,10 @@ async fn an_erasure_waits_for_whoever_changes_who_is_an_admin() {
         .await
         .unwrap();
     let now = time::OffsetDateTime::now_utc();
-    let waiting = erasure::begin(&app.db, anna.id, now);
-    let begun = tokio::time::timeout(Duration::from_millis(500), waiting).await;
-    assert!(begun.is_err(), "it did not wait: {begun:?}");
+    tokio::select! {
+        begun = erasure::begin(&app.db, anna.id, now) => panic!("it did not wait: {begun:?}"),
+        () = app.until_blocked(1) => {}
+    }
     sqlx::raw_sql("COMMIT").execute(&mut conn).await.unwrap();
     erasure::begin(&app.db, anna.id, now).await.unwrap();
 }
@@ -635,7 +633,7 @@ async fn an_erasure_that_was_killed_in_the_middle_goes_on_with_the_next_worker()
             assert_eq!(now.erased["memory_items"], 9_001);
             break;
         }
-        assert!(patience.elapsed() < Duration::from_secs(30), "{now:?}");
+        assert!(patience.elapsed() < PATIENCE, "{now:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     stop.send(true).ok();

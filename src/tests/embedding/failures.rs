@@ -1,5 +1,3 @@
-use std::time::Duration as StdDuration;
-
 use keepsake::embedding::{Drained, Saved};
 use serde_json::{Value, json};
 use time::Duration;
@@ -192,34 +190,38 @@ async fn vectors_wider_than_are_kept_are_refused_with_what_to_set() {
 async fn a_late_answer_of_an_old_model_writes_nothing() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let provider = Provider::start().await;
+    let (provider, elsewhere) = (Provider::start().await, Provider::start().await);
     app.use_provider(&anna, &provider, "old").await;
     let id = anna.add("Anna keeps bees.").await;
     app.drain(&anna).await;
     app.use_provider(&anna, &provider, "new").await;
-    provider.behave(|b| b.delay = StdDuration::from_millis(600));
+    provider.forget_calls();
+    let held = provider.hold();
     let embeddings = app.embeddings.clone();
     let user = anna.id;
     let late = tokio::spawn(async move { embeddings.drain(user).await });
-    tokio::time::sleep(StdDuration::from_millis(200)).await;
+    provider.until_called().await;
     // While the answer is under way the space it is for goes.
-    app.use_provider(&anna, &provider, "newer").await;
+    app.use_provider(&anna, &elsewhere, "newer").await;
+    drop(held);
     late.await.unwrap().unwrap();
     assert_eq!(
         app.vectors(&anna, "building").await,
         [(id, "pending".to_owned())]
     );
     // And an item whose text is another by then keeps waiting.
-    provider.behave(|b| b.delay = StdDuration::from_millis(600));
+    elsewhere.forget_calls();
+    let held = elsewhere.hold();
     let embeddings = app.embeddings.clone();
     let late = tokio::spawn(async move { embeddings.drain(user).await });
-    tokio::time::sleep(StdDuration::from_millis(200)).await;
+    elsewhere.until_called().await;
     sqlx::query(
         "UPDATE memory_item_embeddings SET content_hash = 'another' WHERE state = 'pending'",
     )
     .execute(&mut app.superuser().await)
     .await
     .unwrap();
+    drop(held);
     late.await.unwrap().unwrap();
     assert_eq!(
         app.vectors(&anna, "building").await,

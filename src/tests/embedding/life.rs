@@ -126,10 +126,13 @@ async fn two_workers_do_not_send_the_same_items() {
     for n in 0..5 {
         anna.add(&format!("item {n}")).await;
     }
-    provider.behave(|b| b.delay = std::time::Duration::from_millis(300));
+    provider.forget_calls();
+    let held = provider.hold();
     let (one, two) = tokio::join!(app.embeddings.drain(anna.id), async {
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        app.embeddings.drain(anna.id).await
+        provider.until_called().await;
+        let two = app.embeddings.drain(anna.id).await;
+        drop(held);
+        two
     });
     assert_eq!(one.unwrap(), Drained::Done);
     assert!(matches!(two.unwrap(), Drained::Later(_)));

@@ -30,7 +30,7 @@ async fn a_second_job_for_a_user_neither_exists_nor_aborts_the_transaction() {
         sqlx::query("SELECT 1").execute(&mut *two).await.unwrap();
         two.commit().await.unwrap();
     });
-    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    app.until_blocked(1).await;
     one.commit().await.unwrap();
     pushing.await.unwrap();
     assert_eq!(app.jobs().await.len(), 1);
@@ -181,8 +181,7 @@ async fn a_job_about_to_begin_waits_for_what_is_being_added() {
     queue::push(&mut adding, anna.id).await.unwrap();
     let user = anna.id;
     let beginning = tokio::spawn(async move { queue::started(&mut conn, user).await });
-    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    assert!(!beginning.is_finished());
+    app.until_blocked(1).await;
     adding.commit().await.unwrap();
     beginning.await.unwrap().unwrap();
     assert_eq!(app.jobs().await[0].0, None);

@@ -1,6 +1,6 @@
 //! Real workers, on real time: what is asserted is what happens, with patience.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use keepsake::clock::Clock;
 use keepsake::embedding::Drained;
@@ -9,7 +9,7 @@ use keepsake::queue;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::support::{Provider, TestApp, TestUser};
+use crate::support::{Provider, TestApp, TestUser, until};
 
 pub struct Worker {
     stop: watch::Sender<bool>,
@@ -41,21 +41,12 @@ impl Worker {
     }
 }
 
-/// How long it took until all of the user's items were ready.
-async fn until_ready(app: &TestApp, user: &TestUser, items: usize, at_most: Duration) -> Duration {
-    let began = Instant::now();
-    loop {
+async fn until_ready(app: &TestApp, user: &TestUser, items: usize) {
+    until("all vectors are ready", async || {
         let rows = app.vectors(user, "active").await;
-        if rows.len() == items && rows.iter().all(|(_, state)| state == "ready") {
-            return began.elapsed();
-        }
-        assert!(
-            began.elapsed() < at_most,
-            "after {at_most:?}: {rows:?} {:?}",
-            app.jobs().await
-        );
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+        rows.len() == items && rows.iter().all(|(_, state)| state == "ready")
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -68,8 +59,7 @@ async fn an_idle_worker_comes_at_once_and_goes_when_asked() {
     tokio::time::sleep(Duration::from_secs(2)).await;
     for n in 1..=3 {
         anna.add(&format!("item {n}")).await;
-        // apalis alone would look again after 30 s.
-        until_ready(&app, &anna, n, Duration::from_secs(10)).await;
+        until_ready(&app, &anna, n).await;
     }
     worker.stop().await;
     anna.add("item 4").await;
@@ -85,12 +75,11 @@ async fn a_job_that_another_kept_waiting_comes_when_that_one_is_done() {
     let anna = app.user("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
-    provider.behave(|b| b.delay = Duration::from_secs(2));
     anna.add("item 1").await;
+    provider.forget_calls();
+    let held = provider.hold();
     let worker = Worker::start(&app);
-    while provider.call_sizes().is_empty() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    provider.until_called().await;
     let drained = app.embeddings.drain(anna.id).await.unwrap();
     let Drained::Later(at) = drained else {
         panic!("{drained:?}");
@@ -100,10 +89,10 @@ async fn a_job_that_another_kept_waiting_comes_when_that_one_is_done() {
     let mut tx = app.db.as_system().await.unwrap();
     queue::push_at(&mut tx, anna.id, Some(far)).await.unwrap();
     tx.commit().await.unwrap();
-    until_ready(&app, &anna, 1, Duration::from_secs(10)).await;
-    provider.behave(|b| b.delay = Duration::ZERO);
+    drop(held);
+    until_ready(&app, &anna, 1).await;
     anna.add("item 2").await;
-    until_ready(&app, &anna, 2, Duration::from_secs(10)).await;
+    until_ready(&app, &anna, 2).await;
     worker.stop().await;
 }
 
@@ -116,18 +105,17 @@ async fn work_goes_on_soon_after_a_worker_was_killed() {
     for n in 0..40 {
         anna.add(&format!("item {n}")).await;
     }
-    provider.behave(|b| b.delay = Duration::from_millis(700));
+    provider.forget_calls();
+    let held = provider.hold();
     let worker = Worker::start(&app);
-    while provider.call_sizes().is_empty() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    provider.until_called().await;
     worker.kill().await;
-    provider.behave(|b| b.delay = Duration::ZERO);
+    drop(held);
     let restarted = app.twin().await;
     // Its clock has moved on like the one on the wall: the dead worker's lease has run out.
     restarted.clock.advance(time::Duration::seconds(11));
     let worker = Worker::start(&restarted);
-    until_ready(&app, &anna, 40, Duration::from_secs(30)).await;
+    until_ready(&app, &anna, 40).await;
     // Under a name of its own: under the dead one's, the jobs it held would be stranded.
     let names: i64 = sqlx::query_scalar("SELECT count(DISTINCT id) FROM apalis.workers")
         .fetch_one(&mut app.superuser().await)
@@ -149,15 +137,11 @@ async fn a_job_that_kills_its_worker_each_time_is_given_up() {
         .await
         .unwrap();
     let worker = Worker::start(&app);
-    let began = Instant::now();
-    loop {
+    until("the job is given up", async || {
         let jobs = app.jobs().await;
-        if jobs.iter().any(|(_, status, _)| status == "Killed") {
-            break;
-        }
-        assert!(began.elapsed() < Duration::from_secs(10), "{jobs:?}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+        jobs.iter().any(|(_, status, _)| status == "Killed")
+    })
+    .await;
     assert!(provider.texts().is_empty());
     worker.stop().await;
 }
@@ -170,14 +154,14 @@ async fn workers_resume_when_postgresql_dropped_every_connection() {
     app.use_provider(&anna, &provider, "model").await;
     let worker = Worker::start(&app);
     anna.add("item 1").await;
-    until_ready(&app, &anna, 1, Duration::from_secs(10)).await;
+    until_ready(&app, &anna, 1).await;
     sqlx::query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
         .execute(&mut app.superuser().await)
         .await
         .unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
     anna.add("item 2").await;
-    until_ready(&app, &anna, 2, Duration::from_secs(10)).await;
+    until_ready(&app, &anna, 2).await;
     worker.stop().await;
 }
 
@@ -202,7 +186,7 @@ async fn one_users_many_items_do_not_keep_another_waiting() {
     let worker = Worker::start(&app);
     tokio::time::sleep(Duration::from_secs(1)).await;
     ben.add("Ben rows.").await;
-    until_ready(&app, &ben, 1, Duration::from_secs(10)).await;
+    until_ready(&app, &ben, 1).await;
     let waiting = app.vectors(&anna, "building").await;
     assert!(
         waiting.iter().any(|(_, state)| state == "pending"),

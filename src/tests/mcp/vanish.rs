@@ -5,10 +5,9 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use super::message;
-use crate::support::{Provider, TestApp};
+use crate::support::{PATIENCE, Provider, TestApp};
 
 const TIMES: usize = 30;
-const SETTLE_MAX: Duration = Duration::from_secs(20);
 
 /// However soon a client goes: the item is there whole, with its words, its
 /// pending vector and a job, or not at all.
@@ -46,7 +45,7 @@ async fn a_client_that_vanishes_in_mid_call_leaves_nothing_half_written() {
         drop(socket);
     }
     let mut conn = app.superuser().await;
-    let sleeping = tokio::time::timeout(SETTLE_MAX, async {
+    let sleeping = tokio::time::timeout(PATIENCE, async {
         let busy = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()";
         while sqlx::query_scalar::<_, i64>(busy)
             .fetch_one(&mut conn)

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::header::HeaderMap;
 use serde_json::json;
 
-use crate::support::{Provider, TestApp, Wish};
+use crate::support::{PATIENCE, Provider, TestApp, Wish};
 
 const TOKEN: &str = "a metrics token of some length";
 
@@ -22,7 +22,7 @@ async fn scrape(app: &TestApp, headers: &[(&'static str, &str)]) -> (u16, String
 /// With the database's own figures: on a busy machine it may not give them within
 /// their second, and then it is asked again after some.
 async fn scrape_all(app: &TestApp) -> String {
-    for _ in 0..20 {
+    for _ in 0..PATIENCE.as_secs() {
         let (status, text) = scrape(app, &[]).await;
         assert_eq!(status, 200);
         if value(&text, "keepsake_database_up ") == 1.0 {

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 
 use super::beside;
 use crate::server::{Home, Server, is_ready};
-use crate::support::{Provider, TestApp};
+use crate::support::{PATIENCE, Provider, TestApp, until};
 
 const STOPS: usize = 20;
 const CLIENTS: usize = 4;
@@ -53,6 +53,7 @@ async fn keep_asking(url: String, token: String, seen: Arc<Seen>) -> Instant {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a series under load: `make check` runs it alone"]
 async fn twenty_stops_under_load_lose_no_request() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
@@ -139,12 +140,14 @@ async fn who_asks_twice_does_not_wait() {
     let server = Server::start_command(&home, &mut command).await;
     let _call = begin_call(&home, &anna.token).await;
     server.signal(Signal::INT);
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let again = Instant::now();
+    until("the first is heard", async || {
+        is_ready(&home).await != Some(true)
+    })
+    .await;
     server.signal(Signal::INT);
     let (code, log) = server.ended();
+    // One signal would end it with 0, once the call had ended or was cut off.
     assert_eq!(code, Some(130), "{log}");
-    assert!(again.elapsed() < Duration::from_millis(500), "{log}");
 }
 
 #[tokio::test]
@@ -156,24 +159,21 @@ async fn jobs_under_way_are_put_back_and_no_text_is_sent_twice() {
     for n in 0..120 {
         anna.add(&format!("item {n}")).await;
     }
-    // The batch is 32: four calls of 1 s each are too long a drain for a stop.
-    provider.behave(|b| b.delay = Duration::from_secs(1));
+    provider.forget_calls();
+    let held = provider.hold();
     let home = Home::new();
     let worker = Server::spawn(&mut beside(&app, &home, &["work"]));
-    let began = Instant::now();
-    while provider.texts().is_empty() {
-        assert!(began.elapsed() < Duration::from_secs(30), "nobody came");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    let asked = Instant::now();
-    let (code, log) = worker.stop();
+    provider.until_called().await;
+    worker.signal(Signal::TERM);
+    // The batch is 32: the call under way is answered, and no other is sent.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    drop(held);
+    let (code, log) = worker.ended();
     assert_eq!(code, Some(0), "{log}");
-    assert!(asked.elapsed() < Duration::from_secs(3), "{log}");
     assert!(
         provider.texts().len() < 120,
         "the stop came too late to show anything"
     );
-    provider.behave(|b| b.delay = Duration::ZERO);
     let next = Server::spawn(&mut beside(&app, &home, &["work"]));
     let began = Instant::now();
     while app
@@ -182,11 +182,7 @@ async fn jobs_under_way_are_put_back_and_no_text_is_sent_twice() {
         .iter()
         .any(|(_, state)| state != "ready")
     {
-        assert!(
-            began.elapsed() < Duration::from_secs(10),
-            "{:?}",
-            app.jobs().await
-        );
+        assert!(began.elapsed() < PATIENCE, "{:?}", app.jobs().await);
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let mut texts = provider.texts();

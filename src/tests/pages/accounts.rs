@@ -61,10 +61,16 @@ async fn of_ten_first_accounts_at_once_one_is_made() {
 #[tokio::test]
 async fn an_account_made_at_the_command_line_does_not_take_the_first_persons_place() {
     let app = TestApp::start().await;
-    app.user("demo").await;
+    let demo = app.user("demo").await;
     let browser = app.browser();
+    // Nobody is the admin yet; whoever has an account signs in all the same.
+    browser.sign_in(&demo).await;
+    let page = app.browser().get("/login").await.1;
+    for form in ["action=\"/login\"", "action=\"/signup\""] {
+        assert!(page.contains(form), "{page}");
+    }
     assert_eq!(
-        sign_up(&browser, "anna@example.com").await.status(),
+        sign_up(&app.browser(), "anna@example.com").await.status(),
         StatusCode::SEE_OTHER
     );
     let users = app.accounts.list_users().await.unwrap();

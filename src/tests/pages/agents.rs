@@ -189,25 +189,13 @@ async fn an_agent_is_told_of_all_tools_when_its_person_says_so() {
         path.ends_with("/tools").then(|| path.to_owned())
     });
     let path = path.expect("a form");
-    assert!(page.contains("It is told of the core tools"));
+    assert!(page.contains("Tools: core (5)"));
     let chosen = browser.post(&path, &[("action", "full")]).await;
     assert_eq!(chosen.status(), 303);
-    assert!(
-        browser
-            .get("/agents")
-            .await
-            .1
-            .contains("It is told of all tools")
-    );
+    assert!(browser.get("/agents").await.1.contains("Tools: all (10)"));
     let refused = browser.post(&path, &[("action", "some")]).await;
     assert_eq!(refused.status(), 422);
     let chosen = browser.post(&path, &[("action", "core")]).await;
     assert_eq!(chosen.status(), 303);
-    assert!(
-        browser
-            .get("/agents")
-            .await
-            .1
-            .contains("It is told of the core tools")
-    );
+    assert!(browser.get("/agents").await.1.contains("Tools: core (5)"));
 }

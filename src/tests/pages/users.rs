@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use keepsake::accounts::people::{Act, By};
 use keepsake::accounts::{Email, Scope};
 use keepsake::config::SignUp;
@@ -127,14 +125,16 @@ async fn a_drain_under_way_stops_when_its_user_is_disabled() {
     for n in 0..300 {
         ben.add(&format!("item {n}")).await;
     }
-    provider.behave(|b| b.delay = Duration::from_millis(100));
+    provider.forget_calls();
+    let held = provider.hold();
     let draining = app.embeddings.drain(ben.id);
     let disabling = async {
-        tokio::time::sleep(Duration::from_millis(250)).await;
+        provider.until_called().await;
         let change = app
             .accounts
             .change_person(By::Command, ben.id, Act::Disable);
         change.await.unwrap();
+        drop(held);
     };
     let (drained, ()) = tokio::join!(draining, disabling);
     drained.unwrap();

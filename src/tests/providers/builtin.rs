@@ -10,10 +10,10 @@ use keepsake::providers::{BuiltinFlaw, Embedder, Endpoint, ProviderError, Provid
 use serde::Deserialize;
 
 use super::{DEADLINE, Table, texts};
+use crate::support::PATIENCE;
 use keepsake::clock::WallClock;
 
 /// Debug builds on a busy machine: nothing here measures speed.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 fn embedder_in(data_dir: &Path) -> Embedder {
     let model = builtin::find(data_dir);
@@ -86,9 +86,9 @@ async fn texts_as_long_as_an_item_may_be_are_cut_and_said_to_be() {
 #[tokio::test]
 async fn a_query_does_not_wait_for_a_batch() {
     let embedder = real();
-    // Many passes' worth of work.
+    // Minutes of work, which nobody waits for.
     let sentence = "A long sentence about herons that cross rivers at dawn. ".repeat(12);
-    let batch: Vec<String> = (0..64).map(|n| format!("{n} {sentence}")).collect();
+    let batch: Vec<String> = (0..2_000).map(|n| format!("{n} {sentence}")).collect();
     let endpoint = Endpoint::builtin();
     let warm = texts(&["warm"]);
     embedder.embed(&endpoint, &warm, PATIENCE).await.unwrap();
@@ -101,7 +101,7 @@ async fn a_query_does_not_wait_for_a_batch() {
     let answer = embedder.embed_query(&endpoint, query, PATIENCE).await;
     assert_eq!(answer.unwrap().vectors.len(), 1);
     assert!(!rebuild.is_finished(), "the query waited for the batch");
-    assert_eq!(rebuild.await.unwrap().unwrap().vectors.len(), 64);
+    rebuild.abort();
 }
 
 #[tokio::test]

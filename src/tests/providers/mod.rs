@@ -28,7 +28,7 @@ use time::macros::datetime;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-pub const DEADLINE: Duration = Duration::from_secs(10);
+pub const DEADLINE: Duration = crate::support::PATIENCE;
 
 /// Names that stand for what a test says, and how often each was asked for.
 #[derive(Default)]

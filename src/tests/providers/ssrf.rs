@@ -26,6 +26,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use super::{DEADLINE, http, json, texts};
+use crate::support::until;
 
 /// Set for the run in a network of its own.
 const EVERY_ADDRESS_IS_OURS: &str = "KEEPSAKE_TEST_EVERY_ADDRESS_IS_OURS";
@@ -295,8 +296,10 @@ async fn nothing_gets_through() -> usize {
     TcpStream::connect(("127.0.0.1", everywhere.port))
         .await
         .unwrap();
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_eq!(everywhere.seen(), 1);
+    until("the listener sees who comes", async || {
+        everywhere.seen() == 1
+    })
+    .await;
     cases
 }
 
@@ -394,8 +397,7 @@ async fn where_every_address_answers_none_that_is_forbidden_is_called() {
         for address in ["169.254.169.254", "10.0.0.1", PUBLIC] {
             let here = Everywhere::answering(json(ONE)).await;
             TcpStream::connect((address, here.port)).await.unwrap();
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            assert_eq!(here.seen(), 1, "{address} is this machine");
+            until("this machine is met", async || here.seen() == 1).await;
         }
         nothing_gets_through().await;
         public_ones_lead_nowhere_else().await;

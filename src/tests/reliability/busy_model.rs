@@ -9,12 +9,12 @@ use keepsake::clock::WallClock;
 use keepsake::providers::{Embedder, Endpoint, SystemNames, builtin};
 use serde_json::json;
 
-use crate::support::{TestApp, Wish};
+use crate::support::{PATIENCE, TestApp, Wish};
 
 const FLOOD: usize = 240;
-const PATIENCE: Duration = Duration::from_secs(120);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a series under load: `make check` runs it alone"]
 async fn a_busy_model_is_late_for_some_and_is_left_alone_by_nobody() {
     let model = builtin::find(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data"));
     let app = TestApp::start_as(Wish {

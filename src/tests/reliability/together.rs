@@ -1,7 +1,6 @@
 //! Adds of one user that come at once are written together, and each is answered for itself.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use futures_util::future::join_all;
 use keepsake::accounts::Viewer;
@@ -9,9 +8,9 @@ use keepsake::memories::{ItemType, NewItem};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
-use crate::support::{Provider, TestApp, TestUser};
+use crate::support::{Provider, TestApp, TestUser, until};
 
-const ADDS: usize = 60;
+const ADDS: usize = 36;
 
 /// Holds up whoever adds for the user, so that those who come meanwhile wait together.
 async fn hold_up<'a>(
@@ -25,6 +24,14 @@ async fn hold_up<'a>(
         .await
         .unwrap();
     lock
+}
+
+/// Until as many wait for the next transaction.
+async fn until_in_line(app: &TestApp, user: &TestUser, adds: usize) {
+    until("adds wait in line", async || {
+        app.adding.in_line(user.id) >= adds
+    })
+    .await;
 }
 
 /// Of every item: its text, its events, its pending vectors, the calls that touched it.
@@ -68,7 +75,7 @@ async fn adds_that_come_at_once_share_transactions_and_each_is_kept_as_it_was_se
     };
     let adds = join_all((0..ADDS).map(|n| anna.call("memory_add", item(n))));
     let release = async {
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        until_in_line(&app, &anna, 3).await;
         lock.rollback().await.unwrap();
     };
     let (answers, ()) = tokio::join!(adds, release);
@@ -132,7 +139,7 @@ async fn what_the_database_refuses_of_one_does_not_touch_those_beside_it() {
         )
     }));
     let release = async {
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        until_in_line(&app, &anna, 3).await;
         lock.rollback().await.unwrap();
     };
     let (answers, ()) = tokio::join!(adds, release);
@@ -188,12 +195,16 @@ async fn who_gives_up_while_waiting_takes_nobody_with_them() {
     let mut adds = Vec::new();
     for n in 0..6 {
         adds.push(add(n));
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        app.until_blocked(1).await;
+        until_in_line(&app, &anna, n).await;
     }
     for n in [0, 3] {
         adds[n].abort();
     }
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    until("both are given up", async || {
+        adds[0].is_finished() && adds[3].is_finished()
+    })
+    .await;
     lock.rollback().await.unwrap();
     for (n, added) in adds.into_iter().enumerate() {
         match added.await {

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use keepsake::embedding::Overview;
 
-use super::{Home, PATIENCE};
-use crate::support::{Provider, TestApp, TestUser, database_url};
+use super::Home;
+use crate::support::{PATIENCE, Provider, TestApp, TestUser, database_url};
 
 /// Two memories with vectors, about to be computed anew.
 struct Remembered {

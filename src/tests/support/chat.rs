@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
+use super::gate::{Gate, Held, until};
+
 /// One request, as it came.
 #[derive(Clone, Debug)]
 pub struct Asked {
@@ -18,6 +20,7 @@ pub struct Asked {
 pub struct ChatServer {
     server: MockServer,
     asked: Arc<Mutex<Vec<Asked>>>,
+    gate: Gate,
 }
 
 impl ChatServer {
@@ -27,23 +30,32 @@ impl ChatServer {
     ) -> Self {
         let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
         let server = MockServer::start().await;
-        let seen = asked.clone();
+        let gate = Gate::default();
+        let (seen, passed) = (asked.clone(), gate.clone());
         let respond = move |request: &Request| {
             let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
             let authorization = request.headers.get("authorization");
-            let mut seen = seen.lock().unwrap();
-            seen.push(Asked {
-                path: request.url.path().to_owned(),
-                authorization: authorization.map(|v| v.to_str().unwrap().to_owned()),
-                body: body.clone(),
-            });
-            answer(&body, seen.len() - 1)
+            let before = {
+                let mut seen = seen.lock().unwrap();
+                seen.push(Asked {
+                    path: request.url.path().to_owned(),
+                    authorization: authorization.map(|v| v.to_str().unwrap().to_owned()),
+                    body: body.clone(),
+                });
+                seen.len() - 1
+            };
+            passed.pass();
+            answer(&body, before)
         };
         Mock::given(any())
             .respond_with(respond)
             .mount(&server)
             .await;
-        Self { server, asked }
+        Self {
+            server,
+            asked,
+            gate,
+        }
     }
 
     /// Says this to everything, in OpenAI's form.
@@ -57,6 +69,15 @@ impl ChatServer {
 
     pub fn host_port(&self) -> String {
         self.server.address().to_string()
+    }
+
+    /// Requests come in, and wait for their answers until this is dropped.
+    pub fn hold(&self) -> Held {
+        self.gate.hold()
+    }
+
+    pub async fn until_asked(&self) {
+        until("the model is asked", async || !self.asked().is_empty()).await;
     }
 
     pub fn asked(&self) -> Vec<Asked> {

@@ -2,9 +2,11 @@
 //! Each app has a database of its own, copied from one that was migrated once.
 
 mod chat;
+mod gate;
 mod provider;
 
 pub use chat::{ChatServer, refused, said};
+pub use gate::{PATIENCE, until};
 pub use provider::{Provider, WIDTH, vector_of};
 
 use std::net::SocketAddr;
@@ -322,6 +324,20 @@ impl TestApp {
             ..Wish::default()
         })
         .await
+    }
+
+    /// Until as many connections to this database wait for a lock that another holds.
+    pub async fn until_blocked(&self, connections: i64) {
+        let waiting = "SELECT count(*) FROM pg_stat_activity
+                       WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0";
+        until("connections wait for a lock", async || {
+            let now: i64 = sqlx::query_scalar(waiting)
+                .fetch_one(&mut self.superuser().await)
+                .await
+                .unwrap();
+            now >= connections
+        })
+        .await;
     }
 
     /// A connection of the superuser: sees everything.

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
+use super::gate::{Gate, Held, until};
+
 /// Of its vectors, where it is not told otherwise.
 pub const WIDTH: usize = 64;
 
@@ -38,6 +40,7 @@ struct State {
     behaviour: Mutex<Behaviour>,
     /// The texts of each call.
     calls: Mutex<Vec<Vec<String>>>,
+    gate: Gate,
 }
 
 impl Provider {
@@ -48,6 +51,7 @@ impl Provider {
                 ..Behaviour::default()
             }),
             calls: Mutex::new(Vec::new()),
+            gate: Gate::default(),
         });
         let server = MockServer::start().await;
         Mock::given(any())
@@ -79,6 +83,18 @@ impl Provider {
         calls.iter().map(Vec::len).collect()
     }
 
+    /// Calls come in, and wait for their answers until this is dropped.
+    pub fn hold(&self) -> Held {
+        self.state.gate.hold()
+    }
+
+    pub async fn until_called(&self) {
+        until("the provider is called", async || {
+            !self.call_sizes().is_empty()
+        })
+        .await;
+    }
+
     pub fn forget_calls(&self) {
         self.state.calls.lock().unwrap().clear();
     }
@@ -95,6 +111,7 @@ impl Respond for Answering {
             .map(|all| all.iter().map(|t| t.as_str().unwrap().to_owned()).collect())
             .unwrap_or_default();
         self.0.calls.lock().unwrap().push(texts.clone());
+        self.0.gate.pass();
         if let Some(key) = behaviour.key {
             let sent = request
                 .headers

@@ -144,6 +144,7 @@ impl Backend for Ui {
             .await
             .map_err(account_error)?;
         Ok(match (sign_up.is_open, sign_up.is_first) {
+            (true, true) if sign_up.has_accounts => SignInOffer::SignInOrFirstAdmin,
             (true, true) => SignInOffer::FirstAccount,
             (true, false) => SignInOffer::SignInOrSignUp,
             (false, _) => SignInOffer::SignIn,

@@ -16,6 +16,7 @@ use wiremock::matchers::any;
 use wiremock::{Mock, MockServer};
 
 use crate::server::{Home, Server, find};
+use crate::support::PATIENCE;
 use database::{search_the_database, superuser};
 use drive::drive;
 use everything::{Echo, Everything};
@@ -193,7 +194,7 @@ async fn no_secret_is_found_where_it_does_not_live() {
 /// Until the worker has been at it: how many items stand as failed or wait for the next try.
 async fn wait_for_failed_vectors(all: &Everything) -> i64 {
     let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(30) {
+    while began.elapsed() < PATIENCE {
         let mut conn = superuser(&all.home).await;
         let tried: i64 = sqlx::query_scalar(
             "SELECT count(*) FROM embedding_spaces WHERE failures > 0 OR problem IS NOT NULL",
