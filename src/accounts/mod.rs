@@ -144,8 +144,7 @@ impl Accounts {
             return Err(AccountError::SignUpClosed);
         }
         let hash = self.hashing.hash(place, password).await?;
-        let mut tx = self.db.as_system().await?;
-        store::lock_admins(&mut tx).await?;
+        let mut tx = self.db.as_system_after(store::LOCK_ADMINS).await?;
         let is_first = !store::any_admin_exists(&mut tx).await?;
         if !self.sign_up_is_open(is_first) {
             return Err(AccountError::SignUpClosed);

@@ -12,13 +12,9 @@ use super::model::{
 // System role: nobody is known yet.
 
 /// Holds off other changes to who is an admin until this transaction ends, so that only
-/// one account is the first, and one admin stays.
-pub async fn lock_admins(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query!("SELECT pg_advisory_xact_lock(hashtext('keepsake admins'))")
-        .execute(conn)
-        .await?;
-    Ok(())
-}
+/// one account is the first, and one admin stays. Whoever acts as an admin takes it before their
+/// own row is locked (`Db::as_system_after`), or two who demote each other would deadlock.
+pub const LOCK_ADMINS: &str = "SELECT pg_advisory_xact_lock(hashtext('keepsake admins'));";
 
 /// Whether somebody can sign in: users of an operator have no password.
 pub async fn any_account_exists(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {

@@ -5,6 +5,7 @@
 //! without a user as `keepsake_system`: the role is a start-up parameter of
 //! every connection, so that `RESET ROLE` leads back to it.
 
+pub mod actor;
 mod lender;
 mod store;
 
@@ -15,6 +16,7 @@ use std::cmp::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::metrics;
+use actor::Authority;
 use lender::Lender;
 pub use lender::{LentConnection, Lookup, Tx};
 
@@ -215,6 +217,15 @@ async fn waited<T>(
     got
 }
 
+/// Tells the scope of the current task when its actor may not act any more.
+fn checked(begun: Result<Tx, sqlx::Error>) -> Result<Tx, sqlx::Error> {
+    begun.inspect_err(|error| {
+        if let Some(refusal) = actor::Refusal::of(error) {
+            actor::note(refusal);
+        }
+    })
+}
+
 impl Db {
     /// Connects when first used, so that a server can start before its database.
     pub fn new(options: &PgConnectOptions) -> Self {
@@ -271,10 +282,22 @@ impl Db {
 
     /// The same, once a first statement without parameters has run.
     pub async fn as_user_and(&self, user: UserId, first: &str) -> Result<Tx, sqlx::Error> {
+        let by = Authority::current();
+        self.as_user_by(user, by.as_slice(), first).await
+    }
+
+    /// The same, on the authority of all of these: for what several asked for.
+    pub async fn as_user_by(
+        &self,
+        user: UserId,
+        by: &[Authority],
+        first: &str,
+    ) -> Result<Tx, sqlx::Error> {
         let UserId(id) = user;
+        let checks: String = by.iter().map(|by| by.check(Some(user))).collect();
         // An integer needs no escaping; one round trip instead of two.
-        let begin = format!("BEGIN; SET LOCAL keepsake.user_id = {id}; {first}");
-        waited(APP, self.app.begin(&begin)).await
+        let begin = format!("BEGIN; SET LOCAL keepsake.user_id = {id}; {checks}{first}");
+        checked(waited(APP, self.app.begin(&begin)).await)
     }
 
     /// For the look-up of whoever comes with a token: of one statement as a rule, and none that may
@@ -291,7 +314,14 @@ impl Db {
 
     /// The same, for several statements that belong together.
     pub async fn as_system(&self) -> Result<Tx, sqlx::Error> {
-        waited(SYSTEM, self.system.begin("BEGIN")).await
+        self.as_system_after("").await
+    }
+
+    /// The same, where a lock is to be taken before the actor's own row is.
+    pub async fn as_system_after(&self, lock: &str) -> Result<Tx, sqlx::Error> {
+        let check = Authority::current().map(|by| by.check(None));
+        let begin = format!("BEGIN; {lock}{}", check.unwrap_or_default());
+        checked(waited(SYSTEM, self.system.begin(&begin)).await)
     }
 
     /// For a look at how things stand: what takes longer is broken off by PostgreSQL too.

@@ -40,6 +40,7 @@ pub use system::{SystemOverview, SystemSaved};
 pub use vector::Vector;
 
 use crate::clock::SharedClock;
+use crate::db::actor::Authority;
 use crate::db::{self, Db, Tx, UserId};
 use crate::input::Invalid;
 use crate::providers::chat::Chat;
@@ -184,9 +185,9 @@ impl Embeddings {
     }
 
     /// A transaction in which items are added: until it ends, no space is made, changed or removed.
-    pub async fn begin_adding(&self, user: UserId) -> Result<Tx, sqlx::Error> {
+    pub async fn begin_adding(&self, user: UserId, by: &[Authority]) -> Result<Tx, sqlx::Error> {
         let lock = store::sharing_spaces(user);
-        self.0.db.as_user_and(user, &lock).await
+        self.0.db.as_user_by(user, by, &lock).await
     }
 
     /// Sees to it that somebody comes for pending vectors that were noted in this transaction.

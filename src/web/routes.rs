@@ -67,6 +67,7 @@ fn programs(state: &AppState) -> Router<AppState> {
         .route("/.well-known/{*rest}", any(mcp::no_oauth))
         .route("/register", post(mcp::no_oauth))
         .method_not_allowed_fallback(|| async { wrong_method() })
+        .layer(from_fn_with_state(state.clone(), auth::know_program))
         .layer(from_fn_with_state(state.clone(), address::refuse_tokens))
 }
 

@@ -146,8 +146,7 @@ impl Accounts {
         act: Act,
     ) -> Result<String, AccountError> {
         let now = self.clock.now();
-        let mut tx = self.db.as_system().await?;
-        accounts_store::lock_admins(&mut tx).await?;
+        let mut tx = self.db.as_system_after(accounts_store::LOCK_ADMINS).await?;
         let subject = store::find(&mut tx, user).await?;
         let subject = subject.ok_or(AccountError::NotFound)?;
         if !subject.is_changed_by(act) {

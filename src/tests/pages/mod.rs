@@ -6,6 +6,7 @@ mod agents;
 mod docs;
 mod embeddings;
 mod every_route;
+mod held_body;
 mod memory;
 mod memory_switch;
 mod operators;

@@ -23,15 +23,16 @@ use axum::response::{IntoResponse, Redirect, Response};
 use tower_sessions::Session;
 use url::form_urlencoded;
 
-use super::AppState;
 use super::auth::{SESSION_USER, SignedIn, Visitor};
 use super::client::ClientAddress;
 use super::error::{DATABASE_SENTENCE, Problem};
 use super::pages::after_form;
+use super::{AppState, session};
 use crate::accounts::model::parse_expires_days;
 use crate::accounts::{
     AccountError, AgentId, AgentName, Email, Password, Scopes, Token, TokenId, TokenWish, UserId,
 };
+use crate::db::actor;
 use crate::input::Invalid;
 
 /// A form as it was posted: fields may come more than once.
@@ -352,7 +353,12 @@ async fn remember(session: &Session, user: UserId) -> Result<(), Problem> {
         session.clear().await;
         session.cycle_id().await?;
         session.insert(SESSION_USER, user.0).await?;
-        session.save().await
+        session.save().await?;
+        // What is still to be done for this request is done in the new session.
+        if let Some(actor) = session::actor(session, user) {
+            actor::act_as(actor);
+        }
+        Ok(())
     };
     keep.await.map_err(|_: tower_sessions::session::Error| {
         Problem::new(
