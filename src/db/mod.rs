@@ -196,6 +196,32 @@ pub fn is_of_a_gone_user(error: &sqlx::Error) -> bool {
     constraint.is_some_and(|c| c.ends_with("_user_id_fkey") || c.ends_with("_agent_id_fkey"))
 }
 
+/// For work on many users: what PostgreSQL refuses of one user's is logged with the user's number,
+/// and `None`, so that the others are not held up.
+///
+/// # Errors
+/// Where the database cannot be reached, which is no user's trouble.
+pub fn go_on<T>(
+    step: &'static str,
+    user: UserId,
+    done: Result<T, sqlx::Error>,
+) -> Result<Option<T>, sqlx::Error> {
+    match done {
+        Ok(done) => Ok(Some(done)),
+        Err(sqlx::Error::Database(error)) => {
+            let sqlstate = error.code();
+            tracing::warn!(
+                user = user.0,
+                step,
+                sqlstate = sqlstate.as_deref(),
+                "a step failed for one user; going on"
+            );
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// The database, for those who act for somebody.
 #[derive(Clone, Debug)]
 pub struct Db {
