@@ -129,6 +129,14 @@ impl Authority {
     }
 }
 
+/// The person whom the current task acts for.
+pub fn person() -> Option<UserId> {
+    match Authority::current()?.actor {
+        Actor::Person { user, .. } => Some(user),
+        Actor::Agent { .. } | Actor::Operator { .. } => None,
+    }
+}
+
 struct Scope {
     clock: SharedClock,
     actor: Mutex<Option<Actor>>,

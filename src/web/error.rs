@@ -256,6 +256,9 @@ impl From<AccountError> for Problem {
             AccountError::InvitationOver => {
                 Self::new(StatusCode::NOT_FOUND, "invitation_over", sentence(&said))
             }
+            AccountError::ResetLinkOver => {
+                Self::new(StatusCode::NOT_FOUND, "reset_link_over", sentence(&said))
+            }
             AccountError::Busy => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", sentence(&said))
             }

@@ -11,6 +11,7 @@ mod forms;
 mod gate;
 mod headers;
 mod health;
+mod host;
 mod mcp;
 mod metrics;
 mod observe;

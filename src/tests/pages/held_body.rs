@@ -11,14 +11,14 @@ use super::every_route::{Filled, Route, routes};
 use crate::support::{PASSWORD, TestApp, TestUser};
 
 /// A request whose head is sent and whose body is not.
-struct Held {
+pub struct Held {
     stream: TcpStream,
     body: String,
 }
 
 impl Held {
     /// By now the caller was let in: "100 Continue" is sent when a handler begins to read.
-    async fn start(app: &TestApp, path: &str, headers: &[(&str, &str)], body: &str) -> Self {
+    pub async fn start(app: &TestApp, path: &str, headers: &[(&str, &str)], body: &str) -> Self {
         let host = app.base.trim_start_matches("http://");
         let mut stream = TcpStream::connect(host).await.unwrap();
         let mut head = format!(
@@ -41,7 +41,7 @@ impl Held {
     }
 
     /// Status and body of the answer, once the rest is sent.
-    async fn finish(mut self) -> (u16, String) {
+    pub async fn finish(mut self) -> (u16, String) {
         self.stream.write_all(self.body.as_bytes()).await.unwrap();
         let mut said = Vec::new();
         self.stream.read_to_end(&mut said).await.unwrap();
@@ -52,7 +52,7 @@ impl Held {
 }
 
 /// The cookie of a new web session.
-async fn sign_in(app: &TestApp, user: &TestUser) -> String {
+pub async fn sign_in(app: &TestApp, user: &TestUser) -> String {
     let browser = app.browser();
     let fields = [("email", user.email.as_str()), ("password", PASSWORD)];
     let response = browser.post("/login", &fields).await;
@@ -98,7 +98,8 @@ fn fields_of(path: &str) -> &'static str {
 }
 
 /// Forms whose address says all: they act before their body comes, and cannot be held.
-const WITHOUT_A_BODY: [&str; 4] = [
+const WITHOUT_A_BODY: [&str; 5] = [
+    "/admin/users/{user_id}/reset",
     "/memory/{id}/erase",
     "/agents/{agent_id}/tokens/{token_id}/revoke",
     "/admin/invitations/{invitation_id}/revoke",

@@ -135,7 +135,10 @@ pub async fn erase_account(
     let form = Form::parse(&body);
     let user = signed_in.0.id;
     let attempt = async {
-        state.throttles.check_sign_in(&signed_in.0.email, address)?;
+        state
+            .throttles
+            .admit_sign_in(&signed_in.0.email, address)
+            .await?;
         make_sure(&state, &signed_in, &form).await?;
         begin(&state, user).await
     };
