@@ -292,6 +292,22 @@ impl Embeddings {
         Ok(settings)
     }
 
+    /// Of somebody whose account is being erased: what their searches left in memory.
+    pub fn forget(&self, user: UserId) {
+        let mut queries = self
+            .0
+            .queries
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let of_user = queries.iter().filter(|(key, _)| key.0 == user.0);
+        let keys: Vec<_> = of_user.map(|(key, _)| *key).collect();
+        for key in keys {
+            queries.pop(&key);
+        }
+        let mut served = self.0.served.lock().unwrap_or_else(PoisonError::into_inner);
+        served.pop(&user.0);
+    }
+
     /// This server's own admin is not late.
     fn forget_system_settings(&self) {
         *self.0.system.lock().unwrap_or_else(PoisonError::into_inner) = None;

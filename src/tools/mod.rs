@@ -35,7 +35,7 @@ use crate::accounts::{Accounts, ActingFor, AgentAccess, MemoryOff, Scope, TooMan
 use crate::activity::{Activity, Call};
 use crate::clock::SharedClock;
 use crate::db::actor::{self, Refusal};
-use crate::db::{Db, is_of_a_gone_user};
+use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::input::Invalid;
 use crate::memories::{Adding, MemoryError};
@@ -358,6 +358,12 @@ impl Registry {
     /// themes, which may be a minute old; less where there is less to say.
     pub async fn guidance(&self, access: &AgentAccess) -> String {
         self.guidance.of(&self.context, access).await
+    }
+
+    /// Of somebody whose account is being erased nothing stays in memory.
+    pub fn forget(&self, user: UserId) {
+        self.guidance.forget(user);
+        self.context.embeddings.forget(user);
     }
 
     fn names(&self) -> Vec<&'static str> {

@@ -172,6 +172,9 @@ async fn make_sure(state: &AppState, signed_in: &SignedIn, form: &Form) -> Resul
 
 async fn begin(state: &AppState, user: UserId) -> Result<ReceiptId, Problem> {
     let begun = erasure::begin(&state.db, user, state.clock.now()).await;
+    if begun.is_ok() {
+        state.registry.forget(user);
+    }
     begun.map_err(|error| match error {
         ErasureError::Database(error) => error.into(),
         other => Problem::new(
