@@ -4,18 +4,8 @@ use keepsake::export::UPLOAD_BYTES_MAX;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::pages::held_body::{Held, sign_in};
+use crate::pages::held_body::{UPLOAD, held_form, sign_in};
 use crate::support::{TestApp, uploads_folder};
-
-const FORM: &str = "--x\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.jsonl\"\r\n\r\n{\"keepsake_export\":1}\n{\"record\":\"item\",\"type\":\"fact\",\"content\":\"Anna keeps bees.\"}\n\r\n--x--\r\n";
-
-fn headers(cookie: &str) -> [(&'static str, &str); 3] {
-    [
-        ("cookie", cookie),
-        ("sec-fetch-site", "same-origin"),
-        ("content-type", "multipart/form-data; boundary=x"),
-    ]
-}
 
 #[tokio::test]
 async fn a_user_has_one_upload_at_a_time_in_the_data_folder() {
@@ -23,7 +13,7 @@ async fn a_user_has_one_upload_at_a_time_in_the_data_folder() {
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let annas = sign_in(&app, &anna).await;
     let bens = sign_in(&app, &ben).await;
-    let start = async |cookie| Held::start(&app, "/data/import", &headers(cookie), FORM).await;
+    let start = async |cookie| held_form(&app, cookie, "/data/import", UPLOAD).await;
     let first = start(&annas).await;
     let put_aside = std::fs::read_dir("/proc/self/fd").unwrap().any(|open| {
         let file = open.and_then(|open| std::fs::read_link(open.path()));
@@ -56,7 +46,11 @@ async fn an_upload_that_says_it_is_too_large_is_refused_before_it_is_read() {
         "POST /data/import HTTP/1.1\r\nhost: {host}\r\ncontent-length: {}\r\n",
         UPLOAD_BYTES_MAX + 1024 * 1024
     );
-    for (name, value) in headers(&cookie) {
+    for (name, value) in [
+        ("cookie", cookie.as_str()),
+        ("sec-fetch-site", "same-origin"),
+        ("content-type", "multipart/form-data; boundary=x"),
+    ] {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     stream

@@ -18,7 +18,7 @@ pub struct Held {
 
 impl Held {
     /// By now the caller was let in: "100 Continue" is sent when a handler begins to read.
-    pub async fn start(app: &TestApp, path: &str, headers: &[(&str, &str)], body: &str) -> Self {
+    async fn start(app: &TestApp, path: &str, headers: &[(&str, &str)], body: &str) -> Self {
         let host = app.base.trim_start_matches("http://");
         let mut stream = TcpStream::connect(host).await.unwrap();
         let mut head = format!(
@@ -61,11 +61,18 @@ pub async fn sign_in(app: &TestApp, user: &TestUser) -> String {
     cookie.split(';').next().unwrap().to_owned()
 }
 
-async fn held_form(app: &TestApp, cookie: &str, path: &str, body: &str) -> Held {
+/// A file to import, as a form posts it.
+pub const UPLOAD: &str = "--x\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.jsonl\"\r\n\r\n{\"keepsake_export\":1}\n{\"record\":\"item\",\"type\":\"fact\",\"content\":\"Anna keeps bees.\"}\n\r\n--x--\r\n";
+
+pub async fn held_form(app: &TestApp, cookie: &str, path: &str, body: &str) -> Held {
+    let content_type = match body {
+        UPLOAD => "multipart/form-data; boundary=x",
+        _ => "application/x-www-form-urlencoded",
+    };
     let headers = [
         ("cookie", cookie),
         ("sec-fetch-site", "same-origin"),
-        ("content-type", "application/x-www-form-urlencoded"),
+        ("content-type", content_type),
     ];
     Held::start(app, path, &headers, body).await
 }
@@ -92,6 +99,7 @@ fn fields_of(path: &str) -> &'static str {
         "/account/password" => {
             "current_password=correct horse battery&new_password=another long one"
         }
+        "/data/import" => UPLOAD,
         "/data/erase" => "email=anna@example.com&password=correct horse battery",
         _ => "action=none",
     }

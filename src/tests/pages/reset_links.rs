@@ -186,18 +186,7 @@ async fn a_sign_in_with_the_old_password_does_not_outlive_the_change() {
         .unwrap();
     let signing_in = async { place.sign_in(PASSWORD).await };
     let finishing = async {
-        let mut watch = app.superuser().await;
-        for _ in 0..6_000 {
-            let waiting: bool =
-                sqlx::query_scalar("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
-                    .fetch_one(&mut watch)
-                    .await
-                    .unwrap();
-            if waiting {
-                break;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
+        app.until_blocked(1).await;
         sqlx::raw_sql("COMMIT").execute(&mut conn).await.unwrap();
     };
     let (status, ()) = tokio::join!(signing_in, finishing);
