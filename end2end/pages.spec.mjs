@@ -127,6 +127,7 @@ test("every page is accessible and fits a phone", async (t) => {
   await passes("users, nobody found", "/admin/users?q=zeppelin&operator=1&external_id=nobody");
   await passes("an invitation", () => page.goto(invitation));
   await passes("an invitation that is over", "/invitation/over");
+  await passes("a reset link that is over", "/reset/over");
   await passes("account, memory switched off", async () => {
     await page.goto(`${url}/account`);
     await page.getByRole("button", { name: "Switch memory off" }).click();

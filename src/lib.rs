@@ -24,7 +24,7 @@
 //! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model; `chat/`: who answers in words, and what that may cost a day |
 //! | [`accounts`] | users, passwords, agents, tokens; `access.rs`: what a token opens; `operators/`: service tokens and the users they act for; `people/`: what an admin sees and changes; `invitations/` |
 //! | [`queue`] | puts a job on the caller's transaction |
-//! | [`db`], [`postgres`] | roles, migrations, a transaction that knows its user, connections lent · the embedded PostgreSQL |
+//! | [`db`], [`postgres`] | roles, migrations, a transaction that knows its user, who acts (`actor.rs`), connections lent · the embedded PostgreSQL |
 //! | [`config`], [`clock`], [`input`], [`metrics`], [`panics`], [`seal`] | the only reader of the environment · time as a parameter · the words for bad input · what is counted · what a panic may say · sealed secrets |
 //!
 //! # Walkthrough: one add
@@ -90,6 +90,8 @@
 //! 14. A forwarded address is heeded only from a proxy that the admin has named.
 //! 15. A user either signs in or belongs to an operator. A service token finds its users
 //!     by operator and external id alone, so that it reaches nobody who signs in.
+//! 16. Rights are read again in the transaction that acts ([`db::actor`]): what a caller was
+//!     allowed before its body came does not count.
 //!
 //! Where this differs from the first design: of chat models one's own comes before the
 //! system's, since nothing is computed anew when it changes; words are cut here and not by

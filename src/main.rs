@@ -115,7 +115,7 @@ enum Command {
     /// Pass MCP on from standard input and output to a server, for clients that speak nothing else
     #[command(after_help = BRIDGE)]
     Mcp,
-    /// Make, list, disable and enable accounts
+    /// Make, list, disable and enable accounts, and set their passwords
     #[command(subcommand)]
     User(UserCommand),
     /// Make tokens for agents and for operators
@@ -165,6 +165,18 @@ enum UserCommand {
     Disable(UserChange),
     /// Let somebody in again; their agents' tokens work as before
     Enable(UserChange),
+    /// Set a forgotten password anew; every browser of the account is signed out
+    SetPassword(UserPassword),
+}
+
+#[derive(Args)]
+struct UserPassword {
+    /// E-mail address of the account
+    #[arg(long)]
+    email: String,
+    /// Read the password from standard input (one line)
+    #[arg(long)]
+    password_stdin: bool,
 }
 
 #[derive(Args)]
@@ -267,6 +279,7 @@ async fn obey(command: Command, config: Config) -> anyhow::Result<()> {
         Command::User(UserCommand::Enable(change)) => {
             change_user(&config, &change.email, Act::Enable).await
         }
+        Command::User(UserCommand::SetPassword(change)) => set_password(&config, change).await,
         Command::Token(TokenCommand::Create(create)) => create_token(&config, create).await,
     }
 }
@@ -302,7 +315,7 @@ fn read_password(from_stdin: bool) -> anyhow::Result<String> {
     }
     let password = rpassword::prompt_password("Password (10 characters or more): ")?;
     if password != rpassword::prompt_password("Once more: ")? {
-        bail!("the two passwords differ; nothing was made");
+        bail!("the two passwords differ; nothing was changed");
     }
     Ok(password)
 }
@@ -343,6 +356,24 @@ async fn change_user(config: &Config, email: &str, act: Act) -> anyhow::Result<(
     .await;
     database.close().await?;
     println!("{}\t{}d", changed?, act.as_str());
+    Ok(())
+}
+
+/// Whether the account is disabled or not; it stays so.
+async fn set_password(config: &Config, change: UserPassword) -> anyhow::Result<()> {
+    let email = Email::parse(&change.email)?;
+    let password = Password::parse_new("password", &read_password(change.password_stdin)?)?;
+    let database = Database::of_command(config).await?;
+    let accounts = wiring::accounts(config, &database.db);
+    let set = async {
+        let user = accounts.find_person(&email).await?;
+        let user = user.with_context(|| format!("there is no account {}", email.as_str()))?;
+        anyhow::Ok(accounts.set_password(user, password).await?)
+    }
+    .await;
+    database.close().await?;
+    set?;
+    println!("{}\tpassword set", email.as_str());
     Ok(())
 }
 

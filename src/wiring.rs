@@ -178,6 +178,7 @@ pub fn app_state(
         trusted_proxies: config.trusted_proxies.clone(),
         metrics_token: config.metrics_token.clone(),
         site: Site::at(find_site(config)),
+        data_dir: config.data_dir.clone(),
     })
 }
 

@@ -10,7 +10,8 @@ use leptos::prelude::expect_context;
 use crate::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, DataPage, DocsPage,
     EmbeddingsPage, FormState, InvitationPage, ItemPage, MemoryFilters, MemoryPage, Receipt,
-    SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage, UsersFilters, UsersPage,
+    ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage, UsersFilters,
+    UsersPage,
 };
 
 /// Rows a step of "load more", and at first.
@@ -79,6 +80,8 @@ pub trait Backend: Send + Sync {
     async fn users_page(&self, filters: &UsersFilters) -> Result<Option<UsersPage>, PageError>;
     /// `None` when it cannot be used (any more), for whatever reason.
     async fn invitation_page(&self, token: &str) -> Result<Option<InvitationPage>, PageError>;
+    /// The same, of a link that sets a new password.
+    async fn reset_page(&self, token: &str) -> Result<Option<ResetPage>, PageError>;
 }
 
 /// The backend of the request that is being rendered.

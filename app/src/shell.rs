@@ -10,7 +10,7 @@ use leptos_router::{SsrMode, path};
 
 use crate::pages::{
     Account, Activity, Admin, Agents, Chat, Data, Docs, Embeddings, Erased, Invitation, Item,
-    Login, Memory, NotFound, Session, Sessions, Summary, Users,
+    Login, Memory, NotFound, Reset, Session, Sessions, Summary, Users,
 };
 
 /// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.
@@ -61,6 +61,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/admin") view=Admin ssr=SsrMode::Async />
                 <Route path=path!("/admin/users") view=Users ssr=SsrMode::Async />
                 <Route path=path!("/invitation/:token") view=Invitation ssr=SsrMode::Async />
+                <Route path=path!("/reset/:token") view=Reset ssr=SsrMode::Async />
                 <Route path=path!("/docs") view=Docs ssr=SsrMode::Async />
                 <Route path=path!("/account") view=Account ssr=SsrMode::Async />
                 <Route path=path!("/data") view=Data ssr=SsrMode::Async />

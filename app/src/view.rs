@@ -31,7 +31,7 @@ pub use sessions::{
 pub use summary::{SummaryItem, SummaryPage, SummaryState, SummaryText};
 pub use users::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
-    UsersFilters, UsersPage,
+    ResetPage, UsersFilters, UsersPage,
 };
 
 /// The person who is signed in.
@@ -283,7 +283,7 @@ pub struct FormState {
     /// (Settings › Chat model); `chat_system`,
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`,
     /// `users_max` and `queue` (Admin); `people` and `invitation` (Admin › Users; the latter
-    /// also the invited person's); `queries` (Activity); `summary` (Summary); `import` and `erase` (Your data).
+    /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `import` and `erase` (Your data).
     /// Empty when the page was just opened.
     pub form: String,
     /// The field to blame, by its `name`.
@@ -296,7 +296,7 @@ pub struct FormState {
     /// are joined by a space; `agent` and `operator` are the ids of those whose form was posted.
     pub values: BTreeMap<String, String>,
     pub new_token: Option<NewToken>,
-    /// An invitation, in the only answer that ever shows it.
+    /// An invitation or a reset link, in the only answer that ever shows it.
     pub new_link: Option<String>,
     /// What Test found, of the endpoint that was typed.
     pub test: Option<TestResult>,

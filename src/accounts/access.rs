@@ -8,10 +8,13 @@ use time::OffsetDateTime;
 use super::model::{ExternalId, OperatorId, Scopes, ToolProfile, UserId, Viewer};
 use super::operators::store as operator_store;
 use super::{AccountError, Accounts, LAST_USE_RESOLUTION, Token, store};
+use crate::db::actor::Actor;
 
 /// What a token may do, and for whom.
 #[derive(Clone, Debug)]
 pub struct AgentAccess {
+    /// Whose rights every transaction of the call reads again.
+    pub actor: Actor,
     pub acting_for: ActingFor,
     pub scopes: Scopes,
     /// Whether, and for whom, memory is switched off: then nothing is read or written.
@@ -145,6 +148,10 @@ impl Accounts {
             store::touch_token(conn, found.user_id, found.token_id, now).await?;
         }
         Ok(Ok(AgentAccess {
+            actor: Actor::Agent {
+                user: found.user_id,
+                token_id: found.token_id.0,
+            },
             acting_for: ActingFor::User(Viewer {
                 user_id: found.user_id,
                 agent_id: Some(found.agent_id),
@@ -179,8 +186,12 @@ impl Accounts {
         if service.state.is_use_worth_noting(now) {
             operator_store::touch_token(conn, service.token_id, now).await?;
         }
+        let actor = Actor::Operator {
+            token_id: service.token_id.0,
+        };
         let Some(user) = service.user else {
             return Ok(Ok(AgentAccess {
+                actor,
                 acting_for: ActingFor::NewUser(NewUser {
                     operator_id: service.operator_id,
                     external_id: external.clone(),
@@ -197,6 +208,7 @@ impl Accounts {
             return Ok(Err(TokenRefusal::UserDisabled));
         }
         Ok(Ok(AgentAccess {
+            actor,
             acting_for: ActingFor::User(Viewer {
                 user_id: user.user_id,
                 agent_id: Some(user.agent_id),

@@ -9,6 +9,7 @@ pub mod model;
 pub mod operators;
 mod password;
 pub mod people;
+pub mod resets;
 pub mod store;
 pub mod token;
 
@@ -44,6 +45,10 @@ pub enum AccountError {
     WrongPassword,
     #[error("this invitation cannot be used: it was used, revoked, is out of date, or never was")]
     InvitationOver,
+    #[error(
+        "this link cannot be used: it was used, revoked, is older than 24 hours, or never was; ask an admin for a new one"
+    )]
+    ResetLinkOver,
     #[error("there is no such agent, operator, token, invitation or account")]
     NotFound,
     #[error("too many people are signing in at this moment; try again in a few seconds")]
@@ -144,8 +149,7 @@ impl Accounts {
             return Err(AccountError::SignUpClosed);
         }
         let hash = self.hashing.hash(place, password).await?;
-        let mut tx = self.db.as_system().await?;
-        store::lock_admins(&mut tx).await?;
+        let mut tx = self.db.as_system_after(store::LOCK_ADMINS).await?;
         let is_first = !store::any_admin_exists(&mut tx).await?;
         if !self.sign_up_is_open(is_first) {
             return Err(AccountError::SignUpClosed);
@@ -185,21 +189,34 @@ impl Accounts {
         Ok(store::count_users(&mut *self.db.system_connection().await?).await?)
     }
 
-    /// Takes the same time whether the address is known or not.
-    pub async fn sign_in(&self, email: &Email, password: Password) -> Result<UserId, AccountError> {
+    /// Takes the same time whether the address is known or not. Whoever makes a web session of
+    /// it finishes with [`Accounts::finish_sign_in`].
+    pub async fn sign_in(
+        &self,
+        email: &Email,
+        password: Password,
+    ) -> Result<Verified, AccountError> {
         let place = self.hashing.place()?;
         // The connection goes back before the slow part.
         let found =
             store::find_credentials(&mut *self.db.system_connection().await?, email).await?;
-        let (user, hash) = found.map(|c| (c.user_id, c.password_hash)).unzip();
+        let hash = found.as_ref().map(|found| found.password_hash.clone());
         let matches = self.hashing.verify(place, password, hash).await?;
-        let user = user.filter(|_| matches);
-        let user = user.ok_or(AccountError::WrongPassword)?;
+        let found = found.filter(|_| matches);
+        let found = found.ok_or(AccountError::WrongPassword)?;
+        Ok(Verified {
+            user: found.user_id,
+            password_hash: found.password_hash,
+        })
+    }
+
+    /// False where the password was changed or the account disabled since: then the web session
+    /// that was made must end. Called once that session is there, so that a change which comes
+    /// later ends it.
+    pub async fn finish_sign_in(&self, verified: &Verified) -> Result<bool, AccountError> {
+        let now = self.clock.now();
         let mut conn = self.db.system_connection().await?;
-        match store::note_sign_in(&mut conn, user, self.clock.now()).await? {
-            true => Ok(user),
-            false => Err(AccountError::WrongPassword),
-        }
+        Ok(store::note_verified_sign_in(&mut conn, verified, now).await?)
     }
 
     /// For what somebody who is signed in must confirm.
@@ -208,10 +225,22 @@ impl Accounts {
         user: UserId,
         password: Password,
     ) -> Result<bool, AccountError> {
+        Ok(self.verify(user, password).await?.is_some())
+    }
+
+    async fn verify(
+        &self,
+        user: UserId,
+        password: Password,
+    ) -> Result<Option<Verified>, AccountError> {
         let place = self.hashing.place()?;
         let hash =
             store::find_password_hash(&mut *self.db.system_connection().await?, user).await?;
-        Ok(self.hashing.verify(place, password, hash).await?)
+        let matches = self.hashing.verify(place, password, hash.clone()).await?;
+        Ok(hash.filter(|_| matches).map(|password_hash| Verified {
+            user,
+            password_hash,
+        }))
     }
 
     /// Ends every web session of the user, this one included.
@@ -221,17 +250,20 @@ impl Accounts {
         current: Password,
         new: Password,
     ) -> Result<(), AccountError> {
-        if !self.is_password_of(user, current).await? {
-            return Err(Invalid::new(
+        let wrong = || {
+            Invalid::new(
                 "current_password",
                 "wrong_password",
                 "This is not your current password.",
             )
-            .into());
-        }
+        };
+        let verified = self.verify(user, current).await?.ok_or_else(wrong)?;
         let hash = self.hashing.hash(self.hashing.place()?, new).await?;
         let mut tx = self.db.as_system().await?;
-        store::update_password(&mut tx, user, &hash, self.clock.now()).await?;
+        let now = self.clock.now();
+        if !store::replace_password(&mut tx, &verified, &hash, now).await? {
+            return Err(wrong().into());
+        }
         tx.commit().await?;
         Ok(())
     }
@@ -253,6 +285,12 @@ impl Accounts {
         let mut conn = self.db.system_connection().await?;
         Ok(store::delete_expired_web_sessions(&mut conn, self.clock.now()).await?)
     }
+}
+
+/// Who gave the right password, and what it was compared with.
+pub struct Verified {
+    pub user: UserId,
+    password_hash: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

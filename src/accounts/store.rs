@@ -4,6 +4,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
+use super::Verified;
 use super::access::TokenState;
 use super::model::{
     AgentId, Email, Role, Scopes, TokenId, ToolProfile, User, UserId, parse_scopes,
@@ -12,13 +13,9 @@ use super::model::{
 // System role: nobody is known yet.
 
 /// Holds off other changes to who is an admin until this transaction ends, so that only
-/// one account is the first, and one admin stays.
-pub async fn lock_admins(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query!("SELECT pg_advisory_xact_lock(hashtext('keepsake admins'))")
-        .execute(conn)
-        .await?;
-    Ok(())
-}
+/// one account is the first, and one admin stays. Whoever acts as an admin takes it before their
+/// own row is locked (`Db::as_system_after`), or two who demote each other would deadlock.
+pub const LOCK_ADMINS: &str = "SELECT pg_advisory_xact_lock(hashtext('keepsake admins'));";
 
 /// Whether somebody can sign in: users of an operator have no password.
 pub async fn any_account_exists(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
@@ -165,6 +162,29 @@ pub async fn update_password(
     delete_web_sessions_of(conn, user).await
 }
 
+/// The same, unless the password is another by now than the one that was verified.
+pub async fn replace_password(
+    conn: &mut PgConnection,
+    verified: &Verified,
+    password_hash: &str,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE users SET password_hash = $3, updated_at = $4 WHERE id = $1 AND password_hash = $2",
+        verified.user.0,
+        verified.password_hash,
+        password_hash,
+        now,
+    )
+    .execute(&mut *conn)
+    .await?;
+    if done.rows_affected() == 0 {
+        return Ok(false);
+    }
+    delete_web_sessions_of(conn, verified.user).await?;
+    Ok(true)
+}
+
 pub async fn delete_web_sessions_of(
     conn: &mut PgConnection,
     user: UserId,
@@ -175,15 +195,34 @@ pub async fn delete_web_sessions_of(
     Ok(())
 }
 
-/// False when the account was disabled meanwhile.
+/// Of an account that was just made.
 pub async fn note_sign_in(
     conn: &mut PgConnection,
     user: UserId,
     now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE users SET last_sign_in_at = $2 WHERE id = $1",
+        user.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Waits for whoever is changing the account. False when it was disabled, or its password changed,
+/// since that was verified.
+pub async fn note_verified_sign_in(
+    conn: &mut PgConnection,
+    verified: &Verified,
+    now: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
-        "UPDATE users SET last_sign_in_at = $2 WHERE id = $1 AND disabled_at IS NULL",
-        user.0,
+        "UPDATE users SET last_sign_in_at = $3
+         WHERE id = $1 AND password_hash = $2 AND disabled_at IS NULL",
+        verified.user.0,
+        verified.password_hash,
         now,
     )
     .execute(conn)

@@ -5,6 +5,7 @@
 //! without a user as `keepsake_system`: the role is a start-up parameter of
 //! every connection, so that `RESET ROLE` leads back to it.
 
+pub mod actor;
 mod lender;
 mod store;
 
@@ -15,6 +16,7 @@ use std::cmp::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::metrics;
+use actor::Authority;
 use lender::Lender;
 pub use lender::{LentConnection, Lookup, Tx};
 
@@ -194,6 +196,32 @@ pub fn is_of_a_gone_user(error: &sqlx::Error) -> bool {
     constraint.is_some_and(|c| c.ends_with("_user_id_fkey") || c.ends_with("_agent_id_fkey"))
 }
 
+/// For work on many users: what PostgreSQL refuses of one user's is logged with the user's number,
+/// and `None`, so that the others are not held up.
+///
+/// # Errors
+/// Where the database cannot be reached, which is no user's trouble.
+pub fn go_on<T>(
+    step: &'static str,
+    user: UserId,
+    done: Result<T, sqlx::Error>,
+) -> Result<Option<T>, sqlx::Error> {
+    match done {
+        Ok(done) => Ok(Some(done)),
+        Err(sqlx::Error::Database(error)) => {
+            let sqlstate = error.code();
+            tracing::warn!(
+                user = user.0,
+                step,
+                sqlstate = sqlstate.as_deref(),
+                "a step failed for one user; going on"
+            );
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// The database, for those who act for somebody.
 #[derive(Clone, Debug)]
 pub struct Db {
@@ -213,6 +241,15 @@ async fn waited<T>(
     let timed_out = matches!(got, Err(sqlx::Error::PoolTimedOut));
     metrics::connection_waited(pool, began.elapsed(), timed_out);
     got
+}
+
+/// Tells the scope of the current task when its actor may not act any more.
+fn checked(begun: Result<Tx, sqlx::Error>) -> Result<Tx, sqlx::Error> {
+    begun.inspect_err(|error| {
+        if let Some(refusal) = actor::Refusal::of(error) {
+            actor::note(refusal);
+        }
+    })
 }
 
 impl Db {
@@ -271,10 +308,22 @@ impl Db {
 
     /// The same, once a first statement without parameters has run.
     pub async fn as_user_and(&self, user: UserId, first: &str) -> Result<Tx, sqlx::Error> {
+        let by = Authority::current();
+        self.as_user_by(user, by.as_slice(), first).await
+    }
+
+    /// The same, on the authority of all of these: for what several asked for.
+    pub async fn as_user_by(
+        &self,
+        user: UserId,
+        by: &[Authority],
+        first: &str,
+    ) -> Result<Tx, sqlx::Error> {
         let UserId(id) = user;
+        let checks: String = by.iter().map(|by| by.check(Some(user))).collect();
         // An integer needs no escaping; one round trip instead of two.
-        let begin = format!("BEGIN; SET LOCAL keepsake.user_id = {id}; {first}");
-        waited(APP, self.app.begin(&begin)).await
+        let begin = format!("BEGIN; SET LOCAL keepsake.user_id = {id}; {checks}{first}");
+        checked(waited(APP, self.app.begin(&begin)).await)
     }
 
     /// For the look-up of whoever comes with a token: of one statement as a rule, and none that may
@@ -291,7 +340,14 @@ impl Db {
 
     /// The same, for several statements that belong together.
     pub async fn as_system(&self) -> Result<Tx, sqlx::Error> {
-        waited(SYSTEM, self.system.begin("BEGIN")).await
+        self.as_system_after("").await
+    }
+
+    /// The same, where a lock is to be taken before the actor's own row is.
+    pub async fn as_system_after(&self, lock: &str) -> Result<Tx, sqlx::Error> {
+        let check = Authority::current().map(|by| by.check(None));
+        let begin = format!("BEGIN; {lock}{}", check.unwrap_or_default());
+        checked(waited(SYSTEM, self.system.begin(&begin)).await)
     }
 
     /// For a look at how things stand: what takes longer is broken off by PostgreSQL too.

@@ -3,6 +3,8 @@
 
 use sqlx::PgConnection;
 
+use super::UserId;
+
 pub struct Server {
     pub version: String,
     pub version_num: i32,
@@ -140,4 +142,24 @@ pub async fn schema_version(conn: &mut PgConnection) -> Result<i64, sqlx::Error>
     sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM _sqlx_migrations WHERE success")
         .fetch_one(conn)
         .await
+}
+
+// What a transaction begins with; see the migration `check_actors`. Numbers, hexadecimal digits
+// and a date of our own need no escaping.
+
+pub fn requiring_token(user: UserId, token_id: i64, now: &str) -> String {
+    format!("SELECT require_token({}, {token_id}, '{now}');", user.0)
+}
+
+pub fn requiring_service_token(user: Option<UserId>, token_id: i64, now: &str) -> String {
+    let user = user.map_or_else(|| "NULL".to_owned(), |user| user.0.to_string());
+    format!("SELECT require_service_token({user}, {token_id}, '{now}');")
+}
+
+pub fn requiring_session(user: UserId, session_hash: &[u8; 32], is_admin_act: bool) -> String {
+    let hash: String = session_hash.iter().map(|b| format!("{b:02x}")).collect();
+    format!(
+        "SELECT require_session({}, '\\x{hash}', {is_admin_act});",
+        user.0
+    )
 }

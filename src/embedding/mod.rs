@@ -40,6 +40,7 @@ pub use system::{SystemOverview, SystemSaved};
 pub use vector::Vector;
 
 use crate::clock::SharedClock;
+use crate::db::actor::Authority;
 use crate::db::{self, Db, Tx, UserId};
 use crate::input::Invalid;
 use crate::providers::chat::Chat;
@@ -184,9 +185,9 @@ impl Embeddings {
     }
 
     /// A transaction in which items are added: until it ends, no space is made, changed or removed.
-    pub async fn begin_adding(&self, user: UserId) -> Result<Tx, sqlx::Error> {
+    pub async fn begin_adding(&self, user: UserId, by: &[Authority]) -> Result<Tx, sqlx::Error> {
         let lock = store::sharing_spaces(user);
-        self.0.db.as_user_and(user, &lock).await
+        self.0.db.as_user_by(user, by, &lock).await
     }
 
     /// Sees to it that somebody comes for pending vectors that were noted in this transaction.
@@ -289,6 +290,22 @@ impl Embeddings {
         let mut system = self.0.system.lock().unwrap_or_else(PoisonError::into_inner);
         *system = Some((read_at, settings.clone()));
         Ok(settings)
+    }
+
+    /// Of somebody whose account is being erased: what their searches left in memory.
+    pub fn forget(&self, user: UserId) {
+        let mut queries = self
+            .0
+            .queries
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let of_user = queries.iter().filter(|(key, _)| key.0 == user.0);
+        let keys: Vec<_> = of_user.map(|(key, _)| *key).collect();
+        for key in keys {
+            queries.pop(&key);
+        }
+        let mut served = self.0.served.lock().unwrap_or_else(PoisonError::into_inner);
+        served.pop(&user.0);
     }
 
     /// This server's own admin is not late.

@@ -14,7 +14,7 @@ mod write;
 pub use document::parse_document;
 pub use import::{ImportError, Importer, Outcome, Problem};
 pub use source::{DOCUMENT_BYTES_MAX, LINE_BYTES_MAX};
-pub use upload::{Imports, Shown, State, UPLOAD_BYTES_MAX, UploadError};
+pub use upload::{Imports, Shown, State, UPLOAD_BYTES_MAX, Upload, UploadError};
 pub use write::{Export, Overview};
 
 /// What the first line says; a newer form is refused.

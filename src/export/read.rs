@@ -153,6 +153,18 @@ struct RawEvent {
     at: OffsetDateTime,
 }
 
+/// Records of an export that are for its reader alone.
+const PASSED_OVER: [&str; 8] = [
+    "session",
+    "message",
+    "extraction",
+    "call",
+    "embedding_settings",
+    "chat_settings",
+    "chat_spend",
+    "summary",
+];
+
 /// # Errors
 /// [`Invalid`] naming the first field that cannot be taken; nothing of the line is in it.
 pub fn parse_line(line: &str) -> Result<Record, Invalid> {
@@ -172,13 +184,7 @@ pub fn parse_line(line: &str) -> Result<Record, Invalid> {
             AgentName::parse(&agent.name).map(Record::Agent)
         }
         (None, Some("item")) => parse(line).and_then(item).map(Box::new).map(Record::Item),
-        (
-            None,
-            Some(
-                "call" | "embedding_settings" | "chat_settings" | "chat_spend" | "session"
-                | "message" | "extraction",
-            ),
-        ) => Ok(Record::NotImported),
+        (None, Some(record)) if PASSED_OVER.contains(&record) => Ok(Record::NotImported),
         (None, Some("end")) => {
             let end: RawEnd = parse(line)?;
             Ok(Record::End {
@@ -188,7 +194,10 @@ pub fn parse_line(line: &str) -> Result<Record, Invalid> {
         (None, _) => Err(Invalid::new(
             "record",
             "unknown_record",
-            "`record` is not known; it is theme, agent, item, session, message, extraction, call, embedding_settings, chat_settings, chat_spend or end.",
+            format!(
+                "`record` is not known; it is theme, agent, item, {} or end.",
+                PASSED_OVER.join(", ")
+            ),
         )),
     }
 }

@@ -1,15 +1,19 @@
-//! Imports by the page: a file that was uploaded is taken in beside the request, and
-//! a row of numbers says how far it is. A server that stops leaves the row behind,
+//! Imports by the page: a file is put aside in the data folder as it is uploaded, one of each user
+//! at a time, and then taken in beside the request; a row of numbers says how far it is. It has no
+//! name, so that wherever the server stops nothing of it is left. A server that stops leaves the row behind,
 //! which then says that it was interrupted: given again, nothing is doubled.
 
 mod store;
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufReader, Seek};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use time::{Duration, OffsetDateTime};
+use tokio::io::AsyncWriteExt;
 
 use super::{Importer, Outcome, Problem};
 use crate::db::{Db, UserId};
@@ -17,6 +21,10 @@ use crate::embedding::Embeddings;
 use crate::input::sentence;
 
 pub const UPLOAD_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// What a form has around its file.
+const FORM_BYTES_MAX: u64 = 64 * 1024;
+/// Of one server, each of [`UPLOAD_BYTES_MAX`] at most.
+const UPLOADS_AT_ONCE: usize = 8;
 /// Of one server: each keeps a connection busy.
 const IMPORTS_AT_ONCE: usize = 2;
 /// Whoever takes a file in says so far more often.
@@ -26,6 +34,16 @@ const SILENT_AFTER: Duration = Duration::seconds(30);
 pub enum UploadError {
     #[error("an import of yours is under way; wait until it is done")]
     UnderWay,
+    #[error("another upload of yours is under way; wait until it is done")]
+    Uploading,
+    #[error("this server receives {UPLOADS_AT_ONCE} files right now; try again in a moment")]
+    TooManyUploads,
+    #[error("the file has over {} MiB, which is the most; on the server itself `keepsake import` takes any size", UPLOAD_BYTES_MAX / 1024 / 1024)]
+    TooLarge,
+    #[error(
+        "the server has no room to put the file aside; nothing was taken in. Tell its admin, or try again later"
+    )]
+    NoRoom(#[source] std::io::Error),
     #[error("this server takes in {IMPORTS_AT_ONCE} files right now; try again in a moment")]
     TooMany,
     #[error("the file could not be read again; upload it once more")]
@@ -59,20 +77,57 @@ pub struct Shown {
 pub struct Imports {
     db: Db,
     embeddings: Embeddings,
+    /// Not a RAM disk, as the system's folder for temporary files often is.
+    folder: PathBuf,
+    uploading: Arc<Mutex<HashSet<UserId>>>,
     under_way: Arc<AtomicUsize>,
 }
 
 impl Imports {
-    pub fn new(db: &Db, embeddings: &Embeddings) -> Self {
+    pub fn new(db: &Db, embeddings: &Embeddings, folder: PathBuf) -> Self {
         Self {
             db: db.clone(),
             embeddings: embeddings.clone(),
+            folder,
+            uploading: Arc::default(),
             under_way: Arc::default(),
         }
     }
 
+    /// Before anything of an upload is read. `declared_bytes` is what its head says.
+    pub async fn admit(
+        &self,
+        user: UserId,
+        declared_bytes: Option<u64>,
+    ) -> Result<Upload, UploadError> {
+        if declared_bytes.is_some_and(|bytes| bytes > UPLOAD_BYTES_MAX + FORM_BYTES_MAX) {
+            return Err(UploadError::TooLarge);
+        }
+        let slot = Slot::take(&self.uploading, user)?;
+        let last = self.last(user).await?;
+        if last.is_some_and(|last| last.state == State::Running) {
+            return Err(UploadError::UnderWay);
+        }
+        let file = std::fs::create_dir_all(&self.folder)
+            .and_then(|()| tempfile::tempfile_in(&self.folder))
+            .map_err(UploadError::NoRoom)?;
+        Ok(Upload {
+            user,
+            file: tokio::fs::File::from_std(file),
+            bytes: 0,
+            slot,
+        })
+    }
+
     /// Takes the file in from its beginning, beside the caller.
-    pub async fn begin(&self, user: UserId, mut file: File, bytes: u64) -> Result<(), UploadError> {
+    pub async fn begin(&self, upload: Upload) -> Result<(), UploadError> {
+        let Upload {
+            user,
+            file,
+            bytes,
+            slot: _slot,
+        } = upload;
+        let mut file = file.into_std().await;
         file.rewind().map_err(UploadError::File)?;
         let turn = Turn::take(&self.under_way).ok_or(UploadError::TooMany)?;
         let now = self.embeddings.now();
@@ -178,5 +233,67 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A file as it comes in.
+pub struct Upload {
+    user: UserId,
+    file: tokio::fs::File,
+    bytes: u64,
+    slot: Slot,
+}
+
+impl Upload {
+    /// # Errors
+    /// Past [`UPLOAD_BYTES_MAX`] before the chunk is written.
+    pub async fn write(&mut self, chunk: &[u8]) -> Result<(), UploadError> {
+        self.bytes += chunk.len() as u64;
+        if self.bytes > UPLOAD_BYTES_MAX {
+            return Err(UploadError::TooLarge);
+        }
+        self.file
+            .write_all(chunk)
+            .await
+            .map_err(UploadError::NoRoom)
+    }
+
+    pub async fn flush(&mut self) -> Result<(), UploadError> {
+        self.file.flush().await.map_err(UploadError::NoRoom)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+}
+
+/// The one upload of a user; given back when it is dropped.
+struct Slot {
+    uploading: Arc<Mutex<HashSet<UserId>>>,
+    user: UserId,
+}
+
+impl Slot {
+    fn take(uploading: &Arc<Mutex<HashSet<UserId>>>, user: UserId) -> Result<Self, UploadError> {
+        let mut users = uploading.lock().unwrap_or_else(PoisonError::into_inner);
+        if users.contains(&user) {
+            return Err(UploadError::Uploading);
+        }
+        if users.len() >= UPLOADS_AT_ONCE {
+            return Err(UploadError::TooManyUploads);
+        }
+        users.insert(user);
+        let uploading = uploading.clone();
+        Ok(Self { uploading, user })
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut users = self
+            .uploading
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        users.remove(&self.user);
     }
 }

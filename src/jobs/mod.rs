@@ -77,6 +77,11 @@ pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
     summarizing.abort();
 }
 
+/// One sweep, as [`run`] makes every minute; false where a step failed.
+pub async fn sweep(context: &JobContext) -> bool {
+    sweep::once(context).await
+}
+
 async fn run_worker(
     context: &JobContext,
     turns: &embed::Turns,

@@ -13,7 +13,7 @@ use super::{ARCHIVED, EXPIRED, MemoryError, SUPERSEDED, store};
 use crate::accounts::{UserId, Viewer};
 use crate::activity::Call;
 use crate::clock::SharedClock;
-use crate::db::Db;
+use crate::db::{Db, go_on};
 use crate::embedding::Embeddings;
 use crate::input::Invalid;
 
@@ -263,11 +263,16 @@ pub async fn sweep_expired(db: &Db, now: OffsetDateTime) -> Result<u64, sqlx::Er
     };
     let mut swept = 0;
     for user in users.into_iter().map(UserId) {
-        let mut tx = db.as_user(user).await?;
-        let expired = store::lock_expired(&mut tx, user, now, SWEPT_ITEMS_MAX).await?;
-        let archived = store::archive_items(&mut tx, user, None, &expired, EXPIRED, now).await?;
-        tx.commit().await?;
-        swept += archived.len() as u64;
+        let done = sweep_expired_of(db, user, now).await;
+        swept += go_on("expiry", user, done)?.unwrap_or_default();
     }
     Ok(swept)
+}
+
+async fn sweep_expired_of(db: &Db, user: UserId, now: OffsetDateTime) -> Result<u64, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let expired = store::lock_expired(&mut tx, user, now, SWEPT_ITEMS_MAX).await?;
+    let archived = store::archive_items(&mut tx, user, None, &expired, EXPIRED, now).await?;
+    tx.commit().await?;
+    Ok(archived.len() as u64)
 }

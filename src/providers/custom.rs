@@ -2,6 +2,7 @@
 //! one and llama.cpp's are tried in turn, and the one that worked is remembered.
 //! What every form would meet alike (a wrong key, a silent host) ends the trial.
 
+use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
@@ -24,22 +25,32 @@ enum Form {
     Llamacpp,
 }
 
-/// The form that worked, by address.
-pub(super) struct KnownForms(Mutex<LruCache<EndpointUrl, Form>>);
+/// The form that worked, by a hash of the address: whose account is erased leaves none here.
+pub(super) struct KnownForms {
+    forms: Mutex<LruCache<u64, Form>>,
+    hasher: RandomState,
+}
 
 impl Default for KnownForms {
     fn default() -> Self {
-        Self(Mutex::new(LruCache::new(MAX_KNOWN)))
+        Self {
+            forms: Mutex::new(LruCache::new(MAX_KNOWN)),
+            hasher: RandomState::new(),
+        }
     }
 }
 
 impl KnownForms {
     fn of(&self, url: &EndpointUrl) -> Option<Form> {
-        self.lock().get(url).copied()
+        self.lock().get(&self.key(url)).copied()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, LruCache<EndpointUrl, Form>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn key(&self, url: &EndpointUrl) -> u64 {
+        self.hasher.hash_one(url)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, LruCache<u64, Form>> {
+        self.forms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -55,13 +66,13 @@ pub(super) async fn embed(
             return answer;
         }
         // Something else may be served there by now.
-        forms.lock().pop(&endpoint.url);
+        forms.lock().pop(&forms.key(&endpoint.url));
     }
     let mut first = None;
     for form in Form::by_likelihood(endpoint.url.path()) {
         match form.embed(http, endpoint, texts).await {
             Ok(embedded) => {
-                forms.lock().put(endpoint.url.clone(), form);
+                forms.lock().put(forms.key(&endpoint.url), form);
                 return Ok(embedded);
             }
             Err(error @ ProviderError::NotEmbeddings(_)) => {

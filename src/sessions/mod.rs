@@ -22,7 +22,7 @@ pub use model::{
 };
 
 use crate::accounts::AgentId;
-use crate::db::{Db, UserId, is_of_a_gone_user};
+use crate::db::{Db, UserId, go_on, is_of_a_gone_user};
 use crate::input::Invalid;
 use message::MESSAGES_A_SESSION_MAX;
 use store::{Held, Still, Stretch};
@@ -274,7 +274,7 @@ pub async fn complete_still(db: &Db, now: OffsetDateTime) -> Result<usize, sqlx:
         paused_since: now - PAUSED_FOR,
         night: last_night(now),
     };
-    let (mut completed, mut trouble) = (0, None);
+    let mut completed = 0;
     loop {
         let found =
             store::list_still(&mut *db.system_connection().await?, &still, SWEPT_AT_ONCE).await?;
@@ -284,17 +284,16 @@ pub async fn complete_still(db: &Db, now: OffsetDateTime) -> Result<usize, sqlx:
         }
         let before = completed;
         for (user, sessions) in by_user {
-            match complete_still_of(db, UserId(user), &sessions, &still, now).await {
-                Ok(n) => completed += n,
-                Err(error) => trouble = Some(error),
-            }
+            let user = UserId(user);
+            let done = complete_still_of(db, user, &sessions, &still, now).await;
+            completed += go_on("sessions", user, done)?.unwrap_or_default();
         }
         // The rest is in somebody's hands, or cannot be completed now.
         if completed == before {
             break;
         }
     }
-    trouble.map_or(Ok(completed), Err)
+    Ok(completed)
 }
 
 async fn complete_still_of(

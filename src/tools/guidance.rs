@@ -68,11 +68,11 @@ impl Guidance {
         if !access.scopes.contains(&Scope::MemoryRead) {
             return INSTRUCTIONS.to_owned();
         }
-        let told = self.told(viewer.user_id);
-        let mut told = told.lock().await;
         let now = context.clock.now();
+        let told = self.told(viewer.user_id, now);
+        let mut told = told.lock().await;
         match &*told {
-            Some((at, text)) if now - *at < HINTS_REFRESH => text.clone(),
+            Some((_, text)) if !is_stale(&told, now) => text.clone(),
             _ => {
                 let text = write(context, viewer).await;
                 *told = Some((now, text.clone()));
@@ -81,10 +81,26 @@ impl Guidance {
         }
     }
 
-    fn told(&self, user: UserId) -> Arc<Told> {
+    fn told(&self, user: UserId, now: OffsetDateTime) -> Arc<Told> {
         let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        // The names of somebody who was erased by another server stay no longer than this.
+        while let Some((_, oldest)) = users.peek_lru()
+            && oldest.try_lock().is_ok_and(|told| is_stale(&told, now))
+        {
+            users.pop_lru();
+        }
         users.get_or_insert(user, Arc::default).clone()
     }
+
+    pub(super) fn forget(&self, user: UserId) {
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        users.pop(&user);
+    }
+}
+
+fn is_stale(told: &Option<(OffsetDateTime, String)>, now: OffsetDateTime) -> bool {
+    told.as_ref()
+        .is_some_and(|(at, _)| now - *at >= HINTS_REFRESH)
 }
 
 /// Without the hints when they cannot be had.
@@ -168,6 +184,23 @@ mod tests {
         ] {
             assert!(INSTRUCTIONS.contains(told), "{told}");
         }
+    }
+
+    #[test]
+    fn what_was_told_is_forgotten_with_its_user_and_when_it_is_stale() {
+        let guidance = Guidance::new();
+        let now = OffsetDateTime::UNIX_EPOCH;
+        let tell = |user, at| {
+            let told = guidance.told(UserId(user), at);
+            *told.try_lock().expect("nobody else") = Some((at, "- a-name (1)".to_owned()));
+        };
+        let known = || guidance.users.lock().expect("not poisoned").len();
+        tell(1, now);
+        tell(2, now);
+        guidance.forget(UserId(1));
+        assert_eq!(known(), 1);
+        tell(3, now + HINTS_REFRESH);
+        assert_eq!(known(), 1, "the stale one is gone");
     }
 
     #[test]

@@ -34,7 +34,8 @@ use crate::accounts::ToolProfile::{self, Core, Full};
 use crate::accounts::{Accounts, ActingFor, AgentAccess, MemoryOff, Scope, TooManyUsers};
 use crate::activity::{Activity, Call};
 use crate::clock::SharedClock;
-use crate::db::{Db, is_of_a_gone_user};
+use crate::db::actor::{self, Refusal};
+use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::input::Invalid;
 use crate::memories::{Adding, MemoryError};
@@ -82,6 +83,9 @@ pub enum ToolError {
     MemoryOff(MemoryOff),
     #[error(transparent)]
     TooManyUsers(#[from] TooManyUsers),
+    /// Whoever calls was let in, and may not call any more.
+    #[error("{0}")]
+    NotAllowedAnyMore(Refusal),
     /// The input is no JSON at all.
     #[error("{0}")]
     NotJson(String),
@@ -126,6 +130,7 @@ impl ToolError {
             Self::MissingScope(_) => "missing_scope",
             Self::MemoryOff(_) => "memory_off",
             Self::TooManyUsers(_) => "too_many_users",
+            Self::NotAllowedAnyMore(refusal) => refusal.code(),
             Self::NotJson(_) => "invalid_json",
             Self::Invalid(invalid) => invalid.code,
             Self::NoSuchItem { .. } | Self::NoSuchKey => "not_found",
@@ -140,9 +145,12 @@ impl ToolError {
 
 impl From<sqlx::Error> for ToolError {
     fn from(error: sqlx::Error) -> Self {
-        match is_of_a_gone_user(&error) {
-            true => Self::AccountErased,
-            false => Self::Database(error),
+        match Refusal::of(&error) {
+            Some(Refusal::MemoryOffForUser) => Self::MemoryOff(MemoryOff::User),
+            Some(Refusal::MemoryOffForAgent) => Self::MemoryOff(MemoryOff::Agent),
+            Some(refusal) => Self::NotAllowedAnyMore(refusal),
+            None if is_of_a_gone_user(&error) => Self::AccountErased,
+            None => Self::Database(error),
         }
     }
 }
@@ -352,6 +360,12 @@ impl Registry {
         self.guidance.of(&self.context, access).await
     }
 
+    /// Of somebody whose account is being erased nothing stays in memory.
+    pub fn forget(&self, user: UserId) {
+        self.guidance.forget(user);
+        self.context.embeddings.forget(user);
+    }
+
     fn names(&self) -> Vec<&'static str> {
         self.definitions().map(|tool| tool.name).collect()
     }
@@ -372,10 +386,11 @@ impl Registry {
         let known_name = named.map_or(UNKNOWN_TOOL, |tool| tool.definition().name);
         let door = door.as_str();
         let began = Instant::now();
-        let called = self
+        let run = self
             .run(access, named, known_name, input)
-            .instrument(tracing::error_span!("tool", tool = known_name, door))
-            .await;
+            .instrument(tracing::error_span!("tool", tool = known_name, door));
+        // MCP answers in tasks of its own, which are in no scope.
+        let (called, _) = actor::scope(Some(access.actor.clone()), &self.context.clock, run).await;
         let outcome = called.as_ref().map_or_else(ToolError::code, |_| "ok");
         metrics::tool_called(known_name, door, outcome, began.elapsed());
         called

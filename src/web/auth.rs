@@ -1,6 +1,7 @@
 //! Who is asking: an agent by its token, or a person by a web session. The two
 //! never mix: the API reads no cookie, and a page no token.
 
+use app::view::FormState;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
@@ -8,10 +9,11 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use tower_sessions::Session;
 
-use super::AppState;
 use super::error::{DATABASE_SENTENCE, Problem};
-use super::pages::not_found_for;
+use super::pages::{after_form, not_found_for};
+use super::{AppState, session};
 use crate::accounts::{AgentAccess, ExternalId, Role, Token, TokenRefusal, User, UserId, Viewer};
+use crate::db::actor::{self, Refusal};
 
 /// Where a web session keeps its user.
 pub const SESSION_USER: &str = "user_id";
@@ -35,7 +37,9 @@ pub async fn authenticate(headers: &HeaderMap, state: &AppState) -> Result<Agent
     })?;
     let act_as = named_user(headers)?;
     let opened = state.accounts.open(&token, act_as.as_ref()).await?;
-    opened.map_err(|refusal| refused(refusal, origin))
+    let access = opened.map_err(|refusal| refused(refusal, origin))?;
+    actor::act_as(access.actor.clone());
+    Ok(access)
 }
 
 /// Why a token opens nothing, and where another is made.
@@ -120,8 +124,35 @@ pub async fn know_visitor(
                 .into_response();
         }
     };
+    let actor = match &visitor {
+        Visitor::SignedIn(signed_in) => session::actor(&session, signed_in.0.id),
+        Visitor::Stranger => None,
+    };
     request.extensions_mut().insert(visitor);
-    next.run(request).await
+    let (response, refusal) = actor::scope(actor, &state.clock, next.run(request)).await;
+    match refusal {
+        None => response,
+        Some(refusal) => refuse(&state, refusal).await,
+    }
+}
+
+/// Instead of whatever a handler made of it: they were let in, and could not act any more.
+async fn refuse(state: &AppState, refusal: Refusal) -> Response {
+    let problem = Problem::from(refusal);
+    if refusal != Refusal::SignedOut {
+        return problem.into_response();
+    }
+    let form = FormState {
+        form: "login".to_owned(),
+        error: Some(problem.detail),
+        ..FormState::default()
+    };
+    after_form(state, Visitor::Stranger, "/login", form, problem.status).await
+}
+
+/// What a program's request does is done on the authority of its token, once that is known.
+pub async fn know_program(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    actor::scope(None, &state.clock, next.run(request)).await.0
 }
 
 async fn find_visitor(state: &AppState, session: &Session) -> Result<Visitor, Problem> {
@@ -170,7 +201,10 @@ impl FromRequestParts<AppState> for Admin {
             .await
             .map_err(IntoResponse::into_response)?;
         match signed_in.0.role {
-            Role::Admin => Ok(Self(signed_in)),
+            Role::Admin => {
+                actor::require_admin();
+                Ok(Self(signed_in))
+            }
             Role::Member => Err(not_found_for(state, signed_in).await),
         }
     }

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use crate::accounts::{AccountError, TokenRefusal};
+use crate::db::actor::Refusal;
 use crate::embedding::EmbeddingError;
 use crate::input::{Invalid, sentence};
 use crate::providers::chat::ChatError;
@@ -106,8 +107,27 @@ impl From<Invalid> for Problem {
     }
 }
 
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let status = match refusal {
+            Refusal::Unknown
+            | Refusal::Revoked
+            | Refusal::Expired
+            | Refusal::Disabled
+            | Refusal::SignedOut => StatusCode::UNAUTHORIZED,
+            Refusal::MemoryOffForUser | Refusal::MemoryOffForAgent | Refusal::NotAdmin => {
+                StatusCode::FORBIDDEN
+            }
+        };
+        Self::new(status, refusal.code(), sentence(&refusal.to_string()))
+    }
+}
+
 impl From<sqlx::Error> for Problem {
     fn from(error: sqlx::Error) -> Self {
+        if let Some(refusal) = Refusal::of(&error) {
+            return refusal.into();
+        }
         log_database_error(&error);
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -123,6 +143,7 @@ impl From<ToolError> for Problem {
         let status = match error {
             ToolError::Invalid(invalid) => return invalid.into(),
             ToolError::Database(error) => return error.into(),
+            ToolError::NotAllowedAnyMore(refusal) => return refusal.into(),
             ToolError::UnknownTool { .. } | ToolError::NoSuchItem { .. } | ToolError::NoSuchKey => {
                 StatusCode::NOT_FOUND
             }
@@ -234,6 +255,9 @@ impl From<AccountError> for Problem {
             ),
             AccountError::InvitationOver => {
                 Self::new(StatusCode::NOT_FOUND, "invitation_over", sentence(&said))
+            }
+            AccountError::ResetLinkOver => {
+                Self::new(StatusCode::NOT_FOUND, "reset_link_over", sentence(&said))
             }
             AccountError::Busy => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", sentence(&said))

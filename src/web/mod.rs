@@ -11,6 +11,7 @@ mod forms;
 mod gate;
 mod headers;
 mod health;
+mod host;
 mod mcp;
 mod metrics;
 mod observe;
@@ -64,7 +65,7 @@ impl AppState {
     pub fn new(parts: Parts) -> Self {
         let published = api::openapi::Published::new(&parts.registry, &parts.public_url);
         Self {
-            imports: Imports::new(&parts.db, &parts.embeddings),
+            imports: Imports::new(&parts.db, &parts.embeddings, parts.data_dir),
             accounts: parts.accounts,
             db: parts.db,
             clock: parts.clock,
@@ -96,6 +97,8 @@ pub struct Parts {
     pub trusted_proxies: TrustedProxies,
     pub metrics_token: Option<MetricsToken>,
     pub site: Site,
+    /// Where uploads are put aside.
+    pub data_dir: PathBuf,
 }
 
 /// The folder of stylesheet, icons and islands, and how Leptos is to name them.

@@ -13,8 +13,8 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use super::error::Problem;
 use super::{
-    AppState, address, api, auth, downloads, forms, headers, health, mcp, metrics, observe, pages,
-    session, unread,
+    AppState, address, api, auth, downloads, forms, headers, health, host, mcp, metrics, observe,
+    pages, session, unread,
 };
 
 pub fn router(state: AppState) -> Router {
@@ -67,6 +67,7 @@ fn programs(state: &AppState) -> Router<AppState> {
         .route("/.well-known/{*rest}", any(mcp::no_oauth))
         .route("/register", post(mcp::no_oauth))
         .method_not_allowed_fallback(|| async { wrong_method() })
+        .layer(from_fn_with_state(state.clone(), auth::know_program))
         .layer(from_fn_with_state(state.clone(), address::refuse_tokens))
 }
 
@@ -80,6 +81,10 @@ fn people(state: &AppState) -> Router<AppState> {
         .route(
             "/invitation/{token}",
             get(pages::open_to_all).post(forms::invitations::accept),
+        )
+        .route(
+            "/reset/{token}",
+            get(pages::open_to_all).post(forms::invitations::set_password),
         )
         .route("/docs", get(pages::open_to_all))
         .route("/memory", get(pages::behind_sign_in))
@@ -123,6 +128,10 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/admin", get(pages::behind_sign_in))
         .route("/admin/users", get(pages::behind_sign_in))
         .route("/admin/users/{user_id}", post(forms::users::change))
+        .route(
+            "/admin/users/{user_id}/reset",
+            post(forms::users::make_reset_link),
+        )
         .route("/admin/invitations", post(forms::users::invite))
         .route(
             "/admin/invitations/{invitation_id}/revoke",
@@ -161,6 +170,7 @@ fn people(state: &AppState) -> Router<AppState> {
         .fallback(pages::not_found)
         .layer(
             ServiceBuilder::new()
+                .layer(from_fn_with_state(state.clone(), host::check))
                 .layer(from_fn_with_state(state.clone(), auth::check_origin))
                 .layer(session::layer(state))
                 .layer(from_fn_with_state(state.clone(), auth::know_visitor)),

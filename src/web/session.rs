@@ -7,13 +7,14 @@ use time::OffsetDateTime;
 use tower_sessions::cookie::SameSite;
 use tower_sessions::session::{Id, Record};
 use tower_sessions::session_store::{Error, Result};
-use tower_sessions::{Expiry, SessionManagerLayer, SessionStore};
+use tower_sessions::{Expiry, Session, SessionManagerLayer, SessionStore};
 
 use super::AppState;
 use super::auth::SESSION_USER;
 use crate::accounts::{UserId, store};
 use crate::clock::SharedClock;
 use crate::db::Db;
+use crate::db::actor::Actor;
 
 /// Without a visit for so long, sign in again.
 const IDLE_DAYS: i64 = 30;
@@ -36,6 +37,15 @@ pub fn layer(state: &AppState) -> SessionManagerLayer<PgSessionStore> {
     .with_same_site(SameSite::Lax)
     .with_path("/")
     .with_expiry(Expiry::OnInactivity(time::Duration::days(IDLE_DAYS)))
+}
+
+/// On whose authority a form of this web session acts.
+pub fn actor(session: &Session, user: UserId) -> Option<Actor> {
+    session.id().map(|id| Actor::Person {
+        user,
+        session_hash: hash(&id),
+        is_admin_act: false,
+    })
 }
 
 #[derive(Clone)]

@@ -1,16 +1,21 @@
 //! Slows down guessing, and whoever would have the server call out again and
-//! again: so many tries for each account, network address or user. Kept in this
-//! server's memory, of which a flood of distinct keys takes a bounded part.
+//! again: so many tries for each account from one network, each network or user. Kept in this
+//! server's memory, of which a flood of distinct keys takes a bounded part, and which holds
+//! no address of an account: accounts are told apart by a hash with a key of this process.
+//!
+//! A stranger must not be able to lock the owner out. So tries are refused by account and
+//! network together; those at one account from everywhere only make each try slower.
 //!
 //! Wrong tokens are not counted. A token holds 256 random bits, so that slowing
 //! guesses down wins nothing; a wrong one costs two look-ups by index, and one
 //! that was cut or mistyped none. A limit for each address would shut out the
 //! honest agents behind the same one.
 
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use governor::clock::Clock;
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
@@ -19,9 +24,14 @@ use lru::LruCache;
 use super::error::Problem;
 use crate::accounts::UserId;
 
-/// A person who mistypes is not hindered; a guesser gets one try in 12 s.
+/// Of one account from one network: a person who mistypes is not hindered; a guesser gets one
+/// try in 12 s.
 const PER_ACCOUNT_PER_MINUTE: NonZeroU32 = NonZeroU32::new(5).unwrap();
 const PER_ACCOUNT_BURST: NonZeroU32 = NonZeroU32::new(10).unwrap();
+/// Of one account from everywhere; past it every try waits, the owner's too.
+const EVERYWHERE_PER_MINUTE: NonZeroU32 = NonZeroU32::new(20).unwrap();
+const EVERYWHERE_BURST: NonZeroU32 = NonZeroU32::new(40).unwrap();
+const SLOWED_BY: Duration = Duration::from_secs(2);
 /// A family or an office behind one address.
 const PER_ADDRESS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(30).unwrap();
 const PER_ADDRESS_BURST: NonZeroU32 = NonZeroU32::new(60).unwrap();
@@ -35,7 +45,11 @@ const SIGN_IN_SENTENCE: &str = "Too many tries in a short time; wait a minute, t
 const TEST_SENTENCE: &str = "Too many tests in a short time, each of which calls the endpoint; wait a moment, then test again.";
 
 pub struct Throttles {
-    accounts: Limits<String>,
+    /// By an account's hash and a network.
+    accounts: Limits<(u64, IpAddr)>,
+    /// By an account's hash.
+    everywhere: Limits<u64>,
+    hasher: RandomState,
     networks: Limits<IpAddr>,
     tests: Limits<UserId>,
 }
@@ -43,21 +57,37 @@ pub struct Throttles {
 impl Throttles {
     pub fn new() -> Self {
         let account = Quota::per_minute(PER_ACCOUNT_PER_MINUTE).allow_burst(PER_ACCOUNT_BURST);
+        let everywhere = Quota::per_minute(EVERYWHERE_PER_MINUTE).allow_burst(EVERYWHERE_BURST);
         let address = Quota::per_minute(PER_ADDRESS_PER_MINUTE).allow_burst(PER_ADDRESS_BURST);
         Self {
             accounts: Limits::new(account),
+            everywhere: Limits::new(everywhere),
+            hasher: RandomState::new(),
             networks: Limits::new(address),
             tests: Limits::new(Quota::per_minute(TESTS_PER_USER_PER_MINUTE)),
         }
     }
 
-    /// Counts a try at an account's password, for its address and for the network it
-    /// comes from. A network that has used up its tries uses up no account's.
-    pub fn check_sign_in(&self, account: &str, address: IpAddr) -> Result<(), Problem> {
+    /// Counts a try at an account's password and lets it through, after a pause where too many
+    /// come from everywhere.
+    pub async fn admit_sign_in(&self, account: &str, address: IpAddr) -> Result<(), Problem> {
+        let pause = self.check_sign_in(account, address)?;
+        tokio::time::sleep(pause).await;
+        Ok(())
+    }
+
+    /// A network that has used up its tries uses up no account's.
+    fn check_sign_in(&self, account: &str, address: IpAddr) -> Result<Duration, Problem> {
+        let network = network_of(address);
+        let account = self.hasher.hash_one(account);
         self.networks
-            .try_once(network_of(address))
-            .and_then(|()| self.accounts.try_once(account.to_owned()))
-            .map_err(|wait_s| Problem::throttled(SIGN_IN_SENTENCE, wait_s))
+            .try_once(network)
+            .and_then(|()| self.accounts.try_once((account, network)))
+            .map_err(|wait_s| Problem::throttled(SIGN_IN_SENTENCE, wait_s))?;
+        Ok(match self.everywhere.try_once(account) {
+            Ok(()) => Duration::ZERO,
+            Err(_) => SLOWED_BY,
+        })
     }
 
     /// Counts a test of an endpoint.
@@ -128,6 +158,23 @@ mod tests {
                 .is_some_and(|s| (1..=13).contains(&s))
         );
         assert!(admits("b@example.com"));
+    }
+
+    #[test]
+    fn strangers_slow_an_account_down_and_never_lock_its_owner_out() {
+        let throttles = Throttles::new();
+        let guess = |network: u32| {
+            let address = ip(&format!("198.51.{}.{}", network / 250, network % 250 + 1));
+            (0..11).map(move |_| address)
+        };
+        let refused = (0..100)
+            .flat_map(guess)
+            .filter(|address| throttles.check_sign_in("a@example.com", *address).is_err());
+        assert_eq!(refused.count(), 100, "the eleventh of each network");
+        let owner = throttles.check_sign_in("a@example.com", ip("203.0.113.9"));
+        assert_eq!(owner.expect("not locked out"), SLOWED_BY);
+        let other = throttles.check_sign_in("b@example.com", ip("203.0.113.9"));
+        assert_eq!(other.expect("another account"), Duration::ZERO);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
 use crate::backend::backend;
-use crate::components::{Field, FormError, Frame, Password, Section, Trouble};
+use crate::components::{Done, Field, FormError, Frame, Password, Section, Trouble};
 use crate::view::{FormState, SignInOffer};
 
 #[component]
@@ -49,7 +49,8 @@ fn offered(offer: SignInOffer, form: FormState, next: String) -> impl IntoView {
             <p class="lead">"To read what your agents remember about you."</p>
             {sign_in_form(sign_in, next)}
             <p class="hint">
-                "No account? Whoever runs this server makes one with " <code>"keepsake user create"</code> "."
+                "No account? Whoever runs this server makes one with " <code>"keepsake user create"</code>
+                ". Forgot your password? An admin can make a link that sets a new one."
             </p>
         }
         .into_any(),
@@ -77,6 +78,7 @@ fn offered(offer: SignInOffer, form: FormState, next: String) -> impl IntoView {
 
 fn sign_in_form(form: FormState, next: String) -> impl IntoView {
     view! {
+        <Done form=form.clone() />
         <form class="stack" method="post" action="/login">
             <FormError form=form.clone() fields=&["email", "password"] />
             <input type="hidden" name="next" value=next />

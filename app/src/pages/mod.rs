@@ -14,6 +14,7 @@ mod item;
 mod login;
 mod memory;
 mod not_found;
+mod reset;
 mod sessions;
 mod summary;
 
@@ -30,5 +31,6 @@ pub use item::Item;
 pub use login::Login;
 pub use memory::Memory;
 pub use not_found::NotFound;
+pub use reset::Reset;
 pub use sessions::{Session, Sessions};
 pub use summary::Summary;

@@ -65,6 +65,8 @@ pub struct InvitationRow {
     /// `None`: for whoever has the link.
     pub email: Option<String>,
     pub is_admin: bool,
+    /// The account whose password it sets; `None`: it makes an account.
+    pub resets: Option<String>,
     pub state: InvitationState,
     pub invited_by: Option<String>,
     pub used_by: Option<String>,
@@ -89,5 +91,12 @@ pub struct InvitationPage {
     /// Whom it is bound to; `None`: they choose an address.
     pub email: Option<String>,
     pub is_admin: bool,
+    pub expires: Moment,
+}
+
+/// A link that sets a new password, and can be used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResetPage {
+    pub email: String,
     pub expires: Moment,
 }

@@ -1,5 +1,5 @@
 //! Invitations: a link, made by an admin, that makes one account, whatever
-//! `KEEPSAKE_SIGNUP` says. The link is shown once; one that is unknown, used,
+//! `KEEPSAKE_SIGNUP` says. A link that sets a password (`resets.rs`) is kept beside them. The link is shown once; one that is unknown, used,
 //! revoked or out of date is never told from another.
 
 pub mod store;
@@ -9,9 +9,10 @@ use std::fmt;
 use rand::TryRngCore;
 use rand::rngs::OsRng;
 use sha2::{Digest, Sha256};
+use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
-use super::people::{Act, By};
+use super::people::{About, Act, By};
 use super::token::hex;
 use super::{AccountError, Accounts, Email, Password, Role, UserId, address_taken, people};
 use crate::input::Invalid;
@@ -27,10 +28,10 @@ pub struct InvitationId(pub i64);
 
 /// What stands in the link: 32 random bytes in lower-case hex.
 #[derive(Clone, PartialEq, Eq)]
-pub struct InvitationToken(String);
+pub struct LinkToken(String);
 
-impl InvitationToken {
-    fn generate() -> Result<Self, rand::rand_core::OsError> {
+impl LinkToken {
+    pub(super) fn generate() -> Result<Self, rand::rand_core::OsError> {
         let mut random = [0_u8; RANDOM_BYTES];
         OsRng.try_fill_bytes(&mut random)?;
         Ok(Self(hex(&random)))
@@ -44,7 +45,7 @@ impl InvitationToken {
         (is_hex && text.len() == RANDOM_BYTES * 2).then(|| Self(text.to_owned()))
     }
 
-    fn hash(&self) -> [u8; 32] {
+    pub(super) fn hash(&self) -> [u8; 32] {
         Sha256::digest(self.0.as_bytes()).into()
     }
 
@@ -54,9 +55,9 @@ impl InvitationToken {
     }
 }
 
-impl fmt::Debug for InvitationToken {
+impl fmt::Debug for LinkToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("InvitationToken(…)")
+        f.write_str("LinkToken(…)")
     }
 }
 
@@ -66,7 +67,10 @@ pub struct Invitation {
     pub id: InvitationId,
     /// `None`: for whoever has the link.
     pub email: Option<String>,
+    /// Of the account that it makes.
     pub role: Role,
+    /// The address of the account whose password it sets, in place of making one.
+    pub resets: Option<String>,
     /// The admin's address; `None` once that account is gone.
     pub invited_by: Option<String>,
     pub created_at: OffsetDateTime,
@@ -91,19 +95,10 @@ impl Accounts {
         admin: UserId,
         email: Option<&Email>,
         role: Role,
-    ) -> Result<InvitationToken, AccountError> {
+    ) -> Result<LinkToken, AccountError> {
         let now = self.clock.now();
         let mut tx = self.db.as_system().await?;
-        if store::count_open(&mut tx, now).await? >= OPEN_MAX {
-            return Err(Invalid::new(
-                "email",
-                "too_many",
-                format!(
-                    "There are {OPEN_MAX} open invitations, which is the most; revoke one first."
-                ),
-            )
-            .into());
-        }
+        check_room(&mut tx, now).await?;
         if let Some(email) = email
             && people::store::find_by_email(&mut tx, email)
                 .await?
@@ -111,14 +106,14 @@ impl Accounts {
         {
             return Err(address_taken());
         }
-        let token = InvitationToken::generate()?;
+        let token = LinkToken::generate()?;
         let expires_at = now + LIFETIME;
         store::insert(&mut tx, &token.hash(), email, role, admin, now, expires_at).await?;
         let act = match role {
             Role::Admin => Act::InviteAdmin,
             Role::Member => Act::InviteMember,
         };
-        people::store::insert_event(&mut tx, By::Admin(admin), act, None, now).await?;
+        people::record(&mut tx, By::Admin(admin), act, About::Nobody, now).await?;
         tx.commit().await?;
         Ok(token)
     }
@@ -140,14 +135,14 @@ impl Accounts {
             return Err(AccountError::NotFound);
         }
         let by = By::Admin(admin);
-        people::store::insert_event(&mut tx, by, Act::RevokeInvitation, None, now).await?;
+        people::record(&mut tx, by, Act::RevokeInvitation, About::Nobody, now).await?;
         tx.commit().await?;
         Ok(())
     }
 
     pub async fn find_invitation(
         &self,
-        token: &InvitationToken,
+        token: &LinkToken,
     ) -> Result<Option<OpenInvitation>, AccountError> {
         let mut conn = self.db.system_connection().await?;
         Ok(store::find_open(&mut conn, &token.hash(), self.clock.now()).await?)
@@ -156,7 +151,7 @@ impl Accounts {
     /// Makes the account; `typed` is heeded where the invitation is bound to no address.
     pub async fn accept_invitation(
         &self,
-        token: &InvitationToken,
+        token: &LinkToken,
         typed: &str,
         password: Password,
     ) -> Result<UserId, AccountError> {
@@ -178,7 +173,7 @@ impl Accounts {
         super::store::note_sign_in(&mut tx, user, now).await?;
         store::set_used_by(&mut tx, id, user).await?;
         let by = By::Admin(user);
-        people::store::insert_event(&mut tx, by, Act::AcceptInvitation, Some(user), now).await?;
+        people::record(&mut tx, by, Act::AcceptInvitation, About::User(user), now).await?;
         tx.commit().await?;
         Ok(user)
     }
@@ -188,4 +183,17 @@ impl Accounts {
         let mut conn = self.db.system_connection().await?;
         Ok(store::delete_ended(&mut conn, self.clock.now() - KEPT).await?)
     }
+}
+
+/// Of links that can be used there are so many.
+pub(super) async fn check_room(
+    conn: &mut PgConnection,
+    now: OffsetDateTime,
+) -> Result<(), AccountError> {
+    if store::count_open(conn, now).await? < OPEN_MAX {
+        return Ok(());
+    }
+    let sentence =
+        format!("There are {OPEN_MAX} open invitations, which is the most; revoke one first.");
+    Err(Invalid::new("email", "too_many", sentence).into())
 }

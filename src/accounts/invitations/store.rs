@@ -6,6 +6,7 @@ use time::OffsetDateTime;
 
 use super::{Invitation, InvitationId, OpenInvitation};
 use crate::accounts::model::{Email, Role, UserId};
+use crate::accounts::resets::OpenReset;
 
 /// More than can be open, with those that ended lately.
 const LISTED_MAX: i64 = 300;
@@ -47,11 +48,12 @@ pub async fn insert(
 /// Newest first.
 pub async fn list(conn: &mut PgConnection) -> Result<Vec<Invitation>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, i.email, i.role, i.created_at, i.expires_at, i.revoked_at,
-                  a.email AS "invited_by?", u.email AS "used_by?"
+        r#"SELECT i.id, i.email, coalesce(i.role, 'member') AS "role!", i.created_at, i.expires_at,
+                  i.revoked_at, a.email AS "invited_by?", u.email AS "used_by?", r.email AS "resets?"
            FROM invitations i
            LEFT JOIN users a ON a.id = i.invited_by
            LEFT JOIN users u ON u.id = i.used_by
+           LEFT JOIN users r ON r.id = i.resets
            ORDER BY i.id DESC LIMIT $1"#,
         LISTED_MAX,
     )
@@ -63,6 +65,7 @@ pub async fn list(conn: &mut PgConnection) -> Result<Vec<Invitation>, sqlx::Erro
             id: InvitationId(row.id),
             email: row.email,
             role: Role::from_column(&row.role),
+            resets: row.resets,
             invited_by: row.invited_by,
             created_at: row.created_at,
             expires_at: row.expires_at,
@@ -78,8 +81,9 @@ pub async fn find_open(
     now: OffsetDateTime,
 ) -> Result<Option<OpenInvitation>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT email, role, expires_at FROM invitations
-         WHERE token_hash = $1 AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2",
+        r#"SELECT email, role AS "role!", expires_at FROM invitations
+           WHERE token_hash = $1 AND resets IS NULL
+             AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2"#,
         token_hash,
         now,
     )
@@ -103,7 +107,8 @@ pub async fn mark_used(
 ) -> Result<Option<InvitationId>, sqlx::Error> {
     let id = sqlx::query_scalar!(
         "UPDATE invitations SET used_at = $2
-         WHERE token_hash = $1 AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2
+         WHERE token_hash = $1 AND resets IS NULL
+           AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2
          RETURNING id",
         token_hash,
         now,
@@ -173,4 +178,85 @@ pub async fn delete_ended(
     .execute(conn)
     .await?;
     Ok(done.rows_affected())
+}
+
+// Links that set a password.
+
+pub async fn insert_reset(
+    conn: &mut PgConnection,
+    token_hash: &[u8],
+    user: UserId,
+    made_by: UserId,
+    now: OffsetDateTime,
+    expires_at: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO invitations (token_hash, resets, invited_by, created_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5)",
+        token_hash,
+        user.0,
+        made_by.0,
+        now,
+        expires_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn find_open_reset(
+    conn: &mut PgConnection,
+    token_hash: &[u8],
+    now: OffsetDateTime,
+) -> Result<Option<OpenReset>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT u.id, u.email AS "email!", i.expires_at
+           FROM invitations i JOIN users u ON u.id = i.resets
+           WHERE i.token_hash = $1
+             AND i.used_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > $2"#,
+        token_hash,
+        now,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| OpenReset {
+        user: UserId(row.id),
+        email: row.email,
+        expires_at: row.expires_at,
+    }))
+}
+
+/// Whose password may be set now; `None` when somebody else was first, or it has ended meanwhile.
+pub async fn mark_reset_used(
+    conn: &mut PgConnection,
+    token_hash: &[u8],
+    now: OffsetDateTime,
+) -> Result<Option<UserId>, sqlx::Error> {
+    let user = sqlx::query_scalar!(
+        r#"UPDATE invitations SET used_at = $2, used_by = resets
+           WHERE token_hash = $1 AND resets IS NOT NULL
+             AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2
+           RETURNING resets AS "resets!""#,
+        token_hash,
+        now,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(user.map(UserId))
+}
+
+pub async fn revoke_resets_of(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE invitations SET revoked_at = $2
+         WHERE resets = $1 AND used_at IS NULL AND revoked_at IS NULL",
+        user.0,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }

@@ -12,6 +12,7 @@ use super::model::{
     AgentName, OPERATORS_MAX, OperatorId, TOKENS_PER_OPERATOR_MAX, TokenId, TokenRecord, UsersMax,
     Viewer,
 };
+use super::people::{self, About, Act, By};
 use super::{AccountError, Accounts, TokenWish, check_scopes, token::Token};
 use crate::input::Invalid;
 
@@ -127,9 +128,12 @@ impl Accounts {
         token: TokenId,
     ) -> Result<(), AccountError> {
         let mut tx = self.db.as_system().await?;
-        if !store::revoke_token(&mut tx, operator, token, self.clock.now()).await? {
+        let now = self.clock.now();
+        if !store::revoke_token(&mut tx, operator, token, now).await? {
             return Err(AccountError::NotFound);
         }
+        self.record(&mut tx, Act::RevokeServiceToken, operator)
+            .await?;
         tx.commit().await?;
         Ok(())
     }
@@ -144,6 +148,7 @@ impl Accounts {
         if !store::update_users_max(&mut tx, operator, users_max).await? {
             return Err(AccountError::NotFound);
         }
+        self.record(&mut tx, Act::ChangeOperator, operator).await?;
         tx.commit().await?;
         Ok(())
     }
@@ -191,7 +196,21 @@ impl Accounts {
             )
             .into());
         }
-        Ok(store::insert_operator(conn, name, users_max, self.clock.now()).await?)
+        let made = store::insert_operator(conn, name, users_max, self.clock.now()).await?;
+        if let Some(operator) = made {
+            self.record(conn, Act::MakeOperator, operator).await?;
+        }
+        Ok(made)
+    }
+
+    async fn record(
+        &self,
+        conn: &mut PgConnection,
+        act: Act,
+        operator: OperatorId,
+    ) -> Result<(), sqlx::Error> {
+        let (about, now) = (About::Operator(operator), self.clock.now());
+        people::record(conn, By::current(), act, about, now).await
     }
 
     async fn insert_service_token(
@@ -216,6 +235,7 @@ impl Accounts {
         if let Some(profile) = wish.profile {
             store::set_profile(conn, operator, profile).await?;
         }
+        self.record(conn, Act::MakeServiceToken, operator).await?;
         Ok(token)
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod store;
 
+use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::operators::OperatedUser;
@@ -11,6 +12,7 @@ use super::{
     AccountError, Accounts, Email, ExternalId, OperatorId, Role, UserId, invitations,
     store as accounts_store,
 };
+use crate::db::actor;
 use crate::input::Invalid;
 
 /// Rows of a page of the list.
@@ -46,6 +48,36 @@ pub enum By {
     Command,
 }
 
+impl By {
+    /// Whom the current request acts for; outside of a request it is the command line, or what
+    /// was set at the server's start.
+    pub fn current() -> Self {
+        match actor::person() {
+            Some(user) => Self::Admin(user),
+            None => Self::Command,
+        }
+    }
+}
+
+/// What an act is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    Nobody,
+    User(UserId),
+    Operator(OperatorId),
+}
+
+/// Records an act in the transaction that does it.
+pub async fn record(
+    conn: &mut PgConnection,
+    by: By,
+    act: Act,
+    about: About,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    store::insert_event(conn, by, act, about, now).await
+}
+
 /// What is done, as `admin_events` keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
@@ -57,6 +89,21 @@ pub enum Act {
     InviteAdmin,
     RevokeInvitation,
     AcceptInvitation,
+    MakeResetLink,
+    UseResetLink,
+    SetPassword,
+    MakeOperator,
+    ChangeOperator,
+    MakeServiceToken,
+    RevokeServiceToken,
+    SetProvider,
+    RemoveProvider,
+    SetChat,
+    RemoveChat,
+    BuiltinOn,
+    BuiltinOff,
+    AllowEndpoint,
+    DisallowEndpoint,
 }
 
 impl Act {
@@ -70,10 +117,25 @@ impl Act {
             Self::InviteAdmin => "invite_admin",
             Self::RevokeInvitation => "revoke_invitation",
             Self::AcceptInvitation => "accept_invitation",
+            Self::MakeResetLink => "make_reset_link",
+            Self::UseResetLink => "use_reset_link",
+            Self::SetPassword => "set_password",
+            Self::MakeOperator => "make_operator",
+            Self::ChangeOperator => "change_operator",
+            Self::MakeServiceToken => "make_service_token",
+            Self::RevokeServiceToken => "revoke_service_token",
+            Self::SetProvider => "set_provider",
+            Self::RemoveProvider => "remove_provider",
+            Self::SetChat => "set_chat",
+            Self::RemoveChat => "remove_chat",
+            Self::BuiltinOn => "builtin_on",
+            Self::BuiltinOff => "builtin_off",
+            Self::AllowEndpoint => "allow_endpoint",
+            Self::DisallowEndpoint => "disallow_endpoint",
         }
     }
 
-    /// Of those that are about one account.
+    /// Of those that change one account.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Disable, Self::Enable, Self::Promote, Self::Demote]
             .into_iter()
@@ -88,7 +150,7 @@ pub struct AdminEvent {
     /// An address; `None` when the account is gone.
     pub actor: Option<String>,
     pub action: String,
-    /// An address, or `operator: id`.
+    /// An address, `operator: id`, or an operator's name.
     pub subject: Option<String>,
 }
 
@@ -146,8 +208,7 @@ impl Accounts {
         act: Act,
     ) -> Result<String, AccountError> {
         let now = self.clock.now();
-        let mut tx = self.db.as_system().await?;
-        accounts_store::lock_admins(&mut tx).await?;
+        let mut tx = self.db.as_system_after(accounts_store::LOCK_ADMINS).await?;
         let subject = store::find(&mut tx, user).await?;
         let subject = subject.ok_or(AccountError::NotFound)?;
         if !subject.is_changed_by(act) {
@@ -167,7 +228,7 @@ impl Accounts {
         if matches!(act, Act::Disable | Act::Demote) {
             invitations::store::revoke_all_of(&mut tx, user, now).await?;
         }
-        store::insert_event(&mut tx, by, act, Some(user), now).await?;
+        record(&mut tx, by, act, About::User(user), now).await?;
         tx.commit().await?;
         Ok(subject.name)
     }

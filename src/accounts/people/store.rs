@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Act, AdminEvent, By, Person, Subject};
+use super::{About, Act, AdminEvent, By, Person, Subject};
 use crate::accounts::model::{Email, ExternalId, OperatorId, Role, UserId};
 use crate::accounts::operators::OperatedUser;
 
@@ -150,21 +150,27 @@ pub async fn insert_event(
     conn: &mut PgConnection,
     by: By,
     act: Act,
-    subject: Option<UserId>,
+    about: About,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     let actor = match by {
         By::Admin(user) => Some(user.0),
         By::Command => None,
     };
+    let (user, operator) = match about {
+        About::Nobody => (None, None),
+        About::User(user) => (Some(user.0), None),
+        About::Operator(operator) => (None, Some(operator.0)),
+    };
     sqlx::query!(
-        "INSERT INTO admin_events (at, by_command, actor_id, action, subject_id)
-         VALUES ($1, $2, $3, $4, $5)",
+        "INSERT INTO admin_events (at, by_command, actor_id, action, subject_id, operator_id)
+         VALUES ($1, $2, $3, $4, $5, $6)",
         now,
         by == By::Command,
         actor,
         act.as_str(),
-        subject.map(|user| user.0),
+        user,
+        operator,
     )
     .execute(conn)
     .await?;
@@ -179,11 +185,12 @@ pub async fn list_events(
     sqlx::query_as!(
         AdminEvent,
         r#"SELECT e.at, e.by_command, a.email AS actor, e.action,
-                  coalesce(u.email, o.name || ': ' || u.external_id) AS subject
+                  coalesce(u.email, o.name || ': ' || u.external_id, b.name) AS subject
            FROM admin_events e
            LEFT JOIN users a ON a.id = e.actor_id
            LEFT JOIN users u ON u.id = e.subject_id
            LEFT JOIN operators o ON o.id = u.operator_id
+           LEFT JOIN operators b ON b.id = e.operator_id
            ORDER BY e.id DESC LIMIT $1"#,
         limit,
     )

@@ -11,7 +11,7 @@ mod store;
 use time::{Duration, OffsetDateTime};
 
 use super::{Consolidation, ConsolidationError, back_off};
-use crate::db::{UserId, is_of_a_gone_user};
+use crate::db::{UserId, go_on, is_of_a_gone_user};
 use crate::memories::ItemId;
 use crate::providers::chat::{ChatError, Effective};
 use facts::Fact;
@@ -172,16 +172,18 @@ impl Consolidation {
         let changed = store::list_changed(&mut conn, patience, USERS_MAX).await?;
         drop(conn);
         for user in &changed {
-            let mut tx = self.db.as_user(*user).await?;
-            match store::note_due(&mut tx, *user, now).await {
+            match self.note_due(*user, now).await {
                 Err(error) if is_of_a_gone_user(&error) => {}
-                noted => {
-                    noted?;
-                    tx.commit().await?;
-                }
+                noted => drop(go_on("summary", *user, noted)?),
             }
         }
         Ok(changed.len())
+    }
+
+    async fn note_due(&self, user: UserId, now: OffsetDateTime) -> Result<(), sqlx::Error> {
+        let mut tx = self.db.as_user(user).await?;
+        store::note_due(&mut tx, user, now).await?;
+        tx.commit().await
     }
 
     /// Whose summary is to be written now.

@@ -5,10 +5,12 @@
 
 pub mod store;
 
+use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::keys::KeyBounds;
 use super::{EmbeddingError, Embeddings};
+use crate::accounts::people::{self, About, Act, By};
 use crate::providers::settings::{
     self, EndpointForm, EndpointWish, ProviderSettings, SYSTEM_KEY, SystemSettings,
     parse_allowed_endpoint,
@@ -132,6 +134,7 @@ impl Embeddings {
         if is_kept {
             if let (Some(wanted), Some(id)) = (&wanted, kept.and_then(|k| k.system_provider_id)) {
                 settings::store::update_system_provider(&mut tx, id, wanted).await?;
+                self.record(&mut tx, Act::SetProvider).await?;
             }
             tx.commit().await?;
             self.forget_system_settings();
@@ -149,6 +152,11 @@ impl Embeddings {
         if let Some(wanted) = &wanted {
             settings::store::insert_system_provider(&mut tx, wanted, now).await?;
         }
+        let act = match &wanted {
+            Some(_) => Act::SetProvider,
+            None => Act::RemoveProvider,
+        };
+        self.record(&mut tx, act).await?;
         tx.commit().await?;
         self.forget_system_settings();
         self.sweep().await?;
@@ -179,6 +187,11 @@ impl Embeddings {
     pub async fn set_builtin(&self, enabled: bool) -> Result<(), EmbeddingError> {
         let mut tx = self.0.db.as_system().await?;
         settings::store::set_builtin_enabled(&mut tx, enabled, self.0.clock.now()).await?;
+        let act = match enabled {
+            true => Act::BuiltinOn,
+            false => Act::BuiltinOff,
+        };
+        self.record(&mut tx, act).await?;
         tx.commit().await?;
         self.forget_system_settings();
         self.sweep().await?;
@@ -189,6 +202,7 @@ impl Embeddings {
         let (host, port) = parse_allowed_endpoint(endpoint)?;
         let mut tx = self.0.db.as_system().await?;
         settings::store::allow_endpoint(&mut tx, &host, port, self.0.clock.now()).await?;
+        self.record(&mut tx, Act::AllowEndpoint).await?;
         Ok(tx.commit().await?)
     }
 
@@ -196,7 +210,12 @@ impl Embeddings {
         let (host, port) = parse_allowed_endpoint(endpoint)?;
         let mut tx = self.0.db.as_system().await?;
         settings::store::disallow_endpoint(&mut tx, &host, port).await?;
+        self.record(&mut tx, Act::DisallowEndpoint).await?;
         Ok(tx.commit().await?)
+    }
+
+    async fn record(&self, conn: &mut PgConnection, act: Act) -> Result<(), sqlx::Error> {
+        people::record(conn, By::current(), act, About::Nobody, self.0.clock.now()).await
     }
 
     /// At a start: takes `KEEPSAKE_LLAMACPP_URL` where there is nothing to

@@ -14,6 +14,7 @@ use crate::accounts::UserId;
 use crate::activity::{Call, Record};
 use crate::clock::SharedClock;
 use crate::db::Db;
+use crate::db::actor::Authority;
 use crate::embedding::Embeddings;
 use crate::memories::{ItemId, NewItem, words};
 
@@ -39,6 +40,8 @@ pub(super) struct Waiting {
     /// What full text finds it by.
     pub words: String,
     pub record: Record,
+    /// Of the call, which the transaction's own task does not know.
+    by: Option<Authority>,
     is_settled: bool,
     became: oneshot::Sender<Became>,
 }
@@ -96,6 +99,7 @@ impl Adding {
             words: words::of_item(item.content(), None, item.tags()),
             item: item.clone(),
             record: call.record(),
+            by: Authority::current(),
             is_settled: false,
             became,
         };
@@ -155,7 +159,13 @@ impl Adding {
         batch: Vec<Waiting>,
     ) -> Result<Vec<Waiting>, MemoryError> {
         let embeddings = &self.0.embeddings;
-        let mut tx = embeddings.begin_adding(user).await?;
+        let mut by: Vec<Authority> = Vec::new();
+        for one in batch.iter().filter_map(|waiting| waiting.by.as_ref()) {
+            if !by.iter().any(|known| known.is_of_the_same(one)) {
+                by.push(one.clone());
+            }
+        }
+        let mut tx = embeddings.begin_adding(user, &by).await?;
         let store::AddedTogether { ids, noted } =
             store::insert_together(&mut tx, user, &batch, self.0.clock.now()).await?;
         let became_row = |(waiting, id): (Waiting, Option<ItemId>)| Some((waiting, id?));

@@ -10,6 +10,7 @@ use super::settings::{
 };
 use super::spend::{self, DaySpend, SHOWN_DAYS};
 use super::{Chat, ChatEndpoint, ChatError, ChatReport};
+use crate::accounts::people::{self, About, Act, By};
 use crate::db::UserId;
 use crate::providers::settings::KeyWish;
 use crate::providers::{EndpointUrl, Reach, SecretKey};
@@ -151,8 +152,14 @@ impl Chat {
             provider,
             daily_token_cap,
         };
+        let now = self.0.clock.now();
+        let act = match wanted.provider.endpoint.is_empty() {
+            true => Act::RemoveChat,
+            false => Act::SetChat,
+        };
         let mut tx = self.0.db.as_system().await?;
-        settings::store::save_system(&mut tx, &wanted, self.0.clock.now()).await?;
+        settings::store::save_system(&mut tx, &wanted, now).await?;
+        people::record(&mut tx, By::current(), act, About::Nobody, now).await?;
         Ok(tx.commit().await?)
     }
 

@@ -2,6 +2,7 @@
 //! how they want to be told of limits. A server is asked in the usual way first; what
 //! it refuses is left out from then on, and remembered for its address and model.
 
+use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +10,7 @@ use lru::LruCache;
 
 use super::model::{ChatEndpoint, ChatRequest};
 use crate::providers::client::Answer;
-use crate::providers::{EndpointUrl, ProviderError, wire};
+use crate::providers::{ProviderError, wire};
 
 /// Remembered for this many addresses and models.
 const KNOWN_MAX: NonZeroUsize = NonZeroUsize::new(1_000).expect("is not zero");
@@ -63,39 +64,43 @@ impl Dialect {
     }
 }
 
-type Key = (EndpointUrl, String);
-
-/// What was learned, by address and model.
-pub(super) struct Dialects(Mutex<LruCache<Key, Dialect>>);
+/// What was learned, by a hash of address and model: whose account is erased leaves neither here.
+pub(super) struct Dialects {
+    known: Mutex<LruCache<u64, Dialect>>,
+    hasher: RandomState,
+}
 
 impl Default for Dialects {
     fn default() -> Self {
-        Self(Mutex::new(LruCache::new(KNOWN_MAX)))
+        Self {
+            known: Mutex::new(LruCache::new(KNOWN_MAX)),
+            hasher: RandomState::new(),
+        }
     }
 }
 
 impl Dialects {
     pub(super) fn of(&self, endpoint: &ChatEndpoint) -> Dialect {
-        let known = self.lock().get(&key(endpoint)).copied();
+        let known = self.lock().get(&self.key(endpoint)).copied();
         known.unwrap_or_default()
     }
 
     /// Only what worked is remembered.
     pub(super) fn learn(&self, endpoint: &ChatEndpoint, dialect: Dialect) {
         if dialect != Dialect::default() {
-            self.lock().put(key(endpoint), dialect);
+            self.lock().put(self.key(endpoint), dialect);
         }
     }
 
     pub(super) fn forget(&self, endpoint: &ChatEndpoint) {
-        self.lock().pop(&key(endpoint));
+        self.lock().pop(&self.key(endpoint));
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, LruCache<Key, Dialect>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn key(&self, endpoint: &ChatEndpoint) -> u64 {
+        self.hasher.hash_one((&endpoint.url, &endpoint.model))
     }
-}
 
-fn key(endpoint: &ChatEndpoint) -> Key {
-    (endpoint.url.clone(), endpoint.model.clone())
+    fn lock(&self) -> std::sync::MutexGuard<'_, LruCache<u64, Dialect>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

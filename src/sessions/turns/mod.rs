@@ -12,7 +12,7 @@ use super::message::Role;
 use super::model::{Message, SessionId};
 use super::said::{around_own_memory, pieces};
 use super::store::{self as sessions_store, Stretch};
-use crate::db::{Db, UserId};
+use crate::db::{Db, UserId, go_on};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::memories::words;
 
@@ -138,17 +138,18 @@ pub async fn remove_off(db: &Db) -> Result<i64, sqlx::Error> {
     let users = store::list_users_off(&mut *db.system_connection().await?).await?;
     let mut removed = 0;
     for user in users {
-        loop {
-            let mut tx = db.as_user(user).await?;
-            let some = store::remove(&mut tx, user, REMOVED_A_STEP).await?;
-            tx.commit().await?;
+        while let Some(some @ 1..) = go_on("turns", user, remove_step(db, user).await)? {
             removed += some;
-            if some == 0 {
-                break;
-            }
         }
     }
     Ok(removed)
+}
+
+async fn remove_step(db: &Db, user: UserId) -> Result<i64, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let some = store::remove(&mut tx, user, REMOVED_A_STEP).await?;
+    tx.commit().await?;
+    Ok(some)
 }
 
 #[cfg(test)]

@@ -689,3 +689,47 @@ async fn an_export_taken_before_brings_everything_back_into_a_new_account() {
     assert_eq!(import(&app, &anna, &file).await.added, 1);
     assert_eq!(anna.find("bees").await.len(), 1);
 }
+
+#[tokio::test]
+async fn with_an_account_its_links_invitations_and_all_copies_of_its_keys_go_at_once() {
+    let app = TestApp::start().await;
+    let zoe = app.user("zoe").await;
+    app.make_admin(&zoe).await;
+    let address = keepsake::accounts::Email::parse("anna@example.com").unwrap();
+    let member = keepsake::accounts::Role::Member;
+    // Bound to her address, and never used: she got her account another way.
+    app.accounts
+        .invite(zoe.id, Some(&address), member)
+        .await
+        .unwrap();
+    let anna = app.user("anna").await;
+    app.make_admin(&anna).await;
+    let open = app.accounts.invite(anna.id, None, member).await.unwrap();
+    let (_, of_zoe) = app.accounts.make_reset_link(anna.id, zoe.id).await.unwrap();
+    let (_, of_anna) = app.accounts.make_reset_link(zoe.id, anna.id).await.unwrap();
+    let chat = ChatServer::saying("x").await;
+    crate::chat::use_server(&app, &anna, &chat).await;
+    app.save_endpoint(&anna, "https://api.example.com/v1", "m", "sk-key", true)
+        .await;
+    anna.add("so that there is a space").await;
+    app.save_endpoint(&anna, "https://api.example.com/v1", "n", "sk-key", true)
+        .await;
+    let keys = "SELECT (SELECT count(*) FROM embedding_spaces WHERE sealed_key IS NOT NULL)
+                     + (SELECT count(*) FROM embedding_settings WHERE sealed_key IS NOT NULL)
+                     + (SELECT count(*) FROM chat_settings WHERE sealed_key IS NOT NULL)";
+    let count = async |sql: &'static str| -> i64 {
+        let mut conn = app.superuser().await;
+        sqlx::query_scalar(sql).fetch_one(&mut conn).await.unwrap()
+    };
+    assert!(count(keys).await >= 3, "copies to be removed");
+
+    erasure::begin(&app.db, anna.id, app.embeddings.now())
+        .await
+        .unwrap();
+    assert_eq!(count(keys).await, 0);
+    assert!(app.accounts.find_invitation(&open).await.unwrap().is_none());
+    assert!(app.accounts.find_reset(&of_zoe).await.unwrap().is_none());
+    assert!(app.accounts.find_reset(&of_anna).await.unwrap().is_none());
+    let address = "SELECT count(*) FROM invitations WHERE email = 'anna@example.com'";
+    assert_eq!(count(address).await, 0);
+}

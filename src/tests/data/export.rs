@@ -3,7 +3,7 @@ use std::io::Write;
 use keepsake::consolidation::Consolidation;
 use serde_json::json;
 
-use super::{export, records};
+use super::{export, import, records};
 use crate::server::Home;
 use crate::support::{ChatServer, TestApp, database_url};
 
@@ -102,6 +102,53 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
             &json!(1)
         )
     );
+    // Every kind of record that an export can hold, into another account.
+    let kinds = [
+        "agent",
+        "embedding_settings",
+        "chat_settings",
+        "chat_spend",
+        "summary",
+        "theme",
+        "item",
+        "session",
+        "message",
+        "extraction",
+        "call",
+        "end",
+    ];
+    for kind in kinds {
+        assert!(!records(&file, kind).is_empty(), "{kind}");
+    }
+    let all = file.lines().count();
+    assert_eq!(
+        all,
+        1 + kinds
+            .iter()
+            .map(|kind| records(&file, kind).len())
+            .sum::<usize>()
+    );
+    let carl = app.user("carl").await;
+    let outcome = import(&app, &carl, &file).await;
+    assert_eq!(
+        (outcome.added, outcome.failed),
+        (2, 0),
+        "{:?}",
+        outcome.problems
+    );
+    let again = export(&app, &carl).await;
+    for kind in ["theme", "item"] {
+        let told = |file: &str| {
+            let mut found = records(file, kind);
+            for record in &mut found {
+                for of_the_account in ["id", "events", "agent"] {
+                    record.as_object_mut().unwrap().remove(of_the_account);
+                }
+            }
+            found
+        };
+        assert_eq!(told(&again), told(&file), "{kind}");
+    }
     let end: serde_json::Value = serde_json::from_str(file.lines().last().unwrap()).unwrap();
     assert_eq!(end["counts"]["items"], 2);
     assert_eq!(end["counts"]["messages"], 2);

@@ -5,6 +5,7 @@ mod erasure;
 mod export;
 mod import;
 mod pages;
+mod uploads;
 
 use keepsake::export::{Export, Importer, Outcome};
 use serde_json::Value;

@@ -11,15 +11,15 @@ use sqlx::AssertSqlSafe;
 use crate::support::{Browser, TestApp, TestUser, problem};
 
 #[derive(Debug)]
-struct Route {
+pub(super) struct Route {
     /// The function of the table: who calls.
-    caller: String,
-    path: String,
-    methods: Vec<&'static str>,
+    pub caller: String,
+    pub path: String,
+    pub methods: Vec<&'static str>,
 }
 
 /// The routes of `src/web/routes.rs`.
-fn routes() -> Vec<Route> {
+pub(super) fn routes() -> Vec<Route> {
     let text = std::fs::read_to_string("src/web/routes.rs").unwrap();
     let mut routes = Vec::new();
     for function in text.split("\nfn ").skip(1) {
@@ -61,9 +61,9 @@ fn up_to_its_bracket(text: &str) -> &str {
 }
 
 /// An app in which there is something of everything.
-struct Filled {
-    app: TestApp,
-    anna: TestUser,
+pub(super) struct Filled {
+    pub app: TestApp,
+    pub anna: TestUser,
     /// Signed in as Anna, who is an admin.
     browser: Browser,
     /// What stands for each parameter of a path.
@@ -71,7 +71,7 @@ struct Filled {
 }
 
 impl Filled {
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         let app = TestApp::start().await;
         let anna = app.user("anna").await;
         app.make_admin(&anna).await;
@@ -113,7 +113,7 @@ impl Filled {
         }
     }
 
-    fn url(&self, route: &Route) -> String {
+    pub fn url(&self, route: &Route) -> String {
         let path = route
             .path
             .split('/')
@@ -133,7 +133,7 @@ impl Filled {
     }
 
     /// All rows of all tables, less what a visit may touch.
-    async fn fingerprint(&self) -> BTreeMap<String, String> {
+    pub async fn fingerprint(&self) -> BTreeMap<String, String> {
         let mut conn = self.app.superuser().await;
         let tables: Vec<String> = sqlx::query_scalar(
             "SELECT c.oid::regclass::text FROM pg_class c

@@ -331,3 +331,71 @@ async fn behind_https_the_cookie_is_bound_to_the_host() {
     let memory = memory.header("cookie", plain).send().await.unwrap();
     assert_eq!(memory.status(), StatusCode::SEE_OTHER);
 }
+
+/// One address guesses until it is refused; the owner, at another, still signs in.
+#[tokio::test]
+async fn a_stranger_who_guesses_does_not_lock_the_owner_out() {
+    let app = behind_a_proxy().await;
+    let anna = app.user("anna").await;
+    let mut refused = 0;
+    for _ in 0..12 {
+        let answer = guess(&app, &anna.email, "203.0.113.66").await;
+        refused += usize::from(answer.status() == StatusCode::TOO_MANY_REQUESTS);
+    }
+    assert!(refused >= 1, "the stranger is slowed down");
+    let browser = app.browser();
+    let fields = [("email", anna.email.as_str()), ("password", PASSWORD)];
+    let signed_in = browser
+        .client
+        .post(format!("{}/login", app.base))
+        .header("sec-fetch-site", "same-origin")
+        .header("x-forwarded-for", "203.0.113.9")
+        .form(&fields);
+    assert_eq!(
+        signed_in.send().await.unwrap().status(),
+        StatusCode::SEE_OTHER
+    );
+}
+
+/// DNS rebinding: to the browser the attacker's page and ours are of one origin.
+#[tokio::test]
+async fn pages_and_forms_answer_to_no_name_but_their_own() {
+    let app = TestApp::start().await;
+    let client = app.browser().client;
+    for path in ["/login", "/docs", "/memory", "/nowhere"] {
+        let request = client
+            .get(format!("{}{path}", app.base))
+            .header("host", "evil.example:3000");
+        let (status, refused) = crate::support::problem(request.send().await.unwrap()).await;
+        assert_eq!(
+            (status, refused["code"].as_str()),
+            (421, Some("wrong_host")),
+            "{path}"
+        );
+    }
+    let form = client
+        .post(format!("{}/signup", app.base))
+        .header("host", "evil.example:3000")
+        .header("origin", "http://evil.example:3000")
+        .header("sec-fetch-site", "same-origin")
+        .form(&[("email", "eve@example.com"), ("password", PASSWORD)]);
+    assert_eq!(form.send().await.unwrap().status().as_u16(), 421);
+    assert!(app.accounts.list_users().await.unwrap().is_empty());
+    for probe in ["/livez", "/readyz", "/api/v1/openapi.json"] {
+        let request = client
+            .get(format!("{}{probe}", app.base))
+            .header("host", "evil.example");
+        let status = request.send().await.unwrap().status().as_u16();
+        assert_ne!(status, 421, "{probe} is asked by balancers and programs");
+    }
+    for host in ["localhost:3000", "192.168.1.5:3000", "[::1]:3000"] {
+        let request = client
+            .get(format!("{}/login", app.base))
+            .header("host", host);
+        assert_eq!(
+            request.send().await.unwrap().status().as_u16(),
+            200,
+            "{host}"
+        );
+    }
+}

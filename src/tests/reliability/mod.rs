@@ -6,4 +6,5 @@ mod busy_model;
 mod connections;
 mod migrations;
 mod plans;
+mod sweep;
 mod together;

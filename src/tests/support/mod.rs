@@ -148,6 +148,7 @@ impl TestApp {
             trusted_proxies: TrustedProxies::parse(wish.trusted_proxies.map(str::to_owned))
                 .unwrap(),
             site: Site::at(PathBuf::from("target/site")),
+            data_dir: uploads_folder(),
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
@@ -511,6 +512,11 @@ impl Browser {
         let response = self.post("/login", &fields).await;
         assert_eq!(response.status(), StatusCode::SEE_OTHER);
     }
+}
+
+/// Where apps of tests put uploads aside.
+pub fn uploads_folder() -> PathBuf {
+    std::env::temp_dir().join("keepsake-test-uploads")
 }
 
 /// The server that `tools/with_postgres.py` started.

@@ -3,15 +3,14 @@
 
 use axum::extract::multipart::{Multipart, MultipartRejection};
 use axum::extract::{Path, RawForm, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use tokio::io::AsyncWriteExt;
 use tower_sessions::Session;
 
 use super::{Form, Outcome, respond};
 use crate::accounts::{Email, Password, UserId};
 use crate::erasure::{self, ErasureError, ReceiptId};
-use crate::export::{UPLOAD_BYTES_MAX, UploadError};
+use crate::export::{Upload, UploadError};
 use crate::input::{Invalid, sentence};
 use crate::memories::ItemId;
 use crate::web::AppState;
@@ -25,16 +24,18 @@ const PATH: &str = "/data";
 pub async fn import(
     State(state): State<AppState>,
     signed_in: SignedIn,
-    upload: Result<Multipart, MultipartRejection>,
+    headers: HeaderMap,
+    form: Result<Multipart, MultipartRejection>,
 ) -> Response {
+    let user = signed_in.0.id;
     let attempt = async {
-        let upload = upload.map_err(|_| no_file())?;
-        let (file, bytes) = receive(upload).await?;
-        state
-            .imports
-            .begin(signed_in.0.id, file, bytes)
-            .await
-            .map_err(upload_problem)?;
+        let form = form.map_err(|_| no_file())?;
+        let declared = headers.get(header::CONTENT_LENGTH);
+        let declared = declared.and_then(|length| length.to_str().ok()?.parse().ok());
+        let admitted = state.imports.admit(user, declared).await;
+        let upload = receive(form, admitted.map_err(upload_problem)?).await?;
+        let begun = state.imports.begin(upload).await;
+        begun.map_err(upload_problem)?;
         Ok(Outcome::Redirect)
     };
     let outcome = attempt.await;
@@ -42,8 +43,7 @@ pub async fn import(
     respond(&state, signed_in, PATH, "import", &form, outcome).await
 }
 
-/// Into a file without a name, so that nothing of it is left wherever the server stops.
-async fn receive(mut upload: Multipart) -> Result<(std::fs::File, u64), Problem> {
+async fn receive(mut form: Multipart, mut upload: Upload) -> Result<Upload, Problem> {
     let cut_off = |_| {
         Problem::new(
             StatusCode::BAD_REQUEST,
@@ -51,24 +51,18 @@ async fn receive(mut upload: Multipart) -> Result<(std::fs::File, u64), Problem>
             "The upload ended before its time; nothing was taken in. Try again.",
         )
     };
-    while let Some(mut field) = upload.next_field().await.map_err(cut_off)? {
+    while let Some(mut field) = form.next_field().await.map_err(cut_off)? {
         if field.name() != Some("file") {
             continue;
         }
-        let mut file = tokio::fs::File::from_std(tempfile::tempfile().map_err(no_space)?);
-        let mut bytes = 0;
         while let Some(chunk) = field.chunk().await.map_err(cut_off)? {
-            bytes += chunk.len() as u64;
-            if bytes > UPLOAD_BYTES_MAX {
-                return Err(too_large());
-            }
-            file.write_all(&chunk).await.map_err(no_space)?;
+            upload.write(&chunk).await.map_err(upload_problem)?;
         }
-        file.flush().await.map_err(no_space)?;
-        if bytes == 0 {
+        upload.flush().await.map_err(upload_problem)?;
+        if upload.is_empty() {
             return Err(no_file());
         }
-        return Ok((file.into_std().await, bytes));
+        return Ok(upload);
     }
     Err(no_file())
 }
@@ -77,31 +71,18 @@ fn no_file() -> Problem {
     Invalid::new("file", "required", "Choose a file first.").into()
 }
 
-fn no_space(error: std::io::Error) -> Problem {
-    tracing::error!(%error, "an upload could not be put aside");
-    Problem::new(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "unavailable",
-        "The server has no room to put the file aside; nothing was taken in. Tell its admin, or try again later.",
-    )
-}
-
-fn too_large() -> Problem {
-    let mib = UPLOAD_BYTES_MAX / 1024 / 1024;
-    Problem::new(
-        StatusCode::PAYLOAD_TOO_LARGE,
-        "too_large",
-        format!(
-            "The file has over {mib} MiB, which is the most; on the server itself `keepsake import` takes any size."
-        ),
-    )
-}
-
 fn upload_problem(error: UploadError) -> Problem {
     let (status, code) = match error {
         UploadError::Database(error) => return error.into(),
         UploadError::UnderWay => (StatusCode::CONFLICT, "under_way"),
-        UploadError::TooMany => (StatusCode::TOO_MANY_REQUESTS, "too_many"),
+        UploadError::Uploading | UploadError::TooManyUploads | UploadError::TooMany => {
+            (StatusCode::TOO_MANY_REQUESTS, "too_many")
+        }
+        UploadError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
+        UploadError::NoRoom(ref error) => {
+            tracing::error!(%error, "an upload could not be put aside");
+            (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
+        }
         UploadError::File(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
     };
     Problem::new(status, code, sentence(&error.to_string()))
@@ -135,7 +116,10 @@ pub async fn erase_account(
     let form = Form::parse(&body);
     let user = signed_in.0.id;
     let attempt = async {
-        state.throttles.check_sign_in(&signed_in.0.email, address)?;
+        state
+            .throttles
+            .admit_sign_in(&signed_in.0.email, address)
+            .await?;
         make_sure(&state, &signed_in, &form).await?;
         begin(&state, user).await
     };
@@ -169,6 +153,9 @@ async fn make_sure(state: &AppState, signed_in: &SignedIn, form: &Form) -> Resul
 
 async fn begin(state: &AppState, user: UserId) -> Result<ReceiptId, Problem> {
     let begun = erasure::begin(&state.db, user, state.clock.now()).await;
+    if begun.is_ok() {
+        state.registry.forget(user);
+    }
     begun.map_err(|error| match error {
         ErasureError::Database(error) => error.into(),
         other => Problem::new(

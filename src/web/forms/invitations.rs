@@ -1,17 +1,21 @@
-//! What an invited person posts: an address, unless the invitation is bound to
-//! one, and a password. It makes the account and signs the browser in to it.
+//! What whoever opened a link of an admin's posts. Invited: an address, unless the invitation
+//! is bound to one, and a password, which makes the account and signs the browser in to it.
+//! Somebody who forgot their password: a new one.
 
+use app::view::FormState;
 use axum::extract::{Path, RawForm, State};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use tower_sessions::Session;
 
 use super::{Form, again, remember};
-use crate::accounts::invitations::InvitationToken;
+use crate::accounts::invitations::LinkToken;
 use crate::accounts::{AccountError, Password};
 use crate::web::AppState;
 use crate::web::auth::Visitor;
 use crate::web::client::ClientAddress;
 use crate::web::error::Problem;
+use crate::web::pages::after_form;
 
 pub async fn accept(
     State(state): State<AppState>,
@@ -21,11 +25,11 @@ pub async fn accept(
     body: RawForm,
 ) -> Response {
     let form = Form::parse(&body);
-    let token = InvitationToken::parse(&token);
+    let token = LinkToken::parse(&token);
     let attempt = async {
         let token = token.as_ref().ok_or(AccountError::InvitationOver)?;
         let tries_at = token.clone().reveal();
-        state.throttles.check_sign_in(&tries_at, address)?;
+        state.throttles.admit_sign_in(&tries_at, address).await?;
         let password = Password::parse_new("password", form.get("password"))?;
         let accounts = &state.accounts;
         let made = accounts.accept_invitation(token, form.get("email"), password);
@@ -43,4 +47,39 @@ pub async fn accept(
     };
     let visitor = Visitor::Stranger;
     again(&path, "invitation", &state, visitor, &form, problem).await
+}
+
+pub async fn set_password(
+    State(state): State<AppState>,
+    ClientAddress(address): ClientAddress,
+    Path(token): Path<String>,
+    body: RawForm,
+) -> Response {
+    let form = Form::parse(&body);
+    let token = LinkToken::parse(&token);
+    let attempt = async {
+        let token = token.as_ref().ok_or(AccountError::ResetLinkOver)?;
+        let tries_at = token.clone().reveal();
+        state.throttles.admit_sign_in(&tries_at, address).await?;
+        let password = Password::parse_new("password", form.get("password"))?;
+        state.accounts.use_reset_link(token, password).await?;
+        Ok::<_, Problem>(())
+    };
+    let visitor = Visitor::Stranger;
+    let problem = match attempt.await {
+        Ok(()) => {
+            let page = FormState {
+                form: "login".to_owned(),
+                done: Some("Your new password is set. Sign in with it.".to_owned()),
+                ..FormState::default()
+            };
+            return after_form(&state, visitor, "/login", page, StatusCode::OK).await;
+        }
+        Err(problem) => problem,
+    };
+    let path = match token {
+        Some(token) => format!("/reset/{}", token.reveal()),
+        None => "/reset/unknown".to_owned(),
+    };
+    again(&path, "reset", &state, visitor, &form, problem).await
 }

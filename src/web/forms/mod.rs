@@ -23,15 +23,16 @@ use axum::response::{IntoResponse, Redirect, Response};
 use tower_sessions::Session;
 use url::form_urlencoded;
 
-use super::AppState;
 use super::auth::{SESSION_USER, SignedIn, Visitor};
 use super::client::ClientAddress;
 use super::error::{DATABASE_SENTENCE, Problem};
 use super::pages::after_form;
+use super::{AppState, session};
 use crate::accounts::model::parse_expires_days;
 use crate::accounts::{
     AccountError, AgentId, AgentName, Email, Password, Scopes, Token, TokenId, TokenWish, UserId,
 };
+use crate::db::actor;
 use crate::input::Invalid;
 
 /// A form as it was posted: fields may come more than once.
@@ -140,12 +141,21 @@ pub async fn sign_in(
     let form = Form::parse(&body);
     let attempt = async {
         let email = Email::parse(form.get("email"))?;
-        state.throttles.check_sign_in(email.as_str(), address)?;
+        state
+            .throttles
+            .admit_sign_in(email.as_str(), address)
+            .await?;
         let password = Password::to_compare(form.get("password"));
-        Ok::<_, Problem>(state.accounts.sign_in(&email, password).await?)
+        let verified = state.accounts.sign_in(&email, password).await?;
+        remember(&session, verified.user).await?;
+        if state.accounts.finish_sign_in(&verified).await? {
+            return Ok(());
+        }
+        session.flush().await.map_err(unreachable)?;
+        Err(Problem::from(AccountError::WrongPassword))
     };
     match attempt.await {
-        Ok(user) => enter(&state, &session, user, &form).await,
+        Ok(()) => Redirect::to(local_path(form.get("next"))).into_response(),
         Err(problem) => again("/login", "login", &state, Visitor::Stranger, &form, problem).await,
     }
 }
@@ -159,7 +169,10 @@ pub async fn sign_up(
     let form = Form::parse(&body);
     let attempt = async {
         let email = Email::parse(form.get("email"))?;
-        state.throttles.check_sign_in(email.as_str(), address)?;
+        state
+            .throttles
+            .admit_sign_in(email.as_str(), address)
+            .await?;
         let password = Password::parse_new("password", form.get("password"))?;
         Ok::<_, Problem>(state.accounts.sign_up(&email, password).await?)
     };
@@ -200,7 +213,10 @@ pub async fn change_password(
     let form = Form::parse(&body);
     let user = signed_in.0.id;
     let attempt = async {
-        state.throttles.check_sign_in(&signed_in.0.email, address)?;
+        state
+            .throttles
+            .admit_sign_in(&signed_in.0.email, address)
+            .await?;
         let new = Password::parse_new("new_password", form.get("new_password"))?;
         let current = Password::to_compare(form.get("current_password"));
         state.accounts.change_password(user, current, new).await?;
@@ -352,15 +368,22 @@ async fn remember(session: &Session, user: UserId) -> Result<(), Problem> {
         session.clear().await;
         session.cycle_id().await?;
         session.insert(SESSION_USER, user.0).await?;
-        session.save().await
+        session.save().await?;
+        // What is still to be done for this request is done in the new session.
+        if let Some(actor) = session::actor(session, user) {
+            actor::act_as(actor);
+        }
+        Ok(())
     };
-    keep.await.map_err(|_: tower_sessions::session::Error| {
-        Problem::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "database_unavailable",
-            DATABASE_SENTENCE,
-        )
-    })
+    keep.await.map_err(unreachable)
+}
+
+fn unreachable(_: tower_sessions::session::Error) -> Problem {
+    Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "database_unavailable",
+        DATABASE_SENTENCE,
+    )
 }
 
 /// The page of a form that failed, and when to try again where that is known.

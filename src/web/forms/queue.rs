@@ -30,13 +30,15 @@ async fn obey(state: &AppState, form: &Form) -> Result<Outcome, Problem> {
     let sentence = match form.get("action") {
         "retry" => told(state.embeddings.retry_all().await?),
         "retry_job" => {
-            let mut conn = state.db.system_connection().await?;
-            found(queue::store::retry_failed(&mut conn, job, state.clock.now()).await?)?;
+            let mut tx = state.db.as_system().await?;
+            found(queue::store::retry_failed(&mut tx, job, state.clock.now()).await?)?;
+            tx.commit().await?;
             "The job is tried again.".to_owned()
         }
         "remove_job" => {
-            let mut conn = state.db.system_connection().await?;
-            found(queue::store::remove_failed(&mut conn, job).await?)?;
+            let mut tx = state.db.as_system().await?;
+            found(queue::store::remove_failed(&mut tx, job).await?)?;
+            tx.commit().await?;
             "The job is removed.".to_owned()
         }
         _ => return Err(unknown_action()),

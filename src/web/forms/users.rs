@@ -1,5 +1,5 @@
-//! The forms of Admin › Users: inviting somebody, taking an invitation back, and
-//! who may sign in and look after the server. For whoever is no admin there are
+//! The forms of Admin › Users: inviting somebody, taking an invitation back, a link for a
+//! forgotten password, and who may sign in and look after the server. For whoever is no admin there are
 //! no such forms.
 
 use app::view::FormState;
@@ -47,6 +47,31 @@ pub async fn invite(
     let (status, outcome) = match attempt.await {
         Ok(page) => (StatusCode::OK, page),
         Err(problem) => failed("invitation", &form, problem),
+    };
+    after_form(&state, Visitor::SignedIn(signed_in), PATH, outcome, status).await
+}
+
+/// As for an invitation: the one answer that ever shows the link.
+pub async fn make_reset_link(
+    State(state): State<AppState>,
+    Admin(signed_in): Admin,
+    Path(user): Path<String>,
+) -> Response {
+    let attempt = async {
+        let user = UserId(parse_id(&user)?);
+        let admin = signed_in.0.id;
+        let (name, token) = state.accounts.make_reset_link(admin, user).await?;
+        let origin = state.public_url.origin();
+        Ok::<_, Problem>(FormState {
+            form: "reset_link".to_owned(),
+            new_link: Some(format!("{origin}/reset/{}", token.reveal())),
+            values: [("email".to_owned(), name)].into(),
+            ..FormState::default()
+        })
+    };
+    let (status, outcome) = match attempt.await {
+        Ok(page) => (StatusCode::OK, page),
+        Err(problem) => failed("people", &Form(Vec::new()), problem),
     };
     after_form(&state, Visitor::SignedIn(signed_in), PATH, outcome, status).await
 }

@@ -19,7 +19,7 @@ use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, DataPage,
     DocsPage, EmbeddingsPage, FormState, InvitationPage, ItemPage, MemoryFilters, MemoryPage,
-    Moment, OperatorRow, Receipt, SearchMode, SessionFilters, SessionPage, SessionsPage,
+    Moment, OperatorRow, Receipt, ResetPage, SearchMode, SessionFilters, SessionPage, SessionsPage,
     SignInOffer, SummaryPage, ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage,
 };
 use async_trait::async_trait;
@@ -293,6 +293,11 @@ impl Backend for Ui {
 
     async fn invitation_page(&self, token: &str) -> Result<Option<InvitationPage>, PageError> {
         let page = self.invitation_view(token).await;
+        page.map_err(account_error)
+    }
+
+    async fn reset_page(&self, token: &str) -> Result<Option<ResetPage>, PageError> {
+        let page = self.reset_view(token).await;
         page.map_err(account_error)
     }
 

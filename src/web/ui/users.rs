@@ -2,11 +2,11 @@
 
 use app::view::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
-    UsersFilters, UsersPage,
+    ResetPage, UsersFilters, UsersPage,
 };
 
 use super::Ui;
-use crate::accounts::invitations::{Invitation, InvitationToken};
+use crate::accounts::invitations::{Invitation, LinkToken};
 use crate::accounts::people::{AdminEvent, Person};
 use crate::accounts::{AccountError, ExternalId, OperatorId, Role, UserId};
 
@@ -76,13 +76,24 @@ impl Ui {
         &self,
         token: &str,
     ) -> Result<Option<InvitationPage>, AccountError> {
-        let Some(token) = InvitationToken::parse(token) else {
+        let Some(token) = LinkToken::parse(token) else {
             return Ok(None);
         };
         let found = self.state.accounts.find_invitation(&token).await?;
         Ok(found.map(|open| InvitationPage {
             email: open.email.map(|email| email.as_str().to_owned()),
             is_admin: open.role == Role::Admin,
+            expires: self.moment(open.expires_at),
+        }))
+    }
+
+    pub(super) async fn reset_view(&self, token: &str) -> Result<Option<ResetPage>, AccountError> {
+        let Some(token) = LinkToken::parse(token) else {
+            return Ok(None);
+        };
+        let found = self.state.accounts.find_reset(&token).await?;
+        Ok(found.map(|open| ResetPage {
+            email: open.email,
             expires: self.moment(open.expires_at),
         }))
     }
@@ -111,6 +122,7 @@ impl Ui {
                 (None, None) if is_over => InvitationState::Expired,
                 (None, None) => InvitationState::Open,
             },
+            resets: invitation.resets,
             invited_by: invitation.invited_by,
             used_by: invitation.used_by,
             created: self.moment(invitation.created_at),
@@ -120,20 +132,31 @@ impl Ui {
 
     fn event_row(&self, event: AdminEvent) -> AdminEventRow {
         let gone = || "somebody whose account is gone".to_owned();
-        let what = match event.action.as_str() {
-            "disable" => "disabled",
-            "enable" => "enabled",
-            "promote" => "made an admin of",
-            "demote" => "took being an admin from",
-            "invite_admin" => "invited an admin",
-            "invite_member" => "invited a member",
-            "revoke_invitation" => "revoked an invitation",
-            _ => "accepted an invitation",
+        let (what, is_about) = match event.action.as_str() {
+            "disable" => ("disabled", true),
+            "enable" => ("enabled", true),
+            "promote" => ("made an admin of", true),
+            "demote" => ("took being an admin from", true),
+            "invite_admin" => ("invited an admin", false),
+            "invite_member" => ("invited a member", false),
+            "revoke_invitation" => ("revoked an invitation or a reset link", false),
+            "make_reset_link" => ("made a password reset link for", true),
+            "use_reset_link" => ("set a new password by a reset link", false),
+            "set_password" => ("set the password of", true),
+            "make_operator" => ("made the operator", true),
+            "change_operator" => ("changed the limit of the operator", true),
+            "make_service_token" => ("made a service token of", true),
+            "revoke_service_token" => ("revoked a service token of", true),
+            "set_provider" => ("set the embedding provider of the server", false),
+            "remove_provider" => ("removed the embedding provider of the server", false),
+            "set_chat" => ("set the chat model of the server", false),
+            "remove_chat" => ("removed the chat model of the server", false),
+            "builtin_on" => ("switched the builtin model on", false),
+            "builtin_off" => ("switched the builtin model off", false),
+            "allow_endpoint" => ("allowed an endpoint", false),
+            "disallow_endpoint" => ("removed an allowed endpoint", false),
+            _ => ("accepted an invitation", false),
         };
-        let is_about_somebody = matches!(
-            event.action.as_str(),
-            "disable" | "enable" | "promote" | "demote"
-        );
         AdminEventRow {
             at: self.moment(event.at),
             who: match event.by_command {
@@ -141,7 +164,7 @@ impl Ui {
                 false => event.actor.unwrap_or_else(gone),
             },
             what: what.to_owned(),
-            whom: is_about_somebody.then(|| event.subject.unwrap_or_else(gone)),
+            whom: is_about.then(|| event.subject.unwrap_or_else(gone)),
         }
     }
 }

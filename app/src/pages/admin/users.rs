@@ -50,6 +50,7 @@ fn Whole(page: UsersPage, filters: UsersFilters, form: FormState) -> impl IntoVi
             <p class="lead">"Who signs in here. What they remember is theirs, and is not shown."</p>
             <Done form=people_form.clone() />
             <FormError form=people_form fields=&[] />
+            <NewResetLink form=form.of("reset_link") />
             {operated}
             <div class="with-side parts">
                 <div class="parts">
@@ -68,6 +69,24 @@ fn Whole(page: UsersPage, filters: UsersFilters, form: FormState) -> impl IntoVi
         </div>
     }
     .into_any()
+}
+
+#[component]
+fn NewResetLink(form: FormState) -> impl IntoView {
+    let email = form.value("email");
+    form.new_link.map(|link| {
+        view! {
+            <section class="part fresh" aria-labelledby="reset-title" tabindex="-1" autofocus>
+                <h2 id="reset-title">"A password reset link for " <bdi>{email}</bdi></h2>
+                <p>
+                    <strong>"Copy it now, and send it yourself, to them alone."</strong>
+                    " It is shown this once; only a fingerprint of it is kept. It sets a new password once, within 24 hours."
+                </p>
+                <Paste caption="Link" text=link />
+            </section>
+        }
+        .into_any()
+    })
 }
 
 #[component]
@@ -199,10 +218,32 @@ fn steps_of(id: i64, name: &str, is_admin: bool, is_disabled: bool, signs_in: bo
         },
     };
     let role = (signs_in && !is_disabled).then(|| role.view(id, name));
+    let reset = signs_in.then(|| reset_step(id, name));
     view! {
         <div class="steps">
-            {shut_out.view(id, name)} {role}
+            {shut_out.view(id, name)} {role} {reset}
         </div>
+    }
+    .into_any()
+}
+
+/// For somebody who forgot their password.
+fn reset_step(id: i64, name: &str) -> AnyView {
+    let name = name.to_owned();
+    view! {
+        <details class="confirm calm">
+            <summary>
+                "Reset link" <span class="visually-hidden">": " <bdi>{name}</bdi></span>
+            </summary>
+            <div>
+                <p>
+                    "Makes a link that sets a new password once, within 24 hours, and signs out every browser of theirs when it is used. An older reset link of theirs ends now. It enables nobody."
+                </p>
+                <form method="post" action=format!("{PATH}/{id}/reset")>
+                    <button type="submit">"Make a reset link"</button>
+                </form>
+            </div>
+        </details>
     }
     .into_any()
 }
@@ -304,8 +345,8 @@ fn Invitations(invitations: Vec<InvitationRow>, form: FormState) -> impl IntoVie
         .collect_view();
     view! {
         <section class="part" aria-labelledby="invitations">
-            <h2 id="invitations">"Invitations"</h2>
-            <p>"A link that makes one account, whoever else may sign up."</p>
+            <h2 id="invitations">"Invitations and reset links"</h2>
+            <p>"An invitation is a link that makes one account, whoever else may sign up."</p>
             {fresh}
             <form class="stack" method="post" action="/admin/invitations">
                 <FormError form=form.clone() fields=&["email", "role"] />
@@ -346,10 +387,14 @@ fn Invited(invitation: InvitationRow) -> impl IntoView {
     };
     let is_open = invitation.state == InvitationState::Open;
     // Where it was bound, the address stands there already.
-    let used_by = invitation.used_by.filter(|_| invitation.email.is_none());
-    let name = match invitation.email {
-        Some(email) => view! { <bdi>{email}</bdi> }.into_any(),
-        None => "Whoever has the link".into_any(),
+    let used_by = invitation
+        .used_by
+        .filter(|_| invitation.email.is_none() && invitation.resets.is_none());
+    let is_reset = invitation.resets.is_some();
+    let name = match (invitation.resets, invitation.email) {
+        (Some(email), _) => view! { "A new password for " <bdi>{email}</bdi> }.into_any(),
+        (None, Some(email)) => view! { <bdi>{email}</bdi> }.into_any(),
+        (None, None) => "Whoever has the link".into_any(),
     };
     let by = invitation
         .invited_by
@@ -361,18 +406,28 @@ fn Invited(invitation: InvitationRow) -> impl IntoView {
         }
         _ => None,
     };
+    let (what_ends, button) = match is_reset {
+        true => (
+            "The link sets no password any more. Another can be made at any time.",
+            "Revoke this link",
+        ),
+        false => (
+            "The link makes no account any more. Another can be made at any time.",
+            "Revoke this invitation",
+        ),
+    };
     let revoke = is_open.then(|| {
         view! {
             <details class="confirm">
                 <summary>"Revoke"</summary>
                 <div>
-                    <p>"The link makes no account any more. Another can be made at any time."</p>
+                    <p>{what_ends}</p>
                     <form
                         method="post"
                         action=format!("/admin/invitations/{}/revoke", invitation.id)
                     >
                         <button class="danger" type="submit">
-                            "Revoke this invitation"
+                            {button}
                         </button>
                     </form>
                 </div>
@@ -400,7 +455,7 @@ fn Invited(invitation: InvitationRow) -> impl IntoView {
 #[component]
 fn Changes(events: Vec<AdminEventRow>) -> impl IntoView {
     let rows = if events.is_empty() {
-        view! { <p class="hint">"Invitations, roles and who was shut out will be listed here."</p> }
+        view! { <p class="hint">"Invitations, roles, providers, service tokens and who was disabled will be listed here."</p> }
             .into_any()
     } else {
         let rows = events

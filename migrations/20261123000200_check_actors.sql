@@ -1,0 +1,71 @@
+-- Whoever acts is judged again inside the transaction that acts (src/db/actor.rs): between the
+-- first look and the last byte of a request's body an admin may be demoted, a user disabled, a
+-- token revoked. Each function returns nothing, or raises KS001 with the reason as its message.
+
+-- An agent's token, for its own user.
+CREATE FUNCTION require_token(account bigint, token bigint, at timestamptz) RETURNS void
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    reason text;
+BEGIN
+    SELECT CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked'
+                WHEN t.expires_at <= at THEN 'expired'
+                WHEN u.disabled_at IS NOT NULL THEN 'disabled'
+                WHEN NOT u.memory_enabled THEN 'memory_off_user'
+                WHEN NOT a.memory_enabled THEN 'memory_off_agent'
+                ELSE 'none' END
+    INTO reason
+    FROM agent_tokens t
+    JOIN users u ON u.id = t.user_id
+    JOIN agents a ON a.user_id = t.user_id AND a.id = t.agent_id
+    WHERE t.user_id = account AND t.id = token;
+    IF reason IS DISTINCT FROM 'none' THEN
+        RAISE EXCEPTION USING ERRCODE = 'KS001', MESSAGE = coalesce(reason, 'unknown');
+    END IF;
+END $$;
+REVOKE ALL ON FUNCTION require_token(bigint, bigint, timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION require_token(bigint, bigint, timestamptz) TO keepsake_app, keepsake_system;
+
+-- An operator's token; `account` is NULL while its user is being made.
+CREATE FUNCTION require_service_token(account bigint, token bigint, at timestamptz) RETURNS void
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    reason text;
+BEGIN
+    SELECT CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked'
+                WHEN t.expires_at <= at THEN 'expired'
+                WHEN u.disabled_at IS NOT NULL THEN 'disabled'
+                WHEN NOT u.memory_enabled THEN 'memory_off_user'
+                ELSE 'none' END
+    INTO reason
+    FROM service_tokens t
+    LEFT JOIN users u ON u.id = account AND u.operator_id = t.operator_id
+    WHERE t.id = token;
+    IF reason IS DISTINCT FROM 'none' THEN
+        RAISE EXCEPTION USING ERRCODE = 'KS001', MESSAGE = coalesce(reason, 'unknown');
+    END IF;
+END $$;
+REVOKE ALL ON FUNCTION require_service_token(bigint, bigint, timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION require_service_token(bigint, bigint, timestamptz) TO keepsake_app, keepsake_system;
+
+-- A web session and its user. An admin's row is locked until the act commits, so that a
+-- demotion at the same moment comes before it or after it, never in between.
+CREATE FUNCTION require_session(account bigint, session bytea, is_admin_act boolean) RETURNS void
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    account_role text;
+BEGIN
+    IF is_admin_act THEN
+        PERFORM FROM users WHERE id = account FOR SHARE;
+    END IF;
+    SELECT u.role INTO account_role
+    FROM web_sessions s JOIN users u ON u.id = s.user_id
+    WHERE s.id_hash = session AND u.id = account AND u.disabled_at IS NULL;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'KS001', MESSAGE = 'signed_out';
+    ELSIF is_admin_act AND account_role <> 'admin' THEN
+        RAISE EXCEPTION USING ERRCODE = 'KS001', MESSAGE = 'not_admin';
+    END IF;
+END $$;
+REVOKE ALL ON FUNCTION require_session(bigint, bytea, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION require_session(bigint, bytea, boolean) TO keepsake_app, keepsake_system;

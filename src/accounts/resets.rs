@@ -1,0 +1,81 @@
+//! A forgotten password: an admin makes a link that sets a new one, once and within a day, or
+//! whoever runs the server sets it at the command line. Either ends every web session of the
+//! account and enables nobody. The link is an invitation that makes no account.
+
+use time::{Duration, OffsetDateTime};
+
+use super::invitations::{LinkToken, check_room, store};
+use super::people::{About, Act, By};
+use super::{AccountError, Accounts, Password, UserId, people};
+
+pub const LIFETIME: Duration = Duration::hours(24);
+
+/// A link that can still be used.
+#[derive(Clone, Debug)]
+pub struct OpenReset {
+    pub user: UserId,
+    pub email: String,
+    pub expires_at: OffsetDateTime,
+}
+
+impl Accounts {
+    /// For somebody who signs in, disabled or not; an older link of theirs ends.
+    pub async fn make_reset_link(
+        &self,
+        admin: UserId,
+        user: UserId,
+    ) -> Result<(String, LinkToken), AccountError> {
+        let now = self.clock.now();
+        let mut tx = self.db.as_system().await?;
+        let subject = people::store::find(&mut tx, user).await?;
+        let subject = subject.filter(|subject| subject.signs_in);
+        let subject = subject.ok_or(AccountError::NotFound)?;
+        store::revoke_resets_of(&mut tx, user, now).await?;
+        check_room(&mut tx, now).await?;
+        let token = LinkToken::generate()?;
+        store::insert_reset(&mut tx, &token.hash(), user, admin, now, now + LIFETIME).await?;
+        let by = By::Admin(admin);
+        people::record(&mut tx, by, Act::MakeResetLink, About::User(user), now).await?;
+        tx.commit().await?;
+        Ok((subject.name, token))
+    }
+
+    pub async fn find_reset(&self, token: &LinkToken) -> Result<Option<OpenReset>, AccountError> {
+        let mut conn = self.db.system_connection().await?;
+        Ok(store::find_open_reset(&mut conn, &token.hash(), self.clock.now()).await?)
+    }
+
+    /// Sets the password and ends every web session of the account.
+    pub async fn use_reset_link(
+        &self,
+        token: &LinkToken,
+        password: Password,
+    ) -> Result<(), AccountError> {
+        let place = self.hashing.place()?;
+        let found = self.find_reset(token).await?;
+        found.ok_or(AccountError::ResetLinkOver)?;
+        let hash = self.hashing.hash(place, password).await?;
+        let now = self.clock.now();
+        let mut tx = self.db.as_system().await?;
+        let used = store::mark_reset_used(&mut tx, &token.hash(), now).await?;
+        let user = used.ok_or(AccountError::ResetLinkOver)?;
+        super::store::update_password(&mut tx, user, &hash, now).await?;
+        let by = By::Admin(user);
+        people::record(&mut tx, by, Act::UseResetLink, About::User(user), now).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// At the command line's word (`keepsake user set-password`).
+    pub async fn set_password(&self, user: UserId, password: Password) -> Result<(), AccountError> {
+        let hash = self.hashing.hash(self.hashing.place()?, password).await?;
+        let now = self.clock.now();
+        let mut tx = self.db.as_system().await?;
+        super::store::update_password(&mut tx, user, &hash, now).await?;
+        store::revoke_resets_of(&mut tx, user, now).await?;
+        let about = About::User(user);
+        people::record(&mut tx, By::Command, Act::SetPassword, about, now).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! Who asked for what the current task does. A request's rights are read when it begins, but its
+//! body may come much later; so each transaction that is begun within [`scope`] reads them again,
+//! in the round trip that begins it. Outside of a scope (jobs, the command line) nothing is checked.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::{UserId, store};
+use crate::clock::SharedClock;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// An agent, by its token's id.
+    Agent { user: UserId, token_id: i64 },
+    /// An operator, by its service token's id.
+    Operator { token_id: i64 },
+    /// Somebody in a browser, by the hash of their web session's id.
+    Person {
+        user: UserId,
+        session_hash: [u8; 32],
+        /// What they do is an admin's to do.
+        is_admin_act: bool,
+    },
+}
+
+/// Why an actor may not act any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("this token is not known here")]
+    Unknown,
+    #[error("this token was revoked")]
+    Revoked,
+    #[error("this token has expired")]
+    Expired,
+    #[error(
+        "the account that this token acts for is disabled; an admin of this server can say why"
+    )]
+    Disabled,
+    #[error("memory is switched off for this account")]
+    MemoryOffForUser,
+    #[error("memory is switched off for this agent")]
+    MemoryOffForAgent,
+    #[error("you were signed out before this was sent; nothing was changed. Sign in and try again")]
+    SignedOut,
+    #[error("you are no longer an admin of this server; nothing was changed")]
+    NotAdmin,
+}
+
+impl Refusal {
+    /// Stable; programs rely on it.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown_token",
+            Self::Revoked => "revoked_token",
+            Self::Expired => "expired_token",
+            Self::Disabled => "disabled_user",
+            Self::MemoryOffForUser | Self::MemoryOffForAgent => "memory_off",
+            Self::SignedOut => "signed_out",
+            Self::NotAdmin => "not_admin",
+        }
+    }
+}
+
+/// What the functions of the migration `check_actors` raise.
+const SQLSTATE: &str = "KS001";
+
+impl Refusal {
+    /// What a transaction that could not begin says; `None` for any other error.
+    pub fn of(error: &sqlx::Error) -> Option<Self> {
+        let error = error.as_database_error()?;
+        if error.code().as_deref() != Some(SQLSTATE) {
+            return None;
+        }
+        Some(match error.message() {
+            "revoked" => Self::Revoked,
+            "expired" => Self::Expired,
+            "disabled" => Self::Disabled,
+            "memory_off_user" => Self::MemoryOffForUser,
+            "memory_off_agent" => Self::MemoryOffForAgent,
+            "signed_out" => Self::SignedOut,
+            "not_admin" => Self::NotAdmin,
+            _ => Self::Unknown,
+        })
+    }
+}
+
+/// An actor, with the clock that says whether its token has expired.
+#[derive(Clone)]
+pub struct Authority {
+    actor: Actor,
+    clock: SharedClock,
+}
+
+impl Authority {
+    /// Of the current task; for work that is handed to another task.
+    pub fn current() -> Option<Self> {
+        let scope = CURRENT.try_with(Arc::clone).ok()?;
+        let actor = locked(&scope.actor).clone()?;
+        let clock = scope.clock.clone();
+        Some(Self { actor, clock })
+    }
+
+    pub fn is_of_the_same(&self, other: &Self) -> bool {
+        self.actor == other.actor
+    }
+
+    /// The statement that raises unless the actor may act; `account` is whose rows are touched.
+    pub(super) fn check(&self, account: Option<UserId>) -> String {
+        match &self.actor {
+            Actor::Agent { user, token_id } => {
+                store::requiring_token(*user, *token_id, &self.now())
+            }
+            Actor::Operator { token_id } => {
+                store::requiring_service_token(account, *token_id, &self.now())
+            }
+            Actor::Person {
+                user,
+                session_hash,
+                is_admin_act,
+            } => store::requiring_session(*user, session_hash, *is_admin_act),
+        }
+    }
+
+    fn now(&self) -> String {
+        let now: OffsetDateTime = self.clock.now();
+        now.format(&Rfc3339).unwrap_or_default()
+    }
+}
+
+/// The person whom the current task acts for.
+pub fn person() -> Option<UserId> {
+    match Authority::current()?.actor {
+        Actor::Person { user, .. } => Some(user),
+        Actor::Agent { .. } | Actor::Operator { .. } => None,
+    }
+}
+
+struct Scope {
+    clock: SharedClock,
+    actor: Mutex<Option<Actor>>,
+    refusal: Mutex<Option<Refusal>>,
+}
+
+tokio::task_local! {
+    static CURRENT: Arc<Scope>;
+}
+
+/// Runs `work` on the authority of `actor`, or of whom [`act_as`] names in it; also tells the
+/// first refusal that its transactions met.
+pub async fn scope<T>(
+    actor: Option<Actor>,
+    clock: &SharedClock,
+    work: impl Future<Output = T>,
+) -> (T, Option<Refusal>) {
+    let scope = Arc::new(Scope {
+        clock: clock.clone(),
+        actor: Mutex::new(actor),
+        refusal: Mutex::default(),
+    });
+    let done = CURRENT.scope(scope.clone(), work).await;
+    let refusal = *locked(&scope.refusal);
+    (done, refusal)
+}
+
+/// From here on the current scope acts for this one.
+pub fn act_as(actor: Actor) {
+    in_scope(|scope| *locked(&scope.actor) = Some(actor));
+}
+
+/// From here on every transaction of the current scope asks that its person is an admin.
+pub fn require_admin() {
+    in_scope(|scope| {
+        if let Some(Actor::Person { is_admin_act, .. }) = &mut *locked(&scope.actor) {
+            *is_admin_act = true;
+        }
+    });
+}
+
+pub(super) fn note(refusal: Refusal) {
+    in_scope(|scope| {
+        locked(&scope.refusal).get_or_insert(refusal);
+    });
+}
+
+fn in_scope(act: impl FnOnce(&Scope)) {
+    // Outside of a scope there is nobody to name.
+    CURRENT.try_with(|scope| act(scope)).ok();
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,70 @@
+//! What an upload may cost before it is taken in.
+
+use keepsake::export::UPLOAD_BYTES_MAX;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::pages::held_body::{UPLOAD, held_form, sign_in};
+use crate::support::{TestApp, uploads_folder};
+
+#[tokio::test]
+async fn a_user_has_one_upload_at_a_time_in_the_data_folder() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let annas = sign_in(&app, &anna).await;
+    let bens = sign_in(&app, &ben).await;
+    let start = async |cookie| held_form(&app, cookie, "/data/import", UPLOAD).await;
+    let first = start(&annas).await;
+    let put_aside = std::fs::read_dir("/proc/self/fd").unwrap().any(|open| {
+        let file = open.and_then(|open| std::fs::read_link(open.path()));
+        file.is_ok_and(|file| file.starts_with(uploads_folder()))
+    });
+    assert!(
+        put_aside,
+        "in the data folder, and not where the system puts temporary files"
+    );
+    let (status, said) = start(&annas).await.finish().await;
+    assert_eq!(status, 429, "{said}");
+    assert!(
+        said.contains("Another upload of yours is under way"),
+        "{said}"
+    );
+    let (status, said) = start(&bens).await.finish().await;
+    assert_eq!(status, 303, "another user's: {said}");
+    let (status, said) = first.finish().await;
+    assert_eq!(status, 303, "{said}");
+}
+
+#[tokio::test]
+async fn an_upload_that_says_it_is_too_large_is_refused_before_it_is_read() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let cookie = sign_in(&app, &anna).await;
+    let host = app.base.trim_start_matches("http://");
+    let mut stream = TcpStream::connect(host).await.unwrap();
+    let mut head = format!(
+        "POST /data/import HTTP/1.1\r\nhost: {host}\r\ncontent-length: {}\r\n",
+        UPLOAD_BYTES_MAX + 1024 * 1024
+    );
+    for (name, value) in [
+        ("cookie", cookie.as_str()),
+        ("sec-fetch-site", "same-origin"),
+        ("content-type", "multipart/form-data; boundary=x"),
+    ] {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    stream
+        .write_all(format!("{head}\r\n").as_bytes())
+        .await
+        .unwrap();
+    let mut said = [0; 12];
+    let answered = tokio::time::timeout(
+        std::time::Duration::from_secs(60),
+        stream.read_exact(&mut said),
+    );
+    answered
+        .await
+        .expect("not a byte of the body is waited for")
+        .unwrap();
+    assert_eq!(&said, b"HTTP/1.1 413");
+}

@@ -1,0 +1,312 @@
+//! A request's body can come long after its head. What the caller was allowed when the head
+//! came does not count: rights are read again in the transaction that acts.
+
+use keepsake::accounts::people::{Act, By};
+use keepsake::accounts::{AgentId, TokenId};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::every_route::{Filled, Route, routes};
+use crate::support::{PASSWORD, TestApp, TestUser};
+
+/// A request whose head is sent and whose body is not.
+pub struct Held {
+    stream: TcpStream,
+    body: String,
+}
+
+impl Held {
+    /// By now the caller was let in: "100 Continue" is sent when a handler begins to read.
+    async fn start(app: &TestApp, path: &str, headers: &[(&str, &str)], body: &str) -> Self {
+        let host = app.base.trim_start_matches("http://");
+        let mut stream = TcpStream::connect(host).await.unwrap();
+        let mut head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {host}\r\nexpect: 100-continue\r\nconnection: close\r\ncontent-length: {}\r\n",
+            body.len()
+        );
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str("\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut said = Vec::new();
+        while !said.ends_with(b"\r\n\r\n") {
+            said.push(stream.read_u8().await.unwrap());
+        }
+        let said = String::from_utf8(said).unwrap();
+        assert!(said.starts_with("HTTP/1.1 100 "), "{path}: {said}");
+        let body = body.to_owned();
+        Self { stream, body }
+    }
+
+    /// Status and body of the answer, once the rest is sent.
+    pub async fn finish(mut self) -> (u16, String) {
+        self.stream.write_all(self.body.as_bytes()).await.unwrap();
+        let mut said = Vec::new();
+        self.stream.read_to_end(&mut said).await.unwrap();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let status = said.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, said)
+    }
+}
+
+/// The cookie of a new web session.
+pub async fn sign_in(app: &TestApp, user: &TestUser) -> String {
+    let browser = app.browser();
+    let fields = [("email", user.email.as_str()), ("password", PASSWORD)];
+    let response = browser.post("/login", &fields).await;
+    assert_eq!(response.status(), 303);
+    let cookie = response.headers()["set-cookie"].to_str().unwrap();
+    cookie.split(';').next().unwrap().to_owned()
+}
+
+/// A file to import, as a form posts it.
+pub const UPLOAD: &str = "--x\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.jsonl\"\r\n\r\n{\"keepsake_export\":1}\n{\"record\":\"item\",\"type\":\"fact\",\"content\":\"Anna keeps bees.\"}\n\r\n--x--\r\n";
+
+pub async fn held_form(app: &TestApp, cookie: &str, path: &str, body: &str) -> Held {
+    let content_type = match body {
+        UPLOAD => "multipart/form-data; boundary=x",
+        _ => "application/x-www-form-urlencoded",
+    };
+    let headers = [
+        ("cookie", cookie),
+        ("sec-fetch-site", "same-origin"),
+        ("content-type", content_type),
+    ];
+    Held::start(app, path, &headers, body).await
+}
+
+/// What makes the form act; the rest read an action or fail.
+fn fields_of(path: &str) -> &'static str {
+    match path {
+        "/admin/users/{user_id}" => "action=promote",
+        "/admin/invitations" => "email=&role=admin",
+        "/admin/embeddings" => "action=builtin_off",
+        "/admin/chat" => "action=save&provider_type=openai&url=http://127.0.0.1:9/v1&model=m",
+        "/admin/endpoints" => "action=add&endpoint=127.0.0.1:9",
+        "/admin/queue" => "action=remove_job&job=1",
+        "/admin/operators" => "name=new&users_max=5&scope=act_as&scope=memory:read",
+        "/admin/operators/{operator_id}" => "users_max=7",
+        "/admin/operators/{operator_id}/tokens" => "scope=act_as&scope=memory:read",
+        "/agents" => "name=new&scope=memory:read",
+        "/agents/{agent_id}/tokens" => "scope=memory:read",
+        "/agents/{agent_id}/memory" | "/sessions" | "/account/memory" => "action=off",
+        "/agents/{agent_id}/tools" => "action=full",
+        "/activity/queries" => "action=on",
+        "/settings/embeddings" => "action=disable",
+        "/settings/chat" => "action=disable",
+        "/account/password" => {
+            "current_password=correct horse battery&new_password=another long one"
+        }
+        "/data/import" => UPLOAD,
+        "/data/erase" => "email=anna@example.com&password=correct horse battery",
+        _ => "action=none",
+    }
+}
+
+/// Forms whose address says all: they act before their body comes, and cannot be held.
+const WITHOUT_A_BODY: [&str; 5] = [
+    "/admin/users/{user_id}/reset",
+    "/memory/{id}/erase",
+    "/agents/{agent_id}/tokens/{token_id}/revoke",
+    "/admin/invitations/{invitation_id}/revoke",
+    "/admin/operators/{operator_id}/tokens/{token_id}/revoke",
+];
+
+/// Forms that nobody has to be signed in for, or that only end something.
+const FOR_STRANGERS: [&str; 5] = [
+    "/login",
+    "/signup",
+    "/logout",
+    "/invitation/{token}",
+    "/reset/{token}",
+];
+
+fn is_held(route: &Route) -> bool {
+    route.caller == "people"
+        && route.methods.contains(&"post")
+        && !WITHOUT_A_BODY.contains(&route.path.as_str())
+}
+
+#[tokio::test]
+async fn a_held_form_of_an_admin_who_was_demoted_changes_nothing() {
+    let filled = Filled::start().await;
+    let app = &filled.app;
+    let zoe = app.user("zoe").await;
+    app.make_admin(&zoe).await;
+    let cookie = sign_in(app, &filled.anna).await;
+    let mut held_count = 0;
+    let admin_forms = routes()
+        .into_iter()
+        .filter(|route| is_held(route) && route.path.starts_with("/admin"));
+    for route in admin_forms {
+        let path = filled.url(&route).replace(&app.base, "");
+        let held = held_form(app, &cookie, &path, fields_of(&route.path)).await;
+        held_count += 1;
+        let change = |act| app.accounts.change_person(By::Command, filled.anna.id, act);
+        change(Act::Demote).await.unwrap();
+        let before = filled.fingerprint().await;
+        let (status, said) = held.finish().await;
+        assert_eq!(status, 403, "{}: {said}", route.path);
+        assert!(
+            said.contains("no longer an admin"),
+            "{}: {said}",
+            route.path
+        );
+        assert_eq!(filled.fingerprint().await, before, "{}", route.path);
+        change(Act::Promote).await.unwrap();
+    }
+    assert!(held_count >= 8, "{held_count}");
+}
+
+#[tokio::test]
+async fn a_held_form_of_somebody_who_was_disabled_changes_nothing() {
+    let filled = Filled::start().await;
+    let app = &filled.app;
+    let zoe = app.user("zoe").await;
+    app.make_admin(&zoe).await;
+    let cookie = sign_in(app, &filled.anna).await;
+    let mut conn = app.superuser().await;
+    let keep = "CREATE TEMP TABLE kept AS SELECT * FROM web_sessions";
+    sqlx::raw_sql(keep).execute(&mut conn).await.unwrap();
+    let mut held_count = 0;
+    let forms = routes()
+        .into_iter()
+        .filter(|route| is_held(route) && !FOR_STRANGERS.contains(&route.path.as_str()));
+    for route in forms {
+        let path = filled.url(&route).replace(&app.base, "");
+        let held = held_form(app, &cookie, &path, fields_of(&route.path)).await;
+        held_count += 1;
+        let change = |act| app.accounts.change_person(By::Command, filled.anna.id, act);
+        change(Act::Disable).await.unwrap();
+        let before = filled.fingerprint().await;
+        let (status, said) = held.finish().await;
+        assert_eq!(status, 401, "{}: {said}", route.path);
+        assert_eq!(filled.fingerprint().await, before, "{}", route.path);
+        change(Act::Enable).await.unwrap();
+        let again = "INSERT INTO web_sessions SELECT * FROM kept ON CONFLICT DO NOTHING";
+        sqlx::raw_sql(again).execute(&mut conn).await.unwrap();
+    }
+    assert!(held_count >= 18, "{held_count}");
+}
+
+/// What is sent at each door of programs, and where.
+fn calls() -> [(&'static str, Value); 3] {
+    let add = json!({ "type": "fact", "content": "too late" });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                       "params": { "name": "memory_add", "arguments": add } });
+    let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "too late" }] });
+    [
+        ("/api/v1/tools/memory_add", add),
+        ("/mcp", call),
+        ("/api/v1/sessions/late/messages", said),
+    ]
+}
+
+async fn held_call(
+    app: &TestApp,
+    token: &str,
+    user: Option<&str>,
+    path: &str,
+    body: &Value,
+) -> Held {
+    let bearer = format!("Bearer {token}");
+    let mut headers = vec![
+        ("authorization", bearer.as_str()),
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2025-06-18"),
+    ];
+    headers.extend(user.map(|user| ("keepsake-user", user)));
+    Held::start(app, path, &headers, &body.to_string()).await
+}
+
+async fn written(app: &TestApp) -> i64 {
+    sqlx::query_scalar(
+        "SELECT (SELECT count(*) FROM memory_items) + (SELECT count(*) FROM session_messages)
+              + (SELECT count(*) FROM users WHERE operator_id IS NOT NULL)",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap()
+}
+
+#[tokio::test]
+async fn a_held_call_of_a_token_that_ended_meanwhile_writes_nothing() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for (path, body) in calls() {
+        for (end, code) in [
+            ("revoke", "revoked_token"),
+            ("expire", "expired_token"),
+            ("switch off", "memory_off"),
+            ("disable", "disabled_user"),
+        ] {
+            let lifetime = Some(time::Duration::hours(1));
+            let token = app
+                .token(anna.id, end, &keepsake::accounts::Scope::ALL, lifetime)
+                .await;
+            let held = held_call(&app, &token, None, path, &body).await;
+            let command = By::Command;
+            match end {
+                "revoke" => {
+                    let (agent, token): (i64, i64) = sqlx::query_as(
+                        "SELECT agent_id, id FROM agent_tokens ORDER BY id DESC LIMIT 1",
+                    )
+                    .fetch_one(&mut app.superuser().await)
+                    .await
+                    .unwrap();
+                    let (agent, token) = (AgentId(agent), TokenId(token));
+                    app.accounts
+                        .revoke_token(anna.id, agent, token)
+                        .await
+                        .unwrap();
+                }
+                "expire" => app.clock.advance(time::Duration::hours(2)),
+                "switch off" => app
+                    .accounts
+                    .switch_user_memory(anna.id, false)
+                    .await
+                    .unwrap(),
+                _ => {
+                    let disabled = app.accounts.change_person(command, anna.id, Act::Disable);
+                    disabled.await.unwrap();
+                }
+            }
+            let (status, said) = held.finish().await;
+            assert!(said.contains(code), "{path} {end}: {said}");
+            // A tool's error is an answer at the door of MCP.
+            let is_refused = matches!(status, 401 | 403) || path == "/mcp";
+            assert!(is_refused, "{path} {end}: {said}");
+            assert_eq!(written(&app).await, 0, "{path} {end}");
+            app.accounts
+                .switch_user_memory(anna.id, true)
+                .await
+                .unwrap();
+            let enabled = app.accounts.change_person(command, anna.id, Act::Enable);
+            enabled.await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_held_call_of_a_revoked_service_token_writes_nothing_and_makes_no_user() {
+    let app = TestApp::start().await;
+    for (path, body) in calls() {
+        let token = app
+            .service_token("support", &keepsake::accounts::Scope::ALL)
+            .await;
+        let held = held_call(&app, &token, Some("customer"), path, &body).await;
+        let operators = app.accounts.list_operators().await.unwrap();
+        let (operator, newest) = (operators[0].id, operators[0].tokens[0].id);
+        app.accounts
+            .revoke_service_token(operator, newest)
+            .await
+            .unwrap();
+        let (status, said) = held.finish().await;
+        assert!(said.contains("revoked_token"), "{path}: {said}");
+        assert!(matches!(status, 401) || path == "/mcp", "{path}: {said}");
+        assert_eq!(written(&app).await, 0, "{path}");
+    }
+}

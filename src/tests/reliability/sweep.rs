@@ -1,0 +1,102 @@
+//! One user's trouble stops neither the steps after it nor other users.
+
+use keepsake::jobs::{self, JobContext};
+use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
+
+use crate::support::{TestApp, TestUser};
+
+/// Each change of this user's rows in these tables fails.
+async fn break_rows_of(app: &TestApp, user: &TestUser) {
+    let mut conn = app.superuser().await;
+    let function = format!(
+        "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN
+             IF NEW.user_id = {} THEN RAISE EXCEPTION 'broken'; END IF;
+             RETURN NEW;
+         END $$",
+        user.id.0
+    );
+    sqlx::raw_sql(AssertSqlSafe(function))
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    for table in ["memory_items", "sessions", "memory_summaries"] {
+        let trigger = format!(
+            "CREATE TRIGGER broken BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION broken()"
+        );
+        sqlx::raw_sql(AssertSqlSafe(trigger))
+            .execute(&mut conn)
+            .await
+            .unwrap();
+    }
+}
+
+async fn status_and_session(app: &TestApp, user: &TestUser) -> (String, bool) {
+    sqlx::query_as(
+        "SELECT (SELECT status FROM memory_items WHERE user_id = $1),
+                (SELECT completed_at IS NOT NULL FROM sessions WHERE user_id = $1)",
+    )
+    .bind(user.id.0)
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap()
+}
+
+async fn live(user: &TestUser) {
+    let item = json!({ "type": "fact", "content": "short-lived", "expires_in_days": 1 });
+    user.call("memory_add", item).await;
+    let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "hello" }] });
+    let answer = user.post("/api/v1/sessions/s/messages", &said).await;
+    assert_eq!(
+        answer.status(),
+        200,
+        "{}",
+        answer.json::<Value>().await.unwrap()
+    );
+}
+
+#[tokio::test]
+async fn a_user_whose_rows_cannot_be_changed_holds_up_no_other() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    live(&anna).await;
+    live(&ben).await;
+    break_rows_of(&app, &anna).await;
+    app.clock.advance(time::Duration::days(2));
+    let context = JobContext {
+        db: app.db.clone(),
+        embeddings: app.embeddings.clone(),
+    };
+    assert!(jobs::sweep(&context).await, "every step ends");
+    assert_eq!(
+        status_and_session(&app, &anna).await,
+        ("active".to_owned(), false)
+    );
+    assert_eq!(
+        status_and_session(&app, &ben).await,
+        ("archived".to_owned(), true)
+    );
+}
+
+#[tokio::test]
+async fn a_step_that_fails_does_not_stop_those_after_it() {
+    let app = TestApp::start().await;
+    let ben = app.user("ben").await;
+    live(&ben).await;
+    app.clock.advance(time::Duration::days(2));
+    let revoke = "REVOKE SELECT ON sessions FROM keepsake_system";
+    sqlx::raw_sql(revoke)
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let context = JobContext {
+        db: app.db.clone(),
+        embeddings: app.embeddings.clone(),
+    };
+    assert!(!jobs::sweep(&context).await, "and it is tried again");
+    assert_eq!(
+        status_and_session(&app, &ben).await,
+        ("archived".to_owned(), false)
+    );
+}

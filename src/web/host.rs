@@ -1,0 +1,93 @@
+//! Under which names the pages answer. A stranger's page can have its own name resolve to this
+//! machine (DNS rebinding) and is then of the same origin as ours: on a fresh local server it could
+//! make the first admin. So a name must be one that its owner has chosen.
+
+use std::net::IpAddr;
+
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use super::AppState;
+use super::error::Problem;
+
+/// Refuses pages and forms under any name but the public URL's and loopback's. An IP address
+/// cannot be rebound; a request without a host comes from no browser.
+pub async fn check(
+    State(state): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let named = match request.headers().get(header::HOST) {
+        Some(host) => host.to_str().ok(),
+        // HTTP/2 has it in the address.
+        None => Some(request.uri().host().unwrap_or_default()),
+    };
+    let public = state.public_url.host();
+    if named.is_some_and(|named| is_ours(named, public)) {
+        return Ok(next.run(request).await);
+    }
+    let origin = state.public_url.origin();
+    Err(Problem::new(
+        StatusCode::MISDIRECTED_REQUEST,
+        "wrong_host",
+        format!(
+            "The pages do not answer to the name in `Host`; open {origin}, or set KEEPSAKE_PUBLIC_URL to the address you use."
+        ),
+    ))
+}
+
+fn is_ours(named: &str, public: &str) -> bool {
+    let name = name_of(named);
+    name.is_empty()
+        || name.eq_ignore_ascii_case(name_of(public))
+        || name.eq_ignore_ascii_case("localhost")
+        || name.to_ascii_lowercase().ends_with(".localhost")
+        || name.parse::<IpAddr>().is_ok()
+}
+
+/// Without the port, an address of IPv6 without its brackets, a name without the root's dot.
+fn name_of(host: &str) -> &str {
+    if let Some((ip, rest)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']'))
+        && (rest.is_empty() || rest.starts_with(':'))
+    {
+        return ip;
+    }
+    let name = host.split_once(':').map_or(host, |(name, _)| name);
+    name.strip_suffix('.').unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_public_name_loopback_and_addresses_are_ours_and_no_other_name_is() {
+        for ours in [
+            "memory.example.com",
+            "Memory.Example.com.:443",
+            "memory.example.com:9000",
+            "localhost:3000",
+            "keepsake.localhost",
+            "127.0.0.1:3000",
+            "192.168.1.5",
+            "[::1]:3000",
+            "[fd00::7]",
+            "",
+        ] {
+            assert!(is_ours(ours, "memory.example.com:8443"), "{ours:?}");
+        }
+        for other in [
+            "evil.example",
+            "evil.example:3000",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "memory.example.com.evil.example",
+            "[::1].evil.example",
+            "notlocalhost",
+        ] {
+            assert!(!is_ours(other, "memory.example.com:8443"), "{other:?}");
+        }
+    }
+}
