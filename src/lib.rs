@@ -9,7 +9,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `main.rs`, `eval.rs`, `rebuild.rs`, `secret.rs`, `transfer.rs`, `telemetry.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, lines and traces, MCP over stdio · the server's life · builds every part once |
-//! | [`web`] | routes, who is asking, errors into responses; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `ui/` implements the port of `app`, the pages |
+//! | [`web`] | connections (`server.rs`, `connection.rs`), routes, who is asking and how many calls each may have at once (`calls.rs`), errors into responses; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `ui/` implements the port of `app`, the pages |
 //! | [`jobs`] | workers and the sweep: one file a job, each calling one operation of the domain |
 //! | [`tools`] | what agents can call: one file a tool, one registry for every door; `guidance.rs` is what goes into a prompt |
 //! | [`evaluation`] | how well search finds, in figures: `trial.rs` puts a data set through scratch accounts, `own.rs` measures what a rebuild did to a user's own memory |

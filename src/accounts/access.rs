@@ -12,6 +12,7 @@ use super::{AccountError, Accounts, LAST_USE_RESOLUTION, Token, store};
 /// What a token may do, and for whom.
 #[derive(Clone, Debug)]
 pub struct AgentAccess {
+    pub token_owner: TokenOwner,
     pub acting_for: ActingFor,
     pub scopes: Scopes,
     /// Whether, and for whom, memory is switched off: then nothing is read or written.
@@ -20,6 +21,14 @@ pub struct AgentAccess {
     pub keeps_queries: bool,
     /// Which tools it is told of.
     pub profile: ToolProfile,
+}
+
+/// Whose token it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TokenOwner {
+    User(UserId),
+    /// Whichever of its users it acts for.
+    Operator(OperatorId),
 }
 
 #[derive(Clone, Debug)]
@@ -145,6 +154,7 @@ impl Accounts {
             store::touch_token(conn, found.user_id, found.token_id, now).await?;
         }
         Ok(Ok(AgentAccess {
+            token_owner: TokenOwner::User(found.user_id),
             acting_for: ActingFor::User(Viewer {
                 user_id: found.user_id,
                 agent_id: Some(found.agent_id),
@@ -179,8 +189,10 @@ impl Accounts {
         if service.state.is_use_worth_noting(now) {
             operator_store::touch_token(conn, service.token_id, now).await?;
         }
+        let token_owner = TokenOwner::Operator(service.operator_id);
         let Some(user) = service.user else {
             return Ok(Ok(AgentAccess {
+                token_owner,
                 acting_for: ActingFor::NewUser(NewUser {
                     operator_id: service.operator_id,
                     external_id: external.clone(),
@@ -197,6 +209,7 @@ impl Accounts {
             return Ok(Err(TokenRefusal::UserDisabled));
         }
         Ok(Ok(AgentAccess {
+            token_owner,
             acting_for: ActingFor::User(Viewer {
                 user_id: user.user_id,
                 agent_id: Some(user.agent_id),

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use tower_sessions::Session;
 
 use super::AppState;
+use super::calls::{Call, CallSlot, Caller};
 use super::error::{DATABASE_SENTENCE, Problem};
 use super::pages::not_found_for;
 use crate::accounts::{AgentAccess, ExternalId, Role, Token, TokenRefusal, User, UserId, Viewer};
@@ -20,12 +21,22 @@ impl FromRequestParts<AppState> for AgentAccess {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        authenticate(&parts.headers, state).await
+        let access = authenticate(&parts.headers, state).await?;
+        let call = state.calls.begin(Caller::Agent(access.token_owner)).await?;
+        let has_waited = call.has_waited;
+        if let Some(slot) = parts.extensions.get::<CallSlot>() {
+            slot.put(call);
+        }
+        match has_waited {
+            // It may have been revoked meanwhile.
+            true => authenticate(&parts.headers, state).await,
+            false => Ok(access),
+        }
     }
 }
 
 /// What the token opens, for whom `Keepsake-User` names where it is an operator's.
-pub async fn authenticate(headers: &HeaderMap, state: &AppState) -> Result<AgentAccess, Problem> {
+async fn authenticate(headers: &HeaderMap, state: &AppState) -> Result<AgentAccess, Problem> {
     let origin = state.public_url.origin();
     let token = bearer_token(headers).map_err(|(code, detail)| {
         let detail = format!(
@@ -109,19 +120,37 @@ pub async fn know_visitor(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let visitor = match find_visitor(&state, &session).await {
-        Ok(visitor) => visitor,
-        Err(problem) => {
-            return (
-                problem.status,
-                [(header::RETRY_AFTER, "2")],
-                DATABASE_SENTENCE,
-            )
-                .into_response();
-        }
+    let (visitor, call) = match let_in(&state, &session).await {
+        Ok(let_in) => let_in,
+        Err(problem) => return in_plain_text(problem),
     };
     request.extensions_mut().insert(visitor);
-    next.run(request).await
+    let response = next.run(request).await;
+    match call {
+        Some(call) => call.answered(response),
+        None => response,
+    }
+}
+
+/// The visitor, and where they are signed in their turn.
+async fn let_in(state: &AppState, session: &Session) -> Result<(Visitor, Option<Call>), Problem> {
+    let visitor = find_visitor(state, session).await?;
+    let Visitor::SignedIn(signed_in) = &visitor else {
+        return Ok((visitor, None));
+    };
+    let call = state.calls.begin(Caller::Person(signed_in.0.id)).await?;
+    let visitor = match call.has_waited {
+        true => find_visitor(state, session).await?,
+        false => visitor,
+    };
+    Ok((visitor, Some(call)))
+}
+
+/// Where there is no page to say it on.
+fn in_plain_text(problem: Problem) -> Response {
+    let retry_after = problem.retry_after_s().unwrap_or_default().to_string();
+    let headers = [(header::RETRY_AFTER, retry_after)];
+    (problem.status, headers, problem.detail).into_response()
 }
 
 async fn find_visitor(state: &AppState, session: &Session) -> Result<Visitor, Problem> {

@@ -4,7 +4,9 @@
 mod address;
 mod api;
 mod auth;
+mod calls;
 mod client;
+mod connection;
 mod downloads;
 mod error;
 mod forms;
@@ -16,6 +18,7 @@ mod metrics;
 mod observe;
 mod pages;
 mod routes;
+mod server;
 mod session;
 mod throttle;
 mod ui;
@@ -36,9 +39,12 @@ use crate::embedding::Embeddings;
 use crate::export::Imports;
 use crate::tools::Registry;
 
-pub use gate::{Gate, Peer};
+pub use connection::ConnectionLimits;
+pub use gate::Gate;
 pub use health::{About, Readiness, Workers};
 pub use routes::router;
+pub use server::serve;
+pub use unread::BodyTime;
 
 /// What handlers share. Everything in it is cheap to clone.
 #[derive(Clone, FromRef)]
@@ -57,6 +63,8 @@ pub struct AppState {
     pub asked: Arc<metrics::Asked>,
     pub metrics_token: Option<MetricsToken>,
     pub throttles: Arc<throttle::Throttles>,
+    pub calls: calls::Calls,
+    pub body_time: BodyTime,
     pub trusted_proxies: TrustedProxies,
 }
 
@@ -64,7 +72,10 @@ impl AppState {
     pub fn new(parts: Parts) -> Self {
         let published = api::openapi::Published::new(&parts.registry, &parts.public_url);
         Self {
-            imports: Imports::new(&parts.db, &parts.embeddings),
+            imports: Imports::new(
+                &parts.db.with_job_timeout(),
+                &parts.embeddings.with_job_timeout(),
+            ),
             accounts: parts.accounts,
             db: parts.db,
             clock: parts.clock,
@@ -78,6 +89,8 @@ impl AppState {
             asked: Arc::new(metrics::Asked::default()),
             metrics_token: parts.metrics_token,
             throttles: Arc::new(throttle::Throttles::new()),
+            calls: calls::Calls::default(),
+            body_time: BodyTime::default(),
             trusted_proxies: parts.trusted_proxies,
         }
     }

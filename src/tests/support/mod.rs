@@ -7,23 +7,25 @@ mod provider;
 pub use chat::{ChatServer, refused, said};
 pub use provider::{Provider, WIDTH, vector_of};
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId};
 use keepsake::activity::Activity;
 use keepsake::clock::{MovableClock, SharedClock};
 use keepsake::config::{MetricsToken, PublicUrl, SignUp, TrustedProxies};
-use keepsake::db::Db;
+use keepsake::db::{Db, StatementTimeouts};
 use keepsake::embedding::{self, Drained, Embeddings, EndpointChange, QueryEmbedding, Saved};
 use keepsake::memories::Adding;
 use keepsake::providers::settings::EndpointForm;
 use keepsake::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use keepsake::seal::Sealer;
 use keepsake::tools::{Registry, ToolContext};
-use keepsake::web::{AppState, Parts, Readiness, Site, router};
+use keepsake::web::{
+    AppState, BodyTime, ConnectionLimits, Gate, Parts, Readiness, Site, router, serve,
+};
 use keepsake::wiring;
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
@@ -32,6 +34,8 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::sync::OnceCell;
 
 const TEMPLATE: &str = "keepsake_template";
+/// How long a test waits for what must come; nothing is asserted to be fast.
+pub const HANG_GUARD: Duration = Duration::from_secs(60);
 pub const PASSWORD: &str = "correct horse battery";
 
 /// What an app of a test is to be; nothing by default has a provider.
@@ -46,6 +50,8 @@ pub struct Wish {
     pub metrics_token: Option<&'static str>,
     /// As KEEPSAKE_TRUSTED_PROXIES.
     pub trusted_proxies: Option<&'static str>,
+    pub timeouts: StatementTimeouts,
+    pub body_time: BodyTime,
     /// Another app's database: a second server, or a restart.
     pub database: Option<PgConnectOptions>,
 }
@@ -59,6 +65,12 @@ impl Default for Wish {
             public_url: None,
             metrics_token: None,
             trusted_proxies: None,
+            // A busy machine is no reason to fail.
+            timeouts: StatementTimeouts {
+                request: HANG_GUARD,
+                job: HANG_GUARD,
+            },
+            body_time: BodyTime::default(),
             database: None,
         }
     }
@@ -107,7 +119,7 @@ impl TestApp {
             Some(options) => options,
             None => fresh_database().await,
         };
-        let db = Db::new(&options);
+        let db = Db::with_timeouts(&options, wish.timeouts);
         let clock = MovableClock::at(time::OffsetDateTime::now_utc());
         let shared: SharedClock = clock.clone();
         let accounts = Accounts::new(db.clone(), shared.clone(), sign_up);
@@ -120,7 +132,7 @@ impl TestApp {
         });
         let activity = Activity::new(db.clone(), shared.clone());
         let adding = Adding::new(db.clone(), shared.clone(), embeddings.clone());
-        let state = AppState::new(Parts {
+        let mut state = AppState::new(Parts {
             accounts: accounts.clone(),
             db: db.clone(),
             clock: shared.clone(),
@@ -147,10 +159,14 @@ impl TestApp {
                 .unwrap(),
             site: Site::at(PathBuf::from("target/site")),
         });
+        state.body_time = wish.body_time;
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        let service = router(state).into_make_service_with_connect_info::<SocketAddr>();
-        let server = tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
+        let (gate, door) = Gate::new(listener, ConnectionLimits::default());
+        let server = tokio::spawn(async move {
+            let _door = door;
+            serve(gate, router(state), std::future::pending()).await;
+        });
         Self {
             base,
             db,

@@ -23,14 +23,14 @@ use app::view::{
     SignInOffer, SummaryPage, ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage,
 };
 use async_trait::async_trait;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use leptos::prelude::use_context;
 use leptos_axum::ResponseOptions;
 use time::OffsetDateTime;
 
 use super::AppState;
 use super::auth::Visitor;
-use super::error::{DATABASE_SENTENCE, Problem};
+use super::error::{DATABASE_SENTENCE, Problem, RETRY_AFTER_S};
 use crate::accounts::model::TokenRecord;
 use crate::accounts::operators::Operator;
 use crate::accounts::{AccountError, Role, ToolProfile, Viewer};
@@ -130,6 +130,9 @@ impl Backend for Ui {
             true => StatusCode::UNPROCESSABLE_ENTITY,
             false => StatusCode::SERVICE_UNAVAILABLE,
         });
+        if let Some(options) = use_context::<ResponseOptions>().filter(|_| !error.is_invalid) {
+            options.insert_header(header::RETRY_AFTER, RETRY_AFTER_S.into());
+        }
     }
 
     fn docs_page(&self) -> DocsPage {
