@@ -15,6 +15,7 @@ use crate::activity::{Call, Record};
 use crate::clock::SharedClock;
 use crate::db::Db;
 use crate::embedding::Embeddings;
+use crate::memories::quota::ItemQuota;
 use crate::memories::{ItemId, NewItem, words};
 
 /// More wait for the next transaction.
@@ -28,6 +29,7 @@ struct Inner {
     db: Db,
     clock: SharedClock,
     embeddings: Embeddings,
+    quota: ItemQuota,
     /// What waits, of each user for whom a transaction is under way.
     waiting: Mutex<HashMap<UserId, Vec<Waiting>>>,
 }
@@ -59,10 +61,20 @@ enum Became {
 
 impl Adding {
     pub fn new(db: Db, clock: SharedClock, embeddings: Embeddings) -> Self {
+        Self::with_quota(db, clock, embeddings, ItemQuota::default())
+    }
+
+    pub fn with_quota(
+        db: Db,
+        clock: SharedClock,
+        embeddings: Embeddings,
+        quota: ItemQuota,
+    ) -> Self {
         Self(Arc::new(Inner {
             db,
             clock,
             embeddings,
+            quota,
             waiting: Mutex::default(),
         }))
     }
@@ -70,6 +82,7 @@ impl Adding {
     /// Adds an item: the item, its pending vector, the job that computes it, what it
     /// supersedes and the call's record are committed together.
     pub async fn add(&self, call: &Call, item: &NewItem) -> Result<Added, MemoryError> {
+        self.take_room(call.viewer.user_id).await?;
         if item.key().is_none() {
             let became = self.wait(call, item);
             match became.await {
@@ -81,6 +94,18 @@ impl Adding {
         }
         let Inner { db, clock, .. } = &*self.0;
         add_alone(db, clock, &self.0.embeddings, call, item).await
+    }
+
+    /// Room for one more item of the user.
+    pub async fn take_room(&self, user: UserId) -> Result<(), MemoryError> {
+        let Inner { db, quota, .. } = &*self.0;
+        if quota.take(user, 1) {
+            return Ok(());
+        }
+        let mut tx = db.as_user(user).await?;
+        quota.count_and_take(&mut tx, user, 1).await??;
+        tx.commit().await?;
+        Ok(())
     }
 
     fn wait(&self, call: &Call, item: &NewItem) -> oneshot::Receiver<Became> {

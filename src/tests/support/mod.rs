@@ -19,6 +19,7 @@ use keepsake::config::{MetricsToken, PublicUrl, SignUp, TrustedProxies};
 use keepsake::db::{Db, StatementTimeouts};
 use keepsake::embedding::{self, Drained, Embeddings, EndpointChange, QueryEmbedding, Saved};
 use keepsake::memories::Adding;
+use keepsake::memories::quota::{ITEMS_MAX, ItemQuota};
 use keepsake::providers::settings::EndpointForm;
 use keepsake::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use keepsake::seal::Sealer;
@@ -52,6 +53,7 @@ pub struct Wish {
     pub trusted_proxies: Option<&'static str>,
     pub timeouts: StatementTimeouts,
     pub body_time: BodyTime,
+    pub items_max: i64,
     /// Another app's database: a second server, or a restart.
     pub database: Option<PgConnectOptions>,
 }
@@ -71,6 +73,7 @@ impl Default for Wish {
                 job: HANG_GUARD,
             },
             body_time: BodyTime::default(),
+            items_max: ITEMS_MAX,
             database: None,
         }
     }
@@ -131,7 +134,8 @@ impl TestApp {
             offered: wish.offered,
         });
         let activity = Activity::new(db.clone(), shared.clone());
-        let adding = Adding::new(db.clone(), shared.clone(), embeddings.clone());
+        let quota = ItemQuota::of(wish.items_max);
+        let adding = Adding::with_quota(db.clone(), shared.clone(), embeddings.clone(), quota);
         let mut state = AppState::new(Parts {
             accounts: accounts.clone(),
             db: db.clone(),

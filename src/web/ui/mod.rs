@@ -43,6 +43,9 @@ use crate::providers::chat::ChatError;
 use crate::search::query::RESULTS_MAX;
 use crate::search::{self, Mode, RawQuery, SearchQuery};
 
+/// To choose from beside a list: the fullest.
+const THEMES_SHOWN_MAX: usize = 200;
+
 pub struct Ui {
     state: AppState,
     visitor: Visitor,
@@ -161,9 +164,9 @@ impl Backend for Ui {
             total_items,
             embeddings,
         } = list(&self.state, &viewer, query, filters.shown).await?;
-        let themes = memories::list_themes(&self.state.db, &viewer, self.state.clock.now())
-            .await
-            .map_err(memory_error)?;
+        let now = self.state.clock.now();
+        let themes = memories::list_themes(&self.state.db, &viewer, THEMES_SHOWN_MAX, now);
+        let (themes, _) = themes.await.map_err(memory_error)?;
         let mode = page.mode;
         let shown = filters.shown.clamp(PAGE_SIZE, ROWS_MAX);
         let has_more = page.cursor.is_some() || page.hits.len() > shown;
