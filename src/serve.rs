@@ -6,21 +6,22 @@
 use std::time::Duration;
 
 use anyhow::Context;
-use axum::extract::{ConnectInfo, Request};
-use axum::middleware::Next;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::accounts::Accounts;
+use crate::activity::Activity;
 use crate::config::Config;
 use crate::db::Db;
 use crate::embedding::Embeddings;
 use crate::jobs::{self, JobContext};
 use crate::metrics;
 pub use crate::web::Workers;
-use crate::web::{self, About, AppState, Gate, Peer, Readiness};
+use crate::web::{self, About, AppState, ConnectionLimits, Gate, Readiness};
 use crate::wiring::{self, Database};
 
 /// From the signal to the end of the last request; those that take longer are cut off.
@@ -29,6 +30,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 
 pub async fn serve(config: &Config, workers: Workers) -> anyhow::Result<()> {
     metrics::begin();
+    allow_many_files();
     let mut signals = Signals::listen()?;
     let database = tokio::select! {
         started = Database::of_server(config) => started?,
@@ -37,6 +39,19 @@ pub async fn serve(config: &Config, workers: Workers) -> anyhow::Result<()> {
     let served = serve_until(config, &database, workers, signals).await;
     database.close().await?;
     served
+}
+
+/// Many systems allow a process 1,024 open files where it does not ask for more: fewer than
+/// there may be connections of clients and to the database.
+fn allow_many_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::debug!(%error, "the limit of open files stays as it is");
+    }
 }
 
 /// Works off jobs, and serves nobody.
@@ -72,8 +87,8 @@ impl Crew {
     fn start(db: &Db, embeddings: &Embeddings) -> Self {
         let (stop, stopped) = watch::channel(false);
         let context = JobContext {
-            db: db.clone(),
-            embeddings: embeddings.clone(),
+            db: db.with_job_timeout(),
+            embeddings: embeddings.with_job_timeout(),
         };
         let running = tokio::spawn(jobs::run(context, stopped));
         Self {
@@ -111,23 +126,21 @@ async fn serve_until(
     let embeddings = wiring::embeddings(config, &database.db)?;
     let state = wiring::app_state(config, &database.db, &embeddings, readiness.clone());
     let crew = (workers == Workers::Here).then(|| Crew::start(&database.db, &embeddings));
-    let sweeper = tokio::spawn(sweep(state.clone()));
     let activity = state.activity.clone();
+    let accounts = wiring::accounts(config, &database.db.with_job_timeout());
+    let sweeper = tokio::spawn(sweep(accounts, activity.clone()));
     let recorder = tokio::spawn(activity.clone().keep_writing());
     let warming = embeddings.clone();
     tokio::spawn(async move { warming.warm_up().await });
     announce(config, &state);
-    let (gate, door) = Gate::new(listener);
+    let (gate, door) = Gate::new(listener, ConnectionLimits::default());
     let (drained_send, drained) = tokio::sync::oneshot::channel::<()>();
-    let service = web::router(state)
-        .layer(axum::middleware::from_fn(know_peer))
-        .into_make_service_with_connect_info::<Peer>();
-    let server = axum::serve(gate, service).with_graceful_shutdown(async {
+    let drained = async {
         drained.await.ok();
-    });
-    let mut server = tokio::spawn(server.into_future());
+    };
+    let mut server = tokio::spawn(web::serve(gate, web::router(state), drained));
     tokio::select! {
-        ended = &mut server => ended?.context("the server ended by itself")?,
+        ended = &mut server => ended.context("the server ended by itself")?,
         stop = signals.first() => {
             let began = Instant::now();
             readiness.drain();
@@ -159,16 +172,6 @@ async fn serve_until(
     Ok(())
 }
 
-/// Handlers ask for the address as axum's own listener gives it.
-async fn know_peer(
-    ConnectInfo(Peer(address)): ConnectInfo<Peer>,
-    mut request: Request,
-    next: Next,
-) -> axum::response::Response {
-    request.extensions_mut().insert(ConnectInfo(address));
-    next.run(request).await
-}
-
 fn announce(config: &Config, state: &AppState) {
     let islands = if state.site.islands_built {
         ""
@@ -178,17 +181,17 @@ fn announce(config: &Config, state: &AppState) {
     tracing::info!("Keepsake is at {}{islands}", config.public_url.origin());
 }
 
-async fn sweep(state: AppState) {
+async fn sweep(accounts: Accounts, activity: Activity) {
     let mut tick = tokio::time::interval(SWEEP_EVERY);
     loop {
         tick.tick().await;
-        if let Err(error) = state.accounts.sweep_web_sessions().await {
+        if let Err(error) = accounts.sweep_web_sessions().await {
             tracing::warn!(%error, "web sessions that ran out could not be removed; trying again in an hour");
         }
-        if let Err(error) = state.accounts.sweep_invitations().await {
+        if let Err(error) = accounts.sweep_invitations().await {
             tracing::warn!(%error, "old invitations could not be removed; trying again in an hour");
         }
-        if let Err(error) = state.activity.prune().await {
+        if let Err(error) = activity.prune().await {
             tracing::warn!(%error, "old activity could not be removed; trying again in an hour");
         }
     }

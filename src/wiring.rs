@@ -50,11 +50,15 @@ impl Database {
         {
             prepare(&options).await?;
             return Ok(Self {
-                db: Db::new(&options),
+                db: Db::new(&options).with_job_timeout(),
                 embedded: None,
             });
         }
-        Self::of_server(config).await
+        let Self { db, embedded } = Self::of_server(config).await?;
+        Ok(Self {
+            db: db.with_job_timeout(),
+            embedded,
+        })
     }
 
     async fn start_embedded(config: &Config) -> anyhow::Result<Self> {

@@ -15,6 +15,7 @@ use crate::db::actor::Actor;
 pub struct AgentAccess {
     /// Whose rights every transaction of the call reads again.
     pub actor: Actor,
+    pub token_owner: TokenOwner,
     pub acting_for: ActingFor,
     pub scopes: Scopes,
     /// Whether, and for whom, memory is switched off: then nothing is read or written.
@@ -23,6 +24,14 @@ pub struct AgentAccess {
     pub keeps_queries: bool,
     /// Which tools it is told of.
     pub profile: ToolProfile,
+}
+
+/// Whose token it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TokenOwner {
+    User(UserId),
+    /// Whichever of its users it acts for.
+    Operator(OperatorId),
 }
 
 #[derive(Clone, Debug)]
@@ -152,6 +161,7 @@ impl Accounts {
                 user: found.user_id,
                 token_id: found.token_id.0,
             },
+            token_owner: TokenOwner::User(found.user_id),
             acting_for: ActingFor::User(Viewer {
                 user_id: found.user_id,
                 agent_id: Some(found.agent_id),
@@ -189,9 +199,11 @@ impl Accounts {
         let actor = Actor::Operator {
             token_id: service.token_id.0,
         };
+        let token_owner = TokenOwner::Operator(service.operator_id);
         let Some(user) = service.user else {
             return Ok(Ok(AgentAccess {
                 actor,
+                token_owner,
                 acting_for: ActingFor::NewUser(NewUser {
                     operator_id: service.operator_id,
                     external_id: external.clone(),
@@ -209,6 +221,7 @@ impl Accounts {
         }
         Ok(Ok(AgentAccess {
             actor,
+            token_owner,
             acting_for: ActingFor::User(Viewer {
                 user_id: user.user_id,
                 agent_id: Some(user.agent_id),

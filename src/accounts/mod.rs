@@ -13,7 +13,7 @@ pub mod resets;
 pub mod store;
 pub mod token;
 
-pub use access::{ActingFor, AgentAccess, MemoryOff, NewUser, TokenRefusal};
+pub use access::{ActingFor, AgentAccess, MemoryOff, NewUser, TokenOwner, TokenRefusal};
 pub use model::{
     AgentId, AgentName, Email, ExternalId, OperatorId, Password, Role, Scope, Scopes, TokenId,
     ToolProfile, User, UserId, UsersMax, Viewer,

@@ -10,7 +10,8 @@ use super::reading::{End, Found, Reading};
 use super::{Consolidation, ConsolidationError, store};
 use crate::accounts::Viewer;
 use crate::db::UserId;
-use crate::memories::{self, ItemKey, NewItem, Provenance, Tries, Yielding};
+use crate::memories::quota::ItemQuota;
+use crate::memories::{self, ItemKey, MemoryError, NewItem, Provenance, Tries, Yielding};
 use crate::search::{self, RawQuery, SearchQuery};
 use crate::sessions::ledger;
 use crate::sessions::model::{Counts, Ending, Extraction, Outcome};
@@ -161,6 +162,9 @@ impl Consolidation {
             duration_ms: i64::try_from(reading.began.elapsed().as_millis()).unwrap_or(i64::MAX),
             ..Counts::default()
         };
+        let quota = ItemQuota::default();
+        let room = quota.count_and_take(&mut tx, user, found.len() as i64);
+        let has_room = room.await?.is_ok();
         for (one, fate) in found.iter().zip(fates) {
             if let Fate::Merge(id) = fate
                 && memories::see_again(&mut tx, user, *id, one.confidence, now).await?
@@ -168,11 +172,19 @@ impl Consolidation {
                 counts.merged += 1;
                 continue;
             }
-            let Some(item) = item_of(one, row) else {
+            let Some(item) = item_of(one, row).filter(|_| has_room) else {
                 counts.malformed += 1;
                 continue;
             };
-            let added = memories::add_in(&mut tx, &self.embeddings, viewer, &item, now).await?;
+            let added = memories::add_in(&mut tx, &self.embeddings, viewer, &item, now).await;
+            let added = match added {
+                // There are as many themes as there may be: reading it again would find no more.
+                Err(MemoryError::Invalid(_)) => {
+                    counts.malformed += 1;
+                    continue;
+                }
+                added => added?,
+            };
             match added.duplicate {
                 true => counts.merged += 1,
                 false => counts.stored += 1,

@@ -24,6 +24,8 @@ use super::{ACQUIRE_TIMEOUT, PoolUse};
 const AGE_MAX: Duration = Duration::from_secs(30 * 60);
 /// Unused for so long, it is closed.
 const IDLE_MAX: Duration = Duration::from_secs(10 * 60);
+/// A connection that is given back has this long to answer. Closing one too early costs another.
+const GIVE_BACK_MAX: Duration = Duration::from_millis(250);
 const TIDIED_EVERY: Duration = Duration::from_secs(60);
 /// Between two attempts to connect while PostgreSQL starts: the first is doubled until it is the last.
 const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(300));
@@ -86,8 +88,22 @@ impl Lender {
         })
     }
 
-    pub async fn connection(&self) -> Result<LentConnection, sqlx::Error> {
-        Ok(LentConnection(Some(self.lend().await?)))
+    /// With a statement timeout other than the connection's own, where one is given.
+    pub async fn connection(
+        &self,
+        own_timeout: Option<Duration>,
+    ) -> Result<LentConnection, sqlx::Error> {
+        let mut conn = LentConnection {
+            lent: Some(self.lend().await?),
+            has_own_timeout: own_timeout.is_some(),
+        };
+        if let Some(limit) = own_timeout {
+            let set = format!("SET statement_timeout = {}", limit.as_millis());
+            sqlx::raw_sql(AssertSqlSafe(set))
+                .execute(&mut *conn)
+                .await?;
+        }
+        Ok(conn)
     }
 
     /// A transaction that begins with these statements. Where its connection turns out to be lost nothing
@@ -222,37 +238,50 @@ impl Manager for Connector {
 }
 
 /// A connection for statements of which each stands alone.
-pub struct LentConnection(Option<Lent>);
+pub struct LentConnection {
+    lent: Option<Lent>,
+    has_own_timeout: bool,
+}
 
 impl Deref for LentConnection {
     type Target = PgConnection;
 
     fn deref(&self) -> &PgConnection {
-        self.0.as_ref().expect(UNENDED)
+        self.lent.as_ref().expect(UNENDED)
     }
 }
 
 impl DerefMut for LentConnection {
     fn deref_mut(&mut self) -> &mut PgConnection {
-        self.0.as_mut().expect(UNENDED)
+        self.lent.as_mut().expect(UNENDED)
     }
 }
 
 impl Drop for LentConnection {
     fn drop(&mut self) {
-        if let Some(conn) = self.0.take() {
-            give_back_if_alive(conn);
+        if let Some(conn) = self.lent.take() {
+            give_back_if_alive(conn, self.has_own_timeout);
         }
     }
 }
 
-/// Nobody waits for the end of what was broken off.
-fn give_back_if_alive(mut conn: Lent) {
+/// Nobody waits for the rollback of what was broken off. A connection that does not answer soon is
+/// at a statement that nobody wants any more: it is closed, and PostgreSQL cancels the statement.
+fn give_back_if_alive(mut conn: Lent, has_own_timeout: bool) {
     let Ok(runtime) = Handle::try_current() else {
         return drop(Lent::take(conn));
     };
     runtime.spawn(async move {
-        if conn.ping().await.is_err() {
+        let answered = async {
+            match has_own_timeout {
+                true => sqlx::raw_sql("RESET statement_timeout")
+                    .execute(&mut *conn)
+                    .await
+                    .is_ok(),
+                false => conn.ping().await.is_ok(),
+            }
+        };
+        if timeout(GIVE_BACK_MAX, answered).await != Ok(true) {
             drop(Lent::take(conn));
         }
     });
@@ -292,7 +321,7 @@ impl DerefMut for Tx {
 }
 
 impl Drop for Tx {
-    /// Nobody waits for the end of what was broken off, or has only been read.
+    /// Nobody waits for the rollback of what was broken off, or has only been read.
     fn drop(&mut self) {
         let Some(mut conn) = self.0.take() else {
             return;
@@ -302,7 +331,7 @@ impl Drop for Tx {
             return drop(Lent::take(conn));
         }
         PgTransactionManager::start_rollback(&mut conn);
-        give_back_if_alive(conn);
+        give_back_if_alive(conn, false);
     }
 }
 

@@ -45,10 +45,12 @@ const WORKER_CONNECTIONS_MAX: u32 = 4;
 /// a table whole, for there was one page of it, does so until autovacuum comes round, and
 /// halves the adds of an import meanwhile (bench/README.md, "Of a young database"). What a
 /// user has is behind an index in every table.
-const SESSION: [(&str, &str); 3] = [
+const SESSION: [(&str, &str); 4] = [
     ("jit", "off"),
     ("plan_cache_mode", "force_generic_plan"),
     ("enable_seqscan", "off"),
+    // A statement whose client is gone is cancelled within half a second, in milliseconds.
+    ("client_connection_check_interval", "500"),
 ];
 /// Jobs are hints: whichever a crash of PostgreSQL takes back, the sweep makes again.
 const OF_WORKERS: (&str, &str) = ("synchronous_commit", "off");
@@ -59,6 +61,24 @@ const TRUSTED_FOR: Duration = Duration::from_millis(500);
 const TRUSTED_FOR_WHAT_IS_BEGUN_AGAIN: Duration = Duration::from_secs(60);
 /// Past this a request is told that the database is busy.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How long one statement may run before PostgreSQL cancels it (DESIGN §11). Waiting for a
+/// lock counts.
+#[derive(Clone, Copy, Debug)]
+pub struct StatementTimeouts {
+    pub request: Duration,
+    /// Of background jobs and commands, which go in steps.
+    pub job: Duration,
+}
+
+impl Default for StatementTimeouts {
+    fn default() -> Self {
+        Self {
+            request: Duration::from_secs(5),
+            job: Duration::from_secs(60),
+        }
+    }
+}
 
 /// Why a database cannot be used. Each sentence says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -162,6 +182,15 @@ fn as_role(options: &PgConnectOptions, role: &str) -> PgConnectOptions {
     options.clone().options([("role", role)])
 }
 
+/// PostgreSQL counts it in milliseconds.
+fn statement_timeout(limit: Duration) -> (&'static str, String) {
+    ("statement_timeout", limit.as_millis().to_string())
+}
+
+fn set_local_timeout(limit: Duration) -> String {
+    format!("SET LOCAL statement_timeout = {}", limit.as_millis())
+}
+
 /// Whose schema a database has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schema {
@@ -222,6 +251,12 @@ pub fn go_on<T>(
     }
 }
 
+/// Whether PostgreSQL cancelled the statement because it ran into its timeout (query_canceled).
+pub fn is_statement_timeout(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|e| e.code());
+    code.as_deref() == Some("57014")
+}
+
 /// The database, for those who act for somebody.
 #[derive(Clone, Debug)]
 pub struct Db {
@@ -229,6 +264,9 @@ pub struct Db {
     tokens: Lender,
     system: Lender,
     workers: PgPool,
+    job_timeout: Duration,
+    /// Other than the request timeout that every connection starts with.
+    own_timeout: Option<Duration>,
 }
 
 /// Counts what a connection was waited for.
@@ -255,14 +293,21 @@ fn checked(begun: Result<Tx, sqlx::Error>) -> Result<Tx, sqlx::Error> {
 impl Db {
     /// Connects when first used, so that a server can start before its database.
     pub fn new(options: &PgConnectOptions) -> Self {
+        Self::with_timeouts(options, StatementTimeouts::default())
+    }
+
+    pub fn with_timeouts(options: &PgConnectOptions, timeouts: StatementTimeouts) -> Self {
         let of_role = |role: &str| {
             as_role(options, role)
                 .application_name(role)
                 .options(SESSION)
+                .options([statement_timeout(timeouts.request)])
         };
         let of_app = of_role("keepsake_app");
         let of_system = of_role("keepsake_system");
-        let of_workers = of_system.clone().options([OF_WORKERS]);
+        let of_workers = of_system.clone();
+        let of_workers = of_workers.options([statement_timeout(timeouts.job)]);
+        let of_workers = of_workers.options([OF_WORKERS]);
         let workers = PgPoolOptions::new()
             .max_connections(WORKER_CONNECTIONS_MAX)
             .acquire_timeout(ACQUIRE_TIMEOUT)
@@ -291,6 +336,24 @@ impl Db {
             ),
             system: Lender::new(SYSTEM, of_system, SYSTEM_CONNECTIONS_MAX, TRUSTED_FOR),
             workers,
+            job_timeout: timeouts.job,
+            own_timeout: None,
+        }
+    }
+
+    /// The same connections, with the statement timeout of background jobs and commands.
+    pub fn with_job_timeout(&self) -> Self {
+        Self {
+            own_timeout: Some(self.job_timeout),
+            ..self.clone()
+        }
+    }
+
+    /// `BEGIN`, and the statement timeout where it is not the connection's own.
+    fn begin(&self) -> String {
+        match self.own_timeout {
+            Some(limit) => format!("BEGIN; {}", set_local_timeout(limit)),
+            None => "BEGIN".to_owned(),
         }
     }
 
@@ -322,7 +385,8 @@ impl Db {
         let UserId(id) = user;
         let checks: String = by.iter().map(|by| by.check(Some(user))).collect();
         // An integer needs no escaping; one round trip instead of two.
-        let begin = format!("BEGIN; SET LOCAL keepsake.user_id = {id}; {checks}{first}");
+        let begin = self.begin();
+        let begin = format!("{begin}; SET LOCAL keepsake.user_id = {id}; {checks}{first}");
         checked(waited(APP, self.app.begin(&begin)).await)
     }
 
@@ -335,7 +399,7 @@ impl Db {
     /// For one look-up of what has no user yet: an address, a web session.
     /// It sees no memory at all.
     pub async fn system_connection(&self) -> Result<LentConnection, sqlx::Error> {
-        waited(SYSTEM, self.system.connection()).await
+        waited(SYSTEM, self.system.connection(self.own_timeout)).await
     }
 
     /// The same, for several statements that belong together.
@@ -346,14 +410,14 @@ impl Db {
     /// The same, where a lock is to be taken before the actor's own row is.
     pub async fn as_system_after(&self, lock: &str) -> Result<Tx, sqlx::Error> {
         let check = Authority::current().map(|by| by.check(None));
-        let begin = format!("BEGIN; {lock}{}", check.unwrap_or_default());
+        let begin = self.begin();
+        let begin = format!("{begin}; {lock}{}", check.unwrap_or_default());
         checked(waited(SYSTEM, self.system.begin(&begin)).await)
     }
 
     /// For a look at how things stand: what takes longer is broken off by PostgreSQL too.
     pub async fn as_system_within(&self, limit: Duration) -> Result<Tx, sqlx::Error> {
-        let limit_ms = limit.as_millis();
-        let begin = format!("BEGIN READ ONLY; SET LOCAL statement_timeout = {limit_ms}");
+        let begin = format!("BEGIN READ ONLY; {}", set_local_timeout(limit));
         waited(SYSTEM, self.system.begin(&begin)).await
     }
 

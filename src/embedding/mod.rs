@@ -21,6 +21,7 @@ mod system;
 pub mod vector;
 
 use std::num::NonZeroUsize;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -100,11 +101,24 @@ impl EmbeddingError {
 
 /// Cheap to clone; one is made at the start.
 #[derive(Clone)]
-pub struct Embeddings(Arc<Inner>);
+pub struct Embeddings(Inner);
 
+#[derive(Clone)]
 struct Inner {
-    chat: Chat,
     db: Db,
+    shared: Arc<Shared>,
+}
+
+impl Deref for Inner {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+struct Shared {
+    chat: Chat,
     clock: SharedClock,
     embedder: Embedder,
     sealer: Sealer,
@@ -137,9 +151,8 @@ impl Embeddings {
             parts.embedder.chat_model(),
             parts.sealer.clone(),
         );
-        Self(Arc::new(Inner {
+        let shared = Shared {
             chat,
-            db: parts.db,
             clock: parts.clock,
             embedder: parts.embedder,
             sealer: parts.sealer,
@@ -150,7 +163,19 @@ impl Embeddings {
             system: Mutex::new(None),
             leases: lease::Leases::default(),
             is_winding_down: AtomicBool::new(false),
-        }))
+        };
+        Self(Inner {
+            db: parts.db,
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// The same, with the statement timeout of jobs ([`Db::with_job_timeout`]).
+    pub fn with_job_timeout(&self) -> Self {
+        Self(Inner {
+            db: self.0.db.with_job_timeout(),
+            shared: self.0.shared.clone(),
+        })
     }
 
     /// The chat models, by the same connections, keys and clock.

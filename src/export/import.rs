@@ -19,6 +19,7 @@ use crate::db::{Db, UserId};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::input::Invalid;
 use crate::memories;
+use crate::memories::quota::{ItemQuota, too_many_themes};
 
 /// Of a transaction, which others that change the same spaces wait for.
 const ITEMS_A_BATCH: usize = 200;
@@ -35,6 +36,9 @@ pub enum ImportError {
     Read(#[source] std::io::Error),
     #[error(transparent)]
     Embedding(#[from] EmbeddingError),
+    /// There is no room for more of it.
+    #[error(transparent)]
+    Full(#[from] Invalid),
     #[error("the database cannot be reached right now; give the file again: nothing is doubled")]
     Database(#[from] sqlx::Error),
 }
@@ -75,6 +79,7 @@ pub struct Importer {
     links: Vec<(i64, i64)>,
     batch: Vec<(String, ItemRecord)>,
     items_read: i64,
+    quota: ItemQuota,
     /// How a file of lines ended; `None` for other forms.
     ending: Option<Ending>,
 }
@@ -98,6 +103,7 @@ impl Importer {
             links: Vec::new(),
             batch: Vec::new(),
             items_read: 0,
+            quota: ItemQuota::default(),
             ending: None,
         }
     }
@@ -178,6 +184,10 @@ impl Importer {
 
     async fn take_theme(&mut self, theme: &ThemeRecord) -> Result<(), ImportError> {
         let mut tx = self.db.as_user(self.user).await?;
+        if !memories::store::has_room_for_theme(&mut tx, self.user).await? {
+            // Those of items are made with them, where they are not there yet.
+            return Ok(());
+        }
         store::insert_theme(&mut tx, self.user, theme, self.now).await?;
         tx.commit().await?;
         Ok(())
@@ -214,6 +224,12 @@ impl Importer {
         let mut tx = self.db.as_user(self.user).await?;
         if store::is_erasing(&mut tx, self.user).await? {
             return Err(ImportError::Erasing);
+        }
+        let count = batch.len() as i64;
+        if !self.quota.take(self.user, count) {
+            self.quota
+                .count_and_take(&mut tx, self.user, count)
+                .await??;
         }
         let mut rows = Vec::with_capacity(batch.len());
         for (_, item) in batch {
@@ -322,12 +338,13 @@ impl Importer {
         &mut self,
         conn: &mut PgConnection,
         item: &ItemRecord,
-    ) -> Result<i64, sqlx::Error> {
+    ) -> Result<i64, ImportError> {
         let slug = item.item.theme().as_str();
         if let Some(id) = self.themes.get(slug) {
             return Ok(*id);
         }
         let made = memories::store::ensure_theme(conn, self.user, &item.item, self.now).await?;
+        let made = made.ok_or_else(too_many_themes)?;
         self.themes.insert(slug.to_owned(), made.0);
         Ok(made.0)
     }

@@ -35,7 +35,7 @@ pub async fn weigh(conn: &mut PgConnection, user: UserId) -> Result<Overview, sq
            FROM (SELECT count(*) AS items, coalesce(sum(octet_length(content)), 0)::bigint AS bytes
                  FROM memory_items WHERE user_id = $1 AND NOT is_turn) i,
                 (SELECT count(*) AS messages,
-                        coalesce(sum(octet_length(content) + coalesce(pg_column_size(tool_calls), 0)), 0)::bigint AS bytes
+                        coalesce(sum(octet_length(content) + tool_calls_bytes), 0)::bigint AS bytes
                  FROM session_messages WHERE user_id = $1) m,
                 (SELECT count(*) AS calls FROM activity WHERE user_id = $1) c"#,
         user.0

@@ -5,6 +5,7 @@ mod add;
 mod change;
 pub mod model;
 pub mod provenance;
+pub mod quota;
 pub mod speakers;
 mod stop_words;
 pub mod store;
@@ -126,16 +127,21 @@ pub async fn get_whole(
     })
 }
 
-/// Every theme with its count of active items, fullest first.
+/// At most so many themes, each with its count of active items, fullest first; and whether there
+/// are more.
 pub async fn list_themes(
     db: &Db,
     viewer: &Viewer,
+    limit: usize,
     now: OffsetDateTime,
-) -> Result<Vec<Theme>, MemoryError> {
+) -> Result<(Vec<Theme>, bool), MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
-    let themes = store::list_themes(&mut tx, viewer.user_id, now).await?;
+    let ask = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+    let mut themes = store::list_themes(&mut tx, viewer.user_id, ask, now).await?;
     tx.commit().await?;
-    Ok(themes)
+    let has_more = themes.len() > limit;
+    themes.truncate(limit);
+    Ok((themes, has_more))
 }
 
 /// The eleven themes with the most active items, fullest first (ten are told of, and one

@@ -9,19 +9,20 @@ use super::model::{
     ThemeCount, ThemeSlug, Turn,
 };
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
+use super::quota::THEMES_MAX;
 use crate::accounts::{AgentId, UserId, Viewer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThemeId(pub i64);
 
-/// The item's theme, made when it is missing. Looks first: an upsert would
-/// write, and so lock, the theme at every add.
+/// The item's theme, made when it is missing; `None` where there are [`THEMES_MAX`] others. Looks
+/// first: an upsert would write, and so lock, the theme at every add.
 pub async fn ensure_theme(
     conn: &mut PgConnection,
     user: UserId,
     item: &NewItem,
     now: OffsetDateTime,
-) -> Result<ThemeId, sqlx::Error> {
+) -> Result<Option<ThemeId>, sqlx::Error> {
     loop {
         let found = sqlx::query_scalar!(
             "SELECT id FROM memory_themes WHERE user_id = $1 AND slug = $2",
@@ -31,7 +32,10 @@ pub async fn ensure_theme(
         .fetch_optional(&mut *conn)
         .await?;
         if let Some(id) = found {
-            return Ok(ThemeId(id));
+            return Ok(Some(ThemeId(id)));
+        }
+        if !has_room_for_theme(conn, user).await? {
+            return Ok(None);
         }
         let made = sqlx::query_scalar!(
             "INSERT INTO memory_themes (user_id, slug, display_name, created_at, updated_at)
@@ -46,9 +50,37 @@ pub async fn ensure_theme(
         .fetch_optional(&mut *conn)
         .await?;
         if let Some(id) = made {
-            return Ok(ThemeId(id));
+            return Ok(Some(ThemeId(id)));
         }
     }
+}
+
+pub async fn has_room_for_theme(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<bool, sqlx::Error> {
+    let count = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!" FROM (SELECT FROM memory_themes WHERE user_id = $1 LIMIT $2) t"#,
+        user.0,
+        THEMES_MAX,
+    );
+    Ok(count.fetch_one(conn).await? < THEMES_MAX)
+}
+
+/// Archived ones included, turns not; no further than the limit.
+pub async fn count_items_up_to(
+    conn: &mut PgConnection,
+    user: UserId,
+    limit: i64,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!"
+           FROM (SELECT FROM memory_items WHERE user_id = $1 AND NOT is_turn LIMIT $2) i"#,
+        user.0,
+        limit,
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// So that what is read of it next stays true until the transaction ends.
@@ -327,6 +359,7 @@ pub async fn lock_expired(
 pub async fn list_themes(
     conn: &mut PgConnection,
     user: UserId,
+    limit: i64,
     now: OffsetDateTime,
 ) -> Result<Vec<Theme>, sqlx::Error> {
     sqlx::query_as!(
@@ -339,9 +372,11 @@ pub async fn list_themes(
                       GROUP BY theme_id) n
                   ON n.theme_id = t.id
            WHERE t.user_id = $1
-           ORDER BY "active_count!" DESC, t.slug"#,
+           ORDER BY "active_count!" DESC, t.slug
+           LIMIT $3"#,
         user.0,
         now,
+        limit,
     )
     .fetch_all(conn)
     .await

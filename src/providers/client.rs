@@ -14,9 +14,15 @@ use url::Url;
 use super::endpoint::{Endpoint, EndpointUrl, SecretKey};
 use super::error::{NotEmbeddings, ProviderError, Unreachable};
 use super::policy::{CheckedNames, NameLookup, NoSuchName, OutOfReach, Reach};
-use super::{CONNECT_TIMEOUT, MAX_ANSWER_BYTES, retry_after};
+use super::{CONNECT_TIMEOUT, MAX_DIMENSIONS, retry_after};
 use crate::clock::SharedClock;
 
+/// Of an answer, a number of a vector may take so much …
+const NUMBER_BYTES_MAX: usize = 24;
+/// … what stands around the vectors, or a refusal, so much …
+pub(super) const AROUND_BYTES_MAX: usize = 64 << 10;
+/// … and a list of models so much.
+const LIST_BYTES_MAX: usize = 2 << 20;
 /// Idle connections are kept this long: a rebuild asks again within seconds.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
@@ -38,13 +44,24 @@ pub(super) struct Target<'a> {
     pub(super) answer_bytes_max: usize,
 }
 
-impl<'a> From<&'a Endpoint> for Target<'a> {
-    fn from(endpoint: &'a Endpoint) -> Self {
+impl<'a> Target<'a> {
+    /// For the vectors of so many texts.
+    pub(super) fn of_texts(endpoint: &'a Endpoint, count: usize) -> Self {
+        let width = endpoint.dimensions.map_or(MAX_DIMENSIONS, usize::from);
+        let vectors_bytes = count.saturating_mul(width * NUMBER_BYTES_MAX);
+        Self {
+            answer_bytes_max: vectors_bytes.saturating_add(AROUND_BYTES_MAX),
+            ..Self::of_list(endpoint)
+        }
+    }
+
+    /// For the names of the models that are served.
+    pub(super) fn of_list(endpoint: &'a Endpoint) -> Self {
         Self {
             url: &endpoint.url,
             key: endpoint.key.as_ref(),
             reach: endpoint.reach,
-            answer_bytes_max: MAX_ANSWER_BYTES,
+            answer_bytes_max: LIST_BYTES_MAX,
         }
     }
 }
@@ -71,23 +88,17 @@ impl Http {
         }
     }
 
-    pub(super) async fn post<'a>(
+    pub(super) async fn post(
         &self,
-        target: impl Into<Target<'a>>,
+        target: Target<'_>,
         url: Url,
         body: &impl Serialize,
     ) -> Result<Answer, ProviderError> {
-        let target = target.into();
         let request = self.client(target.reach).post(url).json(body);
         self.send(target, request).await
     }
 
-    pub(super) async fn get<'a>(
-        &self,
-        target: impl Into<Target<'a>>,
-        url: Url,
-    ) -> Result<Answer, ProviderError> {
-        let target = target.into();
+    pub(super) async fn get(&self, target: Target<'_>, url: Url) -> Result<Answer, ProviderError> {
         let request = self.client(target.reach).get(url);
         self.send(target, request).await
     }

@@ -10,7 +10,7 @@ use lru::LruCache;
 use serde::Serialize;
 use url::Url;
 
-use super::client::Http;
+use super::client::{Http, Target};
 use super::endpoint::{Endpoint, EndpointUrl};
 use super::error::{NotEmbeddings, ProviderError};
 use super::{Embedded, openai, wire};
@@ -183,7 +183,9 @@ async fn ask(
     count: usize,
     truncated: bool,
 ) -> Result<Embedded, ProviderError> {
-    let answer = http.post(endpoint, url, request).await?;
+    let answer = http
+        .post(Target::of_texts(endpoint, count), url, request)
+        .await?;
     let vectors = wire::vectors(&answer, endpoint.dimensions.is_some())?;
     if vectors.len() != count {
         // Another form may be understood better: old servers read one text of many.

@@ -77,7 +77,9 @@ pub enum NotEmbeddings {
     Shape,
     #[error("its answer breaks off in the middle")]
     HalfABody,
-    #[error("its answer is larger than 32 MiB")]
+    #[error(
+        "its answer is larger than the vectors of these texts can be: set `dimensions` to {MAX_DIMENSIONS} or fewer, or choose a smaller model"
+    )]
     TooLarge,
     #[error("it answered {got} vectors to {sent} texts")]
     WrongCount { sent: usize, got: usize },
@@ -96,7 +98,7 @@ pub enum NotChat {
     Shape,
     #[error("its answer breaks off in the middle")]
     HalfABody,
-    #[error("its answer is larger than 4 MiB")]
+    #[error("its answer is larger than the tokens asked for can be")]
     TooLarge,
     #[error("it serves no model that is made for chat; name another model")]
     NoChatModel,

@@ -42,9 +42,6 @@ pub const MAX_DIMENSIONS: usize = 1_024;
 /// A connection comes about within this, or the endpoint counts as unreachable.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// An answer of over this many bytes is not read to its end.
-pub const MAX_ANSWER_BYTES: usize = 32 * 1_024 * 1_024;
-
 /// *Test* has this long for all its calls.
 pub const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::client::{Answer, Http};
+use super::client::{Answer, Http, Target};
 use super::endpoint::{Endpoint, ProviderType};
 use super::{ollama, openai};
 
@@ -40,7 +40,7 @@ pub(super) async fn found(http: &Http, endpoint: &Endpoint) -> Option<String> {
         ProviderType::Builtin => Some(super::builtin::MODEL_NAME.to_owned()),
         ProviderType::Ollama => {
             let url = ollama::tags_url(&endpoint.url);
-            let tags: OllamaTags = parse(&http.get(endpoint, url).await.ok()?)?;
+            let tags: OllamaTags = parse(&http.get(Target::of_list(endpoint), url).await.ok()?)?;
             let names = tags.models.into_iter().map(|model| model.name);
             chosen(names.collect(), &endpoint.model)
         }
@@ -69,14 +69,14 @@ fn without_folders(name: &str) -> String {
 
 async fn listed(http: &Http, endpoint: &Endpoint) -> Option<String> {
     let url = openai::models_url(&endpoint.url);
-    let listed: Listed = parse(&http.get(endpoint, url).await.ok()?)?;
+    let listed: Listed = parse(&http.get(Target::of_list(endpoint), url).await.ok()?)?;
     let names = listed.data.into_iter().map(|model| model.id);
     chosen(names.collect(), &endpoint.model)
 }
 
 async fn tei(http: &Http, endpoint: &Endpoint) -> Option<String> {
     let url = endpoint.url.with_path("/info");
-    let info: TeiInfo = parse(&http.get(endpoint, url).await.ok()?)?;
+    let info: TeiInfo = parse(&http.get(Target::of_list(endpoint), url).await.ok()?)?;
     Some(info.model_id)
 }
 

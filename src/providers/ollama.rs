@@ -5,7 +5,7 @@
 use serde::Serialize;
 use url::Url;
 
-use super::client::Http;
+use super::client::{Http, Target};
 use super::endpoint::{Endpoint, EndpointUrl};
 use super::error::ProviderError;
 use super::{Embedded, wire};
@@ -44,7 +44,11 @@ async fn ask(
         dimensions: endpoint.dimensions,
     };
     let answer = http
-        .post(endpoint, embed_url(&endpoint.url), &request)
+        .post(
+            Target::of_texts(endpoint, texts.len()),
+            embed_url(&endpoint.url),
+            &request,
+        )
         .await?;
     Ok(Embedded {
         vectors: wire::vectors(&answer, endpoint.dimensions.is_some())?,

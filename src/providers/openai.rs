@@ -5,7 +5,7 @@
 use serde::Serialize;
 use url::Url;
 
-use super::client::Http;
+use super::client::{Http, Target};
 use super::endpoint::{Endpoint, EndpointUrl};
 use super::error::ProviderError;
 use super::{Embedded, wire};
@@ -40,7 +40,9 @@ pub(super) async fn embed_at(
         dimensions: endpoint.dimensions,
         encoding_format: "float",
     };
-    let answer = http.post(endpoint, url, &request).await?;
+    let answer = http
+        .post(Target::of_texts(endpoint, texts.len()), url, &request)
+        .await?;
     Ok(Embedded {
         vectors: wire::vectors(&answer, endpoint.dimensions.is_some())?,
         truncated: vec![false; texts.len()],

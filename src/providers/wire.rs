@@ -1,6 +1,11 @@
 //! Reading what endpoints answer, in every form that is known, and turning their
 //! refusals into ours. What they say is read for a hint and never repeated.
 
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::client::Answer;
@@ -44,14 +49,12 @@ fn unreadable(answer: &Answer, error: &serde_json::Error) -> ProviderError {
 
 /// Every shape of answer: OpenAI's `{data: [{index, embedding}]}`, Ollama's
 /// `{embeddings: [[…]]}`, llama.cpp's `[{index, embedding: [[…]]}]`, TEI's `[[…]]`.
-#[derive(Deserialize)]
-#[serde(untagged)]
+///
+/// Read by visitors, number by number: what serde derives for such a choice keeps the
+/// answer in memory first, at 32 bytes for a number of two.
 enum Body {
-    Data { data: Vec<Row> },
-    Embeddings { embeddings: Vec<Vec<Number>> },
-    One { embedding: Vec<Number> },
     Rows(Vec<Row>),
-    Bare(Vec<Vec<Number>>),
+    Vectors(Vec<Vec<f32>>),
 }
 
 #[derive(Deserialize)]
@@ -60,37 +63,165 @@ struct Row {
     embedding: Pooled,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
+/// A vector, or one for each token.
 enum Pooled {
-    Flat(Vec<Number>),
-    Nested(Vec<Vec<Number>>),
+    Flat(Vec<f32>),
+    Nested(Vec<Vec<f32>>),
 }
 
-/// A number, or the `null` that stands for one that is not finite.
-struct Number(f32);
+/// An entry of a list: a number, or the `null` that stands for one that is not finite, or a
+/// vector, or a row with a vector.
+enum Entry {
+    Number(f32),
+    Numbers(Numbers),
+    Row(Row),
+}
 
-impl<'de> Deserialize<'de> for Number {
+struct Numbers(Vec<f32>);
+
+impl<'de> Deserialize<'de> for Body {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Option::<f64>::deserialize(deserializer)?;
-        Ok(Self(value.map_or(f32::NAN, |v| v as f32)))
+        deserializer.deserialize_any(BodyVisitor)
+    }
+}
+
+struct BodyVisitor;
+
+impl<'de> Visitor<'de> for BodyVisitor {
+    type Value = Body;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("vectors")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Body, A::Error> {
+        let mut found = None;
+        while let Some(name) = map.next_key::<Cow<'de, str>>()? {
+            let body = match name.as_ref() {
+                "data" => Body::Rows(map.next_value()?),
+                "embeddings" => {
+                    let vectors: Vec<Numbers> = map.next_value()?;
+                    Body::Vectors(vectors.into_iter().map(|Numbers(v)| v).collect())
+                }
+                "embedding" => {
+                    let Numbers(vector) = map.next_value()?;
+                    Body::Vectors(vec![vector])
+                }
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            found.get_or_insert(body);
+        }
+        found.ok_or_else(|| A::Error::custom("no vectors"))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Body, A::Error> {
+        let (mut rows, mut vectors) = (Vec::new(), Vec::new());
+        while let Some(entry) = list.next_element()? {
+            match entry {
+                Entry::Row(row) if vectors.is_empty() => rows.push(row),
+                Entry::Numbers(Numbers(vector)) if rows.is_empty() => vectors.push(vector),
+                _ => return Err(A::Error::custom("neither rows nor vectors")),
+            }
+        }
+        Ok(match rows.is_empty() {
+            true => Body::Vectors(vectors),
+            false => Body::Rows(rows),
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Pooled {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(PooledVisitor)
+    }
+}
+
+struct PooledVisitor;
+
+impl<'de> Visitor<'de> for PooledVisitor {
+    type Value = Pooled;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a vector")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Pooled, A::Error> {
+        let (mut flat, mut nested) = (Vec::new(), Vec::new());
+        while let Some(entry) = list.next_element()? {
+            match entry {
+                Entry::Number(number) if nested.is_empty() => flat.push(number),
+                Entry::Numbers(Numbers(vector)) if flat.is_empty() => nested.push(vector),
+                _ => return Err(A::Error::custom("neither numbers nor vectors")),
+            }
+        }
+        Ok(match nested.is_empty() {
+            true => Pooled::Flat(flat),
+            false => Pooled::Nested(nested),
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Numbers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Pooled::deserialize(deserializer)? {
+            Pooled::Flat(numbers) => Ok(Self(numbers)),
+            Pooled::Nested(_) => Err(D::Error::custom("vectors in a vector")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(EntryVisitor)
+    }
+}
+
+struct EntryVisitor;
+
+impl<'de> Visitor<'de> for EntryVisitor {
+    type Value = Entry;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number, a vector or a row")
+    }
+
+    fn visit_unit<E>(self) -> Result<Entry, E> {
+        Ok(Entry::Number(f32::NAN))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Entry, E> {
+        Ok(Entry::Number(number as f32))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Entry, E> {
+        Ok(Entry::Number(number as f32))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Entry, E> {
+        Ok(Entry::Number(number as f32))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Entry, A::Error> {
+        let numbers = Numbers::deserialize(SeqAccessDeserializer::new(list));
+        numbers.map(Entry::Numbers)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Entry, A::Error> {
+        let row = Row::deserialize(MapAccessDeserializer::new(map));
+        row.map(Entry::Row)
     }
 }
 
 impl Body {
     fn vectors(self) -> Result<Vec<Vec<f32>>, ProviderError> {
         match self {
-            Self::Data { data } => by_index(data),
             Self::Rows(rows) => by_index(rows),
-            Self::Embeddings { embeddings } => Ok(embeddings.into_iter().map(plain).collect()),
-            Self::Bare(bare) => Ok(bare.into_iter().map(plain).collect()),
-            Self::One { embedding } => Ok(vec![plain(embedding)]),
+            Self::Vectors(vectors) => Ok(vectors),
         }
     }
-}
-
-fn plain(numbers: Vec<Number>) -> Vec<f32> {
-    numbers.into_iter().map(|Number(v)| v).collect()
 }
 
 /// Rows are in any order; their indices must be exactly 0, 1, 2, …
@@ -105,9 +236,9 @@ fn by_index(mut rows: Vec<Row>) -> Result<Vec<Vec<f32>>, ProviderError> {
     }
     rows.into_iter()
         .map(|row| match row.embedding {
-            Pooled::Flat(numbers) => Ok(plain(numbers)),
+            Pooled::Flat(numbers) => Ok(numbers),
             // One vector a token, where the server does not pool: nothing to compare with.
-            Pooled::Nested(mut nested) if nested.len() == 1 => Ok(plain(nested.remove(0))),
+            Pooled::Nested(mut nested) if nested.len() == 1 => Ok(nested.remove(0)),
             Pooled::Nested(_) => Err(shape.clone()),
         })
         .collect()

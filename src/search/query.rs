@@ -269,7 +269,8 @@ impl Cursor {
             let (micros, id) = text.split_once('.')?;
             let nanos = micros.parse::<i64>().ok()? as i128 * 1_000;
             let created_at = OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()?;
-            let in_range = (1970..=9999).contains(&created_at.year());
+            // What PostgreSQL can keep: it begins within the year before.
+            let in_range = (-4_711..=9_999).contains(&created_at.year());
             in_range.then_some(Self {
                 created_at,
                 id: ItemId(id.parse().ok()?),
@@ -419,10 +420,14 @@ mod tests {
 
     #[test]
     fn a_cursor_survives_the_round_trip() {
-        let cursor = Cursor {
-            created_at: time::macros::datetime!(2026-11-21 04:15:06.789012 UTC),
-            id: ItemId(7),
-        };
-        assert_eq!(Cursor::parse(&cursor.encode()), Ok(cursor));
+        for created_at in [
+            time::macros::datetime!(2026-11-21 04:15:06.789012 UTC),
+            time::macros::datetime!(1969-07-20 20:17:40.000001 UTC),
+            time::macros::datetime!(-0043-03-15 12:00 UTC),
+        ] {
+            let id = ItemId(7);
+            let cursor = Cursor { created_at, id };
+            assert_eq!(Cursor::parse(&cursor.encode()), Ok(cursor));
+        }
     }
 }

@@ -35,6 +35,8 @@ pub const PAUSED_FOR: Duration = Duration::minutes(2);
 pub const NIGHT: Time = time!(3:00);
 /// Messages of a page, at most and where nothing is said.
 pub const PAGE_MAX: i64 = 500;
+/// Of a user (DESIGN §11).
+pub const SESSIONS_MAX: i64 = 100_000;
 pub const PAGE_DEFAULT: i64 = 100;
 /// Completed in one step of the sweep.
 const SWEPT_AT_ONCE: i64 = 500;
@@ -113,6 +115,15 @@ async fn hold_or_make(
     let (user, agent, name) = (address.user, address.agent, &address.name);
     if let Some(held) = store::hold(conn, user, agent, name).await? {
         return Ok(held);
+    }
+    if !store::has_room_for_session(conn, user).await? {
+        return Err(SessionError::Invalid(Invalid::new(
+            "external_id",
+            "too_many_sessions",
+            format!(
+                "There are at most {SESSIONS_MAX} sessions of a user; nothing was added: erase some, or go on in one that is there."
+            ),
+        )));
     }
     // Whether it was made here or by another in this very moment, it is there now.
     store::insert_session(conn, user, agent, name, now).await?;

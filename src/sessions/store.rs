@@ -6,6 +6,7 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
+use super::SESSIONS_MAX;
 use super::message::{NewMessage, Role, SessionName, ToolCall};
 use super::model::{Filter, Message, Session, SessionId, State, Why};
 use crate::accounts::AgentId;
@@ -37,6 +38,18 @@ pub async fn hold(
         state: State::from_column(&row.state),
         message_count: row.message_count,
     }))
+}
+
+pub async fn has_room_for_session(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<bool, sqlx::Error> {
+    let count = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!" FROM (SELECT FROM sessions WHERE user_id = $1 LIMIT $2) s"#,
+        user.0,
+        SESSIONS_MAX,
+    );
+    Ok(count.fetch_one(conn).await? < SESSIONS_MAX)
 }
 
 /// False when another has made it in this very moment.
@@ -381,8 +394,8 @@ pub async fn list_messages(
 ) -> Result<Vec<Message>, sqlx::Error> {
     let rows = sqlx::query!(
         "SELECT position, external_id, role, content, tool_calls, tool_call_id, sent_at, created_at
-         FROM (SELECT *, sum(octet_length(content) + coalesce(pg_column_size(tool_calls), 0))
-                         OVER (ORDER BY position) - octet_length(content) AS bytes_before
+         FROM (SELECT *, sum(octet_length(content) + tool_calls_bytes) OVER (ORDER BY position)
+                         - octet_length(content) - tool_calls_bytes AS bytes_before
                FROM (SELECT * FROM session_messages
                      WHERE user_id = $1 AND session_id = $2 AND position > $3 AND position <= $4
                      ORDER BY position LIMIT $5) m) m

@@ -65,6 +65,7 @@ impl Tool for MemoryCorrect {
 
     async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         let (target, correction) = input.parse()?;
+        context.adding.take_room(call.viewer.user_id).await?;
         let added = memories::correct(
             &context.db,
             &context.clock,

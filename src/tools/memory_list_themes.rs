@@ -4,20 +4,32 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::values::Whole;
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
+use crate::input::Invalid;
 use crate::memories;
+
+const THEMES_LISTED: i64 = 100;
+const THEMES_LISTED_MAX: i64 = 1_000;
 
 pub struct MemoryListThemes;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {}
+pub struct Input {
+    /// Default 100.
+    #[schemars(range(min = 1, max = THEMES_LISTED_MAX))]
+    limit: Option<Whole>,
+}
 
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
+    /// Fullest first.
     themes: Vec<Theme>,
+    /// There are more than were asked for.
+    truncated: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -31,19 +43,34 @@ struct Theme {
     active_count: i64,
 }
 
+impl Input {
+    fn limit(&self) -> Result<usize, Invalid> {
+        let limit = self.limit.as_ref().map_or(THEMES_LISTED, |n| n.0);
+        let limit = usize::try_from(limit).ok();
+        limit
+            .filter(|limit| (1..=THEMES_LISTED_MAX as usize).contains(limit))
+            .ok_or_else(|| {
+                let sentence = format!("`limit` is out of range; give 1 to {THEMES_LISTED_MAX}.");
+                Invalid::new("limit", "out_of_range", sentence)
+            })
+    }
+}
+
 #[async_trait]
 impl Tool for MemoryListThemes {
     const NAME: &'static str = "memory_list_themes";
     const TITLE: &'static str = "List themes";
-    const DESCRIPTION: &'static str = "List the themes that remembered items are grouped in, with counts of active \
-        items. Use it to choose a theme for a search or a new item. Example: {}";
+    const DESCRIPTION: &'static str = "List the themes that items are grouped in, fullest first, with counts of active items. \
+        Use it to choose one. Example: {}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = Input;
     type Output = Output;
 
-    async fn run(context: &ToolContext, call: &Call, _input: Input) -> Result<Output, ToolError> {
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         let now = context.clock.now();
-        let themes = memories::list_themes(&context.db, &call.viewer, now).await?;
+        let limit = input.limit()?;
+        let listed = memories::list_themes(&context.db, &call.viewer, limit, now).await?;
+        let (themes, truncated) = listed;
         let themes = themes.into_iter().map(|theme| Theme {
             slug: theme.slug,
             display_name: theme.display_name,
@@ -51,6 +78,7 @@ impl Tool for MemoryListThemes {
         });
         Ok(Output {
             themes: themes.collect(),
+            truncated,
         })
     }
 

@@ -9,6 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use tower_sessions::Session;
 
+use super::calls::{Call, CallSlot, Caller};
 use super::error::{DATABASE_SENTENCE, Problem};
 use super::pages::{after_form, not_found_for};
 use super::{AppState, session};
@@ -22,12 +23,22 @@ impl FromRequestParts<AppState> for AgentAccess {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        authenticate(&parts.headers, state).await
+        let access = authenticate(&parts.headers, state).await?;
+        let call = state.calls.begin(Caller::Agent(access.token_owner)).await?;
+        let has_waited = call.has_waited;
+        if let Some(slot) = parts.extensions.get::<CallSlot>() {
+            slot.put(call);
+        }
+        match has_waited {
+            // It may have been revoked meanwhile.
+            true => authenticate(&parts.headers, state).await,
+            false => Ok(access),
+        }
     }
 }
 
 /// What the token opens, for whom `Keepsake-User` names where it is an operator's.
-pub async fn authenticate(headers: &HeaderMap, state: &AppState) -> Result<AgentAccess, Problem> {
+async fn authenticate(headers: &HeaderMap, state: &AppState) -> Result<AgentAccess, Problem> {
     let origin = state.public_url.origin();
     let token = bearer_token(headers).map_err(|(code, detail)| {
         let detail = format!(
@@ -113,16 +124,9 @@ pub async fn know_visitor(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let visitor = match find_visitor(&state, &session).await {
-        Ok(visitor) => visitor,
-        Err(problem) => {
-            return (
-                problem.status,
-                [(header::RETRY_AFTER, "2")],
-                DATABASE_SENTENCE,
-            )
-                .into_response();
-        }
+    let (visitor, call) = match let_in(&state, &session).await {
+        Ok(let_in) => let_in,
+        Err(problem) => return in_plain_text(problem),
     };
     let actor = match &visitor {
         Visitor::SignedIn(signed_in) => session::actor(&session, signed_in.0.id),
@@ -130,9 +134,13 @@ pub async fn know_visitor(
     };
     request.extensions_mut().insert(visitor);
     let (response, refusal) = actor::scope(actor, &state.clock, next.run(request)).await;
-    match refusal {
+    let response = match refusal {
         None => response,
         Some(refusal) => refuse(&state, refusal).await,
+    };
+    match call {
+        Some(call) => call.answered(response),
+        None => response,
     }
 }
 
@@ -153,6 +161,27 @@ async fn refuse(state: &AppState, refusal: Refusal) -> Response {
 /// What a program's request does is done on the authority of its token, once that is known.
 pub async fn know_program(State(state): State<AppState>, request: Request, next: Next) -> Response {
     actor::scope(None, &state.clock, next.run(request)).await.0
+}
+
+/// The visitor, and where they are signed in their turn.
+async fn let_in(state: &AppState, session: &Session) -> Result<(Visitor, Option<Call>), Problem> {
+    let visitor = find_visitor(state, session).await?;
+    let Visitor::SignedIn(signed_in) = &visitor else {
+        return Ok((visitor, None));
+    };
+    let call = state.calls.begin(Caller::Person(signed_in.0.id)).await?;
+    let visitor = match call.has_waited {
+        true => find_visitor(state, session).await?,
+        false => visitor,
+    };
+    Ok((visitor, Some(call)))
+}
+
+/// Where there is no page to say it on.
+fn in_plain_text(problem: Problem) -> Response {
+    let retry_after = problem.retry_after_s().unwrap_or_default().to_string();
+    let headers = [(header::RETRY_AFTER, retry_after)];
+    (problem.status, headers, problem.detail).into_response()
 }
 
 async fn find_visitor(state: &AppState, session: &Session) -> Result<Visitor, Problem> {

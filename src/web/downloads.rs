@@ -18,7 +18,7 @@ use crate::export::Export;
 
 pub async fn export(State(state): State<AppState>, signed_in: SignedIn) -> Response {
     let now = state.clock.now();
-    let mut export = Export::new(&state.db, signed_in.0.id, now);
+    let mut export = Export::new(&state.db.with_job_timeout(), signed_in.0.id, now);
     // Before anything is answered, so that a database that is away is told as such.
     let first = match export.next().await {
         Ok(first) => first.unwrap_or_default(),

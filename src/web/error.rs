@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use crate::accounts::{AccountError, TokenRefusal};
+use crate::db;
 use crate::db::actor::Refusal;
 use crate::embedding::EmbeddingError;
 use crate::input::{Invalid, sentence};
@@ -21,6 +22,16 @@ use crate::tools::ToolError;
 
 pub const DATABASE_SENTENCE: &str =
     "The database cannot be reached right now; nothing was changed. Try again in a moment.";
+
+const TIMEOUT_SENTENCE: &str = "The database took too long for this and was stopped; nothing was changed. Try again in a moment, or ask for less at once.";
+
+pub fn database_timeout() -> Problem {
+    Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "database_timeout",
+        TIMEOUT_SENTENCE,
+    )
+}
 
 /// One answer that says what was wrong and what would be accepted.
 #[derive(Clone, Debug)]
@@ -34,7 +45,7 @@ pub struct Problem {
 }
 
 /// After which a server that is busy or cannot reach its database is asked again.
-const RETRY_AFTER_S: u64 = 2;
+pub const RETRY_AFTER_S: u64 = 2;
 
 impl Problem {
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
@@ -129,6 +140,9 @@ impl From<sqlx::Error> for Problem {
             return refusal.into();
         }
         log_database_error(&error);
+        if db::is_statement_timeout(&error) {
+            return database_timeout();
+        }
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "database_unavailable",

@@ -5,17 +5,15 @@ use std::collections::VecDeque;
 use std::io;
 use std::mem;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::extract::connect_info::Connected;
-use axum::serve::{IncomingStream, Listener};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use axum::serve::Listener;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::time::{Instant, sleep};
+
+use super::connection::{Connection, ConnectionLimits, Silence};
 
 /// Whoever came before the door closed has this long to say what they want.
 const LAST_WORDS: Duration = Duration::from_secs(3);
@@ -23,19 +21,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// A connection that had begun as the door closed is made by then.
 const LAST_STEPS: Duration = Duration::from_millis(100);
 
-/// Whose connection it is.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer(pub SocketAddr);
-
-impl Connected<IncomingStream<'_, Gate>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, Gate>) -> Self {
-        Self(*stream.remote_addr())
-    }
-}
-
 pub struct Gate {
     listener: Option<TcpListener>,
-    address: SocketAddr,
+    limits: ConnectionLimits,
+    /// Of the connections that may be open at once.
+    places: Arc<Semaphore>,
     /// Those who were let in as it closed.
     last: VecDeque<(TcpStream, SocketAddr)>,
     silent: Silent,
@@ -69,13 +59,13 @@ fn is_waited_for((came, silence): &(Instant, Weak<Silence>)) -> bool {
 }
 
 impl Gate {
-    pub fn new(listener: TcpListener) -> (Self, GateHandle) {
+    pub fn new(listener: TcpListener, limits: ConnectionLimits) -> (Self, GateHandle) {
         let (ask, asked) = watch::channel(false);
         let (is_closed, closed) = oneshot::channel();
-        let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
         let gate = Self {
-            address: listener.local_addr().unwrap_or(unknown),
             listener: Some(listener),
+            limits,
+            places: Arc::new(Semaphore::new(limits.count)),
             last: VecDeque::new(),
             silent: VecDeque::new(),
             asked,
@@ -84,18 +74,49 @@ impl Gate {
         (gate, GateHandle { ask, closed })
     }
 
-    fn let_in(&mut self, (stream, peer): (TcpStream, SocketAddr)) -> (Caller, SocketAddr) {
+    fn let_in(
+        &mut self,
+        (stream, peer): (TcpStream, SocketAddr),
+        place: Option<OwnedSemaphorePermit>,
+    ) -> (Connection, SocketAddr) {
         while self.silent.front().is_some_and(|s| !is_waited_for(s)) {
             self.silent.pop_front();
         }
         let silence = Arc::new(Silence);
         self.silent
             .push_back((Instant::now(), Arc::downgrade(&silence)));
-        let caller = Caller {
-            stream,
-            silence: Some(silence),
-        };
-        (caller, peer)
+        let connection = Connection::new(stream, silence, place, self.limits);
+        (connection, peer)
+    }
+
+    /// The next connection, and its peer. While as many are open as may be, the kernel keeps
+    /// those that come.
+    pub async fn accept(&mut self) -> (Connection, SocketAddr) {
+        loop {
+            if let Some(waiting) = self.last.pop_front() {
+                return self.let_in(waiting, None);
+            }
+            let Some(listener) = &mut self.listener else {
+                if let Some(closed) = self.is_closed.take() {
+                    closed.send(mem::take(&mut self.silent)).ok();
+                }
+                return std::future::pending().await;
+            };
+            let places = self.places.clone();
+            let accepted = async {
+                // It is never closed.
+                let place = places.acquire_owned().await.ok();
+                (Listener::accept(listener).await, place)
+            };
+            let accepted = tokio::select! {
+                accepted = accepted => Some(accepted),
+                _ = self.asked.wait_for(|asked| *asked) => None,
+            };
+            match accepted {
+                Some((accepted, place)) => return self.let_in(accepted, place),
+                None => self.shut().await,
+            }
+        }
     }
 
     /// The kernel completes connections by itself, and closing resets those that nobody has
@@ -141,90 +162,6 @@ fn begin_no_more(_: &TcpListener) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-impl Listener for Gate {
-    type Io = Caller;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Caller, SocketAddr) {
-        loop {
-            if let Some(waiting) = self.last.pop_front() {
-                return self.let_in(waiting);
-            }
-            let Some(listener) = &mut self.listener else {
-                if let Some(closed) = self.is_closed.take() {
-                    closed.send(mem::take(&mut self.silent)).ok();
-                }
-                return std::future::pending().await;
-            };
-            let accepted = tokio::select! {
-                accepted = Listener::accept(listener) => Some(accepted),
-                _ = self.asked.wait_for(|asked| *asked) => None,
-            };
-            match accepted {
-                Some(accepted) => return self.let_in(accepted),
-                None => self.shut().await,
-            }
-        }
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        Ok(self.address)
-    }
-}
-
-/// Lives until a client has said its first word, or has gone.
-struct Silence;
-
-/// A connection, and whether its client has said anything.
-pub struct Caller {
-    stream: TcpStream,
-    silence: Option<Arc<Silence>>,
-}
-
-impl AsyncRead for Caller {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if read.is_ready() {
-            self.silence = None;
-        }
-        read
-    }
-}
-
-impl AsyncWrite for Caller {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -237,7 +174,7 @@ mod tests {
     async fn open(address: &str) -> (SocketAddr, GateHandle, JoinHandle<()>) {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (mut gate, door) = Gate::new(listener);
+        let (mut gate, door) = Gate::new(listener, ConnectionLimits::default());
         let serving = tokio::spawn(async move {
             loop {
                 let (mut caller, _) = gate.accept().await;

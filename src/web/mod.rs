@@ -4,7 +4,9 @@
 mod address;
 mod api;
 mod auth;
+mod calls;
 mod client;
+mod connection;
 mod downloads;
 mod error;
 mod forms;
@@ -17,6 +19,7 @@ mod metrics;
 mod observe;
 mod pages;
 mod routes;
+mod server;
 mod session;
 mod throttle;
 mod ui;
@@ -37,9 +40,12 @@ use crate::embedding::Embeddings;
 use crate::export::Imports;
 use crate::tools::Registry;
 
-pub use gate::{Gate, Peer};
+pub use connection::ConnectionLimits;
+pub use gate::Gate;
 pub use health::{About, Readiness, Workers};
 pub use routes::router;
+pub use server::serve;
+pub use unread::BodyTime;
 
 /// What handlers share. Everything in it is cheap to clone.
 #[derive(Clone, FromRef)]
@@ -58,6 +64,8 @@ pub struct AppState {
     pub asked: Arc<metrics::Asked>,
     pub metrics_token: Option<MetricsToken>,
     pub throttles: Arc<throttle::Throttles>,
+    pub calls: calls::Calls,
+    pub body_time: BodyTime,
     pub trusted_proxies: TrustedProxies,
 }
 
@@ -65,7 +73,11 @@ impl AppState {
     pub fn new(parts: Parts) -> Self {
         let published = api::openapi::Published::new(&parts.registry, &parts.public_url);
         Self {
-            imports: Imports::new(&parts.db, &parts.embeddings, parts.data_dir),
+            imports: Imports::new(
+                &parts.db.with_job_timeout(),
+                &parts.embeddings.with_job_timeout(),
+                parts.data_dir,
+            ),
             accounts: parts.accounts,
             db: parts.db,
             clock: parts.clock,
@@ -79,6 +91,8 @@ impl AppState {
             asked: Arc::new(metrics::Asked::default()),
             metrics_token: parts.metrics_token,
             throttles: Arc::new(throttle::Throttles::new()),
+            calls: calls::Calls::default(),
+            body_time: BodyTime::default(),
             trusted_proxies: parts.trusted_proxies,
         }
     }

@@ -13,8 +13,8 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use super::error::Problem;
 use super::{
-    AppState, address, api, auth, downloads, forms, headers, health, host, mcp, metrics, observe,
-    pages, session, unread,
+    AppState, address, api, auth, calls, downloads, forms, headers, health, host, mcp, metrics,
+    observe, pages, session, unread,
 };
 
 pub fn router(state: AppState) -> Router {
@@ -26,12 +26,12 @@ pub fn router(state: AppState) -> Router {
         .merge(people(&state))
         .merge(files(&state))
         .layer(CatchPanicLayer::custom(|_| pages::broken()))
+        .layer(from_fn_with_state(state.body_time, unread::finish))
         .layer(from_fn(headers::secure))
         .layer(from_fn_with_state(
             state.readiness.clone(),
             observe::request,
         ))
-        .layer(from_fn(unread::finish))
         .with_state(state)
 }
 
@@ -68,6 +68,7 @@ fn programs(state: &AppState) -> Router<AppState> {
         .route("/register", post(mcp::no_oauth))
         .method_not_allowed_fallback(|| async { wrong_method() })
         .layer(from_fn_with_state(state.clone(), auth::know_program))
+        .layer(from_fn(calls::hold))
         .layer(from_fn_with_state(state.clone(), address::refuse_tokens))
 }
 

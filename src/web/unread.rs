@@ -1,3 +1,6 @@
+//! The bodies of requests. A body has a deadline, so that nobody holds a call open by sending
+//! nothing; past it the answer is 408.
+//!
 //! Whoever is refused before their body was read may still be sending it. On a connection
 //! that is kept, the next request would stand behind the rest of it, so hyper closes the
 //! connection, of which its client has not been told: "disconnected without a response" is
@@ -5,34 +8,74 @@
 //! the connection closes.
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::Request;
-use axum::http::{HeaderValue, header};
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use http_body::{Frame, SizeHint};
 use tokio::sync::oneshot;
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::api::tools::BODY_BYTES_MAX;
+use super::error::Problem;
 
 /// As much of what nobody asked for is read.
 const READ_BYTES_MAX: usize = 256 << 10;
 /// As long an answer waits for it.
 const READ_TIME_MAX: Duration = Duration::from_secs(1);
 
-pub async fn finish(request: Request, next: Next) -> Response {
+/// How long a body may take, from when it is first read.
+#[derive(Clone, Copy, Debug)]
+pub struct BodyTime {
+    /// Of the first MiB, which is all that most requests may have …
+    pub first: Duration,
+    /// … and what an upload has to bring each second after that.
+    pub bytes_per_s: u64,
+}
+
+impl Default for BodyTime {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_secs(30),
+            bytes_per_s: 64 << 10,
+        }
+    }
+}
+
+impl BodyTime {
+    fn of(self, bytes_read: u64) -> Duration {
+        let past_first = bytes_read.saturating_sub(BODY_BYTES_MAX as u64);
+        self.first + Duration::from_secs(past_first / self.bytes_per_s)
+    }
+}
+
+pub async fn finish(State(time): State<BodyTime>, request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;
     }
     let (give_back, mut given_back) = oneshot::channel();
+    let is_late = Arc::new(AtomicBool::new(false));
     let request = request.map(|body| {
         Body::new(Lent {
             body,
             give_back: Some(give_back),
+            time,
+            began: None,
+            bytes_read: 0,
+            is_late: is_late.clone(),
         })
     });
     let mut response = next.run(request).await;
+    if is_late.load(Ordering::Relaxed) {
+        let close = [(header::CONNECTION, HeaderValue::from_static("close"))];
+        return (close, late(time)).into_response();
+    }
     if let Ok(rest) = given_back.try_recv()
         && !reads_to_its_end(rest).await
     {
@@ -42,15 +85,32 @@ pub async fn finish(request: Request, next: Next) -> Response {
     response
 }
 
+fn late(time: BodyTime) -> Problem {
+    let first_s = time.first.as_secs();
+    let kib_per_s = time.bytes_per_s >> 10;
+    Problem::new(
+        StatusCode::REQUEST_TIMEOUT,
+        "body_timeout",
+        format!(
+            "The body did not arrive in time; send it within {first_s} seconds, and what is past 1 MiB with at least {kib_per_s} KiB a second."
+        ),
+    )
+}
+
 async fn reads_to_its_end(rest: Body) -> bool {
     let read = axum::body::to_bytes(rest, READ_BYTES_MAX);
     matches!(tokio::time::timeout(READ_TIME_MAX, read).await, Ok(Ok(_)))
 }
 
-/// A body that comes back when it is dropped before its end.
+/// A body that ends at its deadline, and comes back when it is dropped before its end.
 struct Lent {
     body: Body,
     give_back: Option<oneshot::Sender<Body>>,
+    time: BodyTime,
+    /// When it was first read, and the deadline.
+    began: Option<(Instant, Pin<Box<Sleep>>)>,
+    bytes_read: u64,
+    is_late: Arc<AtomicBool>,
 }
 
 impl HttpBody for Lent {
@@ -61,7 +121,26 @@ impl HttpBody for Lent {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        let this = &mut *self;
+        let first = this.time.first;
+        let begin = || (Instant::now(), Box::pin(sleep(first)));
+        let (began, deadline) = this.began.get_or_insert_with(begin);
+        let frame = Pin::new(&mut this.body).poll_frame(cx);
+        if let Poll::Ready(Some(Ok(read))) = &frame {
+            let bytes = read.data_ref().map_or(0, Bytes::len);
+            this.bytes_read += bytes as u64;
+            let until = *began + this.time.of(this.bytes_read);
+            if until > deadline.deadline() {
+                deadline.as_mut().reset(until);
+            }
+        }
+        if frame.is_ready() {
+            return frame;
+        }
+        ready!(deadline.as_mut().poll(cx));
+        this.is_late.store(true, Ordering::Relaxed);
+        let late = std::io::Error::from(std::io::ErrorKind::TimedOut);
+        Poll::Ready(Some(Err(axum::Error::new(late))))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -13,6 +13,7 @@ use time::OffsetDateTime;
 use self::store::Met;
 use super::model::{ItemId, NewItem, Status};
 use super::provenance::{Source, Yielding};
+use super::quota::too_many_themes;
 use super::store::{ThemeId, archive_items, ensure_theme};
 use super::{EXPIRED, MemoryError, SUPERSEDED};
 use crate::accounts::Viewer;
@@ -121,6 +122,7 @@ pub async fn add_in(
 ) -> Result<Added, MemoryError> {
     let user = viewer.user_id;
     let theme = ensure_theme(conn, user, item, now).await?;
+    let theme = theme.ok_or_else(too_many_themes)?;
     let mut superseded: Option<ItemId> = None;
     loop {
         if let Some(id) = store::insert_item(conn, viewer, theme, item, None, now).await? {

@@ -16,6 +16,7 @@ use crate::clock::SharedClock;
 use crate::db::Db;
 use crate::db::actor::Authority;
 use crate::embedding::Embeddings;
+use crate::memories::quota::ItemQuota;
 use crate::memories::{ItemId, NewItem, words};
 
 /// More wait for the next transaction.
@@ -29,6 +30,7 @@ struct Inner {
     db: Db,
     clock: SharedClock,
     embeddings: Embeddings,
+    quota: ItemQuota,
     /// What waits, of each user for whom a transaction is under way.
     waiting: Mutex<HashMap<UserId, Vec<Waiting>>>,
 }
@@ -62,10 +64,20 @@ enum Became {
 
 impl Adding {
     pub fn new(db: Db, clock: SharedClock, embeddings: Embeddings) -> Self {
+        Self::with_quota(db, clock, embeddings, ItemQuota::default())
+    }
+
+    pub fn with_quota(
+        db: Db,
+        clock: SharedClock,
+        embeddings: Embeddings,
+        quota: ItemQuota,
+    ) -> Self {
         Self(Arc::new(Inner {
             db,
             clock,
             embeddings,
+            quota,
             waiting: Mutex::default(),
         }))
     }
@@ -73,6 +85,7 @@ impl Adding {
     /// Adds an item: the item, its pending vector, the job that computes it, what it
     /// supersedes and the call's record are committed together.
     pub async fn add(&self, call: &Call, item: &NewItem) -> Result<Added, MemoryError> {
+        self.take_room(call.viewer.user_id).await?;
         if item.key().is_none() {
             let became = self.wait(call, item);
             match became.await {
@@ -89,6 +102,18 @@ impl Adding {
     /// How many of a user's adds wait for the next transaction.
     pub fn in_line(&self, user: UserId) -> usize {
         self.waiting().get(&user).map_or(0, Vec::len)
+    }
+
+    /// Room for one more item of the user.
+    pub async fn take_room(&self, user: UserId) -> Result<(), MemoryError> {
+        let Inner { db, quota, .. } = &*self.0;
+        if quota.take(user, 1) {
+            return Ok(());
+        }
+        let mut tx = db.as_user(user).await?;
+        quota.count_and_take(&mut tx, user, 1).await??;
+        tx.commit().await?;
+        Ok(())
     }
 
     fn wait(&self, call: &Call, item: &NewItem) -> oneshot::Receiver<Became> {

@@ -33,8 +33,8 @@ pub const DAILY_TOKEN_CAP: i64 = 200_000;
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(120);
 /// *Test* has this long: a model may have to be loaded first.
 pub const TEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// An answer of over this many bytes is not read to its end.
-pub const ANSWER_BYTES_MAX: usize = 4 * 1_024 * 1_024;
+/// Of an answer: a token, in whatever script and as JSON writes it, seldom takes a tenth of this.
+const TOKEN_BYTES_MAX: usize = 128;
 /// For estimates.
 pub const CHARS_A_TOKEN: u64 = 4;
 /// How long after its deadline a call may still be settled.

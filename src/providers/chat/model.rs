@@ -13,9 +13,9 @@ use tracing::Instrument;
 use super::dialect::Dialects;
 use super::report::{self, ChatReport};
 use super::wire::Said;
-use super::{ANSWER_BYTES_MAX, CHARS_A_TOKEN, TEST_TIMEOUT, ollama, openai};
+use super::{CHARS_A_TOKEN, TEST_TIMEOUT, TOKEN_BYTES_MAX, ollama, openai};
 use crate::metrics;
-use crate::providers::client::{Http, Target};
+use crate::providers::client::{AROUND_BYTES_MAX, Http, Target};
 use crate::providers::{EndpointUrl, ProviderError, ProviderType, Reach, SecretKey};
 
 /// What a call was for, as figures name it.
@@ -33,13 +33,16 @@ pub struct ChatEndpoint {
     pub reach: Reach,
 }
 
-impl<'a> From<&'a ChatEndpoint> for Target<'a> {
-    fn from(endpoint: &'a ChatEndpoint) -> Self {
-        Self {
-            url: &endpoint.url,
-            key: endpoint.key.as_ref(),
-            reach: endpoint.reach,
-            answer_bytes_max: ANSWER_BYTES_MAX,
+impl ChatEndpoint {
+    /// For an answer of so many tokens.
+    pub(super) fn target(&self, max_tokens: u32) -> Target<'_> {
+        let tokens = usize::try_from(max_tokens).unwrap_or(usize::MAX);
+        let answer_bytes = tokens.saturating_mul(TOKEN_BYTES_MAX);
+        Target {
+            url: &self.url,
+            key: self.key.as_ref(),
+            reach: self.reach,
+            answer_bytes_max: answer_bytes.saturating_add(AROUND_BYTES_MAX),
         }
     }
 }

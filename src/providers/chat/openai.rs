@@ -65,7 +65,11 @@ pub(super) async fn ask(
             },
         }),
     };
-    let answer = http.post(endpoint, completions_url(&endpoint.url), &body);
+    let answer = http.post(
+        endpoint.target(request.max_tokens),
+        completions_url(&endpoint.url),
+        &body,
+    );
     let answer = answer.await.map_err(ProviderError::of_chat)?;
     let said = wire::openai(&answer);
     Ok((answer, said))

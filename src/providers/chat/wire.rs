@@ -1,9 +1,11 @@
 //! Reading what chat endpoints answer, and turning their refusals into ours. What
 //! they say is read for a hint and never repeated.
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use std::fmt;
+
+use serde::de::{DeserializeOwned, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 use crate::providers::client::Answer;
 use crate::providers::{NotChat, ProviderError, models, wire};
@@ -43,11 +45,35 @@ struct Message {
     content: Option<Content>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Parts(Vec<Part>),
+/// A text, or parts of one.
+struct Content(String);
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+struct ContentVisitor;
+
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = Content;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text, or parts of one")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Content, E> {
+        Ok(Content(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Content, A::Error> {
+        let mut text = String::new();
+        while let Some(part) = parts.next_element::<Part>()? {
+            text.push_str(&part.text.unwrap_or_default());
+        }
+        Ok(Content(text))
+    }
 }
 
 #[derive(Deserialize)]
@@ -72,8 +98,14 @@ struct Ollama {
 
 /// Some gateways say with status 200 that what is behind them failed.
 #[derive(Deserialize)]
-struct Failure {
-    error: Value,
+struct Failure<'a> {
+    #[serde(borrow)]
+    error: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct FailureCode {
+    code: u16,
 }
 
 pub(super) fn openai(answer: &Answer) -> Result<Said, ProviderError> {
@@ -106,8 +138,7 @@ pub(super) fn ollama(answer: &Answer) -> Result<Said, ProviderError> {
 /// A model that thinks first may have used up its tokens before it said a word.
 fn text(message: Message, is_cut_off: bool) -> Result<String, ProviderError> {
     match message.content {
-        Some(Content::Text(text)) => Ok(text),
-        Some(Content::Parts(parts)) => Ok(parts.into_iter().filter_map(|p| p.text).collect()),
+        Some(Content(text)) => Ok(text),
         None if is_cut_off => Ok(String::new()),
         None => Err(ProviderError::NotChat(NotChat::NoText)),
     }
@@ -122,9 +153,9 @@ fn body<T: DeserializeOwned>(answer: &Answer) -> Result<T, ProviderError> {
     }
     serde_json::from_slice(&answer.body).map_err(|error| {
         if let Ok(Failure { error }) = serde_json::from_slice(&answer.body) {
-            let status = error["code"].as_u64().and_then(|code| code.try_into().ok());
+            let code: Option<FailureCode> = serde_json::from_str(error.get()).ok();
             return ProviderError::Server {
-                status: status.unwrap_or(500),
+                status: code.map_or(500, |FailureCode { code }| code),
                 retry_after: answer.retry_after,
             };
         }

@@ -264,9 +264,9 @@ async fn each_limit_is_named_with_its_field() {
         ),
         (
             "memory_list_themes",
-            json!({ "limit": 1 }),
+            json!({ "themes": 1 }),
             "unknown_field",
-            "limit",
+            "themes",
         ),
     ];
     for (tool, input, code, field) in cases {

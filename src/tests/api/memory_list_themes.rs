@@ -8,7 +8,7 @@ async fn themes_come_with_counts_of_active_items_fullest_first() {
     let anna = app.user("anna").await;
     assert_eq!(
         anna.call("memory_list_themes", json!({})).await,
-        json!({ "themes": [] })
+        json!({ "themes": [], "truncated": false })
     );
     anna.add_to("work", "a").await;
     anna.add_to("work", "b").await;
@@ -20,7 +20,7 @@ async fn themes_come_with_counts_of_active_items_fullest_first() {
         { "slug": "work", "display_name": "work", "active_count": 2 },
         { "slug": "general", "display_name": "general", "active_count": 1 },
         { "slug": "garden", "display_name": "garden", "active_count": 0 },
-    ] });
+    ], "truncated": false });
     assert_eq!(anna.call("memory_list_themes", json!({})).await, expected);
 }
 
@@ -31,7 +31,7 @@ async fn a_second_user_sees_no_theme_and_may_use_the_same_name() {
     anna.add_to("work", "a").await;
     assert_eq!(
         ben.call("memory_list_themes", json!({})).await,
-        json!({ "themes": [] })
+        json!({ "themes": [], "truncated": false })
     );
     ben.add_to("work", "b").await;
     let themes = ben.call("memory_list_themes", json!({})).await;

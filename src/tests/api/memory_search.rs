@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value, json};
 use time::Duration;
 
 use crate::support::{TestApp, TestUser, ids};
@@ -64,6 +64,24 @@ async fn a_cursor_reads_on_to_the_end_without_gaps_even_at_equal_times() {
         }
     }
     assert_eq!(read, added);
+}
+
+#[tokio::test]
+async fn a_cursor_reads_on_among_items_from_before_1970() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let added = [anna.add("one").await, anna.add("two").await];
+    sqlx::query("UPDATE memory_items SET created_at = timestamptz '1969-07-20 20:17:40.5+00' - id * interval '100 years'")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let list = |cursor: Value| json!({ "query": "*", "limit": 1, "cursor": cursor });
+    let first = anna.call("memory_search", list(json!(null))).await;
+    assert_eq!(ids(&first), added[..1]);
+    let second = anna
+        .call("memory_search", list(first["cursor"].clone()))
+        .await;
+    assert_eq!(ids(&second), added[1..]);
 }
 
 #[tokio::test]
@@ -282,7 +300,7 @@ async fn filters_by_theme_types_and_recency_work_with_and_without_words() {
         .as_i64()
         .unwrap();
     for query in ["tea", "*"] {
-        let find = async |mut filter: serde_json::Value| {
+        let find = async |mut filter: Value| {
             filter["query"] = json!(query);
             let mut found = ids(&anna.call("memory_search", filter).await);
             found.sort_unstable();

@@ -13,6 +13,7 @@ mod memory_search;
 mod memory_switch;
 mod openapi;
 mod prompt;
+mod quotas;
 mod service_tokens;
 mod sessions;
 mod tokens;

@@ -3,10 +3,14 @@
 
 use std::time::Duration;
 
+use keepsake::web::BodyTime;
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
-use crate::support::TestApp;
+use crate::mcp::CURRENT;
+use crate::support::{HANG_GUARD, TestApp, Wish};
 
 const REFUSING: [&str; 5] = [
     "/register",
@@ -87,5 +91,47 @@ async fn a_body_that_never_ends_is_answered_and_the_connection_said_to_close() {
         let refused = connection.answer().await;
         assert!(refused.starts_with("HTTP/1.1 4"), "{path}: {refused}");
         assert!(refused.contains("connection: close"), "{path}: {refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_withheld_is_refused_at_its_deadline_and_the_connection_closed() {
+    let app = TestApp::start_as(Wish {
+        body_time: BodyTime {
+            first: Duration::from_millis(200),
+            ..BodyTime::default()
+        },
+        ..Wish::default()
+    })
+    .await;
+    let anna = app.user("anna").await;
+    let bearer = format!(
+        "authorization: Bearer {}\r\ncontent-type: application/json\r\n",
+        anna.token
+    );
+    let of_mcp = format!(
+        "{bearer}accept: application/json, text/event-stream\r\nmcp-protocol-version: {CURRENT}\r\n"
+    );
+    let of_form =
+        "sec-fetch-site: same-origin\r\ncontent-type: application/x-www-form-urlencoded\r\n";
+    for (path, headers) in [
+        ("/api/v1/tools/memory_add", bearer.as_str()),
+        ("/api/v1/sessions/a/messages", &bearer),
+        ("/mcp", &of_mcp),
+        ("/login", of_form),
+    ] {
+        let Connection { mut socket, host } = Connection::open(&app).await;
+        let begun = format!(
+            "POST {path} HTTP/1.1\r\nhost: {host}\r\n{headers}content-length: 100\r\n\r\n{{\"type\":"
+        );
+        socket.write_all(begun.as_bytes()).await.unwrap();
+        let mut read = String::new();
+        let answered = timeout(HANG_GUARD, socket.read_to_string(&mut read)).await;
+        answered.expect("an answer, and the end").unwrap();
+        let (head, body) = read.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 408"), "{path}: {head}");
+        assert!(head.contains("connection: close"), "{path}: {head}");
+        let body: Value = serde_json::from_str(body).unwrap();
+        assert_eq!(body["code"], "body_timeout", "{path}");
     }
 }

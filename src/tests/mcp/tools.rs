@@ -163,7 +163,7 @@ async fn what_goes_wrong_in_a_tool_is_an_answer_in_the_words_of_rest() {
             "memory_add",
             json!({ "type": "fact", "content": "a\u{0}b" }),
         ),
-        ("memory_list_themes", json!({ "limit": 1 })),
+        ("memory_list_themes", json!({ "limit": 0 })),
     ] {
         let (_, rest) = anna.refused(tool, input.clone()).await;
         let result = mcp.result(tool, input).await;

@@ -1,6 +1,8 @@
 //! What endpoints do on bad days, and what is made of it.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use keepsake::providers::{NotEmbeddings, ProviderError, ProviderType, Unreachable, WrongVector};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -95,9 +97,11 @@ async fn an_endpoint_that_hangs_up_gave_no_answer() {
 }
 
 #[tokio::test]
-async fn an_answer_of_over_32_mib_is_not_read_to_its_end() {
+async fn an_answer_larger_than_the_vectors_asked_for_is_not_read_to_its_end() {
     let too_large = ProviderError::NotEmbeddings(NotEmbeddings::TooLarge);
-    let announced = "HTTP/1.1 200 OK\r\ncontent-length: 33554433\r\n\r\n".to_owned();
+    // Two texts of at most 1,024 dimensions, and one byte.
+    let limit = 2 * 1_024 * 24 + (64 << 10);
+    let announced = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", limit + 1);
     assert_eq!(error_of(announced).await, too_large);
     // Unannounced and without an end: only stopping ends this.
     let server = raw_server(|mut stream| async move {
@@ -107,6 +111,42 @@ async fn an_answer_of_over_32_mib_is_not_read_to_its_end() {
     })
     .await;
     assert_eq!(ask(&server.url()).await.unwrap_err(), too_large);
+}
+
+#[tokio::test]
+async fn thirty_one_mebibytes_of_zeros_are_refused_before_they_have_come() {
+    for begin in [
+        "[",
+        "[[",
+        r#"{"data":["#,
+        r#"{"data":[{"index":0,"embedding":["#,
+        r#"{"data":[{"index":0,"embedding":[["#,
+        r#"{"embeddings":[["#,
+    ] {
+        let has_sent_all = Arc::new(AtomicBool::new(false));
+        let told = has_sent_all.clone();
+        let server = raw_server(move |mut stream| {
+            let told = told.clone();
+            async move {
+                let head = format!("HTTP/1.1 200 OK\r\n\r\n{begin}");
+                let _ = stream.write_all(head.as_bytes()).await;
+                let zeros = b"0,".repeat(31 << 19);
+                told.store(stream.write_all(&zeros).await.is_ok(), Ordering::SeqCst);
+            }
+        })
+        .await;
+        let of_text = endpoint(ProviderType::CustomHttp, &server.url());
+        let refused = embedder().embed(&of_text, &texts(&["one"]), DEADLINE).await;
+        let error = refused.unwrap_err();
+        let too_large = ProviderError::NotEmbeddings(NotEmbeddings::TooLarge);
+        assert_eq!(error, too_large, "{begin}");
+        assert!(
+            error
+                .to_string()
+                .contains("larger than the vectors of these texts")
+        );
+        assert!(!has_sent_all.load(Ordering::SeqCst), "{begin}");
+    }
 }
 
 #[tokio::test]

@@ -283,7 +283,7 @@ async fn failures_are_told_apart_by_every_form() {
 }
 
 #[tokio::test]
-async fn an_answer_is_read_up_to_four_mebibytes_and_no_further() {
+async fn an_answer_larger_than_the_tokens_asked_for_is_not_read_to_its_end() {
     let large = format!("\"{}\"", "x".repeat(5 << 20));
     for bytes in [
         http("200 OK", "", &large),

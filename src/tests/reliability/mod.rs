@@ -4,6 +4,7 @@
 mod at_once;
 mod busy_model;
 mod connections;
+mod hostile;
 mod migrations;
 mod plans;
 mod sweep;

@@ -10,6 +10,7 @@ use sqlx::{Connection, PgConnection};
 
 use crate::support::{Provider, TestApp, TestUser, until};
 
+/// One user may have 36 calls under way.
 const ADDS: usize = 36;
 
 /// Holds up whoever adds for the user, so that those who come meanwhile wait together.

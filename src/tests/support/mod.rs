@@ -9,23 +9,26 @@ pub use chat::{ChatServer, refused, said};
 pub use gate::{PATIENCE, until};
 pub use provider::{Provider, WIDTH, vector_of};
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId};
 use keepsake::activity::Activity;
 use keepsake::clock::{MovableClock, SharedClock};
 use keepsake::config::{MetricsToken, PublicUrl, SignUp, TrustedProxies};
-use keepsake::db::Db;
+use keepsake::db::{Db, StatementTimeouts};
 use keepsake::embedding::{self, Drained, Embeddings, EndpointChange, QueryEmbedding, Saved};
 use keepsake::memories::Adding;
+use keepsake::memories::quota::{ITEMS_MAX, ItemQuota};
 use keepsake::providers::settings::EndpointForm;
 use keepsake::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use keepsake::seal::Sealer;
 use keepsake::tools::{Registry, ToolContext};
-use keepsake::web::{AppState, Parts, Readiness, Site, router};
+use keepsake::web::{
+    AppState, BodyTime, ConnectionLimits, Gate, Parts, Readiness, Site, router, serve,
+};
 use keepsake::wiring;
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
@@ -34,6 +37,8 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::sync::OnceCell;
 
 const TEMPLATE: &str = "keepsake_template";
+/// How long a test waits for what must come; nothing is asserted to be fast.
+pub const HANG_GUARD: Duration = Duration::from_secs(60);
 pub const PASSWORD: &str = "correct horse battery";
 
 /// What an app of a test is to be; nothing by default has a provider.
@@ -48,6 +53,9 @@ pub struct Wish {
     pub metrics_token: Option<&'static str>,
     /// As KEEPSAKE_TRUSTED_PROXIES.
     pub trusted_proxies: Option<&'static str>,
+    pub timeouts: StatementTimeouts,
+    pub body_time: BodyTime,
+    pub items_max: i64,
     /// Another app's database: a second server, or a restart.
     pub database: Option<PgConnectOptions>,
 }
@@ -61,6 +69,13 @@ impl Default for Wish {
             public_url: None,
             metrics_token: None,
             trusted_proxies: None,
+            // A busy machine is no reason to fail.
+            timeouts: StatementTimeouts {
+                request: HANG_GUARD,
+                job: HANG_GUARD,
+            },
+            body_time: BodyTime::default(),
+            items_max: ITEMS_MAX,
             database: None,
         }
     }
@@ -109,7 +124,7 @@ impl TestApp {
             Some(options) => options,
             None => fresh_database().await,
         };
-        let db = Db::new(&options);
+        let db = Db::with_timeouts(&options, wish.timeouts);
         let clock = MovableClock::at(time::OffsetDateTime::now_utc());
         let shared: SharedClock = clock.clone();
         let accounts = Accounts::new(db.clone(), shared.clone(), sign_up);
@@ -121,8 +136,9 @@ impl TestApp {
             offered: wish.offered,
         });
         let activity = Activity::new(db.clone(), shared.clone());
-        let adding = Adding::new(db.clone(), shared.clone(), embeddings.clone());
-        let state = AppState::new(Parts {
+        let quota = ItemQuota::of(wish.items_max);
+        let adding = Adding::with_quota(db.clone(), shared.clone(), embeddings.clone(), quota);
+        let mut state = AppState::new(Parts {
             accounts: accounts.clone(),
             db: db.clone(),
             clock: shared.clone(),
@@ -150,10 +166,14 @@ impl TestApp {
             site: Site::at(PathBuf::from("target/site")),
             data_dir: uploads_folder(),
         });
+        state.body_time = wish.body_time;
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        let service = router(state).into_make_service_with_connect_info::<SocketAddr>();
-        let server = tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
+        let (gate, door) = Gate::new(listener, ConnectionLimits::default());
+        let server = tokio::spawn(async move {
+            let _door = door;
+            serve(gate, router(state), std::future::pending()).await;
+        });
         Self {
             base,
             db,

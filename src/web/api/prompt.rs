@@ -4,20 +4,18 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 
+use crate::accounts::AgentAccess;
 use crate::tools::{Registry, guidance};
-use crate::web::AppState;
-use crate::web::auth::authenticate;
 use crate::web::error::Problem;
 
 /// Text, of at most 2 KiB.
 pub async fn show(
-    State(state): State<AppState>,
+    access: Result<AgentAccess, Problem>,
     State(registry): State<Arc<Registry>>,
-    headers: HeaderMap,
 ) -> Result<String, Problem> {
-    let access = match authenticate(&headers, &state).await {
+    let access = match access {
         Ok(access) => access,
         // No token can be told from another now: whoever sends a whole one is told this.
         Err(problem) if problem.status == StatusCode::SERVICE_UNAVAILABLE => {

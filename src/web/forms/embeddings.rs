@@ -57,7 +57,8 @@ async fn change_settings(
     signed_in: &SignedIn,
     form: &Form,
 ) -> Result<Outcome, Problem> {
-    let embeddings = &state.embeddings;
+    // A rebuild begins with a row for each memory.
+    let embeddings = state.embeddings.with_job_timeout();
     let user = signed_in.0.id;
     let change = |confirmed| EndpointChange {
         own_enabled: form.get("own_enabled") == "1",
@@ -277,7 +278,7 @@ async fn change_system(
     signed_in: &SignedIn,
     form: &Form,
 ) -> Result<Outcome, Problem> {
-    let embeddings = &state.embeddings;
+    let embeddings = state.embeddings.with_job_timeout();
     let (fields, staged) = (endpoint_form(form), form.get("staged"));
     match form.get("action") {
         "test" => {

@@ -51,7 +51,9 @@ pub async fn erase(
         "1" => Memories::GoToo,
         _ => Memories::Stay,
     };
-    let erased = erasure::session(&state.db, &state.activity, user, session, memories, now);
+    // All at once, however much was said.
+    let db = state.db.with_job_timeout();
+    let erased = erasure::session(&db, &state.activity, user, session, memories, now);
     match erased.await {
         Ok(receipt) => to_receipt(&receipt),
         Err(ErasureError::Database(error)) => Problem::from(error).into_response(),

@@ -15,6 +15,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tracing::{Instrument, Span};
 
 use crate::accounts::{AgentAccess, ToolProfile};
@@ -36,6 +37,10 @@ pub struct Arguments(pub Option<Box<RawValue>>);
 /// Of the request that brought the message.
 #[derive(Clone)]
 pub struct RequestSpan(pub Span);
+
+/// Says when nobody waits for the answer any more: its other end is gone.
+#[derive(Clone)]
+pub struct HungUp(pub watch::Receiver<()>);
 
 #[derive(Clone)]
 pub struct Handler {
@@ -143,10 +148,22 @@ impl ServerHandler for Handler {
         let called = self
             .registry
             .call(Door::Mcp, access, &request.name, input.as_bytes());
-        // rmcp answers in a task of its own, which knows no span.
+        // rmcp answers in a task of its own, which knows no span and outlives the request.
         let request = extensions.and_then(|e| e.get::<RequestSpan>());
         let request = request.map_or_else(Span::none, |RequestSpan(span)| span.clone());
-        match called.instrument(request).await {
+        let hung_up = extensions.and_then(|e| e.get::<HungUp>()).cloned();
+        let hung_up = async {
+            match hung_up {
+                Some(HungUp(mut other_end)) => drop(other_end.changed().await),
+                None => std::future::pending().await,
+            }
+        };
+        let called = tokio::select! {
+            called = called.instrument(request) => called,
+            // What the tool is at ends here, and in the database.
+            () = hung_up => return Err(ErrorData::internal_error("The client hung up.", None)),
+        };
+        match called {
             Ok(output) => Ok(CallToolResult::structured(output).into()),
             Err(error @ ToolError::UnknownTool { .. }) => {
                 let problem = Problem::from(error);

@@ -18,8 +18,9 @@ use rmcp::model::ProtocolVersion;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
-use self::handler::{Arguments, Caller, Handler, RequestSpan};
+use self::handler::{Arguments, Caller, Handler, HungUp, RequestSpan};
 use self::message::{Id, Message};
 use super::AppState;
 use super::api::tools::{BODY_BYTES_MAX, check_content_type, read_body};
@@ -101,6 +102,8 @@ impl Door {
         parts
             .extensions
             .insert(RequestSpan(tracing::Span::current()));
+        let (_until_answered, other_end) = watch::channel(());
+        parts.extensions.insert(HungUp(other_end));
         let request = Request::from_parts(parts, Body::from(message.envelope));
         let response = self.rmcp.handle(request).await.map(Body::new);
         let is_json = response

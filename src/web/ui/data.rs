@@ -53,9 +53,11 @@ const LABELS: [(&str, &str); 24] = [
 impl Ui {
     pub(super) async fn data_view(&self, viewer: &Viewer) -> Result<DataPage, PageError> {
         let user = viewer.user_id;
-        let overview = Overview::of(&self.state.db, user).await.map_err(database)?;
+        // Both count all that the user has.
+        let db = self.state.db.with_job_timeout();
+        let overview = Overview::of(&db, user).await.map_err(database)?;
         let last = self.state.imports.last(user).await.map_err(database)?;
-        let rows = erasure::weigh_account(&self.state.db, user).await;
+        let rows = erasure::weigh_account(&db, user).await;
         let receipts = erasure::list_receipts(&self.state.db, user).await;
         let receipts = receipts.map_err(database)?.into_iter();
         Ok(DataPage {

@@ -23,14 +23,14 @@ use app::view::{
     SignInOffer, SummaryPage, ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage,
 };
 use async_trait::async_trait;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use leptos::prelude::use_context;
 use leptos_axum::ResponseOptions;
 use time::OffsetDateTime;
 
 use super::AppState;
 use super::auth::Visitor;
-use super::error::{DATABASE_SENTENCE, Problem};
+use super::error::{DATABASE_SENTENCE, Problem, RETRY_AFTER_S};
 use crate::accounts::model::TokenRecord;
 use crate::accounts::operators::Operator;
 use crate::accounts::{AccountError, Role, ToolProfile, Viewer};
@@ -42,6 +42,9 @@ use crate::memories::{self, ItemType, MemoryError};
 use crate::providers::chat::ChatError;
 use crate::search::query::RESULTS_MAX;
 use crate::search::{self, Mode, RawQuery, SearchQuery};
+
+/// To choose from beside a list: the fullest.
+const THEMES_SHOWN_MAX: usize = 200;
 
 pub struct Ui {
     state: AppState,
@@ -130,6 +133,9 @@ impl Backend for Ui {
             true => StatusCode::UNPROCESSABLE_ENTITY,
             false => StatusCode::SERVICE_UNAVAILABLE,
         });
+        if let Some(options) = use_context::<ResponseOptions>().filter(|_| !error.is_invalid) {
+            options.insert_header(header::RETRY_AFTER, RETRY_AFTER_S.into());
+        }
     }
 
     fn docs_page(&self) -> DocsPage {
@@ -159,9 +165,9 @@ impl Backend for Ui {
             total_items,
             embeddings,
         } = list(&self.state, &viewer, query, filters.shown).await?;
-        let themes = memories::list_themes(&self.state.db, &viewer, self.state.clock.now())
-            .await
-            .map_err(memory_error)?;
+        let now = self.state.clock.now();
+        let themes = memories::list_themes(&self.state.db, &viewer, THEMES_SHOWN_MAX, now);
+        let (themes, _) = themes.await.map_err(memory_error)?;
         let mode = page.mode;
         let shown = filters.shown.clamp(PAGE_SIZE, ROWS_MAX);
         let has_more = page.cursor.is_some() || page.hits.len() > shown;

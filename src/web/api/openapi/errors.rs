@@ -11,7 +11,8 @@ use crate::memories::{ItemId, MemoryError};
 use crate::search::{RawQuery, SearchQuery};
 use crate::tools::{NOT_AN_OBJECT, ToolError};
 use crate::web::auth::refused;
-use crate::web::error::{DATABASE_SENTENCE, Problem};
+use crate::web::calls::too_many_calls;
+use crate::web::error::{DATABASE_SENTENCE, Problem, database_timeout};
 use crate::web::routes::wrong_method;
 
 const ERROR_MEDIA_TYPE: &str = "application/problem+json";
@@ -148,15 +149,15 @@ pub fn all(origin: &str) -> Vec<ErrorAnswer> {
         ),
         error(
             "TooManyRequests",
-            "More is waiting for its vectors than this server takes on.",
-            vec![EmbeddingError::TooManyPending.into()],
+            "More calls of this user or operator are under way than may be, or more is waiting for its vectors than this server takes on.",
+            vec![too_many_calls(), EmbeddingError::TooManyPending.into()],
         ),
         with(
             ("Retry-After", "Seconds after which to try again."),
             error(
                 "ServiceUnavailable",
-                "The database cannot be reached; nothing was changed.",
-                vec![unavailable],
+                "The database cannot be reached, or took too long; nothing was changed.",
+                vec![unavailable, database_timeout()],
             ),
         ),
     ]

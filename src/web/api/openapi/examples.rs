@@ -74,7 +74,7 @@ pub fn of(tool: &str) -> Example {
         ),
         "memory_list_themes" => (
             json!({}),
-            json!({ "themes": [{ "slug": "food", "display_name": "Food", "active_count": 7 }] }),
+            json!({ "themes": [{ "slug": "food", "display_name": "Food", "active_count": 7 }], "truncated": false }),
         ),
         "memory_correct" => (
             json!({ "item_id": 42, "content": "Prefers coffee over tea.", "source": "user_explicit" }),

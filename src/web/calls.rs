@@ -1,0 +1,268 @@
+//! How many calls of one user, or of one operator with all its users, are worked on at once: the
+//! rest wait their turn, first come first served, and past that calls are refused. So one token
+//! can take a bounded part of the database's connections and slows down its owner alone.
+//!
+//! Counted in this server's memory; whoever has no call under way takes none of it.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::Response;
+use http_body::{Frame, SizeHint};
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::error::Problem;
+use crate::accounts::{TokenOwner, UserId};
+
+/// Calls of one caller that run at once (DESIGN §11) …
+const RUNNING_MAX: usize = 4;
+/// … and those that may wait for one of them to end.
+const WAITING_MAX: usize = 32;
+/// A call whose client hung up counts for so long: PostgreSQL may still be at its statement.
+const ABANDONED_FOR: Duration = Duration::from_secs(1);
+const RETRY_AFTER_S: u64 = 1;
+
+/// Who is counted together. A person in the browser is counted apart from their agents, so that
+/// an agent that runs wild can still be stopped there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Caller {
+    Agent(TokenOwner),
+    Person(UserId),
+}
+
+#[derive(Clone, Default)]
+pub struct Calls(Arc<Mutex<HashMap<Caller, Line>>>);
+
+/// The calls of one caller.
+struct Line {
+    running: Arc<Semaphore>,
+    /// Running and waiting.
+    count: usize,
+}
+
+impl Calls {
+    /// Waits until the call may run. It does until what this returns is dropped.
+    pub async fn begin(&self, caller: Caller) -> Result<Call, Problem> {
+        let (place, running) = self.join_line(caller).ok_or_else(too_many_calls)?;
+        // It is never closed.
+        let permit = running.clone().try_acquire_owned().ok();
+        let has_waited = permit.is_none();
+        let permit = match permit {
+            Some(permit) => permit,
+            None => running
+                .acquire_owned()
+                .await
+                .map_err(|_| too_many_calls())?,
+        };
+        Ok(Call {
+            held: Some((permit, place)),
+            has_waited,
+            is_finished: AtomicBool::new(false),
+        })
+    }
+
+    fn join_line(&self, caller: Caller) -> Option<(Place, Arc<Semaphore>)> {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = lines.entry(caller).or_insert_with(|| Line {
+            running: Arc::new(Semaphore::new(RUNNING_MAX)),
+            count: 0,
+        });
+        if line.count >= RUNNING_MAX + WAITING_MAX {
+            return None;
+        }
+        line.count += 1;
+        let place = Place {
+            calls: self.clone(),
+            caller,
+        };
+        Some((place, line.running.clone()))
+    }
+}
+
+pub(super) fn too_many_calls() -> Problem {
+    Problem {
+        wait_s: Some(RETRY_AFTER_S),
+        ..Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too_many_calls",
+            format!(
+                "{RUNNING_MAX} calls are running and {WAITING_MAX} are waiting already; wait for some of them to end, then try again."
+            ),
+        )
+    }
+}
+
+/// A place among the calls of one caller.
+struct Place {
+    calls: Calls,
+    caller: Caller,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut lines = self.calls.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = lines.get_mut(&self.caller) {
+            line.count -= 1;
+            if line.count == 0 {
+                lines.remove(&self.caller);
+            }
+        }
+    }
+}
+
+/// A call that runs.
+pub struct Call {
+    held: Option<(OwnedSemaphorePermit, Place)>,
+    /// What the caller may do can have changed meanwhile.
+    pub has_waited: bool,
+    is_finished: AtomicBool,
+}
+
+impl Call {
+    /// It has its answer: nothing of it runs on.
+    pub fn finish(&self) {
+        self.is_finished.store(true, Ordering::Relaxed);
+    }
+
+    /// The answer, which is part of the call until it is sent or its client has gone.
+    pub fn answered(self, response: Response) -> Response {
+        self.finish();
+        if response.body().is_end_stream() {
+            return response;
+        }
+        response.map(|body| Body::new(Answer { body, _call: self }))
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        if let Some(held) = self.held.take()
+            && !self.is_finished.load(Ordering::Relaxed)
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(async move {
+                tokio::time::sleep(ABANDONED_FOR).await;
+                drop(held);
+            });
+        }
+    }
+}
+
+struct Answer {
+    body: Body,
+    _call: Call,
+}
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Where whoever finds out who calls puts the [`Call`]. It is part of the request, so that a
+/// call ends with whatever works on it last.
+#[derive(Clone, Default)]
+pub struct CallSlot(Arc<OnceLock<Call>>);
+
+impl CallSlot {
+    pub fn put(&self, call: Call) {
+        self.0.set(call).ok();
+    }
+}
+
+/// For requests with a token: the handler reads who calls.
+pub async fn hold(mut request: Request, next: Next) -> Response {
+    let slot = CallSlot::default();
+    request.extensions_mut().insert(slot.clone());
+    let response = next.run(request).await;
+    if let Some(call) = slot.0.get() {
+        call.finish();
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    const ANNA: Caller = Caller::Agent(TokenOwner::User(UserId(1)));
+
+    #[tokio::test]
+    async fn calls_past_the_limit_wait_in_order_and_those_past_that_are_refused() {
+        let calls = Calls::default();
+        let mut running = Vec::new();
+        for _ in 0..RUNNING_MAX {
+            running.push(calls.begin(ANNA).await.expect("it runs"));
+        }
+        let mut waiting: Vec<_> = (0..WAITING_MAX)
+            .map(|_| Box::pin(calls.begin(ANNA)))
+            .collect();
+        for call in &mut waiting {
+            assert!(call.now_or_never().is_none(), "it waits");
+        }
+        let refused = calls.begin(ANNA).await.err().expect("one too many");
+        assert_eq!(
+            (refused.status.as_u16(), refused.retry_after_s()),
+            (429, Some(1))
+        );
+        assert!(calls.begin(Caller::Person(UserId(1))).await.is_ok());
+        assert!(
+            calls
+                .begin(Caller::Agent(TokenOwner::User(UserId(2))))
+                .await
+                .is_ok()
+        );
+
+        let ended = running.remove(0);
+        ended.finish();
+        drop(ended);
+        assert!(
+            (&mut waiting[1]).now_or_never().is_none(),
+            "another came first"
+        );
+        let first = (&mut waiting[0]).now_or_never().expect("its turn");
+        assert!(first.is_ok());
+        // Whoever stops waiting gives their place away.
+        waiting.pop();
+        assert!(
+            calls.begin(ANNA).now_or_never().is_none(),
+            "there is room to wait"
+        );
+    }
+
+    #[tokio::test]
+    async fn who_has_no_call_under_way_takes_no_memory() {
+        let calls = Calls::default();
+        let call = calls.begin(ANNA).await.expect("it runs");
+        let waiting = calls.begin(ANNA);
+        assert_eq!(calls.0.lock().expect("not poisoned").len(), 1);
+        call.finish();
+        drop((call, waiting));
+        assert!(calls.0.lock().expect("not poisoned").is_empty());
+    }
+}

@@ -1,0 +1,173 @@
+//! One connection of a client: how long it may take to send a request, to be silent between two,
+//! and to take its answer. A connection over that is closed, so that nobody holds one for nothing.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, Sleep, sleep};
+
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionLimits {
+    /// Connections that are open at once; those that come wait in the kernel.
+    pub count: usize,
+    /// From the first byte of a request, or the beginning of the connection, to the end of its
+    /// headers.
+    pub head: Duration,
+    /// Between two requests. Longer than proxies keep a connection, which would otherwise send a
+    /// request on one that is being closed.
+    pub idle: Duration,
+    /// In which a client takes nothing of its answer.
+    pub stalled: Duration,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self {
+            count: 1_024,
+            head: Duration::from_secs(10),
+            idle: Duration::from_secs(75),
+            stalled: Duration::from_secs(75),
+        }
+    }
+}
+
+/// Lives until a client has said its first word, or has gone.
+pub(super) struct Silence;
+
+/// What a connection is at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    Head,
+    Answering,
+}
+
+pub struct Connection {
+    stream: TcpStream,
+    silence: Option<Arc<Silence>>,
+    _place: Option<OwnedSemaphorePermit>,
+    limits: ConnectionLimits,
+    is_answering: Arc<AtomicBool>,
+    phase: Phase,
+    /// Of [`Phase::Idle`] and [`Phase::Head`].
+    deadline: Pin<Box<Sleep>>,
+    /// Runs while the client takes nothing.
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl Connection {
+    pub(super) fn new(
+        stream: TcpStream,
+        silence: Arc<Silence>,
+        place: Option<OwnedSemaphorePermit>,
+        limits: ConnectionLimits,
+    ) -> Self {
+        Self {
+            stream,
+            silence: Some(silence),
+            _place: place,
+            is_answering: Arc::default(),
+            phase: Phase::Head,
+            deadline: Box::pin(sleep(limits.head)),
+            stalled: None,
+            limits,
+        }
+    }
+
+    /// For whoever answers: true from the end of a request's headers to the end of its answer.
+    pub(super) fn is_answering(&self) -> Arc<AtomicBool> {
+        self.is_answering.clone()
+    }
+
+    fn enter(&mut self, phase: Phase, limit: Duration) {
+        self.phase = phase;
+        self.deadline.as_mut().reset(Instant::now() + limit);
+    }
+
+    /// What was written, or an error where the client has taken nothing for too long.
+    fn unless_stalled(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.stalled = None;
+            // The rest of an answer, on a slow network.
+            if self.phase == Phase::Idle {
+                self.enter(Phase::Idle, self.limits.idle);
+            }
+            return written;
+        }
+        let limit = self.limits.stalled;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(limit)));
+        ready!(stalled.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        match (this.is_answering.load(Ordering::Relaxed), this.phase) {
+            (true, _) => this.phase = Phase::Answering,
+            (false, Phase::Answering) => this.enter(Phase::Idle, this.limits.idle),
+            (false, _) => {}
+        }
+        let read = Pin::new(&mut this.stream).poll_read(context, buffer);
+        if read.is_ready() {
+            this.silence = None;
+            if this.phase == Phase::Idle {
+                this.enter(Phase::Head, this.limits.head);
+            }
+            return read;
+        }
+        if this.phase != Phase::Answering {
+            ready!(this.deadline.as_mut().poll(context));
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        Poll::Pending
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.unless_stalled(context, written)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
+        self.unless_stalled(context, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}

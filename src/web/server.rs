@@ -1,0 +1,297 @@
+//! Answers what comes in by the gate: HTTP/1.1, each connection a task of its own. A request's
+//! handler ends with its connection, so that nobody works for a client that has gone.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{ConnectInfo, Request};
+use axum::response::Response;
+use http_body::{Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::sync::watch;
+use tower::ServiceExt;
+
+use super::connection::Connection;
+use super::gate::Gate;
+
+/// Of a request's line and headers, which wait in memory until they are complete.
+const HEAD_BYTES_MAX: usize = 64 << 10;
+
+/// Until `drained` ends; then connections close after the answer they are at, and this returns
+/// when all have.
+pub async fn serve(mut gate: Gate, router: Router, drained: impl Future<Output = ()>) {
+    let (stop, stopped) = watch::channel(false);
+    let mut drained = pin!(drained);
+    loop {
+        let (connection, peer) = tokio::select! {
+            accepted = gate.accept() => accepted,
+            () = &mut drained => break,
+        };
+        tokio::spawn(answer(connection, peer, router.clone(), stopped.clone()));
+    }
+    drop((gate, stopped));
+    stop.send(true).ok();
+    stop.closed().await;
+}
+
+async fn answer(
+    connection: Connection,
+    peer: SocketAddr,
+    router: Router,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let is_answering = connection.is_answering();
+    let service = service_fn(move |request: Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(ConnectInfo(peer));
+        let under_way = UnderWay::begin(&is_answering);
+        let answered = router.clone().oneshot(request);
+        async move {
+            let response: Response = answered.await?;
+            let answer = |body| Answer {
+                body,
+                _under_way: under_way,
+            };
+            Ok::<_, Infallible>(response.map(answer))
+        }
+    });
+    let connection = http1::Builder::new()
+        .max_buf_size(HEAD_BYTES_MAX)
+        .serve_connection(TokioIo::new(connection), service);
+    let mut connection = pin!(connection);
+    let stopped = async {
+        stopped.wait_for(|stopped| *stopped).await.ok();
+    };
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stopped => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::trace!(%error, "a connection ended before its time");
+    }
+}
+
+/// From the end of a request's headers to the end of its answer.
+struct UnderWay(Arc<AtomicBool>);
+
+impl UnderWay {
+    fn begin(is_answering: &Arc<AtomicBool>) -> Self {
+        is_answering.store(true, Ordering::Relaxed);
+        Self(is_answering.clone())
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+struct Answer {
+    body: Body,
+    _under_way: UnderWay,
+}
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::time::Duration;
+
+    use axum::routing::{get, post};
+    use futures_util::stream::{self, StreamExt};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::sync::Notify;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::web::connection::ConnectionLimits;
+
+    const HANG_GUARD: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_secs(600);
+    const SHORT: Duration = Duration::from_millis(300);
+    const NO_LIMITS: ConnectionLimits = ConnectionLimits {
+        count: 100,
+        head: LONG,
+        idle: LONG,
+        stalled: LONG,
+    };
+    const ASK: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+
+    /// Answers on `/`, on `/slow` when it is told to, and on `/much` with more than fits a socket:
+    /// when that answer ends, it says so.
+    async fn start(limits: ConnectionLimits) -> (SocketAddr, Arc<Notify>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (gate, door) = Gate::new(listener, limits);
+        let go_on = Arc::new(Notify::new());
+        let told = go_on.clone();
+        let slow = move || async move {
+            told.notified().await;
+            "done"
+        };
+        let tell = go_on.clone();
+        let much = move || async move {
+            let until_ended = TellAtEnd(tell);
+            let parts = stream::repeat(vec![b'a'; 64 << 10]).take(1 << 10);
+            Body::from_stream(parts.map(move |part| {
+                let _held = &until_ended;
+                Ok::<_, Infallible>(part)
+            }))
+        };
+        let router = Router::new()
+            .route("/", get(|| async { "done" }))
+            .route("/slow", post(slow))
+            .route("/much", get(much));
+        tokio::spawn(async move {
+            let _door = door;
+            serve(gate, router, std::future::pending()).await;
+        });
+        (address, go_on)
+    }
+
+    struct TellAtEnd(Arc<Notify>);
+
+    impl Drop for TellAtEnd {
+        fn drop(&mut self) {
+            self.0.notify_one();
+        }
+    }
+
+    async fn said(socket: &mut TcpStream) -> String {
+        let mut buffer = vec![0; 4 << 10];
+        let count = timeout(HANG_GUARD, socket.read(&mut buffer)).await;
+        let count = count.expect("an answer, or the end").unwrap_or(0);
+        String::from_utf8_lossy(&buffer[..count]).into_owned()
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_end_its_headers_is_cut_off() {
+        let limits = ConnectionLimits {
+            head: SHORT,
+            ..NO_LIMITS
+        };
+        let (address, _) = start(limits).await;
+        for begun in [&b""[..], b"GET / HTTP/1.1\r\nhost: a\r\n"] {
+            let mut socket = TcpStream::connect(address).await.unwrap();
+            socket.write_all(begun).await.unwrap();
+            assert_eq!(said(&mut socket).await, "");
+        }
+        // The same, of the second request.
+        let mut socket = TcpStream::connect(address).await.unwrap();
+        socket.write_all(ASK).await.unwrap();
+        assert!(said(&mut socket).await.ends_with("done"));
+        socket.write_all(b"GET /").await.unwrap();
+        assert_eq!(said(&mut socket).await, "");
+    }
+
+    #[tokio::test]
+    async fn a_connection_is_kept_between_requests_and_closed_when_it_is_idle_for_long() {
+        let limits = ConnectionLimits {
+            idle: SHORT,
+            ..NO_LIMITS
+        };
+        let (address, _) = start(limits).await;
+        let mut socket = TcpStream::connect(address).await.unwrap();
+        socket.write_all(ASK).await.unwrap();
+        let answer = said(&mut socket).await;
+        assert!(
+            answer.starts_with("HTTP/1.1 200") && answer.ends_with("done"),
+            "{answer}"
+        );
+        assert_eq!(said(&mut socket).await, "");
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_being_answered_may_take_longer_than_its_headers() {
+        let limits = ConnectionLimits {
+            head: SHORT,
+            idle: SHORT,
+            ..NO_LIMITS
+        };
+        let (address, go_on) = start(limits).await;
+        let mut slow = TcpStream::connect(address).await.unwrap();
+        slow.write_all(b"POST /slow HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
+            .await
+            .unwrap();
+        // One that came later and says nothing is over its time, and so would the other be.
+        for _ in 0..2 {
+            let mut silent = TcpStream::connect(address).await.unwrap();
+            assert_eq!(said(&mut silent).await, "");
+        }
+        go_on.notify_one();
+        assert!(said(&mut slow).await.ends_with("done"));
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_take_its_answer_is_cut_off() {
+        let limits = ConnectionLimits {
+            stalled: SHORT,
+            ..NO_LIMITS
+        };
+        let (address, ended) = start(limits).await;
+        let mut socket = TcpStream::connect(address).await.unwrap();
+        socket
+            .write_all(b"GET /much HTTP/1.1\r\nhost: a\r\n\r\n")
+            .await
+            .unwrap();
+        timeout(HANG_GUARD, ended.notified())
+            .await
+            .expect("cut off");
+        drop(socket);
+    }
+
+    #[tokio::test]
+    async fn no_more_connections_are_open_than_may_be_and_the_next_has_its_turn() {
+        let limits = ConnectionLimits {
+            count: 1,
+            ..NO_LIMITS
+        };
+        let (address, _) = start(limits).await;
+        let mut first = TcpStream::connect(address).await.unwrap();
+        first.write_all(ASK).await.unwrap();
+        assert!(said(&mut first).await.ends_with("done"));
+        let mut second = TcpStream::connect(address).await.unwrap();
+        second.write_all(ASK).await.unwrap();
+        // The first is answered again while the second waits.
+        first.write_all(ASK).await.unwrap();
+        assert!(said(&mut first).await.ends_with("done"));
+        let mut byte = [0];
+        let early = timeout(SHORT, second.peek(&mut byte)).await;
+        assert!(early.is_err(), "the second is not let in");
+        drop(first);
+        assert!(said(&mut second).await.ends_with("done"));
+    }
+}
