@@ -3,6 +3,7 @@
 mod crash;
 mod failures;
 mod life;
+mod liveness;
 mod queue;
 mod rebuild;
 mod restart;
