@@ -2,6 +2,7 @@
 
 mod crash;
 mod failures;
+mod honest;
 mod life;
 mod liveness;
 mod queue;
