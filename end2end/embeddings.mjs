@@ -143,6 +143,21 @@ export async function embeddings(t, { javaScriptEnabled }) {
     assert.ok((await page.locator("[data-row]").count()) > 0);
   });
 
+  await t.test("while a memory is pending one line above the list says so, and no row is marked", async () => {
+    const release = endpoint.hold();
+    await tool(token, "memory_add", { type: "fact", content: "Bicycle number 41 is on its way." });
+    await page.goto(`${url}/memory`);
+    const waiting = page.locator("[data-live=embedding]");
+    await waiting.getByText(/of 41 memories.*keyword search works meanwhile/).waitFor();
+    assert.ok((await page.locator("[data-row]").count()) > 0);
+    assert.equal(await page.locator("[data-row] .mark-state").count(), 0);
+    release();
+    await until("the line goes", async () => {
+      if (!javaScriptEnabled) await page.goto(`${url}/memory`);
+      return (await waiting.locator("svg").count()) === 0;
+    });
+  });
+
   await t.test("switched off, every answer says so", async () => {
     await page.goto(settings);
     const off = page.locator("details", { has: page.locator("button[value=disable]") }).last();

@@ -7,13 +7,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 const WIDTH = 64;
 
 export async function startEndpoint() {
-  const state = { delayMs: 0, texts: 0 };
+  const state = { delayMs: 0, texts: 0, held: null };
   const server = createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += chunk;
     const { input = [], model } = JSON.parse(body || "{}");
     state.texts += input.length;
     await sleep(state.delayMs);
+    await state.held;
     const data = input.map((text, index) => ({ index, embedding: vectorOf(text) }));
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify({ object: "list", model, data }));
@@ -21,7 +22,13 @@ export async function startEndpoint() {
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${server.address().port}/v1`;
   const stop = () => new Promise((resolve) => server.close(resolve) && server.closeAllConnections());
-  return { url, state, stop };
+  /** Answers nothing until what this returns is called. */
+  const hold = () => {
+    let release;
+    state.held = new Promise((resolve) => (release = resolve));
+    return () => ((state.held = null), release());
+  };
+  return { url, state, hold, stop };
 }
 
 /** A chat model that says this, in OpenAI's form. */

@@ -35,7 +35,8 @@
 //! scope, and parses the input; `tools/memory_add.rs` makes a [`memories::NewItem`] of it, which is
 //! where every limit stands. [`memories::Adding`] opens a transaction that knows its user, and
 //! writes in one statement the item with its words and its first event, a pending vector for each
-//! space in use and the record of the call; then a job, if none waits. Commit; answer. Adds of the
+//! space in use and the record of the call; then the user's first space, where a provider is
+//! configured and there is none; then a job, if none waits. Commit; answer. Adds of the
 //! user that come meanwhile are the next transaction, together. What that statement leaves out
 //! is added alone, step by step, in one transaction too: [`memories::add_in`] makes a new
 //! theme, and where a key or a text is there already the item is the duplicate, or the older one is

@@ -5,10 +5,11 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use anyhow::bail;
+use app::words;
 use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::accounts::{Email, UserId};
 use keepsake::config::Config;
-use keepsake::embedding::{Drained, Embeddings, Saved};
+use keepsake::embedding::{Drained, Embeddings, Saved, Texts};
 use keepsake::evaluation::Evaluation;
 use keepsake::wiring::{self, Database};
 
@@ -41,13 +42,13 @@ async fn start_and_wait(embeddings: &Embeddings, user: UserId) -> anyhow::Result
             "no embedding provider is in force for this account; set one up in Settings › Embeddings"
         );
     }
-    let Saved::Rebuilding { items } = embeddings.rebuild(user).await? else {
+    let Saved::Rebuilding { texts } = embeddings.rebuild(user).await? else {
         println!("There are no memories yet; nothing was to be done.");
         return Ok(false);
     };
-    let bar = ProgressBar::new(items);
+    let bar = ProgressBar::new(texts);
     bar.set_style(ProgressStyle::with_template(
-        "{wide_bar} {pos} of {len}{msg} · {per_sec} · {eta} left",
+        "{wide_bar} {pos} of {len} texts{msg} · {per_sec} · {eta} left",
     )?);
     tokio::select! {
         worked = work_off(embeddings, user) => worked?,
@@ -58,8 +59,16 @@ async fn start_and_wait(embeddings: &Embeddings, user: UserId) -> anyhow::Result
     if ended.settings.declined.is_some() {
         bail!("the rebuild was cancelled; the old vectors serve on");
     }
-    let failed = ended.counts.failed.unsigned_abs();
-    println!("{} rebuilt, {failed} failed", items.saturating_sub(failed));
+    let Texts {
+        memories,
+        from_messages,
+    } = ended.texts;
+    let failed = ended.counts.failed;
+    println!(
+        "{} rebuilt, {failed} failed: {}",
+        ended.counts.ready,
+        words::texts(memories, from_messages)
+    );
     Ok(true)
 }
 

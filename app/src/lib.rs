@@ -15,6 +15,8 @@ mod pages;
 mod shell;
 #[cfg(feature = "ssr")]
 pub mod view;
+#[cfg(feature = "ssr")]
+pub mod words;
 
 #[cfg(feature = "ssr")]
 pub use shell::{App, IslandsBuilt, shell};

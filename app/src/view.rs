@@ -20,8 +20,9 @@ pub use data::{DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, R
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use embeddings::{
     AdminPage, Confirmation, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingState,
-    EmbeddingsPage, EndpointSettings, FailedItem, FoundView, ItemEmbedding, MeasuredView,
-    OwnEndpoint, QueueCounts, Rebuild, ScoreParts, SpaceView, TestResult, Why, WhySurface,
+    EmbeddingWait, EmbeddingsPage, EndpointSettings, FailedItem, FoundView, ItemEmbedding,
+    MeasuredView, OwnEndpoint, QueueCounts, Rebuild, ScoreParts, SpaceView, TestResult, Why,
+    WhySurface,
 };
 pub use queue::{FailedJob, QueueRow, QueueView, TroubleRow};
 pub use sessions::{
@@ -105,8 +106,8 @@ pub struct ItemRow {
     pub score: Option<f64>,
     /// How the score came about; `None` when the list is by date.
     pub parts: Option<ScoreParts>,
-    /// `None` when no vectors are made for this user.
-    pub embedding: Option<EmbeddingBadge>,
+    /// One sentence: why it could not be embedded.
+    pub embedding_error: Option<String>,
 }
 
 /// The session in which a turn was said, and the message's position there.
@@ -148,8 +149,10 @@ pub struct MemoryPage {
     pub total_items: i64,
     /// Anything but [`SearchMode::Recent`] is cut at the most relevant 50.
     pub mode: SearchMode,
-    /// One sentence: why the search was less than it could be.
+    /// One sentence: why the search was less than it could be, where `waiting` does not say it.
     pub degraded: Option<String>,
+    /// `None` once every memory is embedded.
+    pub waiting: Option<EmbeddingWait>,
     /// This server's public URL, for the line to paste.
     pub public_url: String,
 }

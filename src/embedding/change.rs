@@ -2,6 +2,7 @@
 //! would be computed anew, asked first, with the number. Cancel, retry, off.
 
 use super::keys::KeyBounds;
+use super::model::Texts;
 use super::spaces::{Because, Followed, Spaces};
 use super::{EmbeddingError, Embeddings, overview, store};
 use crate::db::UserId;
@@ -23,11 +24,11 @@ fn own_keys(user: UserId) -> KeyBounds {
 pub enum Saved {
     /// In force; nothing has to be computed anew.
     InForce,
-    /// Nothing was changed: so many items would be rebuilt. `staged` carries the
+    /// Nothing was changed: so many texts would be rebuilt. `staged` carries the
     /// key that was typed, sealed, to the confirmation.
-    AskFirst { items: i64, staged: String },
-    /// In force when so many items are rebuilt.
-    Rebuilding { items: u64 },
+    AskFirst { texts: Texts, staged: String },
+    /// In force when so many texts are rebuilt.
+    Rebuilding { texts: u64 },
 }
 
 /// A change of the user's own endpoint, as the form gives it.
@@ -112,9 +113,9 @@ impl Embeddings {
             && spaces.need_rebuild(provider)
             && !confirmed
         {
-            let items = overview::store::count_items(&mut tx, user).await?;
-            if items > 0 {
-                return Ok(Saved::AskFirst { items, staged });
+            let texts = overview::store::count_texts(&mut tx, user).await?;
+            if texts.total() > 0 {
+                return Ok(Saved::AskFirst { texts, staged });
             }
         }
         settings::store::save_user_settings(&mut tx, user, &wanted, now).await?;
@@ -126,7 +127,7 @@ impl Embeddings {
         self.0.breakers.forget(user);
         Ok(match followed {
             Followed::Kept => Saved::InForce,
-            Followed::Building { items } => Saved::Rebuilding { items },
+            Followed::Building { texts } => Saved::Rebuilding { texts },
         })
     }
 
@@ -145,7 +146,7 @@ impl Embeddings {
         tx.commit().await?;
         Ok(match followed {
             Followed::Kept => Saved::InForce,
-            Followed::Building { items } => Saved::Rebuilding { items },
+            Followed::Building { texts } => Saved::Rebuilding { texts },
         })
     }
 

@@ -59,7 +59,10 @@ impl Embeddings {
             .await
             .map_err(|error| error.to_string())?;
         let query = without_speakers(text, names, &speakers);
-        let vector = self.ask(user, space, &query).await?;
+        let system = self.system_settings().await;
+        let system = system.map_err(|error| error.to_string())?;
+        let asked = self.with_prefix_in_force(space.clone(), &system);
+        let vector = self.ask(user, &asked, &query).await?;
         Ok(QueryVector {
             space_id: space.id,
             vector,

@@ -116,6 +116,6 @@ impl Embeddings {
 
     /// On a connection of the system role.
     pub async fn open_vectors(&self, conn: &mut PgConnection) -> Result<OpenVectors, sqlx::Error> {
-        store::count_open(conn).await
+        store::count_open(conn, self.0.embedder.has_builtin()).await
     }
 }

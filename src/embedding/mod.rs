@@ -33,9 +33,11 @@ use time::{Duration, OffsetDateTime};
 pub use change::{EndpointChange, Saved};
 pub use drain::Drained;
 pub use health::{BuiltinState, OpenVectors, Retried, SystemProviderState, Trouble};
-pub use model::{EmbeddingState, ItemEmbedding, NamedWord, Noted, QueryVector, SpaceId, Waiting};
+pub use model::{
+    EmbeddingState, ItemEmbedding, NamedWord, Noted, QueryVector, SpaceId, Texts, Waiting,
+};
 pub use overview::{Overview, Rebuild};
-pub use query::QueryEmbedding;
+pub use query::{PENDING, QueryEmbedding};
 pub use reseal::{OnlyRotation, Resealed};
 pub use system::{SystemOverview, SystemSaved};
 pub use vector::Vector;
@@ -64,7 +66,7 @@ pub enum EmbeddingError {
     #[error(transparent)]
     Invalid(#[from] Invalid),
     #[error(
-        "{PENDING_MAX} memories wait for their vectors; nothing was added: look at Settings › Embeddings for what holds them up, or try again later"
+        "{PENDING_MAX} embeddings are pending; nothing was added: look at Settings › Embeddings for what holds them up, or try again later"
     )]
     TooManyPending,
     #[error(transparent)]
@@ -126,8 +128,8 @@ struct Shared {
     /// otherwise offered to the admin.
     offered: Option<EndpointUrl>,
     queries: Mutex<LruCache<query::CacheKey, query::Known>>,
-    /// The space that served a user's last search.
-    served: Mutex<LruCache<i64, SpaceId>>,
+    /// The space that served a user's last search, where a provider of everybody's fills it.
+    served: Mutex<LruCache<i64, query::Served>>,
     breakers: breaker::Breakers,
     system: Mutex<Option<(Instant, SystemSettings)>>,
     leases: lease::Leases,
@@ -203,10 +205,12 @@ impl Embeddings {
     ) -> Result<EmbeddingState, EmbeddingError> {
         store::share_spaces(conn, user).await?;
         let noted = store::insert_pending(conn, user, items, self.0.clock.now()).await?;
-        if noted.is_full {
+        let state = self.see_to(conn, user, noted).await?;
+        // What nobody works on holds up nobody.
+        if noted.is_full && state == EmbeddingState::Pending {
             return Err(EmbeddingError::TooManyPending);
         }
-        self.see_to(conn, user, noted).await
+        Ok(state)
     }
 
     /// A transaction in which items are added: until it ends, no space is made, changed or removed.
@@ -215,20 +219,18 @@ impl Embeddings {
         self.0.db.as_user_by(user, by, &lock).await
     }
 
-    /// Sees to it that somebody comes for pending vectors that were noted in this transaction.
+    /// Sees to it that somebody comes for the pending embeddings that were noted in this
+    /// transaction, and makes the user's first space where there is none.
     pub async fn see_to(
         &self,
         conn: &mut PgConnection,
         user: UserId,
         noted: Noted,
     ) -> Result<EmbeddingState, EmbeddingError> {
-        if !noted.enabled {
-            return Ok(EmbeddingState::Off);
-        }
-        // Without a space, the first job makes one if a provider is configured.
-        let has_provider =
-            noted.has_space || self.effective(conn, user).await?.1.settings().is_some();
-        if !has_provider {
+        let system = self.system_settings().await?;
+        let has_provider = self.has_provider(noted.enabled, noted.own_enabled, &system);
+        // Boxed: it is rare, and every add would carry its state.
+        if !has_provider || !noted.has_space && !Box::pin(self.make_first(conn, user)).await? {
             return Ok(EmbeddingState::Off);
         }
         queue::push(conn, user).await?;
@@ -243,22 +245,23 @@ impl Embeddings {
         items: &[i64],
     ) -> Result<Vec<ItemEmbedding>, EmbeddingError> {
         let rows = store::list_item_embeddings(conn, user, items).await?;
-        let (_, effective) = self.effective(conn, user).await?;
-        let without_row = match effective.settings() {
+        let (settings, effective) = self.effective(conn, user).await?;
+        let without_row = match settings.awaited(&effective) {
             Some(_) => EmbeddingState::Pending,
             None => EmbeddingState::Off,
         };
+        let is_off = effective.settings().is_none();
         Ok(items
             .iter()
             .map(|id| {
                 let found = rows.iter().find(|(item, _)| item == id);
-                match (found, &effective) {
-                    (Some((_, embedding)), Effective::Off) => ItemEmbedding {
+                match found {
+                    Some((_, embedding)) if is_off => ItemEmbedding {
                         state: EmbeddingState::Off,
                         ..embedding.clone()
                     },
-                    (Some((_, embedding)), _) => embedding.clone(),
-                    (None, _) => ItemEmbedding::without_row(without_row),
+                    Some((_, embedding)) => embedding.clone(),
+                    None => ItemEmbedding::without_row(without_row),
                 }
             })
             .collect())
@@ -289,6 +292,12 @@ impl Embeddings {
         let system = self.system_settings().await?;
         let effective = self.effective_of(&user_settings, &system);
         Ok((user_settings, effective))
+    }
+
+    /// Whether a provider is in force, by the rules of [`Effective`].
+    fn has_provider(&self, enabled: bool, own_enabled: bool, system: &SystemSettings) -> bool {
+        let has_builtin = system.builtin_enabled && self.0.embedder.has_builtin();
+        enabled && (system.provider.is_some() || own_enabled || has_builtin)
     }
 
     fn effective_of(&self, user: &UserSettings, system: &SystemSettings) -> Effective {

@@ -109,6 +109,10 @@ pub struct Serving {
     pub own_enabled: bool,
     /// What searches compare with.
     pub space: Option<Space>,
+    /// Some of its embeddings are ready.
+    pub has_ready: bool,
+    /// Some of its embeddings are pending; where there is no space, some items are there.
+    pub has_pending: bool,
     /// Of the words asked for, those by whom much is said in this memory.
     pub speakers: Vec<String>,
 }
@@ -172,10 +176,11 @@ impl ItemEmbedding {
     }
 }
 
-/// What became of a new item's vector.
+/// What became of a new item's embedding, and what decides whether it will be computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Noted {
     pub enabled: bool,
+    pub own_enabled: bool,
     pub has_space: bool,
     pub is_full: bool,
 }
@@ -208,11 +213,28 @@ pub struct Counts {
     pub recent: i64,
 }
 
-/// The items of one space that have no vector.
+/// What is embedded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Texts {
+    /// Active and archived.
+    pub memories: i64,
+    /// Turns: a long message is several.
+    pub from_messages: i64,
+}
+
+impl Texts {
+    pub fn total(&self) -> i64 {
+        self.memories + self.from_messages
+    }
+}
+
+/// Memories without an embedding, in the space that serves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
     pub pending: i64,
     pub failed: i64,
+    /// Why none are made right now, for people.
+    pub problem: Option<String>,
 }
 
 impl Counts {

@@ -21,13 +21,30 @@ const WARM_UP_DEADLINE: Duration = Duration::from_secs(60);
 /// Said on the page too, where the rebuild begins.
 pub(super) const OTHER_WIDTH: &str = "the endpoint answers with vectors of another width than this space was built with; start a rebuild in Settings › Embeddings";
 
-/// User, space and the hash of the query: its words are kept nowhere.
+const CANCELLED: &str =
+    "the rebuild of the embeddings was cancelled, so this was found by words alone";
+
+/// While nothing can be found by meaning yet; why not follows, where something is wrong.
+pub const PENDING: &str = "embeddings are pending, so this was found by words alone";
+
+/// User, space and the hash of the query with its prefix: its words are kept nowhere.
 pub(super) type CacheKey = (i64, i64, [u8; 32]);
 /// A query's vector, and the speakers without whom it was made.
 pub(super) type Known = (Vector, Vec<String>);
 
-fn key(user: UserId, space: SpaceId, text: &str) -> CacheKey {
-    (user.0, space.0, Sha256::digest(text.as_bytes()).into())
+/// A space of the builtin model, or of this system provider.
+#[derive(Clone, Copy)]
+pub(super) struct Served {
+    space: SpaceId,
+    system_provider_id: Option<i64>,
+}
+
+fn key(user: UserId, space: SpaceId, prefix: &str, text: &str) -> CacheKey {
+    let hash = Sha256::new()
+        .chain_update(prefix)
+        .chain_update([0])
+        .chain_update(text);
+    (user.0, space.0, hash.finalize().into())
 }
 
 /// What a search has to go by, besides words.
@@ -35,15 +52,17 @@ fn key(user: UserId, space: SpaceId, text: &str) -> CacheKey {
 pub struct QueryEmbedding {
     pub vector: Option<QueryVector>,
     /// Why it goes by words alone, as a clause; `None` when it does not, or when
-    /// there is nothing yet that could be found by meaning.
+    /// there is nothing that could be found by meaning.
     pub degraded: Option<String>,
+    /// Something is still to be embedded.
+    pub has_pending: bool,
 }
 
 impl QueryEmbedding {
     fn degraded(reason: impl Into<String>) -> Self {
         Self {
-            vector: None,
             degraded: Some(reason.into()),
+            ..Self::default()
         }
     }
 }
@@ -52,7 +71,8 @@ impl Embeddings {
     /// The query's vector as this server knows it without asking anybody: from the
     /// cache, in the space that served the user last. Whether it still does, the search's own
     /// statement tells, so that a query that is asked again costs no look-up.
-    /// `None` too where only a provider of their own might serve, since they may have switched it off.
+    /// `None` too where a provider of their own serves: they may have switched it off, or changed
+    /// its prefix of queries.
     ///
     /// # Errors
     /// Only what the database says.
@@ -61,19 +81,18 @@ impl Embeddings {
         user: UserId,
         text: &str,
     ) -> Result<Option<QueryVector>, sqlx::Error> {
-        if !self.has_shared_provider(&self.system_settings().await?) {
+        let Some(last) = self.last_served(user) else {
             return Ok(None);
-        }
-        let mut served = self.0.served.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = served.get(&user.0).copied();
-        drop(served);
-        Ok(last.and_then(|space_id| {
-            let (vector, speakers) = self.cached(&key(user, space_id, text))?;
-            Some(QueryVector {
-                space_id,
-                vector,
-                speakers,
-            })
+        };
+        let system = self.system_settings().await?;
+        let Some(prefix) = self.shared_prefix(last.system_provider_id, &system) else {
+            return Ok(None);
+        };
+        let key = key(user, last.space, prefix, text);
+        Ok(self.cached(&key).map(|(vector, speakers)| QueryVector {
+            space_id: last.space,
+            vector,
+            speakers,
         }))
     }
 
@@ -97,10 +116,30 @@ impl Embeddings {
             return Ok((tx, QueryEmbedding::degraded(reason)));
         }
         let Some(space) = serving.space else {
-            return Ok((tx, QueryEmbedding::default()));
+            let (settings, effective) = self.effective(&mut tx, user).await?;
+            let why = match (serving.has_pending, settings.awaited(&effective)) {
+                (false, _) => QueryEmbedding::default(),
+                (true, Some(_)) => QueryEmbedding::degraded(PENDING),
+                (true, None) => QueryEmbedding::degraded(CANCELLED),
+            };
+            return Ok((tx, why));
         };
-        self.served_by(user, space.id);
-        let key = key(user, space.id, text);
+        let has_pending = serving.has_pending;
+        if !serving.has_ready {
+            // Nobody is asked for a vector that there is nothing to compare with.
+            let why = match (has_pending, &space.problem) {
+                (false, _) => QueryEmbedding::default(),
+                (true, None) => QueryEmbedding::degraded(PENDING),
+                (true, Some(problem)) => QueryEmbedding::degraded(format!(
+                    "{PENDING}: {}",
+                    problem.trim_end_matches('.')
+                )),
+            };
+            return Ok((tx, why));
+        }
+        let space = self.with_prefix_in_force(space, &system);
+        self.served_by(user, &space);
+        let key = key(user, space.id, &space.settings.query_prefix, text);
         let (vector, speakers) = match self.cached(&key) {
             Some(known) => known,
             None => {
@@ -120,13 +159,17 @@ impl Embeddings {
             vector,
             speakers,
         });
-        let degraded = None;
-        Ok((tx, QueryEmbedding { vector, degraded }))
+        let embedding = QueryEmbedding {
+            vector,
+            degraded: None,
+            has_pending,
+        };
+        Ok((tx, embedding))
     }
 
     /// Why no provider is in force, by the rules of [`Effective`](crate::providers::settings::Effective).
     fn words_alone(&self, serving: &Serving, system: &SystemSettings) -> Option<&'static str> {
-        let has_provider = serving.own_enabled || self.has_shared_provider(system);
+        let has_provider = self.has_provider(true, serving.own_enabled, system);
         match (serving.enabled, has_provider) {
             (false, _) => Some("embeddings are switched off, so this was found by words alone"),
             (true, false) => {
@@ -136,8 +179,33 @@ impl Embeddings {
         }
     }
 
-    fn has_shared_provider(&self, system: &SystemSettings) -> bool {
-        system.provider.is_some() || system.builtin_enabled && self.0.embedder.has_builtin()
+    /// The prefix of queries in force for everybody, where the builtin model or this system
+    /// provider is.
+    fn shared_prefix<'a>(
+        &self,
+        system_provider_id: Option<i64>,
+        system: &'a SystemSettings,
+    ) -> Option<&'a str> {
+        match &system.provider {
+            Some(provider) => (provider.system_provider_id == system_provider_id)
+                .then_some(provider.query_prefix.as_str()),
+            None => {
+                let is_builtin =
+                    system_provider_id.is_none() && self.has_provider(true, false, system);
+                is_builtin.then_some("")
+            }
+        }
+    }
+
+    /// A space keeps the prefix that its provider had; the system's may have another by now.
+    pub(super) fn with_prefix_in_force(&self, mut space: Space, system: &SystemSettings) -> Space {
+        let id = space.settings.system_provider_id;
+        if id.is_some()
+            && let Some(prefix) = self.shared_prefix(id, system)
+        {
+            prefix.clone_into(&mut space.settings.query_prefix);
+        }
+        space
     }
 
     /// Reads the builtin model where it serves, so that the first search need not wait for it.
@@ -152,15 +220,36 @@ impl Embeddings {
                 .embedder
                 .embed_query(&Endpoint::builtin(), "warm".to_owned(), WARM_UP_DEADLINE)
                 .await;
-            if let Err(error) = warmed {
+            if let Err(error) = warmed
+                && error != ProviderError::Busy
+            {
                 tracing::warn!(%error, "the builtin model cannot be used");
             }
         }
     }
 
-    fn served_by(&self, user: UserId, space: SpaceId) {
+    fn last_served(&self, user: UserId) -> Option<Served> {
         let mut served = self.0.served.lock().unwrap_or_else(PoisonError::into_inner);
-        served.put(user.0, space);
+        served.get(&user.0).copied()
+    }
+
+    fn served_by(&self, user: UserId, space: &Space) {
+        let system_provider_id = space.settings.system_provider_id;
+        let is_shared =
+            system_provider_id.is_some() || space.settings.provider_type == ProviderType::Builtin;
+        let mut served = self.0.served.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_shared {
+            let space = space.id;
+            served.put(
+                user.0,
+                Served {
+                    space,
+                    system_provider_id,
+                },
+            );
+        } else {
+            served.pop(&user.0);
+        }
     }
 
     fn cached(&self, key: &CacheKey) -> Option<Known> {
@@ -191,7 +280,9 @@ impl Embeddings {
         let words_alone = |why: &dyn std::fmt::Display| format!("{why}; found by words alone");
         let now = self.0.clock.now();
         let breakers = &self.0.breakers;
-        if !breakers.admits(user, space.id, now) {
+        // The builtin model is part of the server: it is late when it has much to do, never dead.
+        let is_builtin = space.settings.provider_type == ProviderType::Builtin;
+        if !is_builtin && !breakers.admits(user, space.id, now) {
             return Err(words_alone(
                 &"the embedding endpoint has failed several times and is left alone for a moment",
             ));
@@ -209,18 +300,11 @@ impl Embeddings {
         let embedded = match answer {
             Ok(embedded) => embedded,
             Err(error) => {
-                // The builtin model is late when it has much to do, never because it is dead.
-                let is_busy = space.settings.provider_type == ProviderType::Builtin
-                    && error == ProviderError::TimedOut;
                 // A question that the model does not take says nothing about the endpoint.
-                if !error.is_about_the_input() && !is_busy {
+                if !is_builtin && !error.is_about_the_input() {
                     breakers.failed(user, space.id, now);
                 }
-                return Err(if is_busy {
-                    words_alone(&"the builtin model is busy")
-                } else {
-                    words_alone(&error)
-                });
+                return Err(words_alone(&error));
             }
         };
         breakers.succeeded(user, space.id);

@@ -6,15 +6,18 @@ use sqlx::PgConnection;
 use super::model::{Space, SpaceState};
 use super::{EmbeddingError, Embeddings, drain, overview, store};
 use crate::db::UserId;
-use crate::providers::settings::{Effective, ProviderSettings, UserSettings};
+use crate::providers::settings::{Effective, ProviderSettings};
+
+/// So many items get their pending rows in the transaction of an add, where it makes the first space.
+const FIRST_ITEMS_MAX: i64 = 1_000;
 
 /// What following the settings came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Followed {
     /// The spaces stay as they are.
     Kept,
-    /// So many items are being rebuilt.
-    Building { items: u64 },
+    /// So many texts are being rebuilt.
+    Building { texts: u64 },
 }
 
 /// On whose word the spaces follow the settings.
@@ -64,6 +67,12 @@ impl Spaces {
         }
     }
 
+    /// Those whose vectors these settings make, but that keep another key or prefix of queries.
+    fn outdated<'a>(&'a self, wanted: &'a ProviderSettings) -> impl Iterator<Item = &'a Space> {
+        let spaces = [&self.active, &self.building].into_iter().flatten();
+        spaces.filter(|s| s.settings.makes_the_vectors_of(wanted) && s.settings != *wanted)
+    }
+
     /// Whether following these settings means computing every vector anew.
     pub fn need_rebuild(&self, wanted: &ProviderSettings) -> bool {
         !is_of(&self.active, wanted) && !is_of(&self.building, wanted)
@@ -110,16 +119,42 @@ impl Embeddings {
             }
         }
         store::delete_building(conn, user).await?;
-        let space = store::insert_space(conn, user, wanted, SpaceState::Building, now).await?;
-        let items = store::insert_missing(conn, user, space, now).await?;
+        let made = store::insert_space(conn, user, wanted, SpaceState::Building, now).await?;
+        // Under the lock there is no other.
+        let space = made.ok_or(sqlx::Error::RowNotFound)?;
+        let texts = store::insert_missing(conn, user, space, now).await?;
         let is_first = spaces.serving().is_none() && because == Because::Behind;
-        if items == 0 || is_first {
+        if texts == 0 || is_first {
             // Nothing to build, or nothing that would serve meanwhile.
             store::retire_active(conn, user, now).await?;
             store::activate(conn, user, space, now).await?;
             return Ok(Followed::Kept);
         }
-        Ok(Followed::Building { items })
+        Ok(Followed::Building { texts })
+    }
+
+    /// The user's first space, with a pending row for each of their items, in the transaction of
+    /// an adder, which shares the spaces. Of many items the rows are left to the job. False where
+    /// nothing would compute them.
+    pub(super) async fn make_first(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+    ) -> Result<bool, EmbeddingError> {
+        let (settings, effective) = self.effective(conn, user).await?;
+        let Some(wanted) = settings.awaited(&effective) else {
+            return Ok(false);
+        };
+        if store::has_more_items_than(conn, user, FIRST_ITEMS_MAX).await? {
+            return Ok(true);
+        }
+        let now = self.0.clock.now();
+        // Where another adder is making it, this one waits for it here.
+        store::insert_space(conn, user, wanted, SpaceState::Active, now).await?;
+        if let Some(active) = Spaces::of(conn, user).await?.active {
+            store::insert_missing(conn, user, active.id, now).await?;
+        }
+        Ok(true)
     }
 
     /// Makes the space that is missing, or that an admin's change asks for: what a
@@ -127,13 +162,19 @@ impl Embeddings {
     pub(super) async fn follow_if_behind(&self, user: UserId) -> Result<(), EmbeddingError> {
         let mut tx = self.0.db.as_user(user).await?;
         let (settings, effective) = self.effective(&mut tx, user).await?;
+        let Some(wanted) = settings.awaited(&effective) else {
+            return Ok(());
+        };
         let spaces = Spaces::of(&mut tx, user).await?;
-        if is_behind(&settings, &effective, &spaces) {
+        if !spaces.has(wanted) {
             self.follow(&mut tx, user, &effective, Because::Behind)
                 .await?;
-            tx.commit().await?;
         }
-        Ok(())
+        // An admin may have changed the key, or put the same provider in force again.
+        for space in spaces.outdated(wanted) {
+            store::refresh_space(&mut tx, user, space.id, wanted).await?;
+        }
+        Ok(tx.commit().await?)
     }
 
     /// Puts the building space in the active one's place if nothing in it is
@@ -179,10 +220,4 @@ impl Embeddings {
         );
         Ok(false)
     }
-}
-
-fn is_behind(settings: &UserSettings, effective: &Effective, spaces: &Spaces) -> bool {
-    effective.settings().is_some_and(|wanted| {
-        !spaces.has(wanted) && settings.declined.as_deref() != Some(&wanted.fingerprint())
-    })
 }

@@ -26,7 +26,8 @@ pub async fn lock_spaces(conn: &mut PgConnection, user: UserId) -> Result<(), sq
     Ok(())
 }
 
-/// The same, shared by everybody who adds.
+/// The same, shared by everybody who adds items or changes what of them is live: either comes
+/// before the spaces change, or sees the rows of the new space.
 pub async fn share_spaces(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
     sqlx::raw_sql(AssertSqlSafe(sharing_spaces(user)))
         .execute(conn)
@@ -51,7 +52,8 @@ pub async fn insert_pending(
     sqlx::query_as!(
         Noted,
         r#"WITH settings AS (
-               SELECT coalesce((SELECT enabled FROM embedding_settings WHERE user_id = $1), true) AS enabled
+               SELECT coalesce(e.enabled, true) AS enabled, coalesce(e.own_enabled, false) AS own_enabled
+               FROM (SELECT $1::bigint AS user_id) u LEFT JOIN embedding_settings e ON e.user_id = u.user_id
            ), spaces AS (
                SELECT id, is_full FROM embedding_spaces
                WHERE user_id = $1 AND state IN ('active', 'building')
@@ -64,7 +66,7 @@ pub async fn insert_pending(
                FROM memory_items i CROSS JOIN spaces s CROSS JOIN settings
                WHERE i.user_id = $1 AND i.id = ANY ($2) AND settings.enabled
            )
-           SELECT (SELECT enabled FROM settings) AS "enabled!",
+           SELECT (SELECT enabled FROM settings) AS "enabled!", (SELECT own_enabled FROM settings) AS "own_enabled!",
                   EXISTS (SELECT FROM spaces) AS "has_space!",
                   EXISTS (SELECT FROM spaces WHERE is_full) AS "is_full!""#,
         user.0,
@@ -159,6 +161,11 @@ pub async fn find_serving(
                   s.requested_dimensions, s.dimensions, s.query_prefix AS "query_prefix?",
                   s.document_prefix AS "document_prefix?", s.sealed_key, s.system_provider_id, s.state AS "state?",
                   s.problem, s.failures AS "failures?", s.retry_at, s.created_at AS "created_at?", s.activated_at,
+                  EXISTS (SELECT FROM memory_item_embeddings
+                          WHERE user_id = $1 AND space_id = s.id AND state = 'ready') AS "has_ready!",
+                  CASE WHEN s.id IS NULL THEN EXISTS (SELECT FROM memory_items WHERE user_id = $1)
+                       ELSE EXISTS (SELECT FROM memory_item_embeddings
+                                    WHERE user_id = $1 AND space_id = s.id AND state = 'pending') END AS "has_pending!",
                   ARRAY(
                       SELECT n.word
                       FROM unnest(ARRAY[false, true]) AS t (is_turn)
@@ -216,6 +223,8 @@ pub async fn find_serving(
         enabled: row.enabled,
         own_enabled: row.own_enabled,
         space: space.map(Space::from),
+        has_ready: row.has_ready,
+        has_pending: row.has_pending,
         speakers: row.speakers,
     })
 }
@@ -264,19 +273,20 @@ impl From<SpaceLookup> for Space {
     }
 }
 
+/// `None` where the user has a space of this state.
 pub async fn insert_space(
     conn: &mut PgConnection,
     user: UserId,
     settings: &ProviderSettings,
     state: SpaceState,
     now: OffsetDateTime,
-) -> Result<SpaceId, sqlx::Error> {
+) -> Result<Option<SpaceId>, sqlx::Error> {
     let id = sqlx::query_scalar!(
         "INSERT INTO embedding_spaces (user_id, provider_type, endpoint, model, requested_dimensions,
              query_prefix, document_prefix, sealed_key, system_provider_id, state, created_at, activated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
                  CASE WHEN $10 = 'active' THEN $11::timestamptz END)
-         RETURNING id",
+         ON CONFLICT DO NOTHING RETURNING id",
         user.0,
         settings.provider_type.as_str(),
         settings.endpoint,
@@ -289,9 +299,23 @@ pub async fn insert_space(
         state.as_str(),
         now,
     )
-    .fetch_one(conn)
+    .fetch_optional(conn)
     .await?;
-    Ok(SpaceId(id))
+    Ok(id.map(SpaceId))
+}
+
+pub async fn has_more_items_than(
+    conn: &mut PgConnection,
+    user: UserId,
+    items_max: i64,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT FROM memory_items WHERE user_id = $1 OFFSET $2 LIMIT 1) AS "has!""#,
+        user.0,
+        items_max,
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// What keeps the space: the key, and the prefix of queries. A space in trouble
@@ -335,7 +359,8 @@ pub async fn insert_missing(
          FROM memory_items i
          WHERE i.user_id = $1
            AND NOT EXISTS (SELECT FROM memory_item_embeddings e
-                           WHERE e.user_id = $1 AND e.space_id = $2 AND e.item_id = i.id)",
+                           WHERE e.user_id = $1 AND e.space_id = $2 AND e.item_id = i.id)
+         ON CONFLICT DO NOTHING",
         user.0,
         space.0,
         now,

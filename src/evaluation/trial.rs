@@ -167,15 +167,15 @@ impl Evaluation {
                 let drained = self.embeddings.drain(*user).await?;
                 let overview = self.embeddings.overview(*user).await?;
                 let counts = overview.counts;
-                let of_user = overview.items - counts.pending;
+                let of_user = overview.texts.total() - counts.pending;
                 go_on(tell(Progress {
                     stage: Stage::Embedding,
                     done: done + usize::try_from(of_user).unwrap_or_default(),
                     of: items,
                 }))?;
                 if overview.effective.settings().is_none() || counts.pending == 0 {
-                    done += usize::try_from(overview.items).unwrap_or_default();
-                    without += overview.items - counts.ready;
+                    done += usize::try_from(overview.texts.total()).unwrap_or_default();
+                    without += overview.texts.total() - counts.ready;
                     break;
                 }
                 if let Some(space) = overview.serving

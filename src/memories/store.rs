@@ -11,6 +11,7 @@ use super::model::{
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
 use super::quota::THEMES_MAX;
 use crate::accounts::{AgentId, UserId, Viewer};
+use crate::embedding::store::share_spaces;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThemeId(pub i64);
@@ -237,7 +238,8 @@ pub async fn list_superseded(
 }
 
 /// Those of them that were active, with this event in their history; what is superseded is held
-/// for less sure. Their vectors' copies, by which searches filter, change with them.
+/// for less sure. Their embeddings' copies, by which searches filter, change with them: also
+/// those that a rebuild is just making, which ends first or begins after this transaction.
 pub async fn archive_items(
     conn: &mut PgConnection,
     user: UserId,
@@ -246,6 +248,7 @@ pub async fn archive_items(
     event: &str,
     now: OffsetDateTime,
 ) -> Result<Vec<i64>, sqlx::Error> {
+    share_spaces(conn, user).await?;
     sqlx::query_scalar!(
         r#"WITH item AS (
                UPDATE memory_items

@@ -12,6 +12,8 @@ pub enum ProviderError {
     Refused(Unreachable),
     #[error("the endpoint did not answer in time")]
     TimedOut,
+    #[error("the built-in model is busy")]
+    Busy,
     #[error("the endpoint rejected the key: check it, or enter it again")]
     KeyRejected,
     #[error("the endpoint does not know this model: check its name, or load it there first")]
@@ -157,6 +159,7 @@ impl ProviderError {
         match self {
             Self::Refused(_) => "unreachable",
             Self::TimedOut => "timed_out",
+            Self::Busy => "busy",
             Self::KeyRejected => "key_rejected",
             Self::UnknownModel => "unknown_model",
             Self::DimensionsRefused => "dimensions_refused",

@@ -125,8 +125,8 @@ impl Embedder {
         builtin.is_some_and(builtin::Model::is_loaded)
     }
 
-    /// Vectors in the order of `texts`. `deadline` is for the whole call. No
-    /// texts, no call.
+    /// Vectors in the order of `texts`. `deadline` is for the whole call over the network; the
+    /// builtin model takes its time. No texts, no call.
     pub async fn embed(
         &self,
         endpoint: &Endpoint,
@@ -187,8 +187,19 @@ impl Embedder {
         texts: &[String],
         deadline: Duration,
     ) -> Result<Embedded, ProviderError> {
-        let answer = tokio::time::timeout(deadline, self.ask(purpose, endpoint, texts)).await;
-        let embedded = answer.map_err(|_| ProviderError::TimedOut)??;
+        let asking = self.ask(purpose, endpoint, texts);
+        let embedded = match (endpoint.provider_type, purpose) {
+            // A part of this server: it has no connection to lose, and ends what it has begun.
+            (ProviderType::Builtin, Purpose::Document) => asking.await?,
+            (provider_type, _) => {
+                let late = match provider_type {
+                    ProviderType::Builtin => ProviderError::Busy,
+                    _ => ProviderError::TimedOut,
+                };
+                let answer = tokio::time::timeout(deadline, asking).await;
+                answer.map_err(|_| late)??
+            }
+        };
         check::vectors(&embedded.vectors, texts.len())?;
         Ok(embedded)
     }

@@ -18,7 +18,7 @@ use store::Asked;
 
 use crate::accounts::Viewer;
 use crate::db::Db;
-use crate::embedding::{Embeddings, QueryEmbedding, QueryVector};
+use crate::embedding::{Embeddings, PENDING, QueryEmbedding, QueryVector};
 use crate::memories::{speakers, words};
 use crate::metrics;
 use query::Cursor;
@@ -26,8 +26,8 @@ use query::Cursor;
 /// Characters of an item's text that a hit shows.
 pub const SNIPPET_CHARS: usize = 280;
 
-const NONE_READY: &str =
-    "none of these memories has its vector yet, so they were found by words alone";
+const NONE_EMBEDDED: &str =
+    "none of these memories has an embedding, so they were found by words alone";
 
 /// How an answer was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,9 +114,12 @@ async fn find_in_span(
     {
         let mut tx = db.as_user(user).await?;
         let found = ranked(&mut tx, viewer, query, text, Some(&recalled), now).await?;
-        // Otherwise it is asked anew: another space serves by now, or nothing was found that says so.
-        if let (page, true) = found {
-            return Ok(page.or_degraded(NONE_READY));
+        // Otherwise it is asked again: another space serves by now, or nothing was found that says
+        // so, or by words alone, for a reason.
+        if let (page, true) = found
+            && page.mode == Mode::Hybrid
+        {
+            return Ok(page);
         }
     }
     let (mut tx, asked) = match &query.text {
@@ -132,10 +135,15 @@ async fn find_in_span(
     // Nothing was written: its end is sent when the connection goes back, and waited for by nobody.
     drop(tx);
     page.degraded = asked.degraded;
-    Ok(match vector {
-        Some(_) => page.or_degraded(NONE_READY),
-        None => page,
-    })
+    if query.text.is_some() && page.mode == Mode::Fts && page.degraded.is_none() {
+        let is_empty = page.hits.is_empty();
+        let why = match asked.has_pending {
+            true => Some(PENDING),
+            false => (!is_empty).then_some(NONE_EMBEDDED),
+        };
+        page.degraded = why.map(str::to_owned);
+    }
+    Ok(page)
 }
 
 /// Finds what a viewer's memory holds (DESIGN §4, Nova §3.2.1). Without a vector,
@@ -223,16 +231,6 @@ async fn ranked(
         degraded: None,
     };
     Ok((page, is_of_serving))
-}
-
-impl Page {
-    /// Of an answer that was to be found by meaning too, and was not.
-    fn or_degraded(mut self, why: &str) -> Self {
-        if self.mode == Mode::Fts && !self.hits.is_empty() && self.degraded.is_none() {
-            self.degraded = Some(why.to_owned());
-        }
-        self
-    }
 }
 
 impl Hit {

@@ -24,7 +24,7 @@ async fn end(user: &TestUser, session: &str) {
     assert_eq!(user.post(&path, &json!({})).await.status(), 200);
 }
 
-fn message(id: &str, role: &str, content: &str) -> Value {
+pub fn message(id: &str, role: &str, content: &str) -> Value {
     json!({ "id": id, "role": role, "content": content })
 }
 
@@ -52,7 +52,8 @@ async fn make(app: &TestApp) -> Result<(), EmbeddingError> {
     }
 }
 
-async fn ended(app: &TestApp, user: &TestUser, session: &str, messages: &[Value]) {
+/// A session that has ended, with its turns.
+pub async fn ended(app: &TestApp, user: &TestUser, session: &str, messages: &[Value]) {
     say(user, session, messages).await;
     end(user, session).await;
     make(app).await.unwrap();

@@ -40,7 +40,7 @@ fn shape_of_state(state: &str) -> &'static str {
         "admin" => "M6 1 10.5 2.6v3.2C10.5 8.4 8.6 10.2 6 11 3.4 10.2 1.5 8.4 1.5 5.8V2.6z",
         "valid" | "used" | "ready" | "stored" | "active" | "works" | "in force" | "on"
         | "memory on" | "erased" => "M4.6 10 1 6.4l1.3-1.3 2.3 2.3L9.7 2 11 3.3z",
-        "pending" | "open" | "rebuilding" | "offered" | "erasing" => {
+        "pending" | "preparing" | "open" | "rebuilding" | "offered" | "erasing" => {
             "M2 1h8v1.4L7.2 6 10 9.6V11H2V9.6L4.8 6 2 2.4z"
         }
         "error" | "failed" | "waiting" => {
@@ -76,7 +76,7 @@ pub fn TypeBadge(item_type: String) -> impl IntoView {
 }
 
 /// `archived`, `superseded`, `expired`, `confirmed`; of a token `valid`, `expired`, `revoked`; of a provider
-/// `works`, `rebuilding`, `waiting`, `failed`, `off` and their like; `memory on` or `off`;
+/// `works`, `preparing`, `rebuilding`, `waiting`, `failed`, `off` and their like; `memory on` or `off`;
 /// of a session `open`, `completed`, `pending`, `stored`, `nothing`, `skipped`;
 /// of an account `admin`, `disabled`; of an invitation `open`, `used`, `expired`, `revoked`.
 #[component]
@@ -90,30 +90,26 @@ pub fn StateBadge(state: &'static str) -> impl IntoView {
     }
 }
 
-/// Where an item's vector stands. `ready` is the rule, so it is the quietest.
+/// The state of one item's embedding. `ready` is the rule, so it is the quietest.
 #[component]
 pub fn EmbeddingMark(embedding: EmbeddingBadge) -> impl IntoView {
     let (state, class, title) = match embedding.state {
         EmbeddingState::Ready => (
             "ready",
             "mark-ready",
-            "Its vector is ready: found by meaning",
+            "Embedding ready: semantic and keyword search",
         ),
         EmbeddingState::Pending => (
             "pending",
             "mark-pending",
-            "Its vector is being made: found by words until then",
+            "Embedding pending; keyword search only",
         ),
-        EmbeddingState::Error => (
-            "error",
-            "mark-error",
-            "It has no vector: found by words alone",
-        ),
+        EmbeddingState::Error => ("error", "mark-error", "Not embedded; keyword search only"),
     };
     let truncated = embedding.is_truncated.then(|| {
         view! {
             <span class="mark-note" title="Only the beginning of its text fitted the model">
-                "cut short"
+                "truncated"
             </span>
         }
     });

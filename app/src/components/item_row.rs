@@ -4,14 +4,17 @@
 use leptos::prelude::*;
 
 use super::{EmbeddingMark, Score, StateBadge, TypeBadge, When, retired_state};
-use crate::view::{self, Span};
+use crate::view::{self, EmbeddingBadge, EmbeddingState, Span};
 
 #[component]
 pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
-    let error = row
-        .embedding
-        .as_ref()
-        .and_then(|embedding| embedding.error.clone());
+    let mark = row.embedding_error.is_some().then(|| {
+        let embedding = EmbeddingBadge {
+            state: EmbeddingState::Error,
+            is_truncated: false,
+        };
+        view! { <EmbeddingMark embedding /> }
+    });
     // A turn is read where it was said.
     let href = match &row.turn {
         Some(turn) => turn.href(),
@@ -43,7 +46,7 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
                     {row.theme.map(|theme| view! { <bdi class="theme">{theme}</bdi> })}
                     {from}
                     {row.retired.map(|retired| view! { <StateBadge state=retired_state(retired) /> })}
-                    {row.embedding.map(|embedding| view! { <EmbeddingMark embedding /> })}
+                    {mark}
                     {row
                         .tags
                         .into_iter()
@@ -56,7 +59,7 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
                         })
                         .collect_view()}
                 </p>
-                {error.map(|error| view! { <p class="row-error hint">{error}</p> })}
+                {row.embedding_error.map(|error| view! { <p class="row-error hint">{error}</p> })}
             </div>
             <div class="row-when">
                 <When moment=row.created />

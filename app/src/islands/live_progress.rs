@@ -1,5 +1,5 @@
 //! Keeps a page true while something is under way: the progress on Settings ›
-//! Embeddings, an agent's first call on Agents & tokens. It looks again as often
+//! Embeddings and above the memories, an agent's first call on Agents & tokens. It looks again as often
 //! as the page says (`data-look-again`, in seconds) and takes over its live parts.
 //! It stops when the page says no more, rests while nobody sees it, and says how
 //! far things are at most every 5 seconds.
@@ -17,7 +17,7 @@ pub fn LiveProgress() -> impl IntoView {
 }
 
 #[cfg(feature = "hydrate")]
-mod browser_side {
+pub(super) mod browser_side {
     use std::time::Duration;
 
     use leptos::prelude::set_timeout;

@@ -11,7 +11,11 @@ use leptos::prelude::*;
 pub fn LiveResults() -> impl IntoView {
     Effect::new(move |_| {
         #[cfg(feature = "hydrate")]
-        browser_side::start();
+        {
+            browser_side::start();
+            // What is under way above a list.
+            super::live_progress::browser_side::start();
+        }
     });
     view! { <p id="announcer" class="visually-hidden" role="status"></p> }
 }

@@ -229,7 +229,6 @@ fn Headline(item: ItemPage) -> impl IntoView {
     let mark = item.embedding.state.map(|state| {
         let embedding = EmbeddingBadge {
             state,
-            error: None,
             is_truncated: item.embedding.is_truncated,
         };
         view! { <EmbeddingMark embedding /> }

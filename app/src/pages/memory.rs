@@ -4,6 +4,7 @@
 
 mod empty;
 mod filters;
+mod waiting;
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
@@ -14,6 +15,7 @@ use crate::islands::LiveResults;
 use crate::view::{MemoryFilters, MemoryPage, SearchMode};
 use empty::{Beginning, NothingMatches};
 use filters::{SearchForm, Themes};
+use waiting::Waiting;
 
 #[component]
 pub fn Memory() -> impl IntoView {
@@ -66,14 +68,17 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
             <h1>"Memory"</h1>
             <SearchForm filters=filters.clone() />
             <Themes themes=page.themes filters />
-            <section id="results" class="results" data-live="results" aria-labelledby="count">
-                <h2 id="count" class="count">
-                    {count}
-                </h2>
-                {degraded}
-                {rows}
-                {more}
-            </section>
+            <div class="found">
+                <Waiting waiting=page.waiting />
+                <section id="results" class="results" data-live="results" aria-labelledby="count">
+                    <h2 id="count" class="count">
+                        {count}
+                    </h2>
+                    {degraded}
+                    {rows}
+                    {more}
+                </section>
+            </div>
         </div>
         <LiveResults />
     }

@@ -28,12 +28,10 @@ impl EmbeddingState {
     }
 }
 
-/// The state of one row of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The mark of one item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmbeddingBadge {
     pub state: EmbeddingState,
-    /// One sentence, of an item in [`EmbeddingState::Error`].
-    pub error: Option<String>,
     /// Only the text's beginning fitted the model.
     pub is_truncated: bool,
 }
@@ -44,8 +42,20 @@ pub struct EmbeddingCounts {
     pub ready: i64,
     pub pending: i64,
     pub failed: i64,
-    /// All items, active and archived.
+    /// All memories, active and archived, and texts from messages.
     pub total: i64,
+    /// Of the total.
+    pub from_messages: i64,
+}
+
+/// Memories that are found by their words alone until they are embedded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EmbeddingWait {
+    pub pending: i64,
+    /// All memories, active and archived.
+    pub total: i64,
+    /// One sentence: why no embeddings are made right now.
+    pub problem: Option<String>,
 }
 
 /// Who makes this user's vectors, by what is configured (DESIGN §5).

@@ -77,7 +77,8 @@ impl Embeddings {
                 system.pace
             };
             let is_building = space.activated_at.is_none();
-            let mut drained = self.drain_space(user, &space, pace).await?;
+            // Boxed: the state of all calls to a provider is large.
+            let mut drained = Box::pin(self.drain_space(user, &space, pace)).await?;
             if drained == Drained::Done && is_building && self.swap(user, &space).await? {
                 // Items came in between.
                 drained = Drained::More;

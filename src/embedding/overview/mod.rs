@@ -5,7 +5,7 @@ pub mod store;
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
-use super::model::{Counts, Failure, Space, Waiting};
+use super::model::{Counts, Failure, Space, Texts, Waiting};
 use super::spaces::Spaces;
 use super::{EmbeddingError, Embeddings, RATE_WINDOW};
 use crate::db::UserId;
@@ -26,7 +26,7 @@ pub struct Overview {
     pub failures: Vec<Failure>,
     /// The user cancelled the rebuild that the settings ask for.
     pub is_declined: bool,
-    pub items: i64,
+    pub texts: Texts,
 }
 
 /// A space that is being built beside the one that serves.
@@ -46,12 +46,17 @@ impl Embeddings {
         let mut tx = self.0.db.as_user(user).await?;
         let (settings, effective) = self.effective(&mut tx, user).await?;
         let spaces = Spaces::of(&mut tx, user).await?;
-        let items = store::count_items(&mut tx, user).await?;
-        let mut counts = Counts::default();
+        let texts = store::count_texts(&mut tx, user).await?;
         let mut failures = Vec::new();
-        if let Some(space) = spaces.serving() {
-            counts = store::count_states(&mut tx, user, space.id, now - RATE_WINDOW).await?;
-        }
+        let counts = match spaces.serving() {
+            Some(space) => store::count_states(&mut tx, user, space.id, now - RATE_WINDOW).await?,
+            // A job will make the space.
+            None if settings.awaited(&effective).is_some() => Counts {
+                pending: texts.total(),
+                ..Counts::default()
+            },
+            None => Counts::default(),
+        };
         let mut rebuild = None;
         if let Some(space) = &spaces.building {
             let counts = store::count_states(&mut tx, user, space.id, now - RATE_WINDOW).await?;
@@ -61,9 +66,10 @@ impl Embeddings {
             failures = store::list_failures(&mut tx, user, space.id, FAILURES_SHOWN).await?;
         }
         tx.commit().await?;
-        let is_declined = effective.settings().is_some_and(|wanted| {
-            !spaces.has(wanted) && settings.declined.as_deref() == Some(&wanted.fingerprint())
-        });
+        let is_declined = settings.awaited(&effective).is_none()
+            && effective
+                .settings()
+                .is_some_and(|wanted| !spaces.has(wanted));
         Ok(Overview {
             serving: spaces.serving().cloned(),
             has_builtin: self.0.embedder.has_builtin(),
@@ -74,19 +80,34 @@ impl Embeddings {
             rebuild,
             failures,
             is_declined,
-            items,
+            texts,
         })
     }
 }
 
 impl Embeddings {
-    /// What is to be found by words alone as yet, or for good.
+    /// Memories that are found by words alone as yet, or for good. None where no provider is in
+    /// force: then all are, and nothing is waited for.
     pub async fn waiting(
         &self,
         conn: &mut PgConnection,
         user: UserId,
     ) -> Result<Waiting, sqlx::Error> {
-        store::count_waiting(conn, user).await
+        let (settings, effective) = self.effective(conn, user).await?;
+        if effective.settings().is_none() {
+            return Ok(Waiting::default());
+        }
+        if let Some(waiting) = store::count_waiting(conn, user).await? {
+            return Ok(waiting);
+        }
+        let pending = match settings.awaited(&effective) {
+            Some(_) => store::count_texts(conn, user).await?.memories,
+            None => 0,
+        };
+        Ok(Waiting {
+            pending,
+            ..Waiting::default()
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use time::OffsetDateTime;
 
 use crate::db::UserId;
 use crate::embedding::SpaceId;
-use crate::embedding::model::{Counts, Failure, Waiting};
+use crate::embedding::model::{Counts, Failure, Texts, Waiting};
 
 /// `recent_since` is for the rate.
 pub async fn count_states(
@@ -50,28 +50,36 @@ pub async fn list_failures(
     .await
 }
 
-/// All items of the user, active and archived, and turns: what a rebuild computes anew.
-pub async fn count_items(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"SELECT count(*) AS "n!" FROM memory_items WHERE user_id = $1"#,
+/// All items of the user, active and archived, and turns: what a rebuild embeds again.
+pub async fn count_texts(conn: &mut PgConnection, user: UserId) -> Result<Texts, sqlx::Error> {
+    sqlx::query_as!(
+        Texts,
+        r#"SELECT count(*) FILTER (WHERE NOT is_turn) AS "memories!",
+                  count(*) FILTER (WHERE is_turn) AS "from_messages!"
+           FROM memory_items WHERE user_id = $1"#,
         user.0
     )
     .fetch_one(conn)
     .await
 }
 
-/// Of memories, not of turns, in the space that serves. Off the index of open rows, of which there are few.
-pub async fn count_waiting(conn: &mut PgConnection, user: UserId) -> Result<Waiting, sqlx::Error> {
+/// Off the index of open rows, of which there are few. `None` where no space serves.
+pub async fn count_waiting(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<Waiting>, sqlx::Error> {
     sqlx::query_as!(
         Waiting,
-        r#"SELECT count(*) FILTER (WHERE state = 'pending') AS "pending!",
-                  count(*) FILTER (WHERE state = 'error') AS "failed!"
-           FROM memory_item_embeddings
-           WHERE user_id = $1 AND state <> 'ready' AND NOT is_turn AND space_id = (
-               SELECT s.id FROM embedding_spaces s
-               WHERE s.user_id = $1 AND s.state <> 'retired' ORDER BY s.state LIMIT 1)"#,
+        r#"SELECT e.pending AS "pending!", e.failed AS "failed!", s.problem
+           FROM (SELECT id, problem FROM embedding_spaces
+                 WHERE user_id = $1 AND state <> 'retired' ORDER BY state LIMIT 1) s
+           CROSS JOIN LATERAL (
+               SELECT count(*) FILTER (WHERE state = 'pending') AS pending,
+                      count(*) FILTER (WHERE state = 'error') AS failed
+               FROM memory_item_embeddings
+               WHERE user_id = $1 AND space_id = s.id AND state <> 'ready' AND NOT is_turn) e"#,
         user.0
     )
-    .fetch_one(conn)
+    .fetch_optional(conn)
     .await
 }

@@ -1,6 +1,6 @@
 //! What an admin sets for everybody: the system's llama.cpp, the builtin model,
 //! the endpoints that members may name. A change that computes vectors anew is
-//! asked first, as so many users and items; nothing is rebuilt just because a
+//! asked first, as so many users and texts; nothing is rebuilt just because a
 //! variable appeared at a start.
 
 pub mod store;
@@ -9,6 +9,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::keys::KeyBounds;
+use super::model::Texts;
 use super::{EmbeddingError, Embeddings};
 use crate::accounts::people::{self, About, Act, By};
 use crate::providers::settings::{
@@ -32,13 +33,13 @@ pub enum SystemSaved {
     InForce,
     AskFirst {
         users: i64,
-        items: i64,
+        texts: Texts,
         staged: String,
     },
     /// In force as each user's new space is complete.
     Rebuilding {
         users: i64,
-        items: i64,
+        texts: Texts,
     },
 }
 
@@ -62,7 +63,8 @@ impl Embeddings {
         let settings = settings::store::find_system_settings(&mut tx).await?;
         let allowed = settings::store::list_allowed_endpoints(&mut tx).await?;
         let provider_since = settings::store::find_provider_since(&mut tx).await?;
-        let (pending, failed, users_waiting) = store::count_all(&mut tx).await?;
+        let (pending, failed, users_waiting) =
+            store::count_all(&mut tx, self.0.embedder.has_builtin()).await?;
         tx.commit().await?;
         let offered = self.0.offered.as_ref().map(|url| url.as_str().to_owned());
         let in_force = settings.provider.as_ref().map(|p| p.endpoint.clone());
@@ -140,11 +142,11 @@ impl Embeddings {
             self.forget_system_settings();
             return Ok(SystemSaved::InForce);
         }
-        let (users, items) = store::count_affected(&mut tx, wanted.as_ref()).await?;
-        if items > 0 && !confirmed {
+        let (users, texts) = store::count_affected(&mut tx, wanted.as_ref()).await?;
+        if texts.total() > 0 && !confirmed {
             return Ok(SystemSaved::AskFirst {
                 users,
-                items,
+                texts,
                 staged,
             });
         }
@@ -160,9 +162,9 @@ impl Embeddings {
         tx.commit().await?;
         self.forget_system_settings();
         self.sweep().await?;
-        Ok(match items {
+        Ok(match texts.total() {
             0 => SystemSaved::InForce,
-            _ => SystemSaved::Rebuilding { users, items },
+            _ => SystemSaved::Rebuilding { users, texts },
         })
     }
 
@@ -231,12 +233,12 @@ impl Embeddings {
             url: url.as_str(),
             ..EndpointForm::default()
         };
-        if let SystemSaved::AskFirst { users, items, .. } =
+        if let SystemSaved::AskFirst { users, texts, .. } =
             self.save_system(form, "", false).await?
         {
             tracing::info!(
                 users,
-                items,
+                texts = texts.total(),
                 "KEEPSAKE_LLAMACPP_URL is set, and vectors of another model exist: the admin page asks whether to rebuild"
             );
         }

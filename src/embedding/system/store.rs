@@ -5,12 +5,12 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use crate::db::UserId;
+use crate::embedding::model::Texts;
 use crate::providers::settings::ProviderSettings;
 
-/// As the system role: users with pending rows, a swap that was missed, a
-/// retired space to clear away, no space although a provider is configured, or a
-/// space that is not of what an admin has put in force. Whether the user cancelled
-/// just that is for the job to see.
+/// As the system role: users with a retired space to clear away; and of those for whom a provider
+/// is configured, users with pending rows, a swap that was missed, no space, or a space that is
+/// not of what an admin has put in force. Whether the user cancelled just that is for the job to see.
 pub async fn list_users_with_work(
     conn: &mut PgConnection,
     has_builtin: bool,
@@ -31,20 +31,18 @@ pub async fn list_users_with_work(
            WHERE u.disabled_at IS NULL
              AND (EXISTS (SELECT FROM embedding_spaces r WHERE r.user_id = u.id AND r.state = 'retired'
                                                            AND r.retired_at < $3)
-                  OR coalesce(s.enabled, true) AND (
-                      coalesce(a.retry_at, $2) <= $2
-                          AND EXISTS (SELECT FROM memory_item_embeddings e
-                                      WHERE e.user_id = u.id AND e.space_id = a.id AND e.state = 'pending')
-                      OR b.id IS NOT NULL AND coalesce(b.retry_at, $2) <= $2
-                      OR a.id IS NULL AND b.id IS NULL
-                          AND (system.provider_id IS NOT NULL OR coalesce(s.own_enabled, false) OR system.has_builtin)
-                          AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id)
-                      OR system.provider_id IS NOT NULL
-                          AND coalesce(b.system_provider_id, a.system_provider_id) IS DISTINCT FROM system.provider_id
-                          AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id)
-                      OR system.provider_id IS NULL
-                          AND coalesce(b.provider_type, a.provider_type) = 'llamacpp'
-                          AND (coalesce(s.own_enabled, false) OR system.has_builtin)))
+                  OR coalesce(s.enabled, true)
+                     AND (system.provider_id IS NOT NULL OR coalesce(s.own_enabled, false) OR system.has_builtin)
+                     AND (coalesce(a.retry_at, $2) <= $2
+                              AND EXISTS (SELECT FROM memory_item_embeddings e
+                                          WHERE e.user_id = u.id AND e.space_id = a.id AND e.state = 'pending')
+                          OR b.id IS NOT NULL AND coalesce(b.retry_at, $2) <= $2
+                          OR a.id IS NULL AND b.id IS NULL
+                              AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id)
+                          OR system.provider_id IS NOT NULL
+                              AND coalesce(b.system_provider_id, a.system_provider_id) IS DISTINCT FROM system.provider_id
+                              AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id)
+                          OR system.provider_id IS NULL AND coalesce(b.provider_type, a.provider_type) = 'llamacpp'))
            ORDER BY u.id"#,
         has_builtin,
         now,
@@ -55,13 +53,14 @@ pub async fn list_users_with_work(
     Ok(ids.into_iter().map(UserId).collect())
 }
 
-/// As the system role: users and items whose vectors are not of these settings.
+/// As the system role: users and texts whose vectors are not of these settings.
 pub async fn count_affected(
     conn: &mut PgConnection,
     wanted: Option<&ProviderSettings>,
-) -> Result<(i64, i64), sqlx::Error> {
+) -> Result<(i64, Texts), sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT count(DISTINCT i.user_id) AS "users!", count(*) AS "items!"
+        r#"SELECT count(DISTINCT i.user_id) AS "users!", count(*) FILTER (WHERE NOT i.is_turn) AS "memories!",
+                  count(*) FILTER (WHERE i.is_turn) AS "from_messages!"
            FROM memory_items i
            LEFT JOIN embedding_settings s ON s.user_id = i.user_id
            LEFT JOIN embedding_spaces a ON a.user_id = i.user_id AND a.state = 'active'
@@ -78,18 +77,29 @@ pub async fn count_affected(
     )
     .fetch_one(conn)
     .await?;
-    Ok((row.users, row.items))
+    let texts = Texts {
+        memories: row.memories,
+        from_messages: row.from_messages,
+    };
+    Ok((row.users, texts))
 }
 
-/// As the system role, for the admin page.
-pub async fn count_all(conn: &mut PgConnection) -> Result<(i64, i64, i64), sqlx::Error> {
+/// As the system role, for the admin page: of users for whom a provider is configured.
+pub async fn count_all(
+    conn: &mut PgConnection,
+    has_builtin: bool,
+) -> Result<(i64, i64, i64), sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT count(*) FILTER (WHERE e.state = 'pending') AS "pending!",
                   count(*) FILTER (WHERE e.state = 'error') AS "failed!",
                   count(DISTINCT e.user_id) FILTER (WHERE e.state = 'pending') AS "users!"
            FROM memory_item_embeddings e
            JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
-           WHERE e.state <> 'ready' AND s.state <> 'retired'"#
+           LEFT JOIN embedding_settings u ON u.user_id = e.user_id
+           WHERE e.state <> 'ready' AND s.state <> 'retired' AND coalesce(u.enabled, true)
+             AND (EXISTS (SELECT FROM system_providers WHERE in_force) OR coalesce(u.own_enabled, false)
+                  OR $1 AND (SELECT builtin_enabled FROM system_settings))"#,
+        has_builtin,
     )
     .fetch_one(conn)
     .await?;
@@ -105,16 +115,23 @@ pub struct OpenVectors {
     pub pending_since: Option<OffsetDateTime>,
 }
 
-/// As the system role.
-pub async fn count_open(conn: &mut PgConnection) -> Result<OpenVectors, sqlx::Error> {
+/// As the system role: of users for whom a provider is configured.
+pub async fn count_open(
+    conn: &mut PgConnection,
+    has_builtin: bool,
+) -> Result<OpenVectors, sqlx::Error> {
     let (pending, failed, failed_users, pending_since) = sqlx::query_as(
         "SELECT count(*) FILTER (WHERE e.state = 'pending'), count(*) FILTER (WHERE e.state = 'error'),
                 count(DISTINCT e.user_id) FILTER (WHERE e.state = 'error'),
                 min(e.updated_at) FILTER (WHERE e.state = 'pending')
          FROM memory_item_embeddings e
          JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
-         WHERE e.state <> 'ready' AND s.state <> 'retired'",
+         LEFT JOIN embedding_settings u ON u.user_id = e.user_id
+         WHERE e.state <> 'ready' AND s.state <> 'retired' AND coalesce(u.enabled, true)
+           AND (EXISTS (SELECT FROM system_providers WHERE in_force) OR coalesce(u.own_enabled, false)
+                OR $1 AND (SELECT builtin_enabled FROM system_settings))",
     )
+    .bind(has_builtin)
     .fetch_one(conn)
     .await?;
     Ok(OpenVectors {

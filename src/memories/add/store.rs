@@ -111,7 +111,8 @@ pub(super) async fn insert_together(
                     AS g (slug, agent_id, type, content, content_hash, tags_begin, tags_end, source, source_context, session_id,
                           message_id, confidence, expires_at, created_at, words, called_at, tool, duration_us, n)
            ), settings AS MATERIALIZED (
-               SELECT coalesce((SELECT enabled FROM embedding_settings WHERE user_id = $1), true) AS enabled
+               SELECT coalesce(e.enabled, true) AS enabled, coalesce(e.own_enabled, false) AS own_enabled
+               FROM (SELECT $1::bigint AS user_id) u LEFT JOIN embedding_settings e ON e.user_id = u.user_id
            ), spaces AS MATERIALIZED (
                SELECT id, is_full FROM embedding_spaces WHERE user_id = $1 AND state IN ('active', 'building')
            ), item AS (
@@ -122,7 +123,7 @@ pub(super) async fn insert_together(
                       ($20::text[])[g.tags_begin : g.tags_end], 'active', g.source, g.source_context, g.session_id,
                       g.message_id, g.confidence, g.expires_at, g.created_at, $21, g.words::tsvector
                FROM given g
-               WHERE g.theme_id IS NOT NULL AND NOT (SELECT coalesce(bool_or(is_full), false) FROM spaces) AND (
+               WHERE g.theme_id IS NOT NULL AND NOT EXISTS (SELECT FROM spaces, settings WHERE is_full AND enabled) AND (
                    SELECT i.id FROM memory_items i
                    WHERE i.user_id = $1 AND i.theme_id = g.theme_id AND i.content_hash = g.content_hash
                      AND i.status = 'active' LIMIT 1) IS NULL
@@ -146,6 +147,7 @@ pub(super) async fn insert_together(
                SELECT $1, called_at, agent_id, tool, $22, duration_us, ARRAY[id] FROM added
            )
            SELECT n AS "n!", id AS "id!", (SELECT enabled FROM settings) AS "enabled!",
+                  (SELECT own_enabled FROM settings) AS "own_enabled!",
                   EXISTS (SELECT FROM spaces) AS "has_space!"
            FROM added"#,
         user.0,
@@ -178,6 +180,7 @@ pub(super) async fn insert_together(
         ids: vec![None; items.len()],
         noted: Noted {
             enabled: first.is_some_and(|row| row.enabled),
+            own_enabled: first.is_some_and(|row| row.own_enabled),
             has_space: first.is_some_and(|row| row.has_space),
             is_full: false,
         },

@@ -89,6 +89,14 @@ pub struct UserSettings {
     pub declined: Option<String>,
 }
 
+impl UserSettings {
+    /// What is in force, unless it is what the user cancelled a rebuild towards.
+    pub fn awaited<'a>(&self, effective: &'a Effective) -> Option<&'a ProviderSettings> {
+        let settings = effective.settings()?;
+        (self.declined.as_deref() != Some(&settings.fingerprint())).then_some(settings)
+    }
+}
+
 impl Default for UserSettings {
     fn default() -> Self {
         Self {

@@ -163,7 +163,7 @@ async fn an_endpoint_that_answers_another_width_writes_nothing_and_asks_for_a_re
     assert!(query.vector.is_none() && query.degraded.unwrap().contains("width"));
     assert_eq!(
         app.embeddings.rebuild(anna.id).await.unwrap(),
-        Saved::Rebuilding { items: 2 }
+        Saved::Rebuilding { texts: 2 }
     );
     app.clock.advance(Duration::minutes(10));
     app.drain(&anna).await;

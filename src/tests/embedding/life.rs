@@ -104,7 +104,7 @@ async fn batches_are_as_large_as_set_and_a_job_makes_way_after_a_bounded_number_
     .unwrap();
     assert_eq!(
         app.embeddings.rebuild(anna.id).await.unwrap(),
-        Saved::Rebuilding { items: 1101 }
+        Saved::Rebuilding { texts: 1101 }
     );
     provider.forget_calls();
     assert_eq!(app.embeddings.drain(anna.id).await.unwrap(), Drained::More);

@@ -2,7 +2,9 @@
 
 mod crash;
 mod failures;
+mod honest;
 mod life;
+mod liveness;
 mod queue;
 mod rebuild;
 mod restart;

@@ -1,4 +1,4 @@
-use keepsake::embedding::{Drained, Saved};
+use keepsake::embedding::{Drained, Saved, Texts};
 use serde_json::json;
 use time::Duration;
 
@@ -16,6 +16,13 @@ async fn anna_with_items(app: &TestApp, provider: &Provider) -> (TestUser, Vec<i
         .await;
     provider.forget_calls();
     (anna, ids)
+}
+
+fn memories(memories: i64) -> Texts {
+    Texts {
+        memories,
+        from_messages: 0,
+    }
 }
 
 fn all(ids: &[i64], state: &str) -> Vec<(i64, String)> {
@@ -53,7 +60,7 @@ async fn a_change_is_asked_first_with_the_number_and_nothing_happens_until_it_is
     assert_eq!(
         asked,
         Saved::AskFirst {
-            items: 3,
+            texts: memories(3),
             staged: String::new()
         }
     );
@@ -66,7 +73,7 @@ async fn a_change_is_asked_first_with_the_number_and_nothing_happens_until_it_is
     let confirmed = app
         .save_endpoint(&anna, &provider.url(), "new", "", true)
         .await;
-    assert_eq!(confirmed, Saved::Rebuilding { items: 3 });
+    assert_eq!(confirmed, Saved::Rebuilding { texts: 3 });
     assert_eq!(app.vectors(&anna, "active").await, all(&ids, "ready"));
     assert_eq!(app.vectors(&anna, "building").await, all(&ids, "pending"));
     let rebuild = app
@@ -215,7 +222,7 @@ async fn cancel_removes_what_was_being_built_and_it_does_not_begin_again_by_itse
     // Asked for, it begins.
     assert_eq!(
         app.embeddings.rebuild(anna.id).await.unwrap(),
-        Saved::Rebuilding { items: 4 }
+        Saved::Rebuilding { texts: 4 }
     );
 }
 
@@ -281,11 +288,20 @@ async fn before_there_is_an_active_space_what_is_being_built_serves() {
     let provider = Provider::start().await;
     let anna = app.user("anna").await;
     anna.add("Anna keeps bees.").await;
-    provider.behave(|b| b.poison = Some("nothing yet"));
+    anna.add("She lives in Bern.").await;
     assert_eq!(
         app.use_provider(&anna, &provider, "first").await,
-        Saved::Rebuilding { items: 1 }
+        Saved::Rebuilding { texts: 2 }
     );
+    // The first of the two is ready.
+    sqlx::query(
+        "UPDATE memory_item_embeddings SET state = 'ready', bits = repeat('0', 1024)::bit(1024),
+                embedding = array_fill(0.1::real, ARRAY[64])::halfvec
+         WHERE item_id = (SELECT min(id) FROM memory_items)",
+    )
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
     let query = app.embed_query(&anna, "bees").await;
     let building: i64 =
         sqlx::query_scalar("SELECT id FROM embedding_spaces WHERE state = 'building'")

@@ -1,4 +1,4 @@
-use keepsake::embedding::{EmbeddingError, Saved, SystemSaved};
+use keepsake::embedding::{EmbeddingError, Saved, SystemSaved, Texts};
 use keepsake::providers::EndpointUrl;
 use keepsake::providers::ProviderError;
 use keepsake::providers::settings::{Effective, EndpointForm};
@@ -11,6 +11,13 @@ fn form(url: &str) -> EndpointForm<'_> {
         url,
         model: "system-model",
         ..EndpointForm::default()
+    }
+}
+
+fn memories(memories: i64) -> Texts {
+    Texts {
+        memories,
+        from_messages: 0,
     }
 }
 
@@ -35,7 +42,7 @@ async fn a_change_by_an_admin_is_asked_once_as_users_and_items_and_then_serves_e
         asked,
         SystemSaved::AskFirst {
             users: 2,
-            items: 3,
+            texts: memories(3),
             staged: String::new()
         }
     );
@@ -53,7 +60,13 @@ async fn a_change_by_an_admin_is_asked_once_as_users_and_items_and_then_serves_e
         .save_system(form(&url), "", true)
         .await
         .unwrap();
-    assert_eq!(confirmed, SystemSaved::Rebuilding { users: 2, items: 3 });
+    assert_eq!(
+        confirmed,
+        SystemSaved::Rebuilding {
+            users: 2,
+            texts: memories(3)
+        }
+    );
     // Both have a job, and their old vectors until it is done.
     assert_eq!(app.jobs().await.len(), 2);
     assert_eq!(app.vectors(&anna, "active").await.len(), 1);
@@ -80,7 +93,7 @@ async fn a_change_by_an_admin_is_asked_once_as_users_and_items_and_then_serves_e
         asked,
         SystemSaved::AskFirst {
             users: 2,
-            items: 3,
+            texts: memories(3),
             staged: String::new()
         }
     );
@@ -362,4 +375,93 @@ async fn who_cancelled_a_rebuild_of_their_own_still_follows_the_admin() {
     assert_eq!(app.jobs().await.len(), 1);
     app.drain(&anna).await;
     assert_eq!(system.texts(), ["Anna keeps bees."]);
+}
+
+#[tokio::test]
+async fn another_prefix_of_queries_of_the_systems_provider_is_in_force_at_once() {
+    let app = TestApp::start().await;
+    let system = Provider::start().await;
+    let anna = app.user("anna").await;
+    let url = system.url();
+    let save = async |query_prefix| {
+        let form = EndpointForm {
+            query_prefix,
+            document_prefix: "doc: ",
+            ..form(&url)
+        };
+        app.embeddings.save_system(form, "", true).await.unwrap()
+    };
+    save("one: ").await;
+    anna.add("Anna keeps bees.").await;
+    app.drain(&anna).await;
+    system.forget_calls();
+    for prefix in ["one: ", "two: "] {
+        assert_eq!(save(prefix).await, SystemSaved::InForce);
+        // The second time it is remembered, with this prefix.
+        for _ in 0..2 {
+            let answer = anna.call("memory_search", json!({ "query": "bees" })).await;
+            assert_eq!(answer["mode"], "hybrid");
+        }
+    }
+    assert_eq!(system.texts(), ["one: bees", "two: bees"]);
+}
+
+#[tokio::test]
+async fn another_prefix_of_queries_of_ones_own_provider_is_in_force_at_once_on_every_server() {
+    let app = TestApp::start_with_builtin().await;
+    let own = Provider::start().await;
+    let (anna, twin) = (app.user("anna").await, app.twin().await);
+    app.embeddings
+        .allow_endpoint(&own.host_port())
+        .await
+        .unwrap();
+    let url = own.url();
+    let save = async |query_prefix| {
+        let form = EndpointForm {
+            provider_type: "openai",
+            query_prefix,
+            document_prefix: "doc: ",
+            ..form(&url)
+        };
+        let change = keepsake::embedding::EndpointChange {
+            own_enabled: true,
+            form,
+            staged: "",
+            confirmed: true,
+        };
+        twin.embeddings.save(anna.id, change).await.unwrap()
+    };
+    save("one: ").await;
+    anna.add("Anna keeps bees.").await;
+    app.drain(&anna).await;
+    own.forget_calls();
+    for prefix in ["one: ", "two: "] {
+        assert_eq!(save(prefix).await, Saved::InForce);
+        for _ in 0..2 {
+            anna.call("memory_search", json!({ "query": "bees" })).await;
+        }
+    }
+    assert_eq!(own.texts(), ["one: bees", "two: bees"]);
+}
+
+#[tokio::test]
+async fn the_same_provider_put_in_force_again_serves_with_its_new_key_and_leaves_no_work() {
+    let app = TestApp::start().await;
+    let system = Provider::start().await;
+    let anna = app.user("anna").await;
+    let url = system.url();
+    let save = async |form: EndpointForm<'_>| {
+        app.embeddings.save_system(form, "", true).await.unwrap();
+    };
+    save(form(&url)).await;
+    anna.add("Anna keeps bees.").await;
+    app.drain(&anna).await;
+    save(EndpointForm::default()).await;
+    system.behave(|b| b.key = Some("sk-new"));
+    let key = "sk-new";
+    save(EndpointForm { key, ..form(&url) }).await;
+    app.drain(&anna).await;
+    assert_eq!(app.embeddings.sweep().await.unwrap(), 0, "users with work");
+    let answer = anna.call("memory_search", json!({ "query": "bees" })).await;
+    assert_eq!(answer["mode"], "hybrid", "{answer}");
 }

@@ -33,7 +33,7 @@ async fn what_failed_is_seen_without_a_word_of_it_and_tried_again() {
     app.drain(&anna).await;
     let (_, page) = browser.get("/admin").await;
     assert!(
-        page.contains("1 memory of 1 user could not be embedded"),
+        page.contains("1 text of 1 user could not be embedded"),
         "{page}"
     );
     assert!(

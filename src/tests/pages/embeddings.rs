@@ -1,4 +1,5 @@
 use crate::support::{Provider, TestApp};
+use crate::turns::{ended, message};
 
 #[tokio::test]
 async fn the_memory_page_shows_each_items_state_and_filters_by_it() {
@@ -168,4 +169,48 @@ async fn a_stranger_is_sent_to_sign_in_and_another_site_is_refused() {
             .settings
             .enabled
     );
+}
+
+#[tokio::test]
+async fn a_rebuild_counts_memories_and_messages_apart() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    app.make_admin(&ben).await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    anna.add("Anna keeps bees.").await;
+    let said = [
+        message("m1", "user", "I live in Porto."),
+        message("m2", "assistant", "Noted."),
+    ];
+    ended(&app, &anna, "s1", &said).await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let (_, page) = browser.get("/memory").await;
+    assert!(page.contains("Embedding 0 of 1 memory;"));
+    app.drain(&anna).await;
+    let all = "3 texts (1 memory, 2 from messages)";
+    let (_, page) = browser.get("/settings/embeddings").await;
+    assert!(page.contains(&format!("All {all} ready")));
+    assert!(page.contains(&format!("{all} will be embedded again by")));
+    let url = provider.url();
+    let save = [
+        ("action", "save"),
+        ("own_enabled", "1"),
+        ("provider_type", "openai"),
+        ("url", &url),
+        ("model", "other"),
+    ];
+    let asked = browser.post("/settings/embeddings", &save).await;
+    let asked = asked.text().await.unwrap();
+    assert!(asked.contains(&format!("{all} will be rebuilt with other")));
+    app.embeddings.rebuild(anna.id).await.unwrap();
+    let (_, page) = browser.get("/settings/embeddings").await;
+    assert!(page.contains("0 of 3 texts"));
+    let admin = app.browser();
+    admin.sign_in(&ben).await;
+    let save = [("action", "save"), ("url", &url), ("model", "other")];
+    let asked = admin.post("/admin/embeddings", &save).await;
+    let asked = asked.text().await.unwrap();
+    assert!(asked.contains(&format!("{all} of 1 user will be rebuilt")));
 }

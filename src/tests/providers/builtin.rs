@@ -55,6 +55,17 @@ fn furthest(a: &[f32], b: &[f32]) -> f32 {
 }
 
 #[tokio::test]
+async fn texts_of_memories_have_no_deadline_and_a_query_that_is_late_is_told_that_the_model_is_busy()
+ {
+    let (embedder, endpoint) = (real(), Endpoint::builtin());
+    let bees = texts(&["bees"]);
+    let embedded = embedder.embed(&endpoint, &bees, Duration::ZERO).await;
+    assert_eq!(embedded.unwrap().vectors.len(), 1);
+    let query = embedder.embed_query(&endpoint, "bees".to_owned(), Duration::ZERO);
+    assert_eq!(query.await.unwrap_err(), ProviderError::Busy);
+}
+
+#[tokio::test]
 async fn vectors_agree_with_the_reference_implementation_to_a_thousandth() {
     let embedder = real();
     let rows = reference();

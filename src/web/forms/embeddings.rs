@@ -3,12 +3,13 @@
 //! to the endpoint, and is never part of an answer.
 
 use app::view::{Confirmation, FormState, TestResult};
+use app::words;
 use axum::extract::{RawForm, State};
 use axum::response::Response;
 
 use super::endpoint_test::{failed, tried};
 use super::{Form, Outcome, done, respond, unknown_action};
-use crate::embedding::{EmbeddingError, EndpointChange, Saved, SystemSaved};
+use crate::embedding::{EmbeddingError, EndpointChange, Saved, SystemSaved, Texts};
 use crate::providers::TestReport;
 use crate::providers::settings::EndpointForm;
 use crate::web::AppState;
@@ -79,16 +80,16 @@ async fn change_settings(
         }
         "confirm" => saved(form, embeddings.save(user, change(true)).await?),
         "enable" => match embeddings.set_enabled(user, true, false).await? {
-            Saved::AskFirst { items, .. } => {
+            Saved::AskFirst { texts, .. } => {
                 let sentence = format!(
                     "The settings in force are not those your vectors were made with: {} will be rebuilt. Search goes by words until then.",
-                    memories(items)
+                    in_words(texts)
                 );
                 Ok(ask(
                     "embeddings",
                     Form(Vec::new()),
                     sentence,
-                    items,
+                    texts.total(),
                     None,
                     STAGED_ENABLE.to_owned(),
                 ))
@@ -111,8 +112,11 @@ async fn change_settings(
         }),
         "retry" => {
             let retried = embeddings.retry(user).await?;
-            let retried = i64::try_from(retried).unwrap_or(i64::MAX);
-            Ok(done("progress", format!("{} sent again.", being(retried))))
+            let again = match retried {
+                1 => "1 text is embedded again.".to_owned(),
+                many => format!("{} texts are embedded again.", words::count(many as i64)),
+            };
+            Ok(done("progress", again))
         }
         "rebuild" => {
             embeddings.rebuild(user).await?;
@@ -126,13 +130,20 @@ fn saved(form: &Form, saved: Saved) -> Result<Outcome, Problem> {
     Ok(match saved {
         Saved::InForce => done("embeddings", "Saved, and in force."),
         Saved::Rebuilding { .. } => Outcome::Redirect,
-        Saved::AskFirst { items, staged } => {
+        Saved::AskFirst { texts, staged } => {
             let sentence = format!(
                 "{} will be rebuilt with {}. Search keeps using the old vectors until the new ones are complete.",
-                memories(items),
+                in_words(texts),
                 target(form),
             );
-            ask("embeddings", form.clone(), sentence, items, None, staged)
+            ask(
+                "embeddings",
+                form.clone(),
+                sentence,
+                texts.total(),
+                None,
+                staged,
+            )
         }
     })
 }
@@ -168,31 +179,8 @@ fn ask(
     }))
 }
 
-fn memories(items: i64) -> String {
-    match items {
-        1 => "1 memory".to_owned(),
-        items => format!("{} memories", grouped(items)),
-    }
-}
-
-fn being(items: i64) -> String {
-    match items {
-        1 => "1 memory is".to_owned(),
-        items => format!("{} memories are", grouped(items)),
-    }
-}
-
-/// 1234567 → "1,234,567"
-fn grouped(number: i64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+fn in_words(texts: Texts) -> String {
+    words::texts(texts.memories, texts.from_messages)
 }
 
 fn tested(
@@ -290,17 +278,17 @@ async fn change_system(
             Ok(
                 match embeddings.save_system(fields, staged, is_confirmed).await? {
                     SystemSaved::InForce => done("system", "Saved, and in force."),
-                    SystemSaved::Rebuilding { users, items } => done(
+                    SystemSaved::Rebuilding { users, texts } => done(
                         "system",
                         format!(
                             "{} of {} are being rebuilt.",
-                            memories(items),
+                            in_words(texts),
                             people(users)
                         ),
                     ),
                     SystemSaved::AskFirst {
                         users,
-                        items,
+                        texts,
                         staged,
                     } => {
                         let with = match host_port(form.get("url")).as_str() {
@@ -309,10 +297,17 @@ async fn change_system(
                         };
                         let sentence = format!(
                             "{} of {} will be rebuilt {with}. Searches keep using the old vectors until the new ones are complete.",
-                            memories(items),
+                            in_words(texts),
                             people(users),
                         );
-                        ask("system", form.clone(), sentence, items, Some(users), staged)
+                        ask(
+                            "system",
+                            form.clone(),
+                            sentence,
+                            texts.total(),
+                            Some(users),
+                            staged,
+                        )
                     }
                 },
             )
@@ -335,7 +330,7 @@ async fn change_system(
 fn people(users: i64) -> String {
     match users {
         1 => "1 user".to_owned(),
-        users => format!("{} users", grouped(users)),
+        users => format!("{} users", words::count(users)),
     }
 }
 
@@ -364,21 +359,4 @@ pub async fn allowed(
     };
     let outcome = changed.map(|()| Outcome::Redirect).map_err(Problem::from);
     respond(&state, signed_in, ADMIN, "endpoint", &form, outcome).await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn large_numbers_are_grouped() {
-        for (number, shown) in [
-            (0, "0"),
-            (999, "999"),
-            (1_234, "1,234"),
-            (1_000_000, "1,000,000"),
-        ] {
-            assert_eq!(grouped(number), shown);
-        }
-    }
 }

@@ -3,16 +3,17 @@
 
 use app::view::EmbeddingState as StateView;
 use app::view::{
-    AdminPage, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingsPage,
-    EndpointSettings, FailedItem, FoundView, ItemEmbedding as ItemEmbeddingView, MeasuredView,
-    OperatorRow, OwnEndpoint, QueueCounts, QueueView, Rebuild as RebuildView, ScoreParts,
-    SpaceView,
+    AdminPage, EffectiveProvider, EmbeddingCounts, EmbeddingWait, EmbeddingsPage, EndpointSettings,
+    FailedItem, FoundView, ItemEmbedding as ItemEmbeddingView, MeasuredView, OperatorRow,
+    OwnEndpoint, QueueCounts, QueueView, Rebuild as RebuildView, ScoreParts, SpaceView,
 };
 
 use super::Ui;
 use super::chat::system_view;
 use crate::embedding::model::{Counts, Space};
-use crate::embedding::{EmbeddingState, ItemEmbedding, Overview, Rebuild, SystemOverview};
+use crate::embedding::{
+    EmbeddingState, ItemEmbedding, Overview, Rebuild, SystemOverview, Texts, Waiting,
+};
 use crate::evaluation::Measured;
 use crate::evaluation::own::SideScores;
 use crate::providers::chat::{ChatProvider, SystemChat};
@@ -55,11 +56,17 @@ pub(super) fn state_filter(state: StateView) -> EmbeddingState {
     }
 }
 
-pub(super) fn badge(embedding: &ItemEmbedding) -> Option<EmbeddingBadge> {
-    state(embedding.state).map(|state| EmbeddingBadge {
-        state,
-        error: embedding.error.clone(),
-        is_truncated: embedding.truncated,
+/// Why the item could not be embedded.
+pub(super) fn error(embedding: &ItemEmbedding) -> Option<String> {
+    let failed = embedding.state == EmbeddingState::Error;
+    failed.then(|| embedding.error.clone().unwrap_or_default())
+}
+
+pub(super) fn waiting_view(waiting: Waiting, total: i64) -> Option<EmbeddingWait> {
+    (waiting.pending > 0).then_some(EmbeddingWait {
+        pending: waiting.pending,
+        total,
+        problem: waiting.problem,
     })
 }
 
@@ -117,7 +124,7 @@ impl Ui {
                 .filter(|_| in_use)
                 .map(|space| self.space_view(space, provider_name(space.settings.provider_type))),
             problem: problem.filter(|_| in_use),
-            counts: counts_view(overview.counts, overview.items),
+            counts: counts_view(overview.counts, overview.texts),
             rebuild: overview.rebuild.map(|rebuild| self.rebuild_view(rebuild)),
             own,
             failures: overview
@@ -224,12 +231,13 @@ fn found_view(scores: SideScores) -> FoundView {
     }
 }
 
-fn counts_view(counts: Counts, items: i64) -> EmbeddingCounts {
+fn counts_view(counts: Counts, texts: Texts) -> EmbeddingCounts {
     EmbeddingCounts {
         ready: counts.ready,
         pending: counts.pending,
         failed: counts.failed,
-        total: items,
+        total: texts.total(),
+        from_messages: texts.from_messages,
     }
 }
 

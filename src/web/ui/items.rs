@@ -44,7 +44,7 @@ impl Ui {
             created: self.moment(created_at),
             score: is_ranked.then_some(hit.score),
             parts: is_ranked.then(|| embeddings::score_parts(&hit.explanation)),
-            embedding: embeddings::badge(embedding),
+            embedding_error: embeddings::error(embedding),
         }
     }
 

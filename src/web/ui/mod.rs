@@ -34,7 +34,7 @@ use super::error::{DATABASE_SENTENCE, Problem, RETRY_AFTER_S};
 use crate::accounts::model::TokenRecord;
 use crate::accounts::operators::Operator;
 use crate::accounts::{AccountError, Role, ToolProfile, Viewer};
-use crate::embedding::{EmbeddingError, ItemEmbedding};
+use crate::embedding::{EmbeddingError, ItemEmbedding, PENDING, Waiting};
 use crate::erasure;
 use crate::evaluation::Evaluation;
 use crate::input::{Invalid, sentence};
@@ -163,6 +163,7 @@ impl Backend for Ui {
         let Listed {
             page,
             total_items,
+            waiting,
             embeddings,
         } = list(&self.state, &viewer, query, filters.shown).await?;
         let now = self.state.clock.now();
@@ -172,6 +173,10 @@ impl Backend for Ui {
         let shown = filters.shown.clamp(PAGE_SIZE, ROWS_MAX);
         let has_more = page.cursor.is_some() || page.hits.len() > shown;
         let hits = page.hits.into_iter().zip(&embeddings).take(shown);
+        let waiting = embeddings::waiting_view(waiting, total_items);
+        // One notice says it.
+        let is_said = |clause: &String| waiting.is_some() && clause.starts_with(PENDING);
+        let degraded = page.degraded.filter(|clause| !is_said(clause));
         Ok(MemoryPage {
             themes: themes
                 .into_iter()
@@ -191,7 +196,8 @@ impl Backend for Ui {
                 Mode::Fts => SearchMode::Fts,
                 Mode::Recent => SearchMode::Recent,
             },
-            degraded: page.degraded.map(|clause| sentence(&clause)),
+            degraded: degraded.map(|clause| sentence(&clause)),
+            waiting,
             public_url: self.state.public_url.origin().to_owned(),
         })
     }
@@ -361,6 +367,7 @@ struct Listed {
     page: search::Page,
     /// All items of the user, whatever the filters.
     total_items: i64,
+    waiting: Waiting,
     /// Of each hit.
     embeddings: Vec<ItemEmbedding>,
 }
@@ -381,17 +388,19 @@ async fn list(
     let rest = async {
         let mut tx = state.db.as_user(viewer.user_id).await?;
         let total_items = memories::store::count_items(&mut tx, viewer.user_id).await?;
+        let waiting = state.embeddings.waiting(&mut tx, viewer.user_id).await?;
         let embeddings = state
             .embeddings
             .states(&mut tx, viewer.user_id, &ids)
             .await?;
         tx.commit().await?;
-        Ok((total_items, embeddings))
+        Ok((total_items, waiting, embeddings))
     };
-    let (total_items, embeddings) = rest.await.map_err(embedding_error)?;
+    let (total_items, waiting, embeddings) = rest.await.map_err(embedding_error)?;
     Ok(Listed {
         page,
         total_items,
+        waiting,
         embeddings,
     })
 }

@@ -4,7 +4,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::{FormError, StateBadge, When, count, memories};
+use crate::components::{FormError, StateBadge, When, count, some_texts};
 use crate::view::{FailedJob, FormState, Moment, QueueRow, QueueView, TroubleRow};
 
 const QUEUE_PATH: &str = "/admin/queue";
@@ -55,15 +55,20 @@ pub fn Queue(queue: QueueView, form: FormState) -> impl IntoView {
     .into_any()
 }
 
+/// Memories and messages are counted together here.
+fn texts_of_all(n: i64) -> String {
+    some_texts(n, n)
+}
+
 /// The whole in one sentence; it is what is read out.
 fn line(queue: &QueueView) -> String {
     match (queue.pending, queue.failed_items) {
-        (0, 0) => "Every memory has its vector, or no provider is set up.".to_owned(),
-        (pending, 0) => format!("{} wait for their vectors.", memories(pending)),
-        (0, failed) => format!("{} could not be embedded.", memories(failed)),
+        (0, 0) => "No embeddings are pending.".to_owned(),
+        (pending, 0) => format!("{} to be embedded.", texts_of_all(pending)),
+        (0, failed) => format!("{} could not be embedded.", texts_of_all(failed)),
         (pending, failed) => format!(
-            "{} wait for their vectors; {} could not be embedded.",
-            memories(pending),
+            "{} to be embedded; {} could not be embedded.",
+            texts_of_all(pending),
             count(failed)
         ),
     }
@@ -169,7 +174,7 @@ fn Given(queue: QueueView) -> impl IntoView {
     let failed = (queue.failed_items > 0).then(|| {
         let sentence = format!(
             "{} of {} could not be embedded. Each user sees why on Settings › Embeddings.",
-            memories(queue.failed_items),
+            texts_of_all(queue.failed_items),
             users(queue.failed_users)
         );
         view! { <p>{sentence}</p> }

@@ -5,9 +5,10 @@ use leptos::prelude::*;
 
 use super::PATH;
 use crate::components::{
-    Facts, FoldedStep, Progress, StateBadge, When, count, memories, rate, space_facts, time_left,
+    Facts, FoldedStep, Progress, StateBadge, When, count, rate, some_texts, space_facts, texts,
+    time_left,
 };
-use crate::view::{EmbeddingsPage, FailedItem, Rebuild};
+use crate::view::{EmbeddingCounts, EmbeddingsPage, FailedItem, Rebuild};
 
 /// How often the island looks again: while things move, and while an endpoint is out.
 const LOOK_SECONDS: u32 = 1;
@@ -66,7 +67,7 @@ fn state_of(page: &EmbeddingsPage) -> &'static str {
         page if !page.is_enabled || !has_provider => "off",
         page if page.problem.is_some() => "waiting",
         page if page.rebuild.is_some() => "rebuilding",
-        page if page.counts.pending > 0 => "pending",
+        page if page.counts.ready + page.counts.failed < page.counts.total => "preparing",
         page if page.counts.failed > 0 => "failed",
         _ => "ready",
     }
@@ -91,12 +92,17 @@ fn without_weights(page: &EmbeddingsPage) -> Option<AnyView> {
     })
 }
 
+fn all_texts(counts: &EmbeddingCounts) -> String {
+    texts(counts.total - counts.from_messages, counts.from_messages)
+}
+
 #[component]
 fn HowFar(page: EmbeddingsPage) -> impl IntoView {
     let counts = page.counts;
     if let Some(rebuild) = page.rebuild {
         let is_stuck = page.problem.is_some();
-        return view! { <Rebuilding rebuild is_stuck /> }.into_any();
+        let from_messages = counts.from_messages;
+        return view! { <Rebuilding rebuild from_messages is_stuck /> }.into_any();
     }
     if !page.is_enabled || page.effective.model.is_none() {
         return ().into_any();
@@ -104,15 +110,15 @@ fn HowFar(page: EmbeddingsPage) -> impl IntoView {
     if counts.total == 0 {
         return view! {
             <p class="hint">
-                "No memories yet. Each gets its vector within moments of being added; "
+                "No memories yet. Each is embedded soon after it is added; "
                 <a href="/memory">"Memory"</a> " says how to begin."
             </p>
         }
         .into_any();
     }
     let mut line = match counts.ready {
-        ready if ready == counts.total => format!("All {} ready", memories(counts.total)),
-        ready => format!("{} of {} ready", count(ready), count(counts.total)),
+        ready if ready == counts.total => format!("All {} ready", all_texts(&counts)),
+        ready => format!("{} of {} ready", count(ready), all_texts(&counts)),
     };
     if counts.pending > 0 {
         line += &format!(" · {} pending", count(counts.pending));
@@ -122,7 +128,7 @@ fn HowFar(page: EmbeddingsPage) -> impl IntoView {
     }
     view! {
         <Progress
-            label="Vectors that are ready".to_owned()
+            label="Embeddings ready".to_owned()
             done=counts.ready
             failed=counts.failed
             total=counts.total
@@ -133,8 +139,9 @@ fn HowFar(page: EmbeddingsPage) -> impl IntoView {
 }
 
 #[component]
-fn Rebuilding(rebuild: Rebuild, is_stuck: bool) -> impl IntoView {
-    let mut line = format!("{} of {}", count(rebuild.done), count(rebuild.total));
+fn Rebuilding(rebuild: Rebuild, from_messages: i64, is_stuck: bool) -> impl IntoView {
+    let total = some_texts(rebuild.total, from_messages);
+    let mut line = format!("{} of {total}", count(rebuild.done));
     if rebuild.failed > 0 {
         line += &format!(" · {} failed", count(rebuild.failed));
     }
@@ -175,7 +182,8 @@ fn Rebuilding(rebuild: Rebuild, is_stuck: bool) -> impl IntoView {
 pub fn Failures(page: EmbeddingsPage) -> impl IntoView {
     let failed = failed_of(&page);
     let is_shown = failed > 0 && page.is_enabled;
-    let body = is_shown.then(|| failed_list(page.failures, failed));
+    let title = format!("{} failed", some_texts(failed, page.counts.from_messages));
+    let body = is_shown.then(|| failed_list(page.failures, failed, title));
     view! {
         <section
             class="failures"
@@ -190,7 +198,7 @@ pub fn Failures(page: EmbeddingsPage) -> impl IntoView {
     .into_any()
 }
 
-fn failed_list(failures: Vec<FailedItem>, failed: i64) -> AnyView {
+fn failed_list(failures: Vec<FailedItem>, failed: i64, title: String) -> AnyView {
     let beyond = failed - failures.len() as i64;
     let rows = failures
         .into_iter()
@@ -206,8 +214,8 @@ fn failed_list(failures: Vec<FailedItem>, failed: i64) -> AnyView {
         })
         .collect_view();
     view! {
-        <h2 id="failures-title">{format!("{} failed", memories(failed))}</h2>
-        <p class="hint">"They are found by their words alone."</p>
+        <h2 id="failures-title">{title}</h2>
+        <p class="hint">"Found by keyword search only."</p>
         <ul>{rows}</ul>
         <form class="actions" method="post" action=PATH>
             <button id="retry" type="submit" name="action" value="retry">
@@ -229,20 +237,25 @@ fn failed_list(failures: Vec<FailedItem>, failed: i64) -> AnyView {
 /// What search compares with while, and until, new vectors are complete.
 #[component]
 pub fn Serving(page: EmbeddingsPage) -> impl IntoView {
+    let is_empty = page.counts.ready == 0 && page.counts.total > 0;
     let body = match page.serving {
+        Some(_) if is_empty => view! {
+            <p>"Keyword search only, until the first embeddings are ready."</p>
+        }
+        .into_any(),
         Some(space) => view! {
             <Facts facts=space_facts("Provider", space) />
         }
         .into_any(),
         None if page.rebuild.is_some() => view! {
-            <p>"Words, and those of the first vectors that are ready already."</p>
+            <p>"Keywords, and the embeddings that are ready so far."</p>
         }
         .into_any(),
-        None => view! { <p>"Words alone: full text, without vectors."</p> }.into_any(),
+        None => view! { <p>"Keyword search only: no embeddings."</p> }.into_any(),
     };
     view! {
         <section class="part" data-live="serving" aria-labelledby="serving">
-            <h2 id="serving">"What search uses now"</h2>
+            <h2 id="serving">"Active search index"</h2>
             {body}
         </section>
     }
@@ -281,7 +294,7 @@ pub fn Switches(page: EmbeddingsPage) -> impl IntoView {
                 summary="Rebuild all vectors"
                 words=format!(
                     "{} will be embedded again by {}, archived ones too. Search keeps using the old vectors until the new ones are complete.",
-                    memories(total),
+                    all_texts(&page.counts),
                     page.effective.name,
                 )
                 path=PATH

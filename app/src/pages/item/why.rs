@@ -119,7 +119,6 @@ pub fn Vector(embedding: ItemEmbedding) -> impl IntoView {
 fn known(state: EmbeddingState, embedding: ItemEmbedding) -> AnyView {
     let badge = EmbeddingBadge {
         state,
-        error: None,
         is_truncated: false,
     };
     let mut facts: Vec<Fact> = vec![(

@@ -36,7 +36,7 @@ pub fn NothingMatches(filters: MemoryFilters) -> impl IntoView {
         ways.push((filters.without_types(), "take any type"));
     }
     if filters.embedding.is_some() {
-        ways.push((filters.with_embedding(None), "take any state of the vector"));
+        ways.push((filters.with_embedding(None), "take any embedding status"));
     }
     if filters.only_archived {
         ways.push((filters.with_archived(), "take what is not archived too"));

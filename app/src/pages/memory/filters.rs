@@ -8,9 +8,9 @@ use crate::components::ITEM_TYPES;
 use crate::view::{EmbeddingState, MemoryFilters, ThemeCount};
 
 const EMBEDDING_STATES: [(EmbeddingState, &str); 3] = [
-    (EmbeddingState::Ready, "Vector ready"),
-    (EmbeddingState::Pending, "Vector pending"),
-    (EmbeddingState::Error, "Vector failed"),
+    (EmbeddingState::Ready, "Embedding ready"),
+    (EmbeddingState::Pending, "Embedding pending"),
+    (EmbeddingState::Error, "Embedding failed"),
 ];
 
 /// The search box stays when results are swapped; the chips below it are swapped too,
@@ -69,7 +69,7 @@ pub fn SearchForm(filters: MemoryFilters) -> impl IntoView {
                     {chips.into_iter().collect_view()}
                 </fieldset>
                 <fieldset class="chips">
-                    <legend class="visually-hidden">"Archived memories and vectors"</legend>
+                    <legend class="visually-hidden">"Archived memories and embeddings"</legend>
                     <label class="switch">
                         <input
                             id="archived"
@@ -92,9 +92,9 @@ pub fn SearchForm(filters: MemoryFilters) -> impl IntoView {
                         <span>"Only archived"</span>
                     </label>
                 <label class="pick">
-                    <span class="visually-hidden">"State of the vector"</span>
+                    <span class="visually-hidden">"Embedding status"</span>
                     <select id="embedding" name="embedding" data-chosen=is_chosen>
-                        <option value="">"Any vector"</option>
+                        <option value="">"Any embedding status"</option>
                         {states.into_iter().collect_view()}
                     </select>
                 </label>

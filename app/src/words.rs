@@ -26,6 +26,28 @@ pub fn memories(n: i64) -> String {
     }
 }
 
+/// What is embedded: "411 memories"; "2,721 texts (411 memories, 2,310 from messages)".
+pub fn texts(of_memories: i64, from_messages: i64) -> String {
+    match from_messages {
+        0 => memories(of_memories),
+        messages => format!(
+            "{} ({}, {} from messages)",
+            some_texts(of_memories + messages, messages),
+            memories(of_memories),
+            count(messages)
+        ),
+    }
+}
+
+/// Some of these: "3 memories", or "3 texts" where messages are among them.
+pub fn some_texts(n: i64, from_messages: i64) -> String {
+    match (n, from_messages) {
+        (n, 0) => memories(n),
+        (1, _) => "1 text".to_owned(),
+        (n, _) => format!("{} texts", count(n)),
+    }
+}
+
 /// "730 bytes", "12 kB", "103.4 MB"
 pub fn size(bytes: i64) -> String {
     match bytes {
@@ -66,6 +88,21 @@ mod tests {
             (memories(1), memories(1_234)),
             ("1 memory".to_owned(), "1,234 memories".to_owned())
         );
+    }
+
+    #[test]
+    fn memories_and_messages_are_counted_apart() {
+        let said = [(1, 0), (411, 0), (411, 2_310), (0, 1)].map(|(m, t)| texts(m, t));
+        assert_eq!(
+            said,
+            [
+                "1 memory",
+                "411 memories",
+                "2,721 texts (411 memories, 2,310 from messages)",
+                "1 text (0 memories, 1 from messages)",
+            ]
+        );
+        assert_eq!(some_texts(3, 7), "3 texts");
     }
 
     #[test]

@@ -1,0 +1,112 @@
+//! An archived item stays archived in the vectors of a rebuild, whichever of both commits first.
+
+use std::time::{Duration, Instant};
+
+use keepsake::embedding::Saved;
+use serde_json::{Value, json};
+use sqlx::PgConnection;
+use tokio::task::JoinHandle;
+
+use crate::support::{Provider, TestApp, TestUser, ids};
+
+/// How many statements wait for a lock that another transaction has.
+async fn waiting(looking: &mut PgConnection) -> i64 {
+    sqlx::query_scalar("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
+        .fetch_one(looking)
+        .await
+        .unwrap()
+}
+
+/// Until `task` has ended, or waits for a lock beside `others` that do.
+async fn ended_or_waits<T>(app: &TestApp, task: &JoinHandle<T>, others: i64) {
+    let mut looking = app.superuser().await;
+    let began = Instant::now();
+    while !task.is_finished() && waiting(&mut looking).await <= others {
+        assert!(began.elapsed() < Duration::from_secs(60), "it hangs");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+async fn anna_with_bees(app: &TestApp, provider: &Provider) -> (TestUser, i64) {
+    let anna = app.user("anna").await;
+    app.use_provider(&anna, provider, "model").await;
+    let id = anna.add("Anna keeps bees.").await;
+    anna.add("She lives in Bern.").await;
+    app.drain(&anna).await;
+    (anna, id)
+}
+
+fn archive(anna: &TestUser, id: i64) -> JoinHandle<Value> {
+    let anna = anna.with_token(&anna.token);
+    tokio::spawn(async move { anna.call("memory_archive", json!({ "item_id": id })).await })
+}
+
+fn rebuild(app: &TestApp, anna: &TestUser) -> JoinHandle<Saved> {
+    let (embeddings, user) = (app.embeddings.clone(), anna.id);
+    tokio::spawn(async move { embeddings.rebuild(user).await.unwrap() })
+}
+
+async fn is_not_found(app: &TestApp, anna: &TestUser, id: i64) {
+    app.drain(anna).await;
+    let live: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM memory_item_embeddings WHERE item_id = $1 AND item_live_until <> '-infinity'",
+    )
+    .bind(id)
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(live, 0, "an embedding of it counts as live");
+    let answer = anna
+        .call("memory_search", json!({ "query": "what does Anna keep" }))
+        .await;
+    assert_eq!(answer["mode"], "hybrid");
+    assert!(!ids(&answer).contains(&id), "{answer}");
+}
+
+#[tokio::test]
+async fn an_item_that_is_being_archived_when_a_rebuild_begins_is_not_found_after_it() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, id) = anna_with_bees(&app, &provider).await;
+    // Somebody holds the item, so that the archiving has begun and cannot end.
+    let mut holder = app.superuser().await;
+    sqlx::raw_sql("BEGIN").execute(&mut holder).await.unwrap();
+    sqlx::query("SELECT FROM memory_items WHERE id = $1 FOR NO KEY UPDATE")
+        .bind(id)
+        .execute(&mut holder)
+        .await
+        .unwrap();
+    let archiving = archive(&anna, id);
+    ended_or_waits(&app, &archiving, 0).await;
+    assert!(!archiving.is_finished());
+    let rebuilding = rebuild(&app, &anna);
+    ended_or_waits(&app, &rebuilding, 1).await;
+    sqlx::raw_sql("COMMIT").execute(&mut holder).await.unwrap();
+    archiving.await.unwrap();
+    rebuilding.await.unwrap();
+    is_not_found(&app, &anna, id).await;
+}
+
+#[tokio::test]
+async fn an_item_that_is_archived_while_a_rebuild_begins_is_not_found_after_it() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, id) = anna_with_bees(&app, &provider).await;
+    // The last that a rebuild asks for is its job: held, it has made its rows and cannot commit.
+    let mut holder = app.superuser().await;
+    sqlx::raw_sql("BEGIN").execute(&mut holder).await.unwrap();
+    let held = sqlx::query("SELECT FROM apalis.jobs WHERE idempotency_key IS NOT NULL FOR UPDATE")
+        .execute(&mut holder)
+        .await
+        .unwrap();
+    assert_eq!(held.rows_affected(), 1);
+    let rebuilding = rebuild(&app, &anna);
+    ended_or_waits(&app, &rebuilding, 0).await;
+    assert!(!rebuilding.is_finished());
+    let archiving = archive(&anna, id);
+    ended_or_waits(&app, &archiving, 1).await;
+    sqlx::raw_sql("COMMIT").execute(&mut holder).await.unwrap();
+    rebuilding.await.unwrap();
+    archiving.await.unwrap();
+    is_not_found(&app, &anna, id).await;
+}
