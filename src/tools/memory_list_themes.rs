@@ -21,14 +21,27 @@ pub struct Output {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Theme {
+pub struct Theme {
     /// What `theme` of the other tools takes.
     slug: String,
-    /// As it was first written.
+    /// As it was first written, or set since.
     display_name: String,
+    /// What belongs in it, where somebody said so.
+    description: String,
     /// Active items in it.
     #[schemars(range(min = 0))]
     active_count: i64,
+}
+
+impl From<memories::Theme> for Theme {
+    fn from(theme: memories::Theme) -> Self {
+        Self {
+            slug: theme.slug,
+            display_name: theme.display_name,
+            description: theme.description,
+            active_count: theme.active_count,
+        }
+    }
 }
 
 #[async_trait]
@@ -44,13 +57,8 @@ impl Tool for MemoryListThemes {
     async fn run(context: &ToolContext, call: &Call, _input: Input) -> Result<Output, ToolError> {
         let now = context.clock.now();
         let themes = memories::list_themes(&context.db, &call.viewer, now).await?;
-        let themes = themes.into_iter().map(|theme| Theme {
-            slug: theme.slug,
-            display_name: theme.display_name,
-            active_count: theme.active_count,
-        });
         Ok(Output {
-            themes: themes.collect(),
+            themes: themes.into_iter().map(Theme::from).collect(),
         })
     }
 
