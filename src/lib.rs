@@ -15,7 +15,7 @@
 //! | [`evaluation`] | how well search finds, in figures: `trial.rs` puts a data set through scratch accounts, `own.rs` measures what a rebuild did to a user's own memory |
 //! | [`export`] | a person's data out, in small steps, and in again; `read.rs` parses a line |
 //! | [`erasure`] | one memory, one session, or an account and all in it, gone for good, with a receipt |
-//! | [`consolidation`] | completed sessions become memories: `transcript.rs` renders, `prompt.rs` asks, `facts.rs` reads the answer, `quoted.rs` tells a person's own words from what they pasted, `keep.rs` decides what is new; `summary/` tells what is remembered (docs/consolidation.md) |
+//! | [`consolidation`] | completed sessions become memories: `transcript.rs` renders, `prompt.rs` asks, `facts.rs` reads the answer, `quoted.rs` tells a person's own words from what they pasted, `same.rs` tells by words what says the same, `keep.rs` decides what is new; `summary/` tells what is remembered (docs/consolidation.md) |
 //! | [`sessions`] | what agents hand over of their conversations, each message once and in order; `ledger/` says what is to be read for memories, and what came of it; `turns/` makes what was said searchable |
 //! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `candidate.rs` what it answers, `rank.rs` fuses both signals |
 //! | [`memories`] | items and themes: `add/` with what a key supersedes, and many in one transaction (`together.rs`), `change.rs` (archive, correct, confirm, forget, what expires), `provenance.rs`; `quota.rs`: how much a user may keep; `words.rs` cuts text into what full text finds |

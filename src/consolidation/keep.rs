@@ -1,17 +1,13 @@
-//! What becomes of a fact beside what is known: it is new, it says again what is there,
-//! or it takes the place of something older. Where words and vectors cannot tell, a model
-//! is asked; where nothing is known, both stay: never are both sides lost.
+//! What becomes of a fact beside what is known: it is new, it repeats what is there, or it
+//! supersedes something older. Words alone merge only what says the same ([`super::same`]);
+//! vectors only choose what a model is asked about. Where nothing is known, both stay.
 
-use std::collections::HashSet;
-
-use super::likeness::{SAME_JACCARD, jaccard, words};
 use super::prompt::Relation;
+use super::same::Words;
 use crate::memories::ItemId;
 
-/// From this cosine on two statements say the same, unless [`may_be_the_same`] says no.
-/// By the builtin model; measured with `bench/likeness.py` (docs/consolidation.md).
-pub const SAME_COSINE: f64 = 0.90;
 /// From this cosine on two statements are about the same: what they say may contradict.
+/// By the builtin model; measured with `bench/likeness.py` (docs/consolidation.md).
 pub const ASK_COSINE: f64 = 0.45;
 
 /// An active item that a fact may have to do with.
@@ -40,20 +36,18 @@ pub enum Fate {
 
 /// A fact's fate, by key, words and vectors alone.
 pub fn fate(theme: &str, key: Option<&str>, value: &str, known: &[Known]) -> Fate {
+    let said = Words::of(value);
     let is_same_key =
         |other: &&Known| key.is_some() && other.key.as_deref() == key && other.theme == theme;
     if let Some(other) = known.iter().find(is_same_key) {
-        // A short value in other words is another value: Graz, and not Linz.
-        return match says_the_same(value, &other.content) {
+        return match said.are_those_of(&Words::of(&other.content)) {
             true => Fate::Merge(other.id),
             false => Fate::Add,
         };
     }
-    let same = known.iter().find(|other| {
-        let by_vector = other.cosine.is_some_and(|cosine| cosine >= SAME_COSINE);
-        says_the_same(value, &other.content)
-            || (by_vector && may_be_the_same(value, &other.content))
-    });
+    let same = known
+        .iter()
+        .find(|other| said.say_no_more_than(&Words::of(&other.content)));
     if let Some(other) = same {
         return Fate::Merge(other.id);
     }
@@ -64,52 +58,15 @@ pub fn fate(theme: &str, key: Option<&str>, value: &str, known: &[Known]) -> Fat
     nearest.map_or(Fate::Add, |other| Fate::Ask(other.id))
 }
 
-/// What a model's word makes of [`Fate::Ask`].
-pub fn answered(asked: ItemId, relation: Relation) -> Fate {
+/// What a model's answer makes of [`Fate::Ask`], of an older and a newer statement. A bare value
+/// is never merged into that of another key.
+pub fn answered(asked: ItemId, older: &str, newer: &str, relation: Relation) -> Fate {
+    let is_bare = || Words::of(older).is_bare() || Words::of(newer).is_bare();
     match relation {
-        Relation::Same => Fate::Merge(asked),
+        Relation::Same if !is_bare() => Fate::Merge(asked),
         Relation::Contradicts => Fate::Supersede(asked),
-        Relation::Unrelated => Fate::Add,
+        Relation::Same | Relation::Unrelated => Fate::Add,
     }
-}
-
-/// Nearly the same words, and nothing that tells them apart.
-pub fn says_the_same(a: &str, b: &str) -> bool {
-    let is_alike = a.trim() == b.trim() || jaccard(&words(a), &words(b)) >= SAME_JACCARD;
-    is_alike && may_be_the_same(a, b)
-}
-
-/// Words that turn a statement round.
-const NEGATIONS: [&str; 10] = [
-    "not", "no", "never", "none", "without", "don't", "doesn't", "isn't", "can't", "won't",
-];
-/// Words on whose two sides it matters what stands.
-const COMPARISONS: [&str; 6] = ["over", "than", "to", "before", "after", "instead"];
-
-/// What neither vectors nor sets of words see: another figure (a port, an age), a negation,
-/// and which of two things is put before the other.
-fn may_be_the_same(a: &str, b: &str) -> bool {
-    let (a_said, b_said) = (words(a), words(b));
-    let figures = |said: &HashSet<String>| {
-        let mut figures: Vec<String> = said
-            .iter()
-            .filter(|word| word.chars().any(|c| c.is_ascii_digit()))
-            .cloned()
-            .collect();
-        figures.sort_unstable();
-        figures
-    };
-    let is_negated = |said: &HashSet<String>| NEGATIONS.iter().any(|word| said.contains(*word));
-    let compares = COMPARISONS.iter().any(|word| a_said.contains(*word));
-    figures(&a_said) == figures(&b_said)
-        && is_negated(&a_said) == is_negated(&b_said)
-        && !(compares && a_said == b_said && in_order(a) != in_order(b))
-}
-
-fn in_order(text: &str) -> Vec<String> {
-    let words = text.split(|c: char| !c.is_alphanumeric());
-    let words = words.filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect()
 }
 
 #[cfg(test)]
@@ -140,57 +97,70 @@ mod tests {
     }
 
     #[test]
-    fn the_same_words_merge_under_any_key() {
+    fn a_whole_statement_merges_under_any_key() {
         let all = [known(
             1,
             Some("drink"),
             "Drinks green tea every morning",
             0.3,
         )];
-        assert_eq!(
-            of("tea", "drinks green tea every morning.", &all),
-            Fate::Merge(ItemId(1))
-        );
-        assert_eq!(
-            of("tea", "drinks green tea every day at morning", &all),
-            Fate::Add
-        );
-        assert_eq!(
-            of("tea", "drinks tea every morning", &all),
-            Fate::Merge(ItemId(1))
-        );
+        for same in [
+            "drinks green tea every morning.",
+            "drinks tea every morning",
+        ] {
+            assert_eq!(of("tea", same, &all), Fate::Merge(ItemId(1)), "{same}");
+        }
+        for other in [
+            "drinks green tea every day at morning",
+            "drinks black tea every morning",
+        ] {
+            assert_eq!(of("tea", other, &all), Fate::Add, "{other}");
+        }
     }
 
     #[test]
-    fn the_same_key_with_another_value_is_added_and_supersedes_there() {
-        let all = [known(1, Some("location"), "Lives in Graz, Austria", 0.95)];
-        assert_eq!(of("location", "Lives in Linz", &all), Fate::Add);
-        assert_eq!(
-            of("location", "lives in Graz (Austria)", &all),
-            Fate::Merge(ItemId(1))
-        );
+    fn a_bare_value_never_merges_under_another_key() {
+        let all = [known(1, Some("name"), "Anna", 0.99)];
+        assert_eq!(of("daughter_name", "Anna", &all), Fate::Ask(ItemId(1)));
+        let said_same = answered(ItemId(1), "Anna", "Anna", Relation::Same);
+        assert_eq!(said_same, Fate::Add);
+        assert_eq!(of("name", "anna", &all), Fate::Merge(ItemId(1)));
     }
 
     #[test]
-    fn near_by_vector_merges_under_another_key_and_less_near_is_asked() {
-        let near = [known(1, Some("drink"), "Is fond of oolong", SAME_COSINE)];
-        assert_eq!(
-            of("tea", "Enjoys oolong a lot", &near),
-            Fate::Merge(ItemId(1))
-        );
-        let less = [
-            known(1, Some("drink"), "Is fond of oolong", ASK_COSINE),
-            known(
-                2,
-                Some("tea_time"),
-                "Never drinks oolong",
-                SAME_COSINE - 0.01,
+    fn of_one_key_another_value_is_added_and_supersedes() {
+        for (older, newer) in [
+            ("Lives in Graz, Austria", "Lives in Linz"),
+            (
+                "Lives in the old town of Graz, Austria",
+                "Lives in the old town of Linz, Austria",
             ),
+            (
+                "Loves Rust for command line tools and servers",
+                "Hates Rust for command line tools and servers",
+            ),
+            (
+                "Isst zu Hause am Abend gern Fleisch",
+                "Isst zu Hause am Abend nicht gern Fleisch",
+            ),
+            ("Drinks green tea every morning", "Drinks tea every morning"),
+        ] {
+            let all = [known(1, Some("key"), older, 0.99)];
+            assert_eq!(of("key", newer, &all), Fate::Add, "{newer}");
+        }
+        let all = [known(1, Some("key"), "Lives in Graz, Austria", 0.95)];
+        let again = of("key", "lives in Graz (Austria)", &all);
+        assert_eq!(again, Fate::Merge(ItemId(1)));
+    }
+
+    #[test]
+    fn of_what_is_near_the_nearest_is_asked_about() {
+        let near = [
+            known(1, Some("drink"), "Is fond of oolong", ASK_COSINE),
+            known(2, Some("tea_time"), "Never drinks oolong", 0.99),
         ];
-        assert_eq!(
-            of("tea", "Enjoys oolong a lot", &less),
-            Fate::Ask(ItemId(2))
-        );
+        let fate = of("tea", "Enjoys oolong a lot", &near);
+        assert_eq!(fate, Fate::Ask(ItemId(2)));
         let far = [known(
             1,
             Some("drink"),
@@ -201,47 +171,11 @@ mod tests {
     }
 
     #[test]
-    fn another_figure_is_another_fact() {
-        let all = [known(
-            1,
-            Some("db_port"),
-            "The database listens on port 5432",
-            0.99,
-        )];
-        assert_eq!(
-            of("port", "The database listens on port 5433", &all),
-            Fate::Ask(ItemId(1))
-        );
-    }
-
-    #[test]
-    fn a_negation_or_the_other_way_round_is_never_the_same() {
-        let all = [known(1, Some("drink"), "Prefers tea over coffee", 0.99)];
-        assert_eq!(
-            of("tea", "Prefers coffee over tea", &all),
-            Fate::Ask(ItemId(1))
-        );
-        assert_eq!(
-            of("tea", "prefers tea over coffee.", &all),
-            Fate::Merge(ItemId(1))
-        );
-        let all = [known(
-            1,
-            Some("day"),
-            "Always deploys the server on Fridays",
-            0.95,
-        )];
-        assert_eq!(
-            of("when", "Never deploys the server on Fridays", &all),
-            Fate::Ask(ItemId(1))
-        );
-    }
-
-    #[test]
     fn a_model_decides_what_words_cannot() {
         let id = ItemId(7);
-        assert_eq!(answered(id, Relation::Same), Fate::Merge(id));
-        assert_eq!(answered(id, Relation::Contradicts), Fate::Supersede(id));
-        assert_eq!(answered(id, Relation::Unrelated), Fate::Add);
+        let of = |relation| answered(id, "Is fond of oolong", "Enjoys oolong a lot", relation);
+        assert_eq!(of(Relation::Same), Fate::Merge(id));
+        assert_eq!(of(Relation::Contradicts), Fate::Supersede(id));
+        assert_eq!(of(Relation::Unrelated), Fate::Add);
     }
 }

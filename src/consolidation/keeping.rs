@@ -4,9 +4,10 @@
 use serde_json::Value;
 use time::OffsetDateTime;
 
-use super::keep::{Fate, Known, answered, fate, says_the_same};
+use super::keep::{Fate, Known, answered, fate};
 use super::prompt::{self, Relation};
 use super::reading::{End, Found, Reading};
+use super::same::Words;
 use super::{Consolidation, ConsolidationError, store};
 use crate::accounts::Viewer;
 use crate::db::UserId;
@@ -21,7 +22,8 @@ const NEAREST: i64 = 5;
 /// Statements that are looked up before the lease is renewed.
 const RENEWED_AFTER: usize = 16;
 /// Pairs that a model compares in one answer.
-const PAIRS_MAX: usize = 20;
+pub(super) const PAIRS_MAX: usize = 20;
+const MEMORY_OFF: &str = "memory is switched off";
 
 impl Consolidation {
     pub(super) async fn keep(
@@ -33,24 +35,29 @@ impl Consolidation {
         if reading.end == End::Lost {
             return Ok(());
         }
-        let mut repeated = 0;
-        let found = once_each(std::mem::take(&mut reading.found), &mut repeated);
+        let found = std::mem::take(&mut reading.found);
         let viewer =
             store::viewer_of(&mut *self.db.as_user(user).await?, user, row.session_id).await?;
         let mut fates = Vec::with_capacity(found.len());
         for (n, one) in found.iter().enumerate() {
             // Each of them may wait for a vector.
-            if n % RENEWED_AFTER == RENEWED_AFTER - 1 && !self.renew(user, row).await? {
-                return Ok(());
+            if n % RENEWED_AFTER == RENEWED_AFTER - 1
+                && let Some(end) = self.must_end(user, row).await?
+            {
+                reading.end = end;
+                break;
             }
             let known = self.known(&viewer, one).await?;
             let key = one.key.as_ref().map(ItemKey::as_str);
             fates.push((fate(one.theme, key, &one.value, &known), known));
         }
         let fates = self.resolve(user, row, &found, fates, &mut reading).await?;
+        if reading.end == End::Lost {
+            return Ok(());
+        }
         let mut tries = Tries::default();
         loop {
-            let written = self.write(&viewer, row, &found, &fates, repeated, &reading);
+            let written = self.write(&viewer, row, &found, &fates, &reading);
             match written.await {
                 Err(ConsolidationError::Memory(error)) if tries.again(&error) => {}
                 ended => return ended,
@@ -104,9 +111,9 @@ impl Consolidation {
         let mut open = Vec::new();
         for (n, (fate, known)) in fates.into_iter().enumerate() {
             if let Fate::Ask(id) = fate
-                && let Some(older) = known.iter().find(|item| item.id == id)
+                && let Some(older) = known.into_iter().find(|item| item.id == id)
             {
-                open.push((n, id, (older.content.clone(), found[n].value.clone())));
+                open.push((n, older));
             }
             resolved.push(if matches!(fate, Fate::Ask(_)) {
                 Fate::Add
@@ -119,11 +126,17 @@ impl Consolidation {
             return Ok(resolved);
         }
         for some in open.chunks(PAIRS_MAX) {
-            if !self.renew(user, row).await? {
+            if let Some(end) = self.must_end(user, row).await? {
+                reading.end = end;
                 break;
             }
-            let pairs: Vec<(String, String)> =
-                some.iter().map(|(_, _, pair)| pair.clone()).collect();
+            let pair = |(n, older): &(usize, Known)| {
+                let newer = &found[*n];
+                let key = newer.key.as_ref().map(ItemKey::as_str);
+                let older = with_key(older.key.as_deref(), &older.content);
+                (older, with_key(key, &newer.value))
+            };
+            let pairs: Vec<(String, String)> = some.iter().map(pair).collect();
             let schema: Value = prompt::comparison_schema(pairs.len());
             let Ok(completion) = self
                 .ask_holding(user, row, &prompt::comparison(&pairs), &schema)
@@ -134,8 +147,8 @@ impl Consolidation {
             reading.pay(&completion);
             let relations = prompt::relations(&completion.text, pairs.len());
             let relations = relations.unwrap_or_else(|| vec![Relation::Unrelated; pairs.len()]);
-            for ((n, id, _), relation) in some.iter().zip(relations) {
-                resolved[*n] = answered(*id, relation);
+            for ((n, older), relation) in some.iter().zip(relations) {
+                resolved[*n] = answered(older.id, &older.content, &found[*n].value, relation);
             }
         }
         Ok(resolved)
@@ -147,35 +160,39 @@ impl Consolidation {
         row: &Extraction,
         found: &[Found],
         fates: &[Fate],
-        repeated: i32,
         reading: &Reading,
     ) -> Result<(), ConsolidationError> {
         let now = self.now();
         let user = viewer.user_id;
         let mut tx = self.db.as_user(user).await?;
-        let mut counts = Counts {
-            merged: repeated,
-            malformed: i32::try_from(reading.malformed).unwrap_or(i32::MAX),
-            skipped_chars: i64::try_from(reading.skipped_chars).unwrap_or(i64::MAX),
-            tokens_in: i64::try_from(reading.tokens_in).unwrap_or(i64::MAX),
-            tokens_out: i64::try_from(reading.tokens_out).unwrap_or(i64::MAX),
-            duration_ms: i64::try_from(reading.began.elapsed().as_millis()).unwrap_or(i64::MAX),
-            ..Counts::default()
+        let end = match store::may_read(&mut tx, user, row.session_id).await? {
+            store::MayRead::Yes => &reading.end,
+            store::MayRead::MemoryOff => &End::MemoryOff,
+            store::MayRead::Nobody => return Ok(()),
         };
+        let found = match end {
+            End::MemoryOff => &[],
+            _ => found,
+        };
+        let mut counts = counts_of(reading, row);
         let quota = ItemQuota::default();
         let room = quota.count_and_take(&mut tx, user, found.len() as i64);
         let has_room = room.await?.is_ok();
         for (one, fate) in found.iter().zip(fates) {
+            let Some(item) = item_of(one, row) else {
+                counts.malformed += 1;
+                continue;
+            };
             if let Fate::Merge(id) = fate
-                && memories::see_again(&mut tx, user, *id, one.confidence, now).await?
+                && memories::say_again(&mut tx, user, *id, &item, now).await?
             {
                 counts.merged += 1;
                 continue;
             }
-            let Some(item) = item_of(one, row).filter(|_| has_room) else {
+            if !has_room {
                 counts.malformed += 1;
                 continue;
-            };
+            }
             let added = memories::add_in(&mut tx, &self.embeddings, viewer, &item, now).await;
             let added = match added {
                 // There are as many themes as there may be: reading it again would find no more.
@@ -192,6 +209,7 @@ impl Consolidation {
             counts.superseded += i32::from(added.superseded.is_some());
             if let Fate::Supersede(older) = fate
                 && *older != added.id
+                && added.put_aside_for.is_none()
                 && memories::supersede_in(&mut tx, viewer, *older, added.id, now).await?
             {
                 counts.superseded += 1;
@@ -199,20 +217,47 @@ impl Consolidation {
         }
         let is_ours = match reading.read_to {
             // What was read has come to its end; the rest is a stretch of its own.
-            Some(read_to) if read_to < row.last_position => {
+            Some(read_to) if read_to < row.last_position && *end == reading.end => {
                 let rest = Ending {
                     counts: Counts::default(),
-                    ..ending(reading, counts.clone())
+                    ..ending(reading, end, counts.clone())
                 };
                 let done = ending_of_read(reading, counts);
                 ledger::finish_in_part(&mut tx, user, row, read_to, (&done, &rest), now).await?
             }
-            _ => ledger::finish(&mut tx, user, row, &ending(reading, counts), now).await?,
+            _ => ledger::finish(&mut tx, user, row, &ending(reading, end, counts), now).await?,
         };
         if is_ours {
             tx.commit().await?;
         }
         Ok(())
+    }
+}
+
+/// What this attempt came to, and those before it of which it is the rest.
+fn counts_of(reading: &Reading, row: &Extraction) -> Counts {
+    let before = match row.windows_read {
+        0 => Counts::default(),
+        _ => row.counts.clone(),
+    };
+    let tokens = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    Counts {
+        merged: before.merged + reading.repeated,
+        malformed: before.malformed + i32::try_from(reading.malformed).unwrap_or(0),
+        skipped_chars: i64::try_from(reading.skipped_chars).unwrap_or(i64::MAX),
+        tokens_in: before.tokens_in.saturating_add(tokens(reading.tokens_in)),
+        tokens_out: before.tokens_out.saturating_add(tokens(reading.tokens_out)),
+        duration_ms: before.duration_ms
+            + i64::try_from(reading.began.elapsed().as_millis()).unwrap_or(0),
+        ..before
+    }
+}
+
+/// As a model is shown it: a bare value says nothing without its key.
+fn with_key(key: Option<&str>, content: &str) -> String {
+    match key {
+        Some(key) => format!("{key}: {content}"),
+        None => content.to_owned(),
     }
 }
 
@@ -227,22 +272,22 @@ fn ending_of_read(reading: &Reading, counts: Counts) -> Ending<'_> {
         is_fallback: reading.is_fallback,
         model: reading.model.as_deref(),
         next_try_at: None,
+        windows_read: reading.windows_read,
     }
 }
 
-fn ending<'a>(reading: &'a Reading, counts: Counts) -> Ending<'a> {
-    let (outcome, reason, next_try_at): (_, _, Option<OffsetDateTime>) = match &reading.end {
-        End::Failed(why, again) => (Outcome::Failed, Some(why.as_str()), *again),
-        End::Skipped(why, again) => (Outcome::Skipped, Some(why.as_str()), *again),
+fn ending<'a>(reading: &'a Reading, end: &'a End, counts: Counts) -> Ending<'a> {
+    let (outcome, reason, next_try_at): (_, _, Option<OffsetDateTime>) = match end {
+        End::Failed(why, again) => (Outcome::Failed, why.as_str(), *again),
+        End::Skipped(why, again) => (Outcome::Skipped, why.as_str(), *again),
+        End::MemoryOff => (Outcome::Skipped, MEMORY_OFF, None),
         End::Read | End::Lost => return ending_of_read(reading, counts),
     };
     Ending {
         outcome,
-        reason,
-        counts,
-        is_fallback: reading.is_fallback,
-        model: reading.model.as_deref(),
+        reason: Some(reason),
         next_try_at,
+        ..ending_of_read(reading, counts)
     }
 }
 
@@ -263,19 +308,49 @@ fn item_of(one: &Found, row: &Extraction) -> Option<NewItem> {
     Some(item)
 }
 
-/// Without what the same reading said before in nearly the same words; in the order of
-/// keys, in which two readings of one user do not wait for each other.
-fn once_each(found: Vec<Found>, repeated: &mut i32) -> Vec<Found> {
+/// What one reading found twice is kept once. Of two values of one key the later stands behind
+/// the earlier, which it will supersede. In the order of keys, in which two readings of one user
+/// do not wait for each other.
+pub(super) fn once_each(mut found: Vec<Found>) -> (Vec<Found>, i32) {
+    found.sort_by(|a, b| (a.theme, &a.key, a.place).cmp(&(b.theme, &b.key, b.place)));
     let mut kept: Vec<Found> = Vec::with_capacity(found.len());
-    for one in found {
-        let is_known = kept
-            .iter()
-            .any(|other| says_the_same(&one.value, &other.value));
-        match is_known {
-            true => *repeated += 1,
-            false => kept.push(one),
+    // Of each key the last value, by its place in `kept`.
+    let mut holding: Vec<(Words, usize)> = Vec::new();
+    let mut repeated = 0;
+    for mut one in found {
+        let words = Words::of(&one.value);
+        let of_key = kept.last().is_some_and(|last| {
+            one.key.is_some() && (last.theme, &last.key) == (one.theme, &one.key)
+        });
+        let of_key = if of_key { holding.last_mut() } else { None };
+        let said = match of_key {
+            Some((said, at)) => {
+                // Whatever its sender's clock says: the later of a session wins.
+                one.said_at = one.said_at.max(kept[*at].said_at);
+                if words.are_those_of(said) {
+                    kept[*at].said_at = one.said_at;
+                    Some(*at)
+                } else {
+                    (*said, *at) = (words, kept.len());
+                    kept.push(one);
+                    continue;
+                }
+            }
+            None => holding
+                .iter()
+                .find(|(said, _)| words.say_no_more_than(said))
+                .map(|(_, at)| *at),
+        };
+        match said {
+            Some(at) => {
+                kept[at].confidence = kept[at].confidence.max(one.confidence);
+                repeated += 1;
+            }
+            None => {
+                holding.push((words, kept.len()));
+                kept.push(one);
+            }
         }
     }
-    kept.sort_by(|a, b| (a.theme, &a.key).cmp(&(b.theme, &b.key)));
-    kept
+    (kept, repeated)
 }

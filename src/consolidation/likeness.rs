@@ -5,12 +5,10 @@ use std::collections::HashSet;
 
 use super::facts::Fact;
 use super::quoted::own_words;
-use super::transcript::{is_own_memory, without_own_memory};
+use super::transcript::{ToolNames, without_own_memory};
 use crate::memories::{Source, is_stop_word};
 use crate::sessions::{Message, Role};
 
-/// From this share of common words on, two texts say the same.
-pub const SAME_JACCARD: f64 = 0.75;
 /// A message that holds less of a statement's words is not where it comes from.
 const COVER_MIN: f64 = 0.6;
 /// Characters that are kept of the words a fact comes from.
@@ -34,17 +32,8 @@ pub fn words(text: &str) -> HashSet<String> {
 }
 
 /// Chinese, Japanese and Thai put no blanks between words.
-fn is_unparted(c: char) -> bool {
+pub(super) fn is_unparted(c: char) -> bool {
     matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
-}
-
-/// Common words over all words, 0 to 1; 0 where one has none.
-pub fn jaccard(a: &HashSet<String>, b: &HashSet<String>) -> f64 {
-    let common = a.intersection(b).count();
-    match a.len() + b.len() - common {
-        0 => 0.0,
-        all => common as f64 / all as f64,
-    }
 }
 
 /// The message that a fact comes from, and its very words there.
@@ -81,7 +70,11 @@ struct Rank {
 /// Looks for the words the model repeated; failing that, for the message that holds
 /// most of the fact's words. What people said goes before what tools answered. One for each
 /// fact, in one pass over the messages.
-pub fn evidence(facts: &[Fact], messages: &[Message]) -> Vec<Option<Evidence>> {
+pub fn evidence(
+    facts: &[Fact],
+    messages: &[Message],
+    tools: &ToolNames<'_>,
+) -> Vec<Option<Evidence>> {
     let mut looked: Vec<Looked> = facts
         .iter()
         .map(|fact| Looked {
@@ -94,7 +87,7 @@ pub fn evidence(facts: &[Fact], messages: &[Message]) -> Vec<Option<Evidence>> {
         .collect();
     for role in [Role::User, Role::Tool, Role::Assistant] {
         let of_role = messages.iter().filter(|message| message.role == role);
-        for message in of_role.filter(|message| !is_own_memory(message, messages)) {
+        for message in of_role.filter(|message| !tools.is_own_memory(message)) {
             let text = without_own_memory(&message.content);
             let (said, plain) = (words(&text), flat(&text));
             for one in &mut looked {
@@ -161,8 +154,7 @@ fn telling(words: &HashSet<String>) -> impl Iterator<Item = &String> {
 
 /// What the fact's source is, seen from where it was found: nothing counts as the
 /// user's own word that stands only in a tool's answer or was pasted.
-pub fn source_seen(claimed: Source, found: Option<&Evidence>, messages: &[Message]) -> Source {
-    let has_tools = messages.iter().any(|m| m.role == Role::Tool);
+pub fn source_seen(claimed: Source, found: Option<&Evidence>, has_tools: bool) -> Source {
     match (claimed, found.map(|e| e.role)) {
         (_, Some(Role::Tool)) if claimed != Source::AutoDiscovery => Source::ToolCall,
         (Source::UserExplicit, _) if found.is_some_and(|e| e.is_own_word) => Source::UserExplicit,
@@ -236,26 +228,19 @@ mod tests {
     }
 
     fn of(fact: &Fact, messages: &[Message]) -> Option<Evidence> {
-        evidence(std::slice::from_ref(fact), messages).remove(0)
+        evidence(
+            std::slice::from_ref(fact),
+            messages,
+            &ToolNames::of(messages),
+        )
+        .remove(0)
     }
 
     fn seen(value: &str, context: &str, messages: &[Message]) -> (Source, Option<i32>) {
         let found = of(&fact(value, context), messages);
-        let source = source_seen(Source::UserExplicit, found.as_ref(), messages);
+        let has_tools = messages.iter().any(|m| m.role == Role::Tool);
+        let source = source_seen(Source::UserExplicit, found.as_ref(), has_tools);
         (source, found.map(|e| e.position))
-    }
-
-    fn alike(a: &str, b: &str) -> f64 {
-        jaccard(&words(a), &words(b))
-    }
-
-    #[test]
-    fn likeness_is_common_words_over_all() {
-        assert_eq!(alike("Drinks tea.", "drinks TEA"), 1.0);
-        assert_eq!(alike("drinks green tea", "drinks tea"), 2.0 / 3.0);
-        assert_eq!(alike("a b c d", "a b c"), SAME_JACCARD);
-        assert_eq!(alike("", "tea"), 0.0);
-        assert!(alike("住在东京都", "住在东京") >= SAME_JACCARD);
     }
 
     #[test]
@@ -303,15 +288,15 @@ mod tests {
         );
         let found = of(&told, &messages);
         assert_eq!(
-            source_seen(Source::UserExplicit, found.as_ref(), &messages),
+            source_seen(Source::UserExplicit, found.as_ref(), true),
             Source::ToolCall
         );
         assert_eq!(
-            source_seen(Source::UserExplicit, None, &messages),
+            source_seen(Source::UserExplicit, None, true),
             Source::Conversation
         );
         assert_eq!(
-            source_seen(Source::ToolCall, None, &messages[..1]),
+            source_seen(Source::ToolCall, None, false),
             Source::Conversation
         );
     }

@@ -11,6 +11,7 @@ pub mod likeness;
 pub(crate) mod prompt;
 mod quoted;
 mod reading;
+mod same;
 mod store;
 pub mod summary;
 #[cfg(test)]
@@ -68,7 +69,7 @@ impl ConsolidationError {
         }
     }
 
-    /// Trying the same again at once would end the same: it is no matter of a database that is away.
+    /// Not retryable at once: the same input fails again. A database that is away is another matter.
     fn is_of_what_was_read(&self) -> bool {
         if self.is_of_a_gone_user() {
             return false;
@@ -213,6 +214,7 @@ impl Consolidation {
             is_fallback: row.is_fallback,
             model: None,
             next_try_at,
+            windows_read: row.windows_read,
         };
         let mut tx = self.db.as_user(user).await?;
         ledger::finish(&mut tx, user, row, &ending, self.now()).await?;

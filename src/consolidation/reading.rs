@@ -7,21 +7,25 @@ use std::time::{Duration as StdDuration, Instant};
 use time::{Duration, OffsetDateTime};
 
 use super::facts::{self, Answer, Fact, Nonsense};
+use super::keeping::once_each;
 use super::likeness::{Evidence, evidence, source_seen};
 use super::prompt::{self, Ask};
-use super::transcript::{self, Transcript};
+use super::transcript::{self, ToolNames, Transcript};
 use super::{Consolidation, ConsolidationError, LEASE, back_off, fallback, store};
 use crate::db::UserId;
 use crate::memories::{ItemKey, ItemType, Source};
 use crate::providers::chat::{ChatError, ChatMessage, ChatRequest, Completion};
 use crate::sessions::model::Extraction;
-use crate::sessions::{Message, ledger};
+use crate::sessions::{Message, Role, ToolCall, ledger};
 
 /// Well within the lease.
 const RENEW_EVERY: StdDuration = StdDuration::from_secs(20);
-const TEMPERATURE: f32 = 0.1;
-/// Of a session's texts, this much is held of its head and of its tail, in bytes.
+/// Facts are to be what was said; a summary is written a little more freely (Navi).
+pub(super) const EXTRACTION_TEMPERATURE: f32 = 0.1;
+/// Of a session's messages, this much is held of its head and of its tail, in bytes.
 const HELD_BYTES: usize = 2 * 1_024 * 1_024;
+/// What a message or a call costs beside its texts, in bytes.
+const OVERHEAD_BYTES: usize = 128;
 /// From this attempt on, what a model could not read is read by patterns.
 const FALLBACK_FROM_ATTEMPT: i32 = 2;
 
@@ -38,6 +42,8 @@ pub(super) struct Found {
     pub quote: Option<String>,
     /// The message they stand in.
     pub position: Option<i32>,
+    /// The same, or the last message that was read with it: what orders the facts of a session.
+    pub place: i32,
     pub said_at: Option<OffsetDateTime>,
 }
 
@@ -48,14 +54,19 @@ pub(super) enum End {
     /// Why, and when it is to be tried again.
     Skipped(String, Option<OffsetDateTime>),
     Failed(String, Option<OffsetDateTime>),
-    /// Another reader has it: nothing is written.
+    /// Memory was switched off: nothing that was read is kept.
+    MemoryOff,
+    /// Another reader has it, or its user is disabled or being erased: nothing is written.
     Lost,
 }
 
 /// What a reading came to.
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
+    /// Each once, in the order in which they are to be written.
     pub found: Vec<Found>,
+    /// Said more than once.
+    pub repeated: i32,
     pub end: End,
     pub malformed: usize,
     pub skipped_chars: usize,
@@ -66,6 +77,8 @@ pub(super) struct Reading {
     /// Where the day's tokens ran out in the middle: the last message that was read. What comes
     /// after it is another stretch.
     pub read_to: Option<i32>,
+    /// Where they ran out before the first message was read to its end: the windows that were read.
+    pub windows_read: i32,
     pub began: Instant,
 }
 
@@ -73,6 +86,7 @@ impl Reading {
     fn new() -> Self {
         Self {
             found: Vec::new(),
+            repeated: 0,
             end: End::Read,
             malformed: 0,
             skipped_chars: 0,
@@ -81,6 +95,7 @@ impl Reading {
             model: None,
             is_fallback: false,
             read_to: None,
+            windows_read: 0,
             began: Instant::now(),
         }
     }
@@ -101,16 +116,20 @@ impl Consolidation {
         row: &Extraction,
     ) -> Result<Reading, ConsolidationError> {
         let mut reading = Reading::new();
-        let mut tx = self.db.as_user(user).await?;
-        let is_off = store::is_memory_off(&mut tx, user, row.session_id).await?;
-        let known = store::list_known(&mut tx, user, prompt::KNOWN_MAX as i64, self.now()).await?;
-        tx.commit().await?;
-        if is_off {
-            reading.end = End::Skipped("memory is switched off".to_owned(), None);
+        reading.windows_read = row.windows_read;
+        if let Some(end) = self.must_end(user, row).await? {
+            reading.end = end;
             return Ok(reading);
         }
+        let mut tx = self.db.as_user(user).await?;
+        let known = store::list_known(&mut tx, user, prompt::KNOWN_MAX as i64, self.now()).await?;
+        tx.commit().await?;
         let (messages, dropped) = self.messages(user, row).await?;
-        let transcript = transcript::render(&messages);
+        let rendered = move || {
+            let transcript = transcript::render(&messages, &ToolNames::of(&messages));
+            (messages, transcript)
+        };
+        let (messages, transcript) = off_the_runtime(rendered).await;
         reading.skipped_chars = dropped + transcript.skipped_chars;
         if transcript.windows.is_empty() {
             return Ok(reading);
@@ -118,16 +137,17 @@ impl Consolidation {
         let mut found = Vec::new();
         self.ask_for_facts(user, row, &transcript, &known, &mut reading, &mut found)
             .await?;
-        let seen = evidence(&found, &messages);
-        let found = found.into_iter().zip(seen);
-        reading.found = found
-            .map(|(fact, seen)| of_fact(fact, seen, &messages))
-            .collect();
         let is_failed = matches!(reading.end, End::Failed(..));
-        if is_failed && row.attempts >= FALLBACK_FROM_ATTEMPT {
-            reading.is_fallback = true;
-            reading.found.extend(by_patterns(&messages));
-        }
+        reading.is_fallback = is_failed && row.attempts >= FALLBACK_FROM_ATTEMPT;
+        let is_fallback = reading.is_fallback;
+        let located = move || {
+            let mut found = locate(found, &messages);
+            if is_fallback {
+                found.extend(by_patterns(&messages));
+            }
+            once_each(found)
+        };
+        (reading.found, reading.repeated) = off_the_runtime(located).await;
         Ok(reading)
     }
 
@@ -138,23 +158,30 @@ impl Consolidation {
         transcript: &Transcript,
         known: &[(String, String)],
         reading: &mut Reading,
-        found: &mut Vec<Fact>,
+        found: &mut Vec<(Fact, i32)>,
     ) -> Result<(), ConsolidationError> {
         let schema = prompt::extraction_schema();
         let mut read_to = 0;
-        for (window, end) in transcript.windows.iter().zip(&transcript.ends) {
-            if !self.renew(user, row).await? {
-                reading.end = End::Lost;
+        let windows = transcript.windows.iter().zip(&transcript.ends);
+        for (n, (window, end)) in windows.enumerate() {
+            if n < row.windows_read as usize {
+                read_to = *end;
+                continue;
+            }
+            // Whoever switched memory off meanwhile wants nothing more of it to be sent.
+            if let Some(end) = self.must_end(user, row).await? {
+                reading.end = end;
                 return Ok(());
             }
             let ask = prompt::extraction(window, known);
             match self.ask_holding(user, row, &ask, &schema).await {
                 Ok(completion) => {
                     reading.pay(&completion);
-                    match read_answer(&completion.text) {
+                    let text = completion.text;
+                    match off_the_runtime(move || read_answer(&text)).await {
                         Ok(answer) => {
                             reading.malformed += answer.malformed;
-                            found.extend(answer.facts);
+                            found.extend(answer.facts.into_iter().map(|fact| (fact, *end)));
                         }
                         // The other windows may be read better.
                         Err(nonsense) => {
@@ -164,8 +191,12 @@ impl Consolidation {
                 }
                 Err(ChatError::Database(error)) => return Err(error.into()),
                 Err(error @ ChatError::CapReached(_)) => {
-                    let is_begun = read_to >= row.first_position && reading.end == End::Read;
-                    reading.read_to = is_begun.then_some(read_to);
+                    if reading.end == End::Read {
+                        match read_to >= row.first_position {
+                            true => reading.read_to = Some(read_to),
+                            false => reading.windows_read = n as i32,
+                        }
+                    }
                     reading.end = End::Skipped(error.to_string(), Some(self.tomorrow()));
                     return Ok(());
                 }
@@ -189,6 +220,7 @@ impl Consolidation {
         user: UserId,
         ask: &Ask,
         schema: Option<&serde_json::Value>,
+        temperature: f32,
     ) -> Result<Completion, ChatError> {
         let messages = [
             ChatMessage::system(ask.system.as_str()),
@@ -198,7 +230,7 @@ impl Consolidation {
             messages: &messages,
             schema,
             max_tokens: self.limits.answer_tokens_max,
-            temperature: TEMPERATURE,
+            temperature,
             deadline: self.limits.call_deadline,
         };
         self.chat.complete(user, &request).await
@@ -212,7 +244,8 @@ impl Consolidation {
         ask: &Ask,
         schema: &serde_json::Value,
     ) -> Result<Completion, ChatError> {
-        let mut answer = std::pin::pin!(self.ask(user, ask, Some(schema)));
+        let asked = self.ask(user, ask, Some(schema), EXTRACTION_TEMPERATURE);
+        let mut answer = std::pin::pin!(asked);
         loop {
             tokio::select! {
                 answer = &mut answer => return answer,
@@ -222,12 +255,29 @@ impl Consolidation {
         }
     }
 
-    /// False when another reader has begun meanwhile.
-    pub(super) async fn renew(
+    /// Asked before each call of a provider: why the reading must end here, or `None` where it may go
+    /// on, with its lease renewed.
+    pub(super) async fn must_end(
         &self,
         user: UserId,
         row: &Extraction,
-    ) -> Result<bool, ConsolidationError> {
+    ) -> Result<Option<End>, ConsolidationError> {
+        let mut tx = self.db.as_user(user).await?;
+        let is_ours = ledger::renew(&mut tx, user, row, self.now() + LEASE).await?;
+        let may_read = match is_ours {
+            true => store::may_read(&mut tx, user, row.session_id).await?,
+            false => store::MayRead::Nobody,
+        };
+        tx.commit().await?;
+        Ok(match may_read {
+            store::MayRead::Yes => None,
+            store::MayRead::MemoryOff => Some(End::MemoryOff),
+            store::MayRead::Nobody => Some(End::Lost),
+        })
+    }
+
+    /// False when another reader has begun meanwhile.
+    async fn renew(&self, user: UserId, row: &Extraction) -> Result<bool, ConsolidationError> {
         let mut tx = self.db.as_user(user).await?;
         let is_ours = ledger::renew(&mut tx, user, row, self.now() + LEASE).await?;
         tx.commit().await?;
@@ -295,13 +345,43 @@ fn read_answer(text: &str) -> Result<Answer, Nonsense> {
 }
 
 fn weight(message: &Message) -> usize {
-    let calls = message.tool_calls.iter().map(|call| call.arguments.len());
-    message.content.len() + calls.sum::<usize>()
+    let of_call = |call: &ToolCall| {
+        let id = call.id.as_ref().map_or(0, String::len);
+        OVERHEAD_BYTES + id + call.name.len() + call.arguments.len()
+    };
+    let calls = message.tool_calls.iter().map(of_call);
+    OVERHEAD_BYTES + message.content.len() + calls.sum::<usize>()
 }
 
-fn of_fact(fact: Fact, seen: Option<Evidence>, messages: &[Message]) -> Found {
-    let source = source_seen(fact.source, seen.as_ref(), messages);
+/// Work that takes more than a millisecond does not hold up what else the runtime does.
+async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        // As if it had happened here: whoever runs the reading writes that down.
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
+/// Where each fact was said, and so when, and how far it is the user's own word.
+fn locate(found: Vec<(Fact, i32)>, messages: &[Message]) -> Vec<Found> {
+    let (facts, ends): (Vec<Fact>, Vec<i32>) = found.into_iter().unzip();
+    let seen = evidence(&facts, messages, &ToolNames::of(messages));
+    let has_tools = messages.iter().any(|m| m.role == Role::Tool);
+    let each = facts.into_iter().zip(seen).zip(ends);
+    each.map(|((fact, seen), end)| of_fact(fact, seen, end, messages, has_tools))
+        .collect()
+}
+
+fn of_fact(
+    fact: Fact,
+    seen: Option<Evidence>,
+    end: i32,
+    messages: &[Message],
+    has_tools: bool,
+) -> Found {
+    let source = source_seen(fact.source, seen.as_ref(), has_tools);
     let position = seen.as_ref().map(|e| e.position);
+    let place = position.unwrap_or(end);
     Found {
         theme: fact.category.as_str(),
         item_type: fact.category.item_type(),
@@ -309,7 +389,8 @@ fn of_fact(fact: Fact, seen: Option<Evidence>, messages: &[Message]) -> Found {
         value: fact.value,
         source,
         confidence: facts::confidence(source),
-        said_at: position.and_then(|at| said_at(messages, at)),
+        said_at: said_at(messages, place),
+        place,
         position,
         quote: seen
             .map(|e| e.quote)
@@ -334,11 +415,14 @@ fn by_patterns(messages: &[Message]) -> impl Iterator<Item = Found> {
             source: Source::UserExplicit,
             confidence: PATTERN_CONFIDENCE,
             said_at: said_at(messages, statement.position),
+            place: statement.position,
             position: Some(statement.position),
         })
 }
 
+/// When the message of this position was sent, or the first one where there is none.
 fn said_at(messages: &[Message], position: i32) -> Option<OffsetDateTime> {
-    let message = messages.iter().find(|m| m.position == position)?;
+    let at = messages.partition_point(|m| m.position < position);
+    let message = messages.get(at).or(messages.last())?;
     Some(message.sent_at.unwrap_or(message.created_at))
 }

@@ -10,14 +10,22 @@ use crate::db::UserId;
 use crate::memories::ItemId;
 use crate::sessions::SessionId;
 
-/// Whether the person, or the agent whose session it is, has memory switched off.
-pub async fn is_memory_off(
+/// Whether a session may be read.
+pub enum MayRead {
+    Yes,
+    /// The person, or the agent whose session it is, has memory switched off.
+    MemoryOff,
+    /// The account is disabled or being erased.
+    Nobody,
+}
+
+pub async fn may_read(
     conn: &mut PgConnection,
     user: UserId,
     session: SessionId,
-) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"SELECT NOT (u.memory_enabled AND a.memory_enabled) AS "is_off!"
+) -> Result<MayRead, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT u.memory_enabled AND a.memory_enabled AS "is_on!", u.disabled_at IS NOT NULL AS "is_disabled!"
            FROM sessions s
            JOIN users u ON u.id = s.user_id
            JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
@@ -26,7 +34,12 @@ pub async fn is_memory_off(
         session.0,
     )
     .fetch_one(conn)
-    .await
+    .await?;
+    Ok(match (row.is_disabled, row.is_on) {
+        (true, _) => MayRead::Nobody,
+        (false, true) => MayRead::Yes,
+        (false, false) => MayRead::MemoryOff,
+    })
 }
 
 /// On whose behalf a session is read: its user, by the agent whose session it is.

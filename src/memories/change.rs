@@ -8,7 +8,8 @@ use time::OffsetDateTime;
 use super::add::store::link;
 use super::add::{Added, Tries, add_in};
 use super::model::{Item, ItemId, ItemType, NewItem, Status, ThemeSlug};
-use super::provenance::{Expiry, ItemKey, Provenance, Yielding};
+use super::provenance::{Expiry, ItemKey, Provenance, Source, Yielding};
+use super::store::Renewal;
 use super::{ARCHIVED, EXPIRED, MemoryError, SUPERSEDED, store};
 use crate::accounts::{UserId, Viewer};
 use crate::activity::Call;
@@ -42,20 +43,9 @@ pub async fn archive(
     Ok(())
 }
 
-/// What was added says what this item says already: it is as sure as the surer of both, and
-/// seen again now. False where it is active no more. In the caller's transaction.
-pub async fn see_again(
-    conn: &mut PgConnection,
-    user: UserId,
-    id: ItemId,
-    confidence: i16,
-    now: OffsetDateTime,
-) -> Result<bool, sqlx::Error> {
-    store::verify_item(conn, user, id, confidence, now).await
-}
-
-/// Lets one item give way to another, whatever their keys. False where the older is active no
-/// more, or was confirmed by somebody. In the caller's transaction.
+/// Of two active items that contradict each other one gives way, whatever their keys: the older one,
+/// unless it was said later than the other or is confirmed and the other is not the user's word.
+/// True where the older one gave way; false too where nothing was changed. In the caller's transaction.
 pub async fn supersede_in(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -64,18 +54,29 @@ pub async fn supersede_in(
     now: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
     let user = viewer.user_id;
-    store::lock_item(conn, user, older).await?;
-    let found = store::find_item(conn, user, older).await?;
-    if found.is_none_or(|item| item.protected) {
+    let mut found = Vec::with_capacity(2);
+    for id in [older.min(newer), older.max(newer)] {
+        store::lock_item(conn, user, id).await?;
+        let item = store::find_item(conn, user, id).await?;
+        found.extend(item.filter(|item| item.status_at(now) == Status::Active));
+    }
+    let of = |id| found.iter().find(|item| item.id == id);
+    let (Some(old), Some(new)) = (of(older), of(newer)) else {
+        return Ok(false);
+    };
+    let is_users_word = new.source == Source::UserExplicit.as_str();
+    let stays = new.stated_at() < old.stated_at() || (old.protected && !is_users_word);
+    if stays && new.protected {
         return Ok(false);
     }
-    let agent = viewer.agent_id;
-    let gone = store::archive_items(conn, user, agent, &[older.0], SUPERSEDED, now).await?;
-    if gone.is_empty() {
-        return Ok(false);
-    }
-    link(conn, user, older, newer).await?;
-    Ok(true)
+    let (gone, instead) = if stays {
+        (newer, older)
+    } else {
+        (older, newer)
+    };
+    store::archive_items(conn, user, viewer.agent_id, &[gone.0], SUPERSEDED, now).await?;
+    link(conn, user, gone, instead).await?;
+    Ok(!stays)
 }
 
 /// Which item is to be corrected.
@@ -116,7 +117,8 @@ impl Correction {
 }
 
 /// Puts a new item in the place of one that is wrong or out of date, confirmed or not, which is
-/// archived and linked. A correction that says what the item says already changes nothing.
+/// archived and linked. Where the text, type, key and theme stay, the same item takes over the tags,
+/// the expiry and the confidence.
 pub async fn correct(
     db: &Db,
     clock: &SharedClock,
@@ -167,6 +169,14 @@ async fn correct_once(
         && new.key().map(ItemKey::as_str) == old.key.as_deref()
         && new.item_type() == old.item_type;
     let added = if is_same {
+        let said = correction.provenance.confidence;
+        let renewal = Renewal {
+            confidence: said.unwrap_or(old.confidence.max(new.confidence())),
+            tags: new.tags().to_vec(),
+            expires_at: new.expires_at(now),
+            stated_at: now,
+        };
+        store::renew_item(&mut tx, user, &old, &renewal, now).await?;
         let states = embeddings.states(&mut tx, user, &[id.0]).await?;
         Added {
             id,

@@ -11,13 +11,13 @@ mod stop_words;
 pub mod store;
 pub mod words;
 
-pub use add::{Added, Adding, Tries, add_in};
+pub use add::{Added, Adding, Tries, add_in, say_again};
 pub use change::{
-    Correction, Target, archive, confirm, correct, forget, see_again, supersede_in, sweep_expired,
+    Correction, Target, archive, confirm, correct, forget, supersede_in, sweep_expired,
 };
 pub use model::{
     Item, ItemEvent, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme, ThemeCount,
-    ThemeSlug, Turn,
+    ThemeNames, ThemeSlug, Turn,
 };
 pub use provenance::{Expiry, ItemKey, Provenance, Source, Yielding};
 pub use stop_words::is_stop_word;
@@ -25,6 +25,8 @@ pub use stop_words::is_stop_word;
 use time::OffsetDateTime;
 
 use crate::accounts::Viewer;
+use crate::activity::Call;
+use crate::clock::SharedClock;
 use crate::db::{Db, UserId};
 use crate::embedding::{EmbeddingError, Embeddings, ItemEmbedding, Waiting};
 use crate::input::Invalid;
@@ -49,6 +51,8 @@ pub enum MemoryError {
     Confirmed { id: ItemId },
     #[error("no active item has this key")]
     NoSuchKey,
+    #[error("there is no such theme")]
+    NoSuchTheme,
     #[error("{count} active items have this key, in as many themes; give the theme or the item_id")]
     KeyInThemes { count: usize },
     #[error(transparent)]
@@ -142,6 +146,27 @@ pub async fn list_themes(
     let has_more = themes.len() > limit;
     themes.truncate(limit);
     Ok((themes, has_more))
+}
+
+/// Changes how a theme is called and described. The call's record is committed with it.
+pub async fn describe_theme(
+    db: &Db,
+    clock: &SharedClock,
+    call: &Call,
+    slug: &ThemeSlug,
+    names: &ThemeNames,
+) -> Result<Theme, MemoryError> {
+    let (user, now) = (call.viewer.user_id, clock.now());
+    let mut tx = db.as_user(user).await?;
+    if !store::update_theme(&mut tx, user, slug, names, now).await? {
+        return Err(MemoryError::NoSuchTheme);
+    }
+    let themes = store::list_themes(&mut tx, user, quota::THEMES_MAX, now).await?;
+    let theme = themes.into_iter().find(|theme| theme.slug == slug.as_str());
+    let theme = theme.ok_or(MemoryError::NoSuchTheme)?;
+    call.write(&mut tx, Vec::new()).await?;
+    tx.commit().await?;
+    Ok(theme)
 }
 
 /// The eleven themes with the most active items, fullest first (ten are told of, and one

@@ -14,13 +14,15 @@ pub const CONTENT_CHARS_MAX: usize = 20_000;
 pub const TAGS_MAX: usize = 32;
 pub const TAG_CHARS_MAX: usize = 64;
 pub const THEME_CHARS_MAX: usize = 64;
+/// Of a theme.
+pub const DESCRIPTION_CHARS_MAX: usize = 500;
 /// What expires within it is said to expire soon.
 pub const EXPIRING_SOON: time::Duration = time::Duration::days(7);
 const TURN: &str = "turn";
 /// The theme of an item that names none (Nova §3.2.2).
 pub const THEME_DEFAULT: &str = "general";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ItemId(pub i64);
 
 impl fmt::Display for ItemId {
@@ -334,6 +336,9 @@ pub struct Item {
     pub superseded_by: Option<ItemId>,
     /// The session that it was read in, and the message's position there.
     pub said_in: Option<(i64, Option<i32>)>,
+    /// What its agent calls that session and that message.
+    pub source_session: Option<String>,
+    pub source_message: Option<String>,
     /// Of a turn.
     pub turn: Option<Turn>,
     pub created_at: OffsetDateTime,
@@ -344,6 +349,12 @@ impl Item {
     /// What has expired is as good as archived, and will be.
     pub fn status_at(&self, now: OffsetDateTime) -> Status {
         self.status.at(self.expires_at, now)
+    }
+
+    /// When it was last said.
+    pub fn stated_at(&self) -> OffsetDateTime {
+        let again = self.last_verified_at.unwrap_or(self.created_at);
+        again.max(self.created_at)
     }
 }
 
@@ -380,10 +391,34 @@ pub struct Stats {
     pub by_theme: Vec<ThemeCount>,
 }
 
+/// How a theme is to be called and described; `None` leaves it as it was.
+#[derive(Clone, Debug)]
+pub struct ThemeNames {
+    pub(super) display_name: Option<String>,
+    pub(super) description: Option<String>,
+}
+
+impl ThemeNames {
+    pub fn parse(display_name: Option<&str>, description: Option<&str>) -> Result<Self, Invalid> {
+        let display_name = display_name
+            .map(|name| required_text("display_name", name, THEME_CHARS_MAX))
+            .transpose()?;
+        if let Some(text) = description {
+            check_text("description", text, DESCRIPTION_CHARS_MAX)?;
+        }
+        Ok(Self {
+            display_name: display_name.map(str::to_owned),
+            description: description.map(|text| text.trim().to_owned()),
+        })
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Theme {
     pub slug: String,
     pub display_name: String,
+    /// Empty where nobody gave one.
+    pub description: String,
     pub active_count: i64,
 }
 

@@ -6,10 +6,11 @@ use time::OffsetDateTime;
 
 use super::model::{
     EXPIRING_SOON, Item, ItemEvent, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme,
-    ThemeCount, ThemeSlug, Turn,
+    ThemeCount, ThemeNames, ThemeSlug, Turn,
 };
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
 use super::quota::THEMES_MAX;
+use super::words;
 use crate::accounts::{AgentId, UserId, Viewer};
 use crate::embedding::store::share_spaces;
 
@@ -148,9 +149,9 @@ pub async fn find_to_read(
            FROM memory_items i
            LEFT JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
-           LEFT JOIN sessions s ON s.user_id = i.user_id AND s.id = i.turn_session_id
-           LEFT JOIN session_messages m ON m.user_id = i.user_id AND m.session_id = i.turn_session_id
-                                       AND m.position = i.turn_position
+           LEFT JOIN sessions s ON s.user_id = i.user_id AND s.id = coalesce(i.turn_session_id, i.session_id)
+           LEFT JOIN session_messages m ON m.user_id = i.user_id AND m.session_id = s.id
+                                       AND m.position = coalesce(i.turn_position, i.message_id)
            WHERE i.user_id = $1 AND i.id = $2
              AND (NOT i.is_turn OR (SELECT u.turns_searched FROM users u WHERE u.id = $1))"#,
         user.0,
@@ -159,6 +160,8 @@ pub async fn find_to_read(
     .fetch_optional(conn)
     .await?;
     Ok(row.map(|row| Item {
+        source_session: row.session.clone(),
+        source_message: row.message.clone(),
         turn: row
             .turn_session_id
             .zip(row.session)
@@ -303,25 +306,52 @@ pub async fn confirm_item(
     Ok(confirmed.is_some())
 }
 
-/// False when there is no active item of this id.
-pub async fn verify_item(
+/// What is changed of an item whose text stays.
+pub struct Renewal {
+    pub confidence: i16,
+    pub tags: Vec<String>,
+    pub expires_at: Option<OffsetDateTime>,
+    pub stated_at: OffsetDateTime,
+}
+
+/// Writes it, with the words to find the item by and its vectors' copies of the expiry. The item is
+/// locked and as given.
+pub async fn renew_item(
     conn: &mut PgConnection,
     user: UserId,
-    id: ItemId,
-    confidence: i16,
+    item: &Item,
+    renewal: &Renewal,
     now: OffsetDateTime,
-) -> Result<bool, sqlx::Error> {
-    let verified = sqlx::query!(
-        "UPDATE memory_items SET confidence = greatest(confidence, $3), last_verified_at = $4
-         WHERE user_id = $1 AND id = $2 AND status = 'active' AND (expires_at IS NULL OR expires_at > $4)",
+) -> Result<(), sqlx::Error> {
+    let has_other_tags = item.tags != renewal.tags;
+    let is_changed = has_other_tags || item.expires_at != renewal.expires_at;
+    let words =
+        has_other_tags.then(|| words::of_item(&item.content, item.key.as_deref(), &renewal.tags));
+    sqlx::query!(
+        "WITH item AS (
+             UPDATE memory_items
+             SET confidence = $3, tags = $4, expires_at = $5, last_verified_at = greatest(last_verified_at, $6),
+                 updated_at = CASE WHEN $7 THEN $8 ELSE updated_at END,
+                 content_tsv = coalesce($9::text::tsvector, content_tsv)
+             WHERE user_id = $1 AND id = $2 AND status = 'active'
+             RETURNING id
+         )
+         UPDATE memory_item_embeddings e SET item_live_until = coalesce($5, 'infinity'), updated_at = $8
+         FROM item WHERE e.user_id = $1 AND e.item_id = item.id
+           AND e.item_live_until <> coalesce($5, 'infinity')",
         user.0,
-        id.0,
-        confidence,
+        item.id.0,
+        renewal.confidence,
+        &renewal.tags,
+        renewal.expires_at,
+        renewal.stated_at,
+        is_changed,
         now,
+        words,
     )
     .execute(conn)
     .await?;
-    Ok(verified.rows_affected() == 1)
+    Ok(())
 }
 
 /// As the system role: whose items have expired and are not archived yet.
@@ -367,7 +397,7 @@ pub async fn list_themes(
 ) -> Result<Vec<Theme>, sqlx::Error> {
     sqlx::query_as!(
         Theme,
-        r#"SELECT t.slug, t.display_name, coalesce(n.active_count, 0) AS "active_count!"
+        r#"SELECT t.slug, t.display_name, t.description, coalesce(n.active_count, 0) AS "active_count!"
            FROM memory_themes t
            LEFT JOIN (SELECT theme_id, count(*) AS active_count FROM memory_items
                       WHERE user_id = $1 AND status = 'active' AND theme_id IS NOT NULL
@@ -383,6 +413,29 @@ pub async fn list_themes(
     )
     .fetch_all(conn)
     .await
+}
+
+/// False where there is no such theme.
+pub async fn update_theme(
+    conn: &mut PgConnection,
+    user: UserId,
+    slug: &ThemeSlug,
+    names: &ThemeNames,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE memory_themes
+         SET display_name = coalesce($3, display_name), description = coalesce($4, description), updated_at = $5
+         WHERE user_id = $1 AND slug = $2",
+        user.0,
+        slug.as_str(),
+        names.display_name,
+        names.description,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
 }
 
 /// Counted off the index of active texts, which is in the order of themes; of the

@@ -14,6 +14,8 @@ pub const MESSAGE_CHARS_MAX: usize = 100_000;
 pub const MESSAGES_A_REQUEST_MAX: usize = 500;
 pub const MESSAGES_A_SESSION_MAX: usize = 50_000;
 pub const TOOL_CALLS_A_MESSAGE_MAX: usize = 64;
+/// Each costs memory when the session is read, also one without arguments.
+pub const TOOL_CALLS_A_SESSION_MAX: usize = 16_000;
 pub const TOOL_NAME_CHARS_MAX: usize = 128;
 pub const TOOL_ARGUMENTS_CHARS_MAX: usize = 100_000;
 /// Years that a message may be of.

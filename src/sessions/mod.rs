@@ -24,7 +24,7 @@ pub use model::{
 use crate::accounts::AgentId;
 use crate::db::{Db, UserId, go_on, is_of_a_gone_user};
 use crate::input::Invalid;
-use message::MESSAGES_A_SESSION_MAX;
+use message::{MESSAGES_A_SESSION_MAX, TOOL_CALLS_A_SESSION_MAX};
 use store::{Held, Still, Stretch};
 
 /// After which a session is over.
@@ -51,6 +51,10 @@ pub enum SessionError {
         "this session would have more than {MESSAGES_A_SESSION_MAX} messages, which is the most; nothing was added: go on in a session of another id"
     )]
     Full,
+    #[error(
+        "this session would have more than {TOOL_CALLS_A_SESSION_MAX} tool calls, which is the most; nothing was added: go on in a session of another id"
+    )]
+    TooManyCalls,
     #[error("the account that this token acts for was erased; nothing was written")]
     AccountErased,
     #[error(transparent)]
@@ -88,11 +92,15 @@ pub async fn add(
     let mut tx = db.as_user(user).await?;
     let session = hold_or_make(&mut tx, address, now).await?;
     let accepted = store::insert_messages(&mut tx, user, &session, &messages.messages, now).await?;
-    if session.message_count as usize + accepted > MESSAGES_A_SESSION_MAX {
+    if session.message_count as usize + accepted.messages > MESSAGES_A_SESSION_MAX {
         return Err(SessionError::Full);
     }
-    if accepted > 0 {
-        store::note_messages(&mut tx, user, session.id, accepted, now).await?;
+    if session.tool_call_count as usize + accepted.tool_calls > TOOL_CALLS_A_SESSION_MAX {
+        return Err(SessionError::TooManyCalls);
+    }
+    let duplicates = messages.messages.len() - accepted.messages + messages.repeated;
+    if accepted.messages > 0 {
+        store::note_messages(&mut tx, user, session.id, &accepted, now).await?;
         let since = now - PAUSED_FOR;
         let others =
             store::hold_still_others(&mut tx, user, address.agent, session.id, since).await?;
@@ -102,8 +110,8 @@ pub async fn add(
     }
     tx.commit().await?;
     Ok(Added {
-        accepted,
-        duplicates: messages.messages.len() - accepted + messages.repeated,
+        accepted: accepted.messages,
+        duplicates,
     })
 }
 

@@ -192,6 +192,8 @@ pub struct Extraction {
     pub next_try_at: Option<OffsetDateTime>,
     /// Somebody is at it until then.
     pub lease_until: Option<OffsetDateTime>,
+    /// Of what is to be read, so many windows were read by earlier attempts.
+    pub windows_read: i32,
     pub model: Option<String>,
     pub created_at: OffsetDateTime,
     pub started_at: Option<OffsetDateTime>,
@@ -209,6 +211,8 @@ pub struct Ending<'a> {
     pub model: Option<&'a str>,
     /// Whatever the outcome: it is due again then.
     pub next_try_at: Option<OffsetDateTime>,
+    /// The next attempt begins behind them.
+    pub windows_read: i32,
 }
 
 /// A row of the ledger that is due.

@@ -17,6 +17,14 @@ pub struct Held {
     pub id: SessionId,
     pub state: State,
     pub message_count: i32,
+    /// Of all its messages.
+    pub tool_call_count: i32,
+}
+
+/// What is new of the messages that were sent.
+pub struct Inserted {
+    pub messages: usize,
+    pub tool_calls: usize,
 }
 
 /// Holds the session until the transaction ends, so that messages come in one after the other.
@@ -27,7 +35,7 @@ pub async fn hold(
     name: &SessionName,
 ) -> Result<Option<Held>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT id, state, message_count FROM sessions
+        "SELECT id, state, message_count, tool_call_count FROM sessions
          WHERE user_id = $1 AND agent_id = $2 AND external_id = $3 FOR NO KEY UPDATE",
         user.0,
         agent.0,
@@ -37,6 +45,7 @@ pub async fn hold(
         id: SessionId(row.id),
         state: State::from_column(&row.state),
         message_count: row.message_count,
+        tool_call_count: row.tool_call_count,
     }))
 }
 
@@ -81,22 +90,25 @@ pub async fn insert_messages(
     session: &Held,
     messages: &[NewMessage],
     now: OffsetDateTime,
-) -> Result<usize, sqlx::Error> {
+) -> Result<Inserted, sqlx::Error> {
     let ids: Vec<&str> = messages.iter().map(|m| m.external_id.as_str()).collect();
     let roles: Vec<&str> = messages.iter().map(|m| m.role.as_str()).collect();
     let contents: Vec<&str> = messages.iter().map(|m| m.content.as_str()).collect();
     let calls: Vec<Option<Value>> = messages.iter().map(|m| column_of(&m.tool_calls)).collect();
     let answers: Vec<Option<&str>> = messages.iter().map(|m| m.tool_call_id.as_deref()).collect();
     let sent: Vec<Option<OffsetDateTime>> = messages.iter().map(|m| m.sent_at).collect();
-    let done = sqlx::query!(
-        r#"INSERT INTO session_messages (user_id, session_id, position, external_id, role, content,
+    let row = sqlx::query!(
+        r#"WITH inserted AS (
+           INSERT INTO session_messages (user_id, session_id, position, external_id, role, content,
                                          tool_calls, tool_call_id, sent_at, created_at)
            SELECT $1, $2, $3 + row_number() OVER (ORDER BY m.n), m.external_id, m.role, m.content,
                   m.tool_calls, m.tool_call_id, m.sent_at, $10
            FROM unnest($4::text[], $5::text[], $6::text[], $7::jsonb[], $8::text[], $9::timestamptz[])
                 WITH ORDINALITY AS m (external_id, role, content, tool_calls, tool_call_id, sent_at, n)
            WHERE NOT EXISTS (SELECT FROM session_messages k
-                             WHERE k.user_id = $1 AND k.session_id = $2 AND k.external_id = m.external_id)"#,
+                             WHERE k.user_id = $1 AND k.session_id = $2 AND k.external_id = m.external_id)
+           RETURNING coalesce(jsonb_array_length(tool_calls), 0) AS calls)
+           SELECT count(*) AS "messages!", coalesce(sum(calls), 0) AS "tool_calls!" FROM inserted"#,
         user.0,
         session.id.0,
         i64::from(session.message_count),
@@ -108,9 +120,12 @@ pub async fn insert_messages(
         &sent as &[Option<OffsetDateTime>],
         now,
     )
-    .execute(conn)
+    .fetch_one(conn)
     .await?;
-    Ok(done.rows_affected() as usize)
+    Ok(Inserted {
+        messages: row.messages as usize,
+        tool_calls: row.tool_calls as usize,
+    })
 }
 
 fn column_of(calls: &[ToolCall]) -> Option<Value> {
@@ -125,19 +140,20 @@ pub async fn note_messages(
     conn: &mut PgConnection,
     user: UserId,
     session: SessionId,
-    accepted: usize,
+    accepted: &Inserted,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE sessions
-         SET message_count = message_count + $3, last_message_at = $4, state = 'open',
+         SET message_count = message_count + $3, tool_call_count = tool_call_count + $5, last_message_at = $4, state = 'open',
              opened_at = CASE state WHEN 'open' THEN opened_at ELSE $4 END,
              completed_at = NULL, completed_why = NULL
          WHERE user_id = $1 AND id = $2",
         user.0,
         session.0,
-        accepted as i32,
+        accepted.messages as i32,
         now,
+        accepted.tool_calls as i32,
     )
     .execute(conn)
     .await?;

@@ -53,7 +53,7 @@ pub struct Output {
     #[schemars(extend("const" = "active"))]
     status: &'static str,
     embedding: ToolEmbeddingState,
-    /// The same was active in its theme already; `id` is that item.
+    /// The same was active in its theme already; `id` is that item, which took over the tags and the expiry.
     duplicate: bool,
     /// The item of the same key whose place it took; it is kept, archived.
     superseded: Option<i64>,

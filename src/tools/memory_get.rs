@@ -60,6 +60,10 @@ pub struct Output {
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: OffsetDateTime,
     embedding: Embedding,
+    /// The session it was read in, by its agent's id; null where it was added otherwise.
+    source_thread: Option<String>,
+    /// The message there that it comes from, by its sender's id.
+    source_message: Option<String>,
     /// Of a turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_in: Option<SaidIn>,
@@ -117,6 +121,8 @@ impl Output {
             protected: item.protected,
             expires_at: item.expires_at,
             superseded_by: item.superseded_by.map(|id| id.0),
+            source_thread: item.source_session,
+            source_message: item.source_message,
             said_in: item.turn.map(SaidIn::from),
             created_at: item.created_at,
             updated_at: item.updated_at,

@@ -33,11 +33,13 @@ pub struct Output {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Theme {
+pub struct Theme {
     /// What `theme` of the other tools takes.
     slug: String,
-    /// As it was first written.
+    /// As it was first written, or set since.
     display_name: String,
+    /// What belongs in it, where somebody said so.
+    description: String,
     /// Active items in it.
     #[schemars(range(min = 0))]
     active_count: i64,
@@ -56,6 +58,17 @@ impl Input {
     }
 }
 
+impl From<memories::Theme> for Theme {
+    fn from(theme: memories::Theme) -> Self {
+        Self {
+            slug: theme.slug,
+            display_name: theme.display_name,
+            description: theme.description,
+            active_count: theme.active_count,
+        }
+    }
+}
+
 #[async_trait]
 impl Tool for MemoryListThemes {
     const NAME: &'static str = "memory_list_themes";
@@ -71,13 +84,8 @@ impl Tool for MemoryListThemes {
         let limit = input.limit()?;
         let listed = memories::list_themes(&context.db, &call.viewer, limit, now).await?;
         let (themes, truncated) = listed;
-        let themes = themes.into_iter().map(|theme| Theme {
-            slug: theme.slug,
-            display_name: theme.display_name,
-            active_count: theme.active_count,
-        });
         Ok(Output {
-            themes: themes.collect(),
+            themes: themes.into_iter().map(Theme::from).collect(),
             truncated,
         })
     }

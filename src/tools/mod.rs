@@ -4,7 +4,7 @@
 //! run function.
 //!
 //! How to add one: copy the file that is nearest, and name it in [`Registry::new`], with the
-//! smallest profile that is to list it.
+//! smallest profile that is to list it, or none: every conversation pays for what is listed.
 
 pub mod guidance;
 mod input;
@@ -12,6 +12,7 @@ mod memory_add;
 mod memory_archive;
 mod memory_confirm;
 mod memory_correct;
+mod memory_describe_theme;
 mod memory_forget;
 mod memory_get;
 mod memory_list_themes;
@@ -95,6 +96,8 @@ pub enum ToolError {
     NoSuchItem { item_id: i64 },
     #[error("no active item of your memory has this key")]
     NoSuchKey,
+    #[error("your memory has no theme of this slug; memory_list_themes lists them")]
+    NoSuchTheme,
     /// What was asked for does not go with what is there.
     #[error("{sentence}")]
     Conflict {
@@ -133,7 +136,7 @@ impl ToolError {
             Self::NotAllowedAnyMore(refusal) => refusal.code(),
             Self::NotJson(_) => "invalid_json",
             Self::Invalid(invalid) => invalid.code,
-            Self::NoSuchItem { .. } | Self::NoSuchKey => "not_found",
+            Self::NoSuchItem { .. } | Self::NoSuchKey | Self::NoSuchTheme => "not_found",
             Self::Conflict { code, .. } => code,
             Self::AccountErased => "erased_user",
             Self::Database(_) => DATABASE_UNAVAILABLE,
@@ -162,6 +165,7 @@ impl From<MemoryError> for ToolError {
         match error {
             MemoryError::NotFound(id) => Self::NoSuchItem { item_id: id.0 },
             MemoryError::NoSuchKey => Self::NoSuchKey,
+            MemoryError::NoSuchTheme => Self::NoSuchTheme,
             MemoryError::NotActive { .. } => conflict("not_active"),
             MemoryError::Confirmed { .. } => conflict("confirmed"),
             MemoryError::KeyInThemes { .. } => conflict("ambiguous_key"),
@@ -233,9 +237,9 @@ pub struct Definition {
     pub read_only: bool,
     #[serde(skip)]
     pub scope: Scope,
-    /// The smallest list that it is on.
+    /// The smallest list that it is on; `None`: no model is told of it, but scripts may call it.
     #[serde(skip)]
-    pub profile: ToolProfile,
+    pub profile: Option<ToolProfile>,
     pub input_schema: Value,
     pub output_schema: Value,
 }
@@ -331,6 +335,7 @@ impl Registry {
             register::<memory_correct::MemoryCorrect>(Full),
             register::<memory_confirm::MemoryConfirm>(Full),
             register::<memory_forget::MemoryForget>(Full),
+            register::<memory_describe_theme::MemoryDescribeTheme>(None),
             register::<memory_stats::MemoryStats>(Full),
             register::<memory_summary::MemorySummary>(Full),
         ];
@@ -351,7 +356,7 @@ impl Registry {
     /// its scopes go: a profile keeps lists short, and a script need not be listed anything.
     pub fn listed(&self, profile: ToolProfile) -> impl Iterator<Item = &Definition> {
         self.definitions()
-            .filter(move |tool| tool.profile <= profile)
+            .filter(move |tool| tool.profile.is_some_and(|least| least <= profile))
     }
 
     /// What an agent's prompt is to say (DESIGN §7): instructions and the fullest
@@ -461,7 +466,7 @@ impl Registry {
     }
 }
 
-fn register<T: Tool>(profile: ToolProfile) -> Box<dyn AnyTool> {
+fn register<T: Tool>(profile: impl Into<Option<ToolProfile>>) -> Box<dyn AnyTool> {
     Box::new(Registered::<T> {
         definition: Definition {
             name: T::NAME,
@@ -469,7 +474,7 @@ fn register<T: Tool>(profile: ToolProfile) -> Box<dyn AnyTool> {
             description: T::DESCRIPTION,
             read_only: T::SCOPE == Scope::MemoryRead,
             scope: T::SCOPE,
-            profile,
+            profile: profile.into(),
             input_schema: schema_of::<T::Input>(SchemaSettings::draft2020_12()),
             output_schema: schema_of::<T::Output>(SchemaSettings::draft2020_12().for_serialize()),
         },

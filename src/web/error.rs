@@ -158,9 +158,10 @@ impl From<ToolError> for Problem {
             ToolError::Invalid(invalid) => return invalid.into(),
             ToolError::Database(error) => return error.into(),
             ToolError::NotAllowedAnyMore(refusal) => return refusal.into(),
-            ToolError::UnknownTool { .. } | ToolError::NoSuchItem { .. } | ToolError::NoSuchKey => {
-                StatusCode::NOT_FOUND
-            }
+            ToolError::UnknownTool { .. }
+            | ToolError::NoSuchItem { .. }
+            | ToolError::NoSuchKey
+            | ToolError::NoSuchTheme => StatusCode::NOT_FOUND,
             ToolError::Conflict { .. } => StatusCode::CONFLICT,
             ToolError::AccountErased => StatusCode::UNAUTHORIZED,
             ToolError::MissingScope(_) | ToolError::MemoryOff(_) | ToolError::TooManyUsers(_) => {
@@ -181,7 +182,9 @@ impl From<SessionError> for Problem {
             SessionError::Invalid(invalid) => return invalid.into(),
             SessionError::Database(error) => return error.into(),
             SessionError::NotFound => (StatusCode::NOT_FOUND, "not_found"),
-            SessionError::Full => (StatusCode::UNPROCESSABLE_ENTITY, "session_full"),
+            SessionError::Full | SessionError::TooManyCalls => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "session_full")
+            }
             SessionError::AccountErased => (StatusCode::UNAUTHORIZED, "erased_user"),
         };
         Self::new(status, code, said)

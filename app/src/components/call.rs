@@ -7,7 +7,7 @@ use super::{Shape, When, memories};
 use crate::view::{CallItem, CallRow};
 
 /// The tools, in the order in which filters list them.
-pub const TOOLS: [&str; 10] = [
+pub const TOOLS: [&str; 11] = [
     "memory_search",
     "memory_get",
     "memory_add",
@@ -16,6 +16,7 @@ pub const TOOLS: [&str; 10] = [
     "memory_correct",
     "memory_confirm",
     "memory_forget",
+    "memory_describe_theme",
     "memory_stats",
     "memory_summary",
 ];
@@ -31,6 +32,7 @@ pub fn did(tool: &str) -> &'static str {
         "memory_correct" => "corrected",
         "memory_confirm" => "confirmed",
         "memory_forget" => "forgot",
+        "memory_describe_theme" => "described a theme",
         "memory_stats" => "counted",
         "memory_summary" => "read the summary",
         _ => "unknown tool",
@@ -51,7 +53,9 @@ fn shape_of(tool: &str) -> &'static str {
         "memory_correct" => "M1 5.2h6.2L4.6 2.6l1.1-1.1L10.2 6l-4.5 4.5-1.1-1.1 2.6-2.6H1z",
         "memory_confirm" => "M4.6 10 1 6.4l1.3-1.3 2.3 2.3L9.7 2 11 3.3z",
         "memory_stats" => "M1.5 6.5h2.2v4H1.5zM4.9 1.5h2.2v9H4.9zM8.3 4h2.2v6.5H8.3z",
-        "memory_list_themes" => "M1.5 2h9v1.7h-9zM1.5 5.2h9v1.7h-9zM1.5 8.4h5.5v1.7H1.5z",
+        "memory_list_themes" | "memory_describe_theme" => {
+            "M1.5 2h9v1.7h-9zM1.5 5.2h9v1.7h-9zM1.5 8.4h5.5v1.7H1.5z"
+        }
         _ => "M2.3 1 6 4.7 9.7 1 11 2.3 7.3 6 11 9.7 9.7 11 6 7.3 2.3 11 1 9.7 4.7 6 1 2.3z",
     }
 }

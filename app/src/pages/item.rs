@@ -298,7 +298,7 @@ fn Provenance(item: ItemPage) -> impl IntoView {
         facts.push(("Changed", view! { <When moment=item.updated /> }.into_any()));
     }
     if let Some(verified) = item.verified {
-        facts.push(("Confirmed", view! { <When moment=verified /> }.into_any()));
+        facts.push(("Last stated", view! { <When moment=verified /> }.into_any()));
     }
     if let Some(expires) = item.expires {
         let term = match item.retired {

@@ -3,7 +3,7 @@
 //! written stays until something better is there, but for one case: when an item it stands on
 //! is erased, its text goes at once (docs/consolidation.md).
 
-mod facts;
+pub(in crate::consolidation) mod facts;
 mod guard;
 mod narrative;
 mod store;
@@ -19,6 +19,8 @@ pub use narrative::delimited;
 
 /// Longer than the calls of one writing may take: it is not renewed.
 const LEASE: Duration = Duration::minutes(4);
+/// Of the model (Navi).
+const TEMPERATURE: f32 = 0.3;
 /// Of the text.
 pub const WORDS_MAX: usize = 400;
 /// Nothing is written while memories come and go.
@@ -233,7 +235,7 @@ impl Consolidation {
         hash: Vec<u8>,
         total: i64,
     ) -> Result<End, ConsolidationError> {
-        let completion = match self.ask(user, &facts::ask(facts), None).await {
+        let completion = match self.ask(user, &facts::ask(facts), None, TEMPERATURE).await {
             Ok(completion) => completion,
             Err(ChatError::Database(error)) => return Err(error.into()),
             Err(ChatError::NoProvider) => return Ok(End::Left),

@@ -11,12 +11,14 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use self::store::Met;
-use super::model::{ItemId, NewItem, Status};
+use super::model::{Item, ItemId, NewItem, Status, TAGS_MAX};
 use super::provenance::{Source, Yielding};
 use super::quota::too_many_themes;
-use super::store::{ThemeId, archive_items, ensure_theme};
+use super::store::{
+    Renewal, ThemeId, archive_items, ensure_theme, find_item, lock_item, renew_item,
+};
 use super::{EXPIRED, MemoryError, SUPERSEDED};
-use crate::accounts::Viewer;
+use crate::accounts::{UserId, Viewer};
 use crate::activity::Call;
 use crate::clock::SharedClock;
 use crate::db::Db;
@@ -153,6 +155,7 @@ pub async fn add_in(
             if let Some(older) = superseded {
                 store::link(conn, user, older, same.id).await?;
             }
+            say_again(conn, user, same.id, item, now).await?;
             return known(conn, embeddings, viewer, same.id, superseded).await;
         }
         if let Some(holder) = met.iter().find(|met| met.is_of_key) {
@@ -174,6 +177,7 @@ pub async fn add_in(
             if let Some(older) = superseded {
                 store::link(conn, user, older, nameless.id).await?;
             }
+            say_again(conn, user, nameless.id, item, now).await?;
             return known(conn, embeddings, viewer, nameless.id, superseded).await;
         }
     }
@@ -186,10 +190,62 @@ fn stays(holder: &Met, item: &NewItem) -> bool {
         && (is_older(holder, item) || (holder.is_confirmed && !said_by_user))
 }
 
-/// Whether it was said before what has its key: a conversation that is read late.
+/// Whether it was said before what has its key was last said: a conversation that is read late.
 fn is_older(holder: &Met, item: &NewItem) -> bool {
     let said_at = item.provenance().said_at;
-    said_at.is_some_and(|at| at < holder.created_at)
+    said_at.is_some_and(|at| at < holder.stated_at)
+}
+
+/// A statement repeats what an item says: the item takes over its tags, is as sure as the surer
+/// of both, and holds as long as the newer of both says. False where it is active no more. In
+/// the caller's transaction.
+pub async fn say_again(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: ItemId,
+    item: &NewItem,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    lock_item(conn, user, id).await?;
+    let found = find_item(conn, user, id).await?;
+    let Some(old) = found.filter(|old| old.status_at(now) == Status::Active) else {
+        return Ok(false);
+    };
+    let renewal = Renewal {
+        confidence: old.confidence.max(item.confidence()),
+        tags: joined(&old.tags, item.tags()),
+        expires_at: expiry_of_both(&old, item, now),
+        stated_at: item.created_at(now),
+    };
+    renew_item(conn, user, &old, &renewal, now).await?;
+    Ok(true)
+}
+
+/// Where they are too many, the oldest give way.
+fn joined(old: &[String], new: &[String]) -> Vec<String> {
+    let kept = old.iter().filter(|tag| !new.contains(tag));
+    let all: Vec<String> = kept.chain(new).cloned().collect();
+    let surplus = all.len().saturating_sub(TAGS_MAX);
+    match new.iter().all(|tag| old.contains(tag)) {
+        true => old.to_vec(),
+        false => all[surplus..].to_vec(),
+    }
+}
+
+/// What was read in a session says of no fact how long it holds, and a confirmed item is not cut
+/// short by an agent.
+fn expiry_of_both(old: &Item, item: &NewItem, now: OffsetDateTime) -> Option<OffsetDateTime> {
+    let provenance = item.provenance();
+    let is_older = item.created_at(now) < old.stated_at();
+    if is_older || provenance.session_id.is_some() {
+        return old.expires_at;
+    }
+    let new = item.expires_at(now);
+    match old.protected && provenance.source != Source::UserExplicit {
+        // None is for ever.
+        true => old.expires_at.zip(new).map(|(old, new)| old.max(new)),
+        false => new,
+    }
 }
 
 async fn known(

@@ -199,7 +199,8 @@ pub struct Met {
     /// It has the new one's key. One that is neither has its text, and no key.
     pub is_of_key: bool,
     pub is_confirmed: bool,
-    pub created_at: OffsetDateTime,
+    /// When it was last said.
+    pub stated_at: OffsetDateTime,
     pub expires_at: Option<OffsetDateTime>,
 }
 
@@ -213,7 +214,8 @@ pub async fn lock_met(
 ) -> Result<Vec<Met>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT id, content_hash = $3 AND ($4::text IS NULL OR key IS NOT NULL) AS "is_same!",
-                  coalesce(key = $4, false) AS "is_of_key!", protected, created_at, expires_at
+                  coalesce(key = $4, false) AS "is_of_key!", protected,
+                  greatest(created_at, last_verified_at) AS "stated_at!", expires_at
            FROM memory_items
            WHERE user_id = $1 AND theme_id = $2 AND status = 'active'
              AND (key = $4 OR (content_hash = $3 AND ($4 IS NULL OR key IS NULL)))
@@ -232,7 +234,7 @@ pub async fn lock_met(
             is_same: row.is_same,
             is_of_key: row.is_of_key,
             is_confirmed: row.protected,
-            created_at: row.created_at,
+            stated_at: row.stated_at,
             expires_at: row.expires_at,
         })
         .collect())

@@ -55,6 +55,7 @@ struct Row {
     attempts: i32,
     next_try_at: Option<OffsetDateTime>,
     lease_until: Option<OffsetDateTime>,
+    windows_read: i32,
     model: Option<String>,
     tokens_in: i64,
     tokens_out: i64,
@@ -87,6 +88,7 @@ impl From<Row> for Extraction {
             attempts: row.attempts,
             next_try_at: row.next_try_at,
             lease_until: row.lease_until,
+            windows_read: row.windows_read,
             model: row.model,
             created_at: row.created_at,
             started_at: row.started_at,
@@ -114,7 +116,7 @@ pub async fn claim(
                              AND b.first_position < e.first_position AND b.outcome = 'pending')
          RETURNING id, session_id, first_position, last_position, outcome, reason, stored_count, merged_count,
                    superseded_count, malformed_count, skipped_chars, is_fallback, attempts, next_try_at,
-                   lease_until, model, tokens_in, tokens_out, duration_ms, created_at, started_at, ended_at",
+                   lease_until, windows_read, model, tokens_in, tokens_out, duration_ms, created_at, started_at, ended_at",
         user.0,
         extraction.0,
         now,
@@ -166,7 +168,7 @@ pub async fn renew(
 }
 
 /// Writes how this attempt ended. False where another attempt has been begun since: what
-/// comes late writes nothing.
+/// comes late writes nothing. One that was skipped does not count as an attempt.
 pub async fn finish(
     conn: &mut PgConnection,
     user: UserId,
@@ -179,7 +181,8 @@ pub async fn finish(
         "UPDATE session_extractions
          SET outcome = $4, reason = $5, stored_count = $6, merged_count = $7, superseded_count = $8,
              malformed_count = $9, skipped_chars = $10, is_fallback = $11, next_try_at = $12, model = $13,
-             tokens_in = $14, tokens_out = $15, duration_ms = $16, ended_at = $17, lease_until = NULL
+             tokens_in = $14, tokens_out = $15, duration_ms = $16, ended_at = $17, windows_read = $18, lease_until = NULL,
+             attempts = attempts - ($4 = 'skipped')::int
          WHERE user_id = $1 AND id = $2 AND attempts = $3 AND lease_until IS NOT NULL",
         user.0,
         claimed.id.0,
@@ -198,6 +201,7 @@ pub async fn finish(
         counts.tokens_out,
         counts.duration_ms,
         now,
+        ending.windows_read,
     )
     .execute(conn)
     .await?;
@@ -244,7 +248,7 @@ pub async fn find(
         Row,
         "SELECT id, session_id, first_position, last_position, outcome, reason, stored_count, merged_count,
                 superseded_count, malformed_count, skipped_chars, is_fallback, attempts, next_try_at,
-                lease_until, model, tokens_in, tokens_out, duration_ms, created_at, started_at, ended_at
+                lease_until, windows_read, model, tokens_in, tokens_out, duration_ms, created_at, started_at, ended_at
          FROM session_extractions WHERE user_id = $1 AND id = $2",
         user.0,
         extraction.0,
@@ -262,7 +266,7 @@ pub async fn list_of(
         Row,
         "SELECT id, session_id, first_position, last_position, outcome, reason, stored_count, merged_count,
                 superseded_count, malformed_count, skipped_chars, is_fallback, attempts, next_try_at,
-                lease_until, model, tokens_in, tokens_out, duration_ms, created_at, started_at, ended_at
+                lease_until, windows_read, model, tokens_in, tokens_out, duration_ms, created_at, started_at, ended_at
          FROM session_extractions WHERE user_id = $1 AND session_id = $2 ORDER BY first_position",
         user.0,
         session.0,
@@ -281,7 +285,7 @@ pub async fn list_newest(
         Row,
         "SELECT DISTINCT ON (session_id) id, session_id, first_position, last_position, outcome, reason,
                 stored_count, merged_count, superseded_count, malformed_count, skipped_chars, is_fallback,
-                attempts, next_try_at, lease_until, model, tokens_in, tokens_out, duration_ms, created_at,
+                attempts, next_try_at, lease_until, windows_read, model, tokens_in, tokens_out, duration_ms, created_at,
                 started_at, ended_at
          FROM session_extractions WHERE user_id = $1 AND session_id = ANY ($2)
          ORDER BY session_id, first_position DESC",

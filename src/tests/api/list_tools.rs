@@ -153,6 +153,7 @@ async fn each_tool_asks_for_its_scope() {
         ("memory_correct", &reader, &writer),
         ("memory_confirm", &reader, &writer),
         ("memory_forget", &reader, &writer),
+        ("memory_describe_theme", &reader, &writer),
         ("memory_stats", &writer, &reader),
         ("memory_summary", &writer, &reader),
     ] {

@@ -39,7 +39,7 @@ async fn a_theme_is_made_when_missing_and_its_slug_is_normalised() {
     let themes = anna.call("memory_list_themes", json!({})).await;
     assert_eq!(
         themes,
-        json!({ "themes": [{ "slug": "home-lab", "display_name": "Home Lab", "active_count": 3 }], "truncated": false })
+        json!({ "themes": [{ "slug": "home-lab", "display_name": "Home Lab", "description": "", "active_count": 3 }], "truncated": false })
     );
 }
 

@@ -151,3 +151,57 @@ async fn what_has_expired_holds_neither_its_text_nor_its_key() {
         );
     }
 }
+
+#[tokio::test]
+async fn saying_it_again_renews_tags_expiry_and_confidence() {
+    let app = TestApp::start_with_builtin().await;
+    let anna = app.user("anna").await;
+    let said = |more: Value| {
+        let mut input = json!({ "type": "fact", "content": "Is in Norway." });
+        input
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        input
+    };
+    let first = said(json!({ "tags": ["travel"], "expires_in_days": 10, "confidence": 40 }));
+    let id = anna.call("memory_add", first).await["id"].as_i64().unwrap();
+    app.drain(&anna).await;
+    app.clock.advance(Duration::days(5));
+    let again =
+        said(json!({ "tags": ["north"], "expires_in_days": 20, "source": "user_explicit" }));
+    let again = anna.call("memory_add", again).await;
+    assert_eq!(
+        (&again["id"], &again["duplicate"]),
+        (&json!(id), &json!(true))
+    );
+    let item = anna.call("memory_get", json!({ "item_id": id })).await;
+    assert_eq!(item["tags"], json!(["travel", "north"]));
+    assert_eq!(
+        (&item["confidence"], &item["protected"]),
+        (&json!(80), &json!(false))
+    );
+    assert!(item["last_verified_at"].is_string(), "{item}");
+    // It is found by its new tag, and by meaning, past the first expiry; less sure it is never.
+    assert_eq!(found(&anna, "north", "active").await.0, [id]);
+    anna.call(
+        "memory_add",
+        said(json!({ "source": "guess", "expires_in_days": 20 })),
+    )
+    .await;
+    app.clock.advance(Duration::days(6));
+    let (ids, answer) = found(&anna, "zzz", "active").await;
+    assert_eq!((ids, &answer["mode"]), (vec![id], &json!("hybrid")));
+    let item = anna.call("memory_get", json!({ "item_id": id })).await;
+    assert_eq!(item["confidence"], 80);
+    // Said without an expiry, it lasts.
+    anna.call("memory_add", said(json!({}))).await;
+    app.clock.advance(Duration::days(60));
+    assert_eq!(found(&anna, "Norway", "active").await.0, [id]);
+    // What a person has confirmed no agent cuts short.
+    anna.call("memory_confirm", json!({ "item_id": id })).await;
+    anna.call("memory_add", said(json!({ "expires_in_days": 1 })))
+        .await;
+    app.clock.advance(Duration::days(2));
+    assert_eq!(found(&anna, "Norway", "active").await.0, [id]);
+}

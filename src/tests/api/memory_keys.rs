@@ -370,6 +370,33 @@ async fn a_correction_keeps_what_it_does_not_change() {
 }
 
 #[tokio::test]
+async fn a_correction_with_the_same_words_changes_tags_expiry_and_confidence() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let item = json!({ "type": "fact", "content": "Is in Norway.", "key": "trip", "tags": ["travel", "north"] });
+    let id = add(&anna, item).await["id"].clone();
+    let input = json!({ "item_id": id, "content": "Is in Norway.", "tags": ["fjord"], "expires_in_days": 7, "confidence": 55 });
+    let changed = anna.call("memory_correct", input).await;
+    assert_eq!((&changed["id"], &changed["duplicate"]), (&id, &json!(true)));
+    let is = get(&anna, &id).await;
+    assert_eq!(
+        (&is["tags"], &is["confidence"]),
+        (&json!(["fjord"]), &json!(55))
+    );
+    assert!(
+        is["expires_at"].is_string() && is["last_verified_at"].is_string(),
+        "{is}"
+    );
+    let hits = async |query: &str| {
+        let answer = anna.call("memory_search", json!({ "query": query })).await;
+        answer["results"].as_array().unwrap().len()
+    };
+    assert_eq!((hits("fjord").await, hits("north").await), (1, 0));
+    app.clock.advance(Duration::days(8));
+    assert_eq!(hits("fjord").await, 0);
+}
+
+#[tokio::test]
 async fn a_correction_must_name_one_item() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;

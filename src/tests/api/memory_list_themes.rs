@@ -17,9 +17,9 @@ async fn themes_come_with_counts_of_active_items_fullest_first() {
     anna.call("memory_archive", json!({ "item_id": gone }))
         .await;
     let expected = json!({ "themes": [
-        { "slug": "work", "display_name": "work", "active_count": 2 },
-        { "slug": "general", "display_name": "general", "active_count": 1 },
-        { "slug": "garden", "display_name": "garden", "active_count": 0 },
+        { "slug": "work", "display_name": "work", "description": "", "active_count": 2 },
+        { "slug": "general", "display_name": "general", "description": "", "active_count": 1 },
+        { "slug": "garden", "display_name": "garden", "description": "", "active_count": 0 },
     ], "truncated": false });
     assert_eq!(anna.call("memory_list_themes", json!({})).await, expected);
 }
@@ -36,4 +36,47 @@ async fn a_second_user_sees_no_theme_and_may_use_the_same_name() {
     ben.add_to("work", "b").await;
     let themes = ben.call("memory_list_themes", json!({})).await;
     assert_eq!(themes["themes"][0]["active_count"], 1);
+}
+
+#[tokio::test]
+async fn a_theme_is_called_and_described_as_somebody_says_and_keeps_its_slug() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    anna.add_to("Home Lab", "a").await;
+    ben.add_to("Home Lab", "b").await;
+    let input = json!({ "theme": "home-lab", "display_name": " Servers ", "description": "What runs at home." });
+    let expected = json!({ "slug": "home-lab", "display_name": "Servers",
+                           "description": "What runs at home.", "active_count": 1 });
+    assert_eq!(anna.call("memory_describe_theme", input).await, expected);
+    let listed = anna.call("memory_list_themes", json!({})).await;
+    assert_eq!(listed, json!({ "themes": [expected] }));
+    // Of another user nothing is changed, and what is left out stays.
+    let bens = ben.call("memory_list_themes", json!({})).await;
+    assert_eq!(bens["themes"][0]["display_name"], "Home Lab");
+    let input = json!({ "theme": "home-lab", "description": "" });
+    let described = anna.call("memory_describe_theme", input).await;
+    assert_eq!(
+        (&described["display_name"], &described["description"]),
+        (&json!("Servers"), &json!(""))
+    );
+    for (input, status, field) in [
+        (json!({ "theme": "none", "description": "x" }), 404, None),
+        (
+            json!({ "theme": "home-lab", "display_name": " " }),
+            422,
+            Some("display_name"),
+        ),
+        (
+            json!({ "theme": "home-lab", "description": "x".repeat(501) }),
+            422,
+            Some("description"),
+        ),
+    ] {
+        let (was, problem) = anna.refused("memory_describe_theme", input).await;
+        assert_eq!(
+            (was, problem["field"].as_str()),
+            (status, field),
+            "{problem}"
+        );
+    }
 }

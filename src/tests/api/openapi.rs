@@ -113,6 +113,7 @@ async fn the_examples_are_calls_that_work_and_the_answers_they_give() {
         "memory_list_themes",
         "memory_correct",
         "memory_confirm",
+        "memory_describe_theme",
         "memory_stats",
         "memory_summary",
         "memory_archive",

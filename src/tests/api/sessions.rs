@@ -451,6 +451,40 @@ async fn what_is_past_a_limit_is_refused_in_one_sentence_and_nothing_is_kept() {
 }
 
 #[tokio::test]
+async fn a_session_of_more_calls_than_are_read_is_refused_by_name() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let messages = |ids: std::ops::Range<usize>| -> Value {
+        let calls = vec![json!({ "name": "t" }); 64];
+        let each =
+            ids.map(|n| json!({ "id": n.to_string(), "role": "assistant", "tool_calls": calls }));
+        json!({ "messages": each.collect::<Vec<_>>() })
+    };
+    let path = "/api/v1/sessions/chat/messages";
+    // 20,032 at once, and 16,064 in two requests.
+    let (status, problem) = problem(anna.post(path, &messages(0..313)).await).await;
+    assert_eq!((status, &problem["code"]), (422, &json!("session_full")));
+    assert!(
+        problem["detail"]
+            .as_str()
+            .unwrap()
+            .contains("16000 tool calls"),
+        "{problem}"
+    );
+    assert_eq!(anna.post(path, &messages(0..250)).await.status(), 200);
+    let one_more = anna.post(path, &messages(250..251)).await;
+    assert_eq!(one_more.status(), 422);
+    // Sending again what is there is no more; nor is a message without calls.
+    assert_eq!(anna.post(path, &messages(0..250)).await.status(), 200);
+    add(
+        &anna,
+        "chat",
+        json!([said("2", "user", "two"), said("x", "user", "x")]),
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn a_full_session_takes_no_more_and_says_so() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
@@ -590,6 +624,7 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
             is_fallback: false,
             model: Some("tiny"),
             next_try_at: next.map(|next| now + next),
+            windows_read: 0,
         };
         let done = ledger::finish(&mut tx, anna.id, row, &ending, now)
             .await

@@ -47,10 +47,10 @@ async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
     let (_, page) = browser.get(PAGE).await;
     assert!(page.contains("50 of 200,000 tokens today"));
     assert!(page.contains("50 tokens in 1 call and 30 days"));
-    let limits = [("action", "limits"), ("daily_token_cap", "9,000")];
+    let limits = [("action", "limits"), ("daily_token_cap", "19,000")];
     assert_eq!(browser.post(PAGE, &limits).await.status(), 200);
     let (_, page) = browser.get(PAGE).await;
-    assert!(page.contains("50 of 9,000 tokens today"));
+    assert!(page.contains("50 of 19,000 tokens today"));
     let settings = chat(&app).overview(anna.id).await.unwrap().settings;
     assert!(!settings.summary_enabled && settings.own_enabled);
     let removed = browser.post(PAGE, &[("action", "remove")]).await;
@@ -164,8 +164,17 @@ async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing() {
             "{path} {field}"
         );
     }
-    let cap = [("action", "limits"), ("daily_token_cap", "lots")];
-    assert_eq!(browser.post(PAGE, &cap).await.status(), 422);
+    // One window of a conversation must fit.
+    for refused in ["lots", "9,999"] {
+        let cap = [("action", "limits"), ("daily_token_cap", refused)];
+        let answer = browser.post(PAGE, &cap).await;
+        assert_eq!(answer.status(), 422, "{refused}");
+        let page = answer.text().await.unwrap();
+        assert!(
+            page.contains("`daily_token_cap` is out of range; give 10000 to"),
+            "{refused}"
+        );
+    }
     assert!(chat(&app).effective(anna.id).await.unwrap().is_none());
 }
 
@@ -179,16 +188,18 @@ async fn an_admin_sets_the_model_and_the_cap_for_everybody() {
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let mut sent = fields("save", &url, KEY);
-    sent.push(("daily_token_cap", "7000"));
+    sent.push(("daily_token_cap", "17000"));
     let saved = browser.post("/admin/chat", &sent).await;
     assert_eq!(saved.status(), 200);
     let page = saved.text().await.unwrap();
-    assert!(page.contains("Saved, and in force.") && page.contains("7,000") && !page.contains(KEY));
+    assert!(
+        page.contains("Saved, and in force.") && page.contains("17,000") && !page.contains(KEY)
+    );
     let bens = app.browser();
     bens.sign_in(&ben).await;
     let (_, page) = bens.get(PAGE).await;
     assert!(page.contains("The server's model") || page.contains("The server&#x27;s model"));
-    assert!(page.contains("0 of 7,000 tokens today"));
+    assert!(page.contains("0 of 17,000 tokens today"));
     assert_eq!(ask(&app, &ben).await.unwrap().text, "Hi.");
 }
 

@@ -15,11 +15,11 @@ async fn ones_own_comes_before_the_servers_and_off_before_both() {
         ChatServer::saying("own").await,
         ChatServer::saying("all").await,
     );
-    chat.save_system(&form(&all.url(), KEY), "5000")
+    chat.save_system(&form(&all.url(), KEY), "15000")
         .await
         .unwrap();
     let effective = chat.effective(anna.id).await.unwrap().unwrap();
-    assert_eq!((effective.who, effective.cap), (Who::System, 5_000));
+    assert_eq!((effective.who, effective.cap), (Who::System, 15_000));
     assert_eq!(effective.endpoint.reach, Reach::Private);
     assert_eq!(ask(&app, &anna).await.unwrap().text, "all");
     use_server(&app, &anna, &own).await;

@@ -183,22 +183,29 @@ async fn past_the_cap_nothing_is_sent() {
     let server = ChatServer::saying("Hi.").await;
     use_server(&app, &anna, &server).await;
     let limits = ChatLimits {
-        daily_token_cap: "1,000",
+        daily_token_cap: "10,000",
         summary_enabled: true,
     };
     chat(&app).save_limits(anna.id, limits).await.unwrap();
+    let spent = "INSERT INTO chat_spend (user_id, day, tokens_in) VALUES ($1, $2, 9000)";
+    sqlx::query(spent)
+        .bind(anna.id.0)
+        .bind(app.embeddings.now().date())
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
     let all = (0..25).map(|_| ask(&app, &anna));
     let answers = join_all(all).await;
     let made = answers.iter().filter(|a| a.is_ok()).count();
     let capped = answers
         .iter()
-        .filter(|a| matches!(a, Err(ChatError::CapReached(CapReached { cap: 1_000 }))))
+        .filter(|a| matches!(a, Err(ChatError::CapReached(CapReached { cap: 10_000 }))))
         .count();
     assert_eq!((made + capped, server.asked().len()), (25, made));
     assert!(capped > 0, "{made} were made");
     while ask(&app, &anna).await.is_ok() {}
     let spent = today(&app, &anna).await;
-    assert!((901..=1_000).contains(&spent.tokens()), "{spent:?}");
+    assert!((9_901..=10_000).contains(&spent.tokens()), "{spent:?}");
     assert_eq!(spent.calls as usize, server.asked().len());
     let held: i64 = sqlx::query_scalar("SELECT count(*) FROM chat_reservations")
         .fetch_one(&mut app.superuser().await)

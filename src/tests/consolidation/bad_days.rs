@@ -98,14 +98,14 @@ async fn a_cap_in_the_middle_keeps_what_was_found_and_goes_on_tomorrow() {
     let model = ChatServer::answering(move |_, _| {
         ResponseTemplate::new(200).set_body_json(json!({
             "choices": [{ "message": { "role": "assistant", "content": facts.to_string() } }],
-            "usage": { "prompt_tokens": 4_000, "completion_tokens": 100 },
+            "usage": { "prompt_tokens": 6_000, "completion_tokens": 100 },
         }))
     })
     .await;
     let user = user_of(&app, "anna", &model).await;
-    // One window of 12,000 characters comes to some 5,000 tokens, and its answer to 2,048.
+    // One window of 12,000 characters may come to some 6,000 tokens, and comes to 6,100.
     let limits = ChatLimits {
-        daily_token_cap: "9000",
+        daily_token_cap: "10000",
         summary_enabled: false,
     };
     chat(&app).save_limits(user.id, limits).await.unwrap();
@@ -163,6 +163,68 @@ async fn a_cap_in_the_middle_keeps_what_was_found_and_goes_on_tomorrow() {
         let times = told.iter().filter(|text| text.contains(&part)).count();
         assert_eq!(times, 1, "{part}");
     }
+    assert_eq!(items(&app, &user).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_first_message_longer_than_a_day_is_read_on_each_day_and_nothing_of_it_is_paid_twice() {
+    let app = TestApp::start().await;
+    let facts = json!({ "facts": [fact("profile", "name", "Anna", "user_explicit", "")] });
+    let model = ChatServer::answering(move |_, _| {
+        ResponseTemplate::new(200).set_body_json(json!({
+            "choices": [{ "message": { "role": "assistant", "content": facts.to_string() } }],
+            "usage": { "prompt_tokens": 6_000, "completion_tokens": 100 },
+        }))
+    })
+    .await;
+    let user = user_of(&app, "anna", &model).await;
+    let limits = ChatLimits {
+        daily_token_cap: "10000",
+        summary_enabled: false,
+    };
+    chat(&app).save_limits(user.id, limits).await.unwrap();
+    let parts: String = (0..2_000)
+        .map(|n| format!("part{n} and some words. "))
+        .collect();
+    told(
+        &user,
+        "long",
+        &[user_says("m1", &parts), user_says("m2", "Thanks.")],
+    )
+    .await;
+    let mut days = 0;
+    while days < 30 {
+        assert_eq!(read_due(&app).await, 1);
+        let row = ledger(&user, "long").await;
+        if row["outcome"] != "skipped" {
+            break;
+        }
+        assert_eq!(
+            row["attempts"], 0,
+            "a day without tokens is no attempt: {row}"
+        );
+        assert_eq!(active(&app, &user).await, ["Anna"], "what was read is kept");
+        app.clock.advance(Duration::days(1));
+        days += 1;
+    }
+    assert!((2..30).contains(&days), "{days}");
+    let told: Vec<String> = model
+        .asked()
+        .iter()
+        .map(|one| one.body["messages"][1].to_string())
+        .collect();
+    for n in [0, 1, 777, 1_500, 1_999] {
+        let part = format!("part{n} and");
+        let times = told.iter().filter(|text| text.contains(&part)).count();
+        assert_eq!(times, 1, "{part}");
+    }
+    let row = ledger(&user, "long").await;
+    assert_eq!(
+        (&row["outcome"], &row["attempts"]),
+        (&json!("stored"), &json!(1)),
+        "{row}"
+    );
+    assert_eq!(row["tokens_in"], 6_000 * told.len(), "{row}");
     assert_eq!(items(&app, &user).await.len(), 1);
 }
 

@@ -102,6 +102,17 @@ async fn a_session_becomes_items_with_the_words_they_come_from() {
             .all(|item| item["session"] == "talk-1" && item["status"] == "active")
     );
 
+    let os = user
+        .call("memory_get", json!({ "item_id": of("os")["id"] }))
+        .await;
+    assert_eq!(
+        (&os["source_thread"], &os["source_message"]),
+        (&json!("talk-1"), &json!("m3"))
+    );
+    let added = user.add("Added by an agent.").await;
+    let added = user.call("memory_get", json!({ "item_id": added })).await;
+    assert!(added["source_thread"].is_null() && added["source_message"].is_null());
+
     // From the item to its words.
     let browser = app.browser();
     browser.sign_in(&user).await;
@@ -158,6 +169,10 @@ async fn the_model_reads_the_conversation_as_data_and_holds_to_a_schema() {
     assert!(!told.contains("oolong") && !told.contains("cats"), "{told}");
     assert!(!system.to_string().contains("What do you know"));
     assert_eq!(body["response_format"]["type"], "json_schema", "{body}");
+    assert_eq!(
+        body["temperature"].as_f64().map(|t| (t * 100.0).round()),
+        Some(10.0)
+    );
     assert_eq!(ledger(&user, "talk").await["outcome"], "nothing");
 }
 

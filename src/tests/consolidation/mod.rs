@@ -4,6 +4,7 @@
 mod bad_days;
 mod bad_models;
 mod bait;
+mod changed;
 mod extraction;
 mod kept;
 mod real_model;

@@ -392,24 +392,57 @@ async fn without_a_model_or_when_it_is_not_wanted_none_is_written_and_the_page_s
 }
 
 #[tokio::test]
+async fn one_that_an_erasure_took_while_nobody_could_write_is_written_when_somebody_can() {
+    let app = TestApp::start().await;
+    let model = Writer::saying("Anna lives in Graz.").await;
+    let anna = user_of(&app, "anna", &model.server).await;
+    anna.add("Anna lives in Graz").await;
+    let tea = anna.add("Prefers tea").await;
+    assert_eq!(work_later(&app).await, 1);
+    assert_eq!(summary(&anna).await["state"], "current");
+    let temperature = model.server.asked()[0].body["temperature"].as_f64();
+    assert_eq!(temperature.map(|t| (t * 100.0).round()), Some(30.0));
+
+    let browser = signed_in(&app, &anna).await;
+    chat(&app).set_enabled(anna.id, false).await.unwrap();
+    let path = format!("/memory/{tea}/erase");
+    let erased = browser.post(&path, &[("confirm", "erase")]).await;
+    assert!(erased.status().is_redirection() || erased.status().is_success());
+    assert_eq!(work(&app).await, 1, "it is looked at");
+    assert_eq!(model.calls(), 1, "and no model is asked");
+    chat(&app).set_enabled(anna.id, true).await.unwrap();
+    assert_eq!(summary(&anna).await["state"], "waiting");
+    assert_eq!(work_later(&app).await, 1, "nothing else has changed");
+    assert_eq!(summary(&anna).await["state"], "current");
+    assert_eq!(text(&summary(&anna).await), "Anna lives in Graz.");
+}
+
+#[tokio::test]
 async fn a_cap_that_is_reached_is_said_and_it_is_written_the_next_day() {
     let app = TestApp::start().await;
     let model = Writer::saying("Anna lives in Graz.").await;
     let anna = user_of(&app, "anna", &model.server).await;
     anna.add("Anna lives in Graz").await;
     let capped = ChatLimits {
-        daily_token_cap: "1000",
+        daily_token_cap: "10000",
         summary_enabled: true,
     };
     chat(&app).save_limits(anna.id, capped).await.unwrap();
-    work_later(&app).await;
+    app.clock.advance(BEGUN_EVERY);
+    let spent = "INSERT INTO chat_spend (user_id, day, tokens_in) SELECT id, $1, 9000 FROM users WHERE email LIKE 'anna%'";
+    sqlx::query(spent)
+        .bind(app.embeddings.now().date())
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    work(&app).await;
     let told = summary(&anna).await;
     assert_eq!((&told["state"], model.calls()), (&json!("failed"), 0));
     assert!(
         told["reason"]
             .as_str()
             .unwrap()
-            .contains("1000 tokens of today"),
+            .contains("10000 tokens of today"),
         "{told}"
     );
     assert!(

@@ -14,7 +14,6 @@ use crate::support::PATIENCE;
 use keepsake::clock::WallClock;
 
 /// Debug builds on a busy machine: nothing here measures speed.
-
 fn embedder_in(data_dir: &Path) -> Embedder {
     let model = builtin::find(data_dir);
     Embedder::new(Some(model), Table::of(&[]), Arc::new(WallClock))

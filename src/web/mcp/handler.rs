@@ -53,7 +53,9 @@ pub struct Handler {
 impl Handler {
     pub fn new(registry: Arc<Registry>, website: &str) -> Self {
         let tools = registry.definitions();
-        let tools = tools.map(|of| (of.profile, tool(of))).collect();
+        let tools = tools
+            .filter_map(|of| Some((of.profile?, tool(of))))
+            .collect();
         let server = Implementation::new("keepsake", env!("CARGO_PKG_VERSION"))
             .with_title("Keepsake")
             .with_description("Long-term memory of a user")

@@ -6,8 +6,8 @@ use crate::input::Invalid;
 use crate::providers::settings::{KeptKey, KeyWish, parse_key, parse_model};
 use crate::providers::{EndpointUrl, ProviderType};
 
-/// A cap may be this low, so that one call fits, and this high.
-pub const CAP_TOKENS_MIN: i64 = 1_000;
+/// A cap may be this low, so that any one call of a reading or a summary fits, and this high.
+pub const CAP_TOKENS_MIN: i64 = 10_000;
 pub const CAP_TOKENS_MAX: i64 = 1_000_000_000;
 
 /// The fields of a form about an endpoint, as they were posted.
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(parse_cap(" 200,000 "), Ok(200_000));
         for refused in [
             "",
-            "999",
+            "9999",
             "-1",
             "many",
             "1000000001",

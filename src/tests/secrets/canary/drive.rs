@@ -144,6 +144,14 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Option<String> {
             json!({ "item_id": item, "key": TEXT.repeat(9), "content": TEXT }),
         ),
         ("memory_confirm", json!({ "item_id": TEXT })),
+        (
+            "memory_describe_theme",
+            json!({ "theme": THEME, "display_name": TEXT, "description": TEXT.repeat(99) }),
+        ),
+        (
+            "memory_describe_theme",
+            json!({ "theme": THEME, "description": TEXT }),
+        ),
         ("memory_stats", json!({ "limit": TEXT })),
         ("memory_stats", json!({})),
         ("memory_summary", json!({})),

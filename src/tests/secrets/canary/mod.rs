@@ -45,6 +45,7 @@ const LIVES_IN: &[(&str, &[&str])] = &[
             "memory_items.content_tsv",
             "memory_items.key",
             "memory_items.source_context",
+            "memory_themes.description",
             "session_messages.content",
             "session_messages.tool_calls",
         ],

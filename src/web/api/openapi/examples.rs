@@ -66,6 +66,8 @@ pub fn of(tool: &str) -> Example {
                     "dimensions": 384,
                     "truncated": false,
                 },
+                "source_thread": null,
+                "source_message": null,
             }),
         ),
         "memory_archive" => (
@@ -74,7 +76,7 @@ pub fn of(tool: &str) -> Example {
         ),
         "memory_list_themes" => (
             json!({}),
-            json!({ "themes": [{ "slug": "food", "display_name": "Food", "active_count": 7 }], "truncated": false }),
+            json!({ "themes": [{ "slug": "food", "display_name": "Food", "description": "Likes, dislikes and allergies.", "active_count": 7 }], "truncated": false }),
         ),
         "memory_correct" => (
             json!({ "item_id": 42, "content": "Prefers coffee over tea.", "source": "user_explicit" }),
@@ -87,6 +89,10 @@ pub fn of(tool: &str) -> Example {
         "memory_forget" => (
             json!({ "key": "favourite_drink", "theme": "food" }),
             json!({ "count": 1, "archived": [57] }),
+        ),
+        "memory_describe_theme" => (
+            json!({ "theme": "food", "description": "Likes, dislikes and allergies." }),
+            json!({ "slug": "food", "display_name": "food", "description": "Likes, dislikes and allergies.", "active_count": 7 }),
         ),
         "memory_stats" => (
             json!({}),

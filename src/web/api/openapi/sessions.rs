@@ -283,7 +283,7 @@ fn session_answer(description: &'static str) -> Answer {
             "malformed": count("Parts of the model's answer that could not be read."),
             "skipped_chars": count("Characters of the middle of a very long session that were not read."),
             "fallback": { "type": "boolean", "description": "No model was there: explicit statements alone were kept." },
-            "attempts": count("How often it was begun."),
+            "attempts": count("How often it was begun; what was skipped does not count."),
             "next_try_at": maybe_moment("When it is tried again."),
             "model": maybe("string", "Which model read it."),
             "tokens_in": count("Tokens that were sent to the model."),

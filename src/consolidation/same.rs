@@ -1,0 +1,324 @@
+//! Whether two short statements say the same, by their words alone. What may differ is listed
+//! (case, punctuation, articles), not what may not: a value is any word. So another town, number,
+//! negation or antonym is another statement, in every language. It must never depend on a model.
+
+use super::likeness::is_unparted;
+
+/// Values of at most so many words say nothing without their key: `name: Anna`.
+const BARE_WORDS_MAX: usize = 3;
+/// Of the older statement's words, the newer has this share at least where it says less.
+const SHARE_MIN: f64 = 0.75;
+
+/// Articles: they leave a statement unless they are its last word.
+const ARTICLES: [&str; 27] = [
+    "a", "an", "the", // English
+    "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem", "einer",
+    "eines", // German
+    "le", "la", "les", "un", "une", // French
+    "el", "los", "las", "una", // Spanish
+    "il", "lo", "gli", // Italian
+];
+
+/// Words without which a statement says something else: negations, antonyms, how often, how many,
+/// since when, and whether it is so yet. English, German, French, Spanish, Italian.
+const TURNING: [&str; 5] = [
+    "not no never none nothing nobody neither nor without cannot don't doesn't didn't isn't \
+     aren't wasn't weren't can't won't shouldn't hasn't haven't hadn't barely hardly rarely \
+     seldom sometimes occasionally often usually always only except but unless instead before \
+     after until since on off with from to in out over under than formerly former previously once \
+     used ex was were had love loves like likes hate hates dislike dislikes avoid avoids refuse \
+     refuses stop stops stopped quit quits want wants wish wishes plan plans planned hope hopes \
+     try tries might may maybe perhaps almost nearly longer anymore yet still more less most \
+     least too if when false unable allergic one two three four five six seven eight nine ten \
+     half both",
+    "nicht kein keine keinen keinem keiner keines nie niemals niemand nichts weder noch ohne kaum \
+     selten manchmal oft meistens immer nur außer aber sondern statt vor nach bis seit an aus mit \
+     von zu über unter als früher ehemals einst war waren hatte liebt mag hasst meidet will \
+     möchte plant hofft versucht vielleicht fast mehr weniger wenn falls ungern gern gerne zwei \
+     drei vier fünf sechs sieben acht neun zehn halb beide",
+    "ne n'est n'a n'aime pas plus jamais rien personne aucun aucune ni sans rarement parfois \
+     souvent toujours seulement sauf mais avant après depuis jusqu'à avec de à autrefois était \
+     avait aime adore déteste évite veut presque peut-être moins si deux trois quatre cinq six \
+     sept huit neuf dix demi",
+    "no nunca jamás nada nadie ningún ninguna ninguno ni sin apenas raramente rara veces siempre \
+     solo sólo salvo excepto pero antes después desde hasta con de a era tenía ama gusta odia \
+     evita quiere casi quizás más menos si ya dos tres cuatro cinco seis siete ocho nueve diez \
+     medio ambos",
+    "non mai niente nessuno nessuna né senza raramente spesso sempre solo tranne ma prima dopo da \
+     fino con di era aveva ama odia evita vuole quasi forse più meno se due tre quattro cinque \
+     sei sette otto nove dieci mezzo entrambi",
+];
+
+/// Around words, not in them: `C++`, `-5` and `src/db.rs` are words.
+const PUNCTUATION: &[char] = &[
+    '.', ',', ';', ':', '!', '?', '"', '\'', '(', ')', '[', ']', '“', '”', '„', '‘', '’', '«', '»',
+    '…', '¿', '¡', '。', '、', '，', '！', '？', '「', '」', '–', '—',
+];
+
+/// A statement as its words, cut once and compared often.
+#[derive(Clone, Debug)]
+pub struct Words {
+    telling: Vec<Word>,
+    is_bare: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Word {
+    /// In small letters.
+    folded: String,
+    /// A name or a number, as far as one can see: it is the value.
+    is_value: bool,
+}
+
+impl Words {
+    pub fn of(text: &str) -> Self {
+        let all: Vec<&str> = text
+            .split_whitespace()
+            .map(|word| word.trim_matches(PUNCTUATION))
+            .filter(|word| !word.is_empty() && *word != "-")
+            .collect();
+        let telling = all.iter().enumerate().filter_map(|(at, word)| {
+            let folded = word.to_lowercase().replace('’', "'");
+            let is_capital = word.starts_with(char::is_uppercase) && at > 0;
+            let is_last = at + 1 == all.len();
+            let is_article = ARTICLES.contains(&folded.as_str()) && !is_capital && !is_last;
+            (!is_article).then_some(Word {
+                is_value: is_capital || folded.contains(|c: char| c.is_numeric()),
+                folded,
+            })
+        });
+        Self {
+            telling: telling.collect(),
+            is_bare: length(&all) <= BARE_WORDS_MAX,
+        }
+    }
+
+    /// It needs its key to say something.
+    pub fn is_bare(&self) -> bool {
+        self.is_bare
+    }
+
+    /// The same words in the same order: of one key the same value.
+    pub fn are_those_of(&self, other: &Self) -> bool {
+        let folded = |words: &Self| -> Vec<String> {
+            words.telling.iter().map(|w| w.folded.clone()).collect()
+        };
+        self.telling.len() == other.telling.len() && folded(self) == folded(other)
+    }
+
+    /// Whether this statement says nothing that an `older` one, of whatever key, does not say:
+    /// the same words, or fewer where what it leaves out turns nothing.
+    pub fn say_no_more_than(&self, older: &Self) -> bool {
+        if self.is_bare || older.is_bare {
+            return false;
+        }
+        if (self.telling.len() as f64) < older.telling.len() as f64 * SHARE_MIN {
+            return false;
+        }
+        let mut wanted = self.telling.iter().peekable();
+        for word in &older.telling {
+            if wanted.peek().is_some_and(|next| next.folded == word.folded) {
+                wanted.next();
+            } else if word.is_value || is_turning(&word.folded) {
+                return false;
+            }
+        }
+        wanted.peek().is_none()
+    }
+}
+
+/// In words; of scripts that put no blanks between them, two characters count as one.
+fn length(words: &[&str]) -> usize {
+    let of = |word: &&str| match word.chars().filter(|c| is_unparted(*c)).count() {
+        0 => 1,
+        chars => chars.div_ceil(2),
+    };
+    words.iter().map(of).sum()
+}
+
+fn is_turning(word: &str) -> bool {
+    TURNING
+        .iter()
+        .any(|language| language.split(' ').any(|turning| turning == word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A newer statement, and an older one that says the same or more.
+    #[rustfmt::skip]
+    const SAME: &[(&str, &str)] = &[
+        // English
+        ("Lives in the old town of Graz, Austria", "lives in old town of graz (Austria)."),
+        ("Drinks tea every morning", "Drinks green tea every morning"),
+        ("Works as a nurse in Vienna", "works as nurse in Vienna"),
+        ("The office is in Vienna", "Office is in Vienna."),
+        ("Has 2 cats and a dog", "has 2 cats and dog"),
+        ("Prefers tea over coffee", "prefers tea over coffee!"),
+        ("Writes most code in C++", "writes most code in C++"),
+        ("Doesn’t eat any meat", "doesn't eat any meat"),
+        ("Reads science fiction before sleeping", "reads \"science fiction\" before sleeping"),
+        ("Is allergic to peanuts", "is allergic to peanuts"),
+        ("Keeps all notes in Markdown files", "Keeps nearby all notes in Markdown files"),
+        ("Runs Debian on the home server", "runs Debian on home server"),
+        // German
+        ("Wohnt in der Altstadt von Graz", "wohnt in Altstadt von Graz"),
+        ("Trinkt jeden Morgen Tee", "Trinkt jeden Morgen Tee."),
+        ("Trinkt jeden Morgen Tee", "Trinkt jeden Morgen grünen Tee"),
+        ("Hat eine Katze namens Mia", "hat eine Katze namens Mia"),
+        ("Arbeitet als Krankenschwester in Wien", "arbeitet als Krankenschwester in Wien!"),
+        ("Isst kein Fleisch und keinen Fisch", "isst kein Fleisch und keinen Fisch"),
+        ("Fährt mit dem Rad zur Arbeit", "fährt mit Rad zur Arbeit"),
+        ("Ihr Geburtstag ist der 3. Mai", "Ihr Geburtstag ist 3. Mai"),
+        ("Spielt am Wochenende gern Schach", "spielt am Wochenende gern Schach"),
+        ("Mag dunkle Oberflächen lieber als helle", "mag dunkle Oberflächen lieber als helle"),
+        // French
+        ("Habite dans la vieille ville de Lyon", "habite dans vieille ville de Lyon"),
+        ("Boit du thé chaque matin", "boit du thé chaque matin."),
+        ("Boit du thé chaque matin", "boit du thé vert chaque matin"),
+        ("Ne mange pas de viande", "ne mange pas de viande"),
+        ("Travaille comme infirmière à Paris", "travaille comme infirmière à Paris !"),
+        ("A une fille nommée Anna", "a une fille nommée Anna"),
+        ("Préfère le thé au café", "préfère le thé au café"),
+        ("Parle le français et l’allemand", "parle le français et l'allemand"),
+        ("Joue du piano le dimanche", "joue du piano le dimanche"),
+        ("Son anniversaire est le 3 mai", "son anniversaire est 3 mai"),
+        // Spanish
+        ("Vive en el centro de Madrid", "vive en centro de Madrid"),
+        ("Bebe té cada mañana temprano", "bebe té cada mañana temprano."),
+        ("Bebe té todas las mañanas", "bebe té verde todas las mañanas"),
+        ("No come carne ni pescado", "no come carne ni pescado"),
+        ("Trabaja como enfermera en Sevilla", "trabaja como enfermera en Sevilla"),
+        ("Tiene una hija llamada Ana", "tiene una hija llamada Ana"),
+        ("Prefiere el té al café", "prefiere té al café"),
+        ("Habla español y un poco de alemán", "habla español y poco de alemán"),
+        ("Toca el piano los domingos", "toca piano los domingos"),
+        ("¿Usa Debian en el servidor?", "usa Debian en el servidor"),
+        // Italian, Chinese, Japanese
+        ("Vive nel centro storico di Roma", "vive nel centro storico di Roma"),
+        ("Beve il tè ogni mattina", "beve tè ogni mattina"),
+        ("她住在格拉茨的老城区。", "她住在格拉茨的老城区"),
+        ("毎朝緑茶を飲みます。", "毎朝緑茶を飲みます"),
+    ];
+
+    /// A newer statement, and an older one that says something else.
+    #[rustfmt::skip]
+    const OTHER: &[(&str, &str)] = &[
+        // English
+        ("Lives in the old town of Linz, Austria", "Lives in the old town of Graz, Austria"),
+        ("lives in the old town of linz, austria", "lives in the old town of graz, austria"),
+        ("Hates Rust for command line tools and servers", "Loves Rust for command line tools and servers"),
+        ("Is a vegetarian at home", "Is not a vegetarian at home"),
+        ("Always deploys the server on Fridays", "Never deploys the server on Fridays"),
+        ("The database listens on port 5433", "The database listens on port 5432"),
+        ("Prefers coffee over tea", "Prefers tea over coffee"),
+        ("Takes the pills before every meal", "Takes the pills after every meal"),
+        ("Wants notifications switched on at night", "Wants notifications switched off at night"),
+        ("Writes most code in C", "Writes most code in C++"),
+        ("Works with Anna on the compiler", "Works with Anna and Tom on the compiler"),
+        ("Tom reports to Anna at work", "Anna reports to Tom at work"),
+        ("Drinks coffee in the morning", "Rarely drinks coffee in the morning"),
+        ("Drinks green tea every morning", "Drinks tea every morning"),
+        ("Works at Siemens in Graz", "Worked at Siemens in Graz"),
+        ("Has one sister and two brothers", "Has two sisters and one brother"),
+        ("Takes vitamin A every day", "Takes vitamin D every day"),
+        ("Likes working late on Friday evenings", "Dislikes working late on Friday evenings"),
+        // German
+        ("Wohnt in der Altstadt von Linz", "Wohnt in der Altstadt von Graz"),
+        ("Isst zu Hause gern Fleisch", "Isst zu Hause nicht gern Fleisch"),
+        ("Hat eine Katze und einen Hund", "Hat keine Katze und einen Hund"),
+        ("Hat einen Hund namens Rex", "Hat keinen Hund namens Rex"),
+        ("Liebt Rust für kleine Werkzeuge", "Hasst Rust für kleine Werkzeuge"),
+        ("Trinkt immer Kaffee nach dem Essen", "Trinkt nie Kaffee nach dem Essen"),
+        ("Nimmt die Tabletten vor dem Essen", "Nimmt die Tabletten nach dem Essen"),
+        ("Hat 3 Kinder und ein Haus", "Hat 2 Kinder und ein Haus"),
+        ("Arbeitet mit Anna am Compiler", "Arbeitet mit Anna und Tom am Compiler"),
+        ("Mag helle Oberflächen am Abend", "Mag dunkle Oberflächen am Abend"),
+        ("Trinkt morgens Kaffee mit Milch", "Trinkt morgens Kaffee ohne Milch"),
+        ("Arbeitet bei Siemens in Graz", "Arbeitet nicht mehr bei Siemens in Graz"),
+        // French
+        ("Habite dans la vieille ville de Nice", "Habite dans la vieille ville de Lyon"),
+        ("Mange de la viande à midi", "Ne mange pas de la viande à midi"),
+        ("Aime travailler tard le vendredi soir", "Déteste travailler tard le vendredi soir"),
+        ("Boit toujours du café après le repas", "Ne boit jamais de café après le repas"),
+        ("Boit toujours du café après le repas", "Boit toujours du café avant le repas"),
+        ("A 3 enfants et une maison", "A 2 enfants et une maison"),
+        ("Prend son café avec du lait", "Prend son café sans du lait"),
+        ("Travaille avec Anna sur le compilateur", "Travaille avec Anna et Tom sur le compilateur"),
+        ("Préfère le café au thé", "Préfère le thé au café"),
+        ("Fume à la maison le soir", "Fume rarement à la maison le soir"),
+        // Spanish
+        ("Vive en el centro de Sevilla", "Vive en el centro de Madrid"),
+        ("Come carne en casa los domingos", "No come carne en casa los domingos"),
+        ("Ama trabajar tarde los viernes", "Odia trabajar tarde los viernes"),
+        ("Siempre bebe café después de comer", "Nunca bebe café después de comer"),
+        ("Siempre bebe café después de comer", "Siempre bebe café antes de comer"),
+        ("Tiene 3 hijos y una casa", "Tiene 2 hijos y una casa"),
+        ("Toma el café con leche caliente", "Toma el café sin leche caliente"),
+        ("Trabaja con Ana en el compilador", "Trabaja con Ana y Luis en el compilador"),
+        ("Prefiere el café al té", "Prefiere el té al café"),
+        ("Fuma en casa por la noche", "Fuma apenas en casa por la noche"),
+        // Italian, Chinese, Japanese
+        ("Vive nel centro storico di Milano", "Vive nel centro storico di Roma"),
+        ("Mangia carne a casa la domenica", "Non mangia carne a casa la domenica"),
+        ("她住在林茨的老城区", "她住在格拉茨的老城区"),
+        ("她喜欢在早上喝绿茶", "她不喜欢在早上喝绿茶"),
+        ("毎朝緑茶を飲みます", "毎朝緑茶を飲みません"),
+        ("住在东京都的老城区", "住在东京的老城区"),
+        // Bare values need their key.
+        ("Anna", "Anna"),
+        ("Anna Kovács", "Anna Kovács"),
+        ("true", "True"),
+        ("Lives in Graz", "lives in graz"),
+        ("东京", "东京"),
+        ("", ""),
+    ];
+
+    #[test]
+    fn a_statement_merges_into_one_that_says_the_same() {
+        for (newer, older) in SAME {
+            assert!(
+                Words::of(newer).say_no_more_than(&Words::of(older)),
+                "{newer} | {older}"
+            );
+        }
+    }
+
+    #[test]
+    fn another_word_that_may_be_the_value_is_another_statement() {
+        for (newer, older) in OTHER {
+            assert!(
+                !Words::of(newer).say_no_more_than(&Words::of(older)),
+                "{newer} | {older}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_one_key_a_value_is_the_same_but_for_case_punctuation_and_articles() {
+        let is_same = |a: &str, b: &str| Words::of(a).are_those_of(&Words::of(b));
+        for (a, b) in [
+            ("Anna", "anna."),
+            ("Lives in Graz, Austria", "lives in Graz (Austria)"),
+            ("The blue one", "blue one"),
+            ("a", "A"),
+            ("LA", "la"),
+        ] {
+            assert!(is_same(a, b), "{a} | {b}");
+        }
+        let others = OTHER
+            .iter()
+            .filter(|(newer, older)| !newer.eq_ignore_ascii_case(older));
+        for (a, b) in others.copied().chain([
+            ("drinks tea", "drinks green tea"),
+            ("C", "C++"),
+            ("-5", "5"),
+            ("vitamin A", "vitamin"),
+            ("LA", "the"),
+            ("1.5", "15"),
+        ]) {
+            assert!(!is_same(a, b), "{a} | {b}");
+        }
+    }
+}

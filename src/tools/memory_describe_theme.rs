@@ -1,0 +1,52 @@
+//! `memory_describe_theme`: give a theme a name to show and say what belongs in it (Nova §3.1.1).
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::memory_list_themes::Theme;
+use super::{Tool, ToolContext, ToolError};
+use crate::accounts::Scope;
+use crate::activity::Call;
+use crate::memories::model::{DESCRIPTION_CHARS_MAX, THEME_CHARS_MAX, ThemeNames};
+use crate::memories::{self, ThemeSlug};
+
+pub struct MemoryDescribeTheme;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The theme's slug.
+    #[schemars(length(min = 1, max = THEME_CHARS_MAX))]
+    theme: String,
+    /// Only to change it.
+    #[schemars(length(min = 1, max = THEME_CHARS_MAX))]
+    display_name: Option<String>,
+    /// Only to change it; "" for none.
+    #[schemars(length(max = DESCRIPTION_CHARS_MAX))]
+    description: Option<String>,
+}
+
+#[async_trait]
+impl Tool for MemoryDescribeTheme {
+    const NAME: &'static str = "memory_describe_theme";
+    const TITLE: &'static str = "Describe a theme";
+    const DESCRIPTION: &'static str = "Set the display name of a theme, or the sentence that says what belongs in it; its \
+        slug and its items stay. Use it when a theme's purpose is not clear from its name. \
+        Example: {\"theme\": \"home-lab\", \"description\": \"Servers and devices at home.\"}";
+    const SCOPE: Scope = Scope::MemoryWrite;
+    type Input = Input;
+    type Output = Theme;
+
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Theme, ToolError> {
+        let slug = ThemeSlug::parse(&input.theme)?;
+        let names = ThemeNames::parse(input.display_name.as_deref(), input.description.as_deref())?;
+        let theme =
+            memories::describe_theme(&context.db, &context.clock, call, &slug, &names).await?;
+        Ok(theme.into())
+    }
+
+    fn touched(_output: &Theme) -> Vec<i64> {
+        Vec::new()
+    }
+}
