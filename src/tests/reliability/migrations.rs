@@ -34,7 +34,7 @@ const BY_TYPE: [(&str, &str); 14] = [
 ];
 
 /// Columns that may be empty, and are not: so that users sign in as they do, and a vector is one.
-const FILLED_TOO: [(&str, &str, &str); 6] = [
+const FILLED_TOO: [(&str, &str, &str); 7] = [
     ("users", "email", "'anna@example.com'"),
     ("users", "password_hash", "'hash'"),
     (
@@ -48,6 +48,7 @@ const FILLED_TOO: [(&str, &str, &str); 6] = [
         "array_fill(1, ARRAY[384])::halfvec",
     ),
     ("embedding_spaces", "dimensions", "384"),
+    ("invitations", "role", "'member'"),
     ("memory_items", "theme_id", "1"),
 ];
 
