@@ -73,8 +73,7 @@ impl From<memories::Theme> for Theme {
 impl Tool for MemoryListThemes {
     const NAME: &'static str = "memory_list_themes";
     const TITLE: &'static str = "List themes";
-    const DESCRIPTION: &'static str = "List the themes that items are grouped in, fullest first, with counts of active items. \
-        Use it to choose one. Example: {}";
+    const DESCRIPTION: &'static str = "List the themes of items, fullest first, with their counts. Use it to choose one. Example: {}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = Input;
     type Output = Output;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use futures_util::task::AtomicWaker;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
@@ -41,6 +42,25 @@ impl Default for ConnectionLimits {
 /// Lives until a client has said its first word, or has gone.
 pub(super) struct Silence;
 
+/// Whether a request is being answered, as whoever answers says.
+#[derive(Default)]
+pub(super) struct Answering {
+    is_so: AtomicBool,
+    /// Of the connection, which has to look at its deadline when the answer has ended.
+    reader: AtomicWaker,
+}
+
+impl Answering {
+    pub fn begin(&self) {
+        self.is_so.store(true, Ordering::Relaxed);
+    }
+
+    pub fn end(&self) {
+        self.is_so.store(false, Ordering::Relaxed);
+        self.reader.wake();
+    }
+}
+
 /// What a connection is at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -54,7 +74,7 @@ pub struct Connection {
     silence: Option<Arc<Silence>>,
     _place: Option<OwnedSemaphorePermit>,
     limits: ConnectionLimits,
-    is_answering: Arc<AtomicBool>,
+    answering: Arc<Answering>,
     phase: Phase,
     /// Of [`Phase::Idle`] and [`Phase::Head`].
     deadline: Pin<Box<Sleep>>,
@@ -73,7 +93,7 @@ impl Connection {
             stream,
             silence: Some(silence),
             _place: place,
-            is_answering: Arc::default(),
+            answering: Arc::default(),
             phase: Phase::Head,
             deadline: Box::pin(sleep(limits.head)),
             stalled: None,
@@ -81,9 +101,9 @@ impl Connection {
         }
     }
 
-    /// For whoever answers: true from the end of a request's headers to the end of its answer.
-    pub(super) fn is_answering(&self) -> Arc<AtomicBool> {
-        self.is_answering.clone()
+    /// For whoever answers: it begins at the end of a request's headers.
+    pub(super) fn answering(&self) -> Arc<Answering> {
+        self.answering.clone()
     }
 
     fn enter(&mut self, phase: Phase, limit: Duration) {
@@ -119,7 +139,8 @@ impl AsyncRead for Connection {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        match (this.is_answering.load(Ordering::Relaxed), this.phase) {
+        this.answering.reader.register(context.waker());
+        match (this.answering.is_so.load(Ordering::Relaxed), this.phase) {
             (true, _) => this.phase = Phase::Answering,
             (false, Phase::Answering) => this.enter(Phase::Idle, this.limits.idle),
             (false, _) => {}

@@ -5,7 +5,6 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use axum::Router;
@@ -20,7 +19,7 @@ use hyper_util::rt::TokioIo;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use super::connection::Connection;
+use super::connection::{Answering, Connection};
 use super::gate::Gate;
 
 /// Of a request's line and headers, which wait in memory until they are complete.
@@ -49,11 +48,11 @@ async fn answer(
     router: Router,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let is_answering = connection.is_answering();
+    let answering = connection.answering();
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(ConnectInfo(peer));
-        let under_way = UnderWay::begin(&is_answering);
+        let under_way = UnderWay::begin(&answering);
         let answered = router.clone().oneshot(request);
         async move {
             let response: Response = answered.await?;
@@ -84,18 +83,18 @@ async fn answer(
 }
 
 /// From the end of a request's headers to the end of its answer.
-struct UnderWay(Arc<AtomicBool>);
+struct UnderWay(Arc<Answering>);
 
 impl UnderWay {
-    fn begin(is_answering: &Arc<AtomicBool>) -> Self {
-        is_answering.store(true, Ordering::Relaxed);
-        Self(is_answering.clone())
+    fn begin(answering: &Arc<Answering>) -> Self {
+        answering.begin();
+        Self(answering.clone())
     }
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.0.store(false, Ordering::Relaxed);
+        self.0.end();
     }
 }
 
