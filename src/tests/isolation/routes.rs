@@ -308,7 +308,7 @@ async fn named(scene: &Scene, case: &Case, path: &'static str, form: Form, statu
         assert_is_sent_away(case, &answer);
         return;
     }
-    let is_open = ["/login", "/signup", "/invitation/", "/erased/"]
+    let is_open = ["/login", "/signup", "/invitation/", "/reset/", "/erased/"]
         .iter()
         .any(|open| case.route.starts_with(open));
     for (who, browser) in [("Ben", &scene.bens), ("a stranger", &scene.stranger)] {
