@@ -18,7 +18,7 @@ use sqlx_core::transaction::TransactionManager;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
-use super::{ACQUIRE_TIMEOUT, PoolUse};
+use super::{ACQUIRE_TIMEOUT, PoolUse, store};
 
 /// Past this it is closed: what PostgreSQL keeps of each grows.
 const AGE_MAX: Duration = Duration::from_secs(30 * 60);
@@ -98,10 +98,7 @@ impl Lender {
             has_own_timeout: own_timeout.is_some(),
         };
         if let Some(limit) = own_timeout {
-            let set = format!("SET statement_timeout = {}", limit.as_millis());
-            sqlx::raw_sql(AssertSqlSafe(set))
-                .execute(&mut *conn)
-                .await?;
+            store::set_statement_timeout(&mut conn, limit).await?;
         }
         Ok(conn)
     }
@@ -274,10 +271,7 @@ fn give_back_if_alive(mut conn: Lent, has_own_timeout: bool) {
     runtime.spawn(async move {
         let answered = async {
             match has_own_timeout {
-                true => sqlx::raw_sql("RESET statement_timeout")
-                    .execute(&mut *conn)
-                    .await
-                    .is_ok(),
+                true => store::reset_statement_timeout(&mut conn).await.is_ok(),
                 false => conn.ping().await.is_ok(),
             }
         };

@@ -1,6 +1,8 @@
 //! The statements that make a database fit for Keepsake. They run as the role
 //! of the URL, before anybody is served.
 
+use std::time::Duration;
+
 use sqlx::PgConnection;
 
 use super::UserId;
@@ -102,6 +104,26 @@ pub async fn is_search_leakproof(conn: &mut PgConnection) -> Result<bool, sqlx::
     )
     .fetch_one(conn)
     .await
+}
+
+/// For the session, until [`reset_statement_timeout`].
+pub async fn set_statement_timeout(
+    conn: &mut PgConnection,
+    limit: Duration,
+) -> Result<(), sqlx::Error> {
+    let set = format!("SET statement_timeout = {}", limit.as_millis());
+    sqlx::raw_sql(sqlx::AssertSqlSafe(set))
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// To what the connection began with.
+pub async fn reset_statement_timeout(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql("RESET statement_timeout")
+        .execute(conn)
+        .await?;
+    Ok(())
 }
 
 pub struct Found {

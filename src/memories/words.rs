@@ -24,7 +24,6 @@ use super::stop_words::is_stop_word;
 
 /// Distinct words of a query that count (DESIGN §3).
 pub const QUERY_TERMS_MAX: usize = 32;
-pub const FRAGMENT_CHARS_MAX: usize = 64;
 /// A longer compound is kept in parts only.
 const COMPOUND_CHARS_MAX: usize = 128;
 /// A longer lexeme is not kept: PostgreSQL's limit is 2,046 bytes.
@@ -172,13 +171,10 @@ pub fn query_terms(query: &str) -> Vec<Term> {
 }
 
 /// What a substring match looks for where no word matches: the query's runs
-/// between blanks, less stop words and what is too short to say anything. A long run
-/// is cut, since looking for it takes its length times the text's.
+/// between blanks, less stop words and what is too short to say anything.
 pub fn query_fragments(query: &str) -> Vec<String> {
     let mut fragments: Vec<String> = Vec::new();
     for run in query.split_whitespace() {
-        let end = run.char_indices().nth(FRAGMENT_CHARS_MAX);
-        let run = &run[..end.map_or(run.len(), |(at, _)| at)];
         let long_enough = run.chars().count() >= 3 || run.chars().any(is_unspaced);
         if long_enough && !is_stop_word(&run.to_lowercase()) && !fragments.iter().any(|f| f == run)
         {

@@ -37,6 +37,8 @@ const NEIGHBOUR_SECONDS_MAX: f64 = 3_600.0;
 /// The newest items whose text is read where no word of the query matches: what
 /// stands inside a word has no index, and reading ten thousand takes some 9 ms.
 const SUBSTRING_ITEMS_MAX: i64 = 25_000;
+/// So much of each fragment is looked for (DESIGN §11).
+const FRAGMENT_CHARS_MAX: usize = 64;
 
 /// The newest items, after the cursor where one is given. Turns are never listed.
 pub async fn list_recent(
@@ -458,10 +460,11 @@ impl<'q, Q: Execute<'q, Postgres>> Execute<'q, Postgres> for Rows<Q> {
     }
 }
 
-/// `%…%`, with what LIKE would read as a wildcard escaped.
+/// `%…%`, with what LIKE would read as a wildcard escaped, and cut: looking for a fragment
+/// takes its length times the text's.
 fn like_pattern(fragment: &str) -> String {
     let mut pattern = String::from("%");
-    for c in fragment.chars() {
+    for c in fragment.chars().take(FRAGMENT_CHARS_MAX) {
         if matches!(c, '%' | '_' | '\\') {
             pattern.push('\\');
         }
