@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use keepsake::providers::{NotEmbeddings, ProviderError, ProviderType, Unreachable, WrongVector};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
