@@ -323,6 +323,8 @@ pub async fn renew_item(
     renewal: &Renewal,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
+    // A rebuild copies the expiry too.
+    share_spaces(conn, user).await?;
     let has_other_tags = item.tags != renewal.tags;
     let is_changed = has_other_tags || item.expires_at != renewal.expires_at;
     let words =
