@@ -18,7 +18,7 @@
 //! | [`consolidation`] | completed sessions become memories: `transcript.rs` renders, `prompt.rs` asks, `facts.rs` reads the answer, `quoted.rs` tells a person's own words from what they pasted, `same.rs` tells by words what says the same, `keep.rs` decides what is new; `summary/` tells what is remembered (docs/consolidation.md) |
 //! | [`sessions`] | what agents hand over of their conversations, each message once and in order; `ledger/` says what is to be read for memories, and what came of it; `turns/` makes what was said searchable |
 //! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `candidate.rs` what it answers, `rank.rs` fuses both signals |
-//! | [`memories`] | items and themes: `add/` with what a key supersedes, and many in one transaction (`together.rs`), `change.rs` (archive, correct, confirm, forget, what expires), `provenance.rs`; `quota.rs`: how much a user may keep; `words.rs` cuts text into what full text finds |
+//! | [`memories`] | items and themes: `add/` with what a key supersedes, and many in one transaction (`together.rs`), `change.rs` (archive, correct, confirm, forget, what expires), `provenance.rs`; `themes/`; `quota.rs`: how much a user may keep; `words.rs` cuts text into what full text finds |
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches |
 //! | [`embedding`] | THE life of a vector: spaces follow the settings (`spaces.rs`), `reseal/` seals their keys anew, pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
 //! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model; `chat/`: who answers in words, and what that may cost a day |

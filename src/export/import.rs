@@ -184,7 +184,7 @@ impl Importer {
 
     async fn take_theme(&mut self, theme: &ThemeRecord) -> Result<(), ImportError> {
         let mut tx = self.db.as_user(self.user).await?;
-        if !memories::store::has_room_for_theme(&mut tx, self.user).await? {
+        if !memories::themes::store::has_room_for_theme(&mut tx, self.user).await? {
             // Those of items are made with them, where they are not there yet.
             return Ok(());
         }
@@ -343,7 +343,8 @@ impl Importer {
         if let Some(id) = self.themes.get(slug) {
             return Ok(*id);
         }
-        let made = memories::store::ensure_theme(conn, self.user, &item.item, self.now).await?;
+        let made =
+            memories::themes::store::ensure_theme(conn, self.user, &item.item, self.now).await?;
         let made = made.ok_or_else(too_many_themes)?;
         self.themes.insert(slug.to_owned(), made.0);
         Ok(made.0)

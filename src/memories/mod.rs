@@ -9,6 +9,7 @@ pub mod quota;
 pub mod speakers;
 mod stop_words;
 pub mod store;
+pub mod themes;
 pub mod words;
 
 pub use add::{Added, Adding, Tries, add_in, say_again};
@@ -21,12 +22,11 @@ pub use model::{
 };
 pub use provenance::{Expiry, ItemKey, Provenance, Source, Yielding};
 pub use stop_words::is_stop_word;
+pub use themes::{describe_theme, fullest_themes, list_themes};
 
 use time::OffsetDateTime;
 
 use crate::accounts::Viewer;
-use crate::activity::Call;
-use crate::clock::SharedClock;
 use crate::db::{Db, UserId};
 use crate::embedding::{EmbeddingError, Embeddings, ItemEmbedding, Waiting};
 use crate::input::Invalid;
@@ -131,57 +131,6 @@ pub async fn get_whole(
     })
 }
 
-/// At most so many themes, each with its count of active items, fullest first; and whether there
-/// are more.
-pub async fn list_themes(
-    db: &Db,
-    viewer: &Viewer,
-    limit: usize,
-    now: OffsetDateTime,
-) -> Result<(Vec<Theme>, bool), MemoryError> {
-    let mut tx = db.as_user(viewer.user_id).await?;
-    let ask = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let mut themes = store::list_themes(&mut tx, viewer.user_id, ask, now).await?;
-    tx.commit().await?;
-    let has_more = themes.len() > limit;
-    themes.truncate(limit);
-    Ok((themes, has_more))
-}
-
-/// Changes how a theme is called and described. The call's record is committed with it.
-pub async fn describe_theme(
-    db: &Db,
-    clock: &SharedClock,
-    call: &Call,
-    slug: &ThemeSlug,
-    names: &ThemeNames,
-) -> Result<Theme, MemoryError> {
-    let (user, now) = (call.viewer.user_id, clock.now());
-    let mut tx = db.as_user(user).await?;
-    if !store::update_theme(&mut tx, user, slug, names, now).await? {
-        return Err(MemoryError::NoSuchTheme);
-    }
-    let themes = store::list_themes(&mut tx, user, quota::THEMES_MAX, now).await?;
-    let theme = themes.into_iter().find(|theme| theme.slug == slug.as_str());
-    let theme = theme.ok_or(MemoryError::NoSuchTheme)?;
-    call.write(&mut tx, Vec::new()).await?;
-    tx.commit().await?;
-    Ok(theme)
-}
-
-/// The eleven themes with the most active items, fullest first (ten are told of, and one
-/// more says that there are more); those without any are left out.
-pub async fn fullest_themes(
-    db: &Db,
-    viewer: &Viewer,
-    now: OffsetDateTime,
-) -> Result<Vec<ThemeCount>, MemoryError> {
-    let mut tx = db.as_user(viewer.user_id).await?;
-    let themes = store::fullest_themes(&mut tx, viewer.user_id, now).await?;
-    tx.commit().await?;
-    Ok(themes)
-}
-
 /// Counts of items by status, type and theme, and of the vectors that are still to be made:
 /// pending, and failed.
 pub async fn stats(
@@ -194,7 +143,7 @@ pub async fn stats(
     let mut tx = db.as_user(user).await?;
     let mut stats = store::count_by_status(&mut tx, user, now).await?;
     stats.by_type = store::count_by_type(&mut tx, user, now).await?;
-    stats.by_theme = store::fullest_themes(&mut tx, user, now).await?;
+    stats.by_theme = themes::store::fullest_themes(&mut tx, user, now).await?;
     let open = embeddings.waiting(&mut tx, user).await?;
     tx.commit().await?;
     Ok((stats, open))

@@ -14,9 +14,8 @@ use self::store::Met;
 use super::model::{Item, ItemId, NewItem, Status, TAGS_MAX};
 use super::provenance::{Source, Yielding};
 use super::quota::too_many_themes;
-use super::store::{
-    Renewal, ThemeId, archive_items, ensure_theme, find_item, lock_item, renew_item,
-};
+use super::store::{Renewal, archive_items, find_item, lock_item, renew_item};
+use super::themes::store::{ThemeId, ensure_theme};
 use super::{EXPIRED, MemoryError, SUPERSEDED};
 use crate::accounts::{UserId, Viewer};
 use crate::activity::Call;

@@ -9,7 +9,7 @@ use crate::accounts::{UserId, Viewer};
 use crate::activity;
 use crate::embedding::Noted;
 use crate::memories::provenance::ItemKey;
-use crate::memories::store::ThemeId;
+use crate::memories::themes::store::ThemeId;
 use crate::memories::{ItemId, NewItem, words};
 
 /// The item and its first event, in one statement. `None` when it meets an active item: of its

@@ -1,0 +1,136 @@
+//! Themes in PostgreSQL: found, made where there is room, listed with their counts.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use crate::accounts::UserId;
+use crate::memories::model::{NewItem, Theme, ThemeCount, ThemeNames, ThemeSlug};
+use crate::memories::quota::THEMES_MAX;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThemeId(pub i64);
+
+/// The item's theme, made when it is missing; `None` where there are [`THEMES_MAX`] others. Looks
+/// first: an upsert would write, and so lock, the theme at every add.
+pub async fn ensure_theme(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: &NewItem,
+    now: OffsetDateTime,
+) -> Result<Option<ThemeId>, sqlx::Error> {
+    loop {
+        let found = sqlx::query_scalar!(
+            "SELECT id FROM memory_themes WHERE user_id = $1 AND slug = $2",
+            user.0,
+            item.theme().as_str(),
+        )
+        .fetch_optional(&mut *conn)
+        .await?;
+        if let Some(id) = found {
+            return Ok(Some(ThemeId(id)));
+        }
+        if !has_room_for_theme(conn, user).await? {
+            return Ok(None);
+        }
+        let made = sqlx::query_scalar!(
+            "INSERT INTO memory_themes (user_id, slug, display_name, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $4)
+             ON CONFLICT ON CONSTRAINT memory_themes_slug_key DO NOTHING
+             RETURNING id",
+            user.0,
+            item.theme().as_str(),
+            item.theme_display_name(),
+            now,
+        )
+        .fetch_optional(&mut *conn)
+        .await?;
+        if let Some(id) = made {
+            return Ok(Some(ThemeId(id)));
+        }
+    }
+}
+
+pub async fn has_room_for_theme(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<bool, sqlx::Error> {
+    let count = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!" FROM (SELECT FROM memory_themes WHERE user_id = $1 LIMIT $2) t"#,
+        user.0,
+        THEMES_MAX,
+    );
+    Ok(count.fetch_one(conn).await? < THEMES_MAX)
+}
+
+pub async fn list_themes(
+    conn: &mut PgConnection,
+    user: UserId,
+    limit: i64,
+    now: OffsetDateTime,
+) -> Result<Vec<Theme>, sqlx::Error> {
+    sqlx::query_as!(
+        Theme,
+        r#"SELECT t.slug, t.display_name, t.description, coalesce(n.active_count, 0) AS "active_count!"
+           FROM memory_themes t
+           LEFT JOIN (SELECT theme_id, count(*) AS active_count FROM memory_items
+                      WHERE user_id = $1 AND status = 'active' AND theme_id IS NOT NULL
+                        AND (expires_at IS NULL OR expires_at > $2)
+                      GROUP BY theme_id) n
+                  ON n.theme_id = t.id
+           WHERE t.user_id = $1
+           ORDER BY "active_count!" DESC, t.slug
+           LIMIT $3"#,
+        user.0,
+        now,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// False where there is no such theme.
+pub async fn update_theme(
+    conn: &mut PgConnection,
+    user: UserId,
+    slug: &ThemeSlug,
+    names: &ThemeNames,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE memory_themes
+         SET display_name = coalesce($3, display_name), description = coalesce($4, description), updated_at = $5
+         WHERE user_id = $1 AND slug = $2",
+        user.0,
+        slug.as_str(),
+        names.display_name,
+        names.description,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Counted off the index of active texts, which is in the order of themes; of the
+/// themes only those in the answer are read. Of two as full the older comes first.
+/// The limit stands in the statement, where the plan can reckon with it.
+pub async fn fullest_themes(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<Vec<ThemeCount>, sqlx::Error> {
+    sqlx::query_as!(
+        ThemeCount,
+        r#"SELECT t.slug, n.active_count AS "active_count!"
+           FROM (SELECT theme_id, count(*) AS active_count FROM memory_items
+                 WHERE user_id = $1 AND status = 'active' AND theme_id IS NOT NULL
+                   AND (expires_at IS NULL OR expires_at > $2)
+                 GROUP BY theme_id ORDER BY active_count DESC, theme_id LIMIT 11) n
+           JOIN memory_themes t ON t.user_id = $1 AND t.id = n.theme_id
+           ORDER BY n.active_count DESC, t.id"#,
+        user.0,
+        now,
+    )
+    .fetch_all(conn)
+    .await
+}
