@@ -56,7 +56,8 @@ def nearest_mistake(texts):
 
 
 class StandIn:
-    """`behaviour`: good, slow (30 s), flapping (good, failing or hung up on by turns), garbage. Dead is `stop`."""
+    """`behaviour`: good, slow (30 s), flapping (good, failing or hung up on by turns), garbage, zeros (31 MiB of
+    them). Dead is `stop`."""
 
     def __init__(self, delay_ms=0.0):
         self.behaviour = "good"
@@ -120,6 +121,9 @@ class StandIn:
                         return True
                     case 2:
                         await asyncio.sleep(2)
+            case "zeros":
+                writer.write(ZEROS)
+                return True
             case "garbage":
                 writer.write(self.chance.choice(GARBAGE)(body))
                 return True
@@ -154,3 +158,5 @@ GARBAGE = (
     lambda _: response(b"[" * 100_000),
     lambda _: response(b"nonsense", "418 I'm a teapot", "text/plain"),
 )
+
+ZEROS = response(b'{"data":[{"index":0,"embedding":[0' + b",0" * (31 << 19) + b"]}]}")

@@ -8,6 +8,7 @@ use super::memory_list_themes::Theme;
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
+use crate::input::required_text;
 use crate::memories::model::{DESCRIPTION_CHARS_MAX, THEME_CHARS_MAX, ThemeNames};
 use crate::memories::{self, ThemeSlug};
 
@@ -39,7 +40,7 @@ impl Tool for MemoryDescribeTheme {
     type Output = Theme;
 
     async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Theme, ToolError> {
-        let slug = ThemeSlug::parse(&input.theme)?;
+        let slug = ThemeSlug::parse(required_text("theme", &input.theme, THEME_CHARS_MAX)?)?;
         let names = ThemeNames::parse(input.display_name.as_deref(), input.description.as_deref())?;
         let theme =
             memories::describe_theme(&context.db, &context.clock, call, &slug, &names).await?;

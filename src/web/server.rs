@@ -140,7 +140,8 @@ mod tests {
 
     const HANG_GUARD: Duration = Duration::from_secs(60);
     const LONG: Duration = Duration::from_secs(600);
-    const SHORT: Duration = Duration::from_millis(300);
+    /// Long enough for a busy machine to send a request in.
+    const SHORT: Duration = Duration::from_secs(1);
     const NO_LIMITS: ConnectionLimits = ConnectionLimits {
         count: 100,
         head: LONG,

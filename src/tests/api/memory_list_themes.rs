@@ -62,6 +62,11 @@ async fn a_theme_is_called_and_described_as_somebody_says_and_keeps_its_slug() {
     for (input, status, field) in [
         (json!({ "theme": "none", "description": "x" }), 404, None),
         (
+            json!({ "theme": " ", "description": "x" }),
+            422,
+            Some("theme"),
+        ),
+        (
             json!({ "theme": "home-lab", "display_name": " " }),
             422,
             Some("display_name"),
