@@ -41,7 +41,7 @@ pub fn list_tools(tools: &[&Definition]) -> Operation {
             }),
             example: shown.map(|tool| as_openai_takes_it(tool)).collect(),
         }],
-        errors: vec![400, 401, 405, 422, 503],
+        errors: vec![400, 401, 405, 422, 429, 503],
         links: Map::new(),
     }
 }

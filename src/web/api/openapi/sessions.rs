@@ -35,7 +35,7 @@ fn operation(id: &'static str, method: &'static str, below: &str) -> Operation {
         }],
         body: None,
         answers: vec![],
-        errors: vec![400, 401, 403, 404, 405, 413, 422, 503],
+        errors: vec![400, 401, 403, 404, 405, 413, 422, 429, 503],
         links: Map::new(),
     }
 }
@@ -76,7 +76,7 @@ fn add() -> Operation {
             }),
             example: json!({ "accepted": 4, "duplicates": 0 }),
         }],
-        errors: vec![400, 401, 403, 405, 413, 415, 422, 503],
+        errors: vec![400, 401, 403, 405, 413, 415, 422, 429, 503],
         ..operation("session_add_messages", "POST", "/messages")
     }
 }
@@ -98,7 +98,7 @@ fn show() -> Operation {
         description: "Its state, and in `extraction` the newest row of its ledger: how the reading of what was said ended. \
             Each conversation ends as stored, nothing (worth storing), failed (with the next try) or skipped, and `reason` says why.".to_owned(),
         answers: vec![session_answer("The session.")],
-        errors: vec![400, 401, 403, 404, 405, 422, 503],
+        errors: vec![400, 401, 403, 404, 405, 422, 429, 503],
         ..operation("session_get", "GET", "")
     }
 }
@@ -146,7 +146,7 @@ fn messages() -> Operation {
                 "next_after": null,
             }),
         }],
-        errors: vec![400, 401, 403, 404, 405, 422, 503],
+        errors: vec![400, 401, 403, 404, 405, 422, 429, 503],
         ..messages
     }
 }
