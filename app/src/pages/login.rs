@@ -58,7 +58,7 @@ fn offered(offer: SignInOffer, form: FormState, next: String) -> impl IntoView {
             let is_signing_up = form.form == "signup";
             let (question, action) = match offer {
                 SignInOffer::SignInOrFirstAdmin => {
-                    ("This server has no admin yet", "Create the admin account")
+                    ("No admin yet?", "Create the admin account")
                 }
                 _ => ("New here?", "Create an account"),
             };
