@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::bail;
 use app::words;
 use indicatif::{ProgressBar, ProgressStyle};
+use keepsake::queue::Slice;
 use keepsake::accounts::{Email, UserId};
 use keepsake::config::Config;
 use keepsake::embedding::{Drained, Embeddings, Saved, Texts};
@@ -77,7 +78,7 @@ async fn start_and_wait(embeddings: &Embeddings, user: UserId) -> anyhow::Result
 async fn work_off(embeddings: &Embeddings, user: UserId) -> anyhow::Result<()> {
     loop {
         // Between two turns at full speed nothing is counted.
-        if embeddings.drain(user).await? == Drained::More {
+        if let Drained::More(_) = embeddings.drain(user, &Slice::whole()).await? {
             continue;
         }
         let Some(rebuild) = embeddings.overview(user).await?.rebuild else {

@@ -13,8 +13,6 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::accounts::Accounts;
-use crate::activity::Activity;
 use crate::config::Config;
 use crate::db::Db;
 use crate::embedding::Embeddings;
@@ -26,7 +24,6 @@ use crate::wiring::{self, Database};
 
 /// From the signal to the end of the last request; those that take longer are cut off.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
-const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 
 pub async fn serve(config: &Config, workers: Workers) -> anyhow::Result<()> {
     metrics::begin();
@@ -80,7 +77,6 @@ pub async fn work(config: &Config) -> anyhow::Result<()> {
 struct Crew {
     stop: watch::Sender<bool>,
     running: JoinHandle<()>,
-    embeddings: Embeddings,
 }
 
 impl Crew {
@@ -91,16 +87,11 @@ impl Crew {
             embeddings: embeddings.with_job_timeout(),
         };
         let running = tokio::spawn(jobs::run(context, stopped));
-        Self {
-            stop,
-            running,
-            embeddings: embeddings.clone(),
-        }
+        Self { stop, running }
     }
 
     /// No job is begun from now on, and what is left of those under way is put back.
     fn let_go(&self) {
-        self.embeddings.wind_down();
         self.stop.send(true).ok();
     }
 
@@ -127,8 +118,6 @@ async fn serve_until(
     let state = wiring::app_state(config, &database.db, &embeddings, readiness.clone());
     let crew = (workers == Workers::Here).then(|| Crew::start(&database.db, &embeddings));
     let activity = state.activity.clone();
-    let accounts = wiring::accounts(config, &database.db.with_job_timeout());
-    let sweeper = tokio::spawn(sweep(accounts, activity.clone()));
     let recorder = tokio::spawn(activity.clone().keep_writing());
     let warming = embeddings.clone();
     tokio::spawn(async move { warming.warm_up().await });
@@ -161,7 +150,6 @@ async fn serve_until(
             }
         }
     }
-    sweeper.abort();
     if activity.flush().await.is_err() {
         tracing::warn!("the last calls could not be recorded: the database cannot be reached");
     }
@@ -179,22 +167,6 @@ fn announce(config: &Config, state: &AppState) {
         " (as plain HTML: the islands are not built)"
     };
     tracing::info!("Keepsake is at {}{islands}", config.public_url.origin());
-}
-
-async fn sweep(accounts: Accounts, activity: Activity) {
-    let mut tick = tokio::time::interval(SWEEP_EVERY);
-    loop {
-        tick.tick().await;
-        if let Err(error) = accounts.sweep_web_sessions().await {
-            tracing::warn!(%error, "web sessions that ran out could not be removed; trying again in an hour");
-        }
-        if let Err(error) = accounts.sweep_invitations().await {
-            tracing::warn!(%error, "old invitations could not be removed; trying again in an hour");
-        }
-        if let Err(error) = activity.prune().await {
-            tracing::warn!(%error, "old activity could not be removed; trying again in an hour");
-        }
-    }
 }
 
 /// How the process was asked to stop.

@@ -16,7 +16,6 @@ use crate::embedding::{self, Embeddings};
 use crate::memories::Adding;
 use crate::postgres::{self, EmbeddedPostgres};
 use crate::providers::{Embedder, EndpointUrl, SystemNames, builtin};
-use crate::queue;
 use crate::seal::Sealer;
 use crate::tools::{Registry, ToolContext};
 use crate::web::{AppState, Parts, Readiness, Site};
@@ -95,17 +94,11 @@ impl Database {
     }
 }
 
-/// Our own schema, and the queue's.
-pub async fn prepare(options: &PgConnectOptions) -> Result<(), DatabaseError> {
-    db::prepare(options).await?;
-    queue::prepare(options).await
-}
-
 /// A database that cannot be reached yet is waited for; one that is wrong is not.
 async fn prepare_patiently(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     let start = Instant::now();
     loop {
-        match prepare(options).await {
+        match db::prepare(options).await {
             Err(DatabaseError::Sql(error))
                 if is_unreachable(&error) && start.elapsed() < DATABASE_PATIENCE =>
             {

@@ -18,7 +18,6 @@ pub mod summary;
 mod testing;
 pub mod transcript;
 
-use std::collections::HashSet;
 use std::time::Duration as StdDuration;
 
 use time::{Duration, OffsetDateTime};
@@ -40,8 +39,6 @@ const BEGUN_MAX: i32 = 16;
 const ATTEMPTS_MAX: i32 = 8;
 const BACK_OFF: Duration = Duration::minutes(1);
 const BACK_OFF_MAX: Duration = Duration::hours(6);
-/// Due rows that are looked at together.
-pub const DUE_MAX: i64 = 64;
 
 const NEVER_ENDED: &str = "the server ended each time in the middle of it";
 const NOT_KEPT: &str = "what was found could not be kept";
@@ -144,17 +141,17 @@ impl Consolidation {
         self.embeddings.now()
     }
 
-    /// What is to be read now, of each user the session that has waited longest.
-    pub async fn due(&self) -> Result<Vec<Due>, ConsolidationError> {
-        self.due_of_others(&[]).await
+    /// Whose sessions are to be read now.
+    pub async fn users_with_sessions_due(&self) -> Result<Vec<UserId>, ConsolidationError> {
+        Ok(ledger::users_due(&self.db, self.now()).await?)
     }
 
-    /// The same, of all users but these.
-    pub async fn due_of_others(&self, but: &[UserId]) -> Result<Vec<Due>, ConsolidationError> {
-        let mut due = ledger::due_extractions(&self.db, self.now(), but, DUE_MAX).await?;
-        let mut users = HashSet::new();
-        due.retain(|one| users.insert(one.user));
-        Ok(due)
+    /// What is to be read next of a user's sessions, and when it may be.
+    pub async fn next_due(
+        &self,
+        user: UserId,
+    ) -> Result<Option<(Due, OffsetDateTime)>, ConsolidationError> {
+        Ok(ledger::next_due(&self.db, user, self.now()).await?)
     }
 
     /// Reads one stretch of a session and keeps what is worth it, unless somebody else is

@@ -10,7 +10,7 @@ mod lender;
 mod store;
 
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 use std::cmp::Ordering;
 use std::time::{Duration, Instant};
@@ -36,9 +36,7 @@ const SYSTEM: &str = "system";
 const TOKENS: &str = "tokens";
 const APP_CONNECTIONS_MAX: u32 = 14;
 const TOKEN_CONNECTIONS_MAX: u32 = 2;
-const SYSTEM_CONNECTIONS_MAX: u32 = 4;
-/// The queue's own: one listens, the others fetch and acknowledge jobs.
-const WORKER_CONNECTIONS_MAX: u32 = 4;
+const SYSTEM_CONNECTIONS_MAX: u32 = 6;
 /// Compiling a plan takes longer than any of our statements runs, and planning the
 /// search anew each time a third as long as running it: its shape does not hang on
 /// its parameters. A kept plan outlives the size it was made for, though: one that reads
@@ -52,8 +50,6 @@ const SESSION: [(&str, &str); 4] = [
     // A statement whose client is gone is cancelled within half a second, in milliseconds.
     ("client_connection_check_interval", "500"),
 ];
-/// Jobs are hints: whichever a crash of PostgreSQL takes back, the sweep makes again.
-const OF_WORKERS: (&str, &str) = ("synchronous_commit", "off");
 /// A connection that was used so lately is not asked whether it still lives: that
 /// would be a round trip for each use.
 const TRUSTED_FOR: Duration = Duration::from_millis(500);
@@ -263,7 +259,6 @@ pub struct Db {
     app: Lender,
     tokens: Lender,
     system: Lender,
-    workers: PgPool,
     job_timeout: Duration,
     /// Other than the request timeout that every connection starts with.
     own_timeout: Option<Duration>,
@@ -305,22 +300,6 @@ impl Db {
         };
         let of_app = of_role("keepsake_app");
         let of_system = of_role("keepsake_system");
-        let of_workers = of_system.clone();
-        let of_workers = of_workers.options([statement_timeout(timeouts.job)]);
-        let of_workers = of_workers.options([OF_WORKERS]);
-        let workers = PgPoolOptions::new()
-            .max_connections(WORKER_CONNECTIONS_MAX)
-            .acquire_timeout(ACQUIRE_TIMEOUT)
-            .test_before_acquire(false)
-            .before_acquire(|conn, used| {
-                Box::pin(async move {
-                    if used.idle_for > TRUSTED_FOR {
-                        conn.ping().await?;
-                    }
-                    Ok(true)
-                })
-            })
-            .connect_lazy_with(of_workers);
         Self {
             app: Lender::new(
                 APP,
@@ -335,7 +314,6 @@ impl Db {
                 TRUSTED_FOR_WHAT_IS_BEGUN_AGAIN,
             ),
             system: Lender::new(SYSTEM, of_system, SYSTEM_CONNECTIONS_MAX, TRUSTED_FOR),
-            workers,
             job_timeout: timeouts.job,
             own_timeout: None,
         }
@@ -407,6 +385,12 @@ impl Db {
         self.as_system_after("").await
     }
 
+    /// The same, for hints, which a crash of PostgreSQL may take back: its commit does not wait for the disk.
+    pub async fn as_system_again(&self) -> Result<Tx, sqlx::Error> {
+        self.as_system_after("SET LOCAL synchronous_commit = off;")
+            .await
+    }
+
     /// The same, where a lock is to be taken before the actor's own row is.
     pub async fn as_system_after(&self, lock: &str) -> Result<Tx, sqlx::Error> {
         let check = Authority::current().map(|by| by.check(None));
@@ -422,24 +406,12 @@ impl Db {
     }
 
     /// How the connections of this process are used.
-    pub fn pools(&self) -> [PoolUse; 4] {
-        let of_workers = PoolUse {
-            name: "workers",
-            open: self.workers.size(),
-            idle: u32::try_from(self.workers.num_idle()).unwrap_or(u32::MAX),
-            max: self.workers.options().get_max_connections(),
-        };
+    pub fn pools(&self) -> [PoolUse; 3] {
         [
             self.app.in_use(),
             self.tokens.in_use(),
             self.system.in_use(),
-            of_workers,
         ]
-    }
-
-    /// For the queue's own machinery, which keeps a connection to listen on.
-    pub fn worker_pool(&self) -> &PgPool {
-        &self.workers
     }
 
     /// How the database is fit to serve.
@@ -472,6 +444,5 @@ impl Db {
         self.app.close().await;
         self.tokens.close().await;
         self.system.close().await;
-        self.workers.close().await;
     }
 }

@@ -135,7 +135,7 @@ pub struct Found {
 /// As the system role.
 pub async fn fitness(conn: &mut PgConnection) -> Result<Found, sqlx::Error> {
     let (is_migrated, has_vector, is_search_leakproof) = sqlx::query_as(
-        "SELECT to_regclass('memory_item_embeddings') IS NOT NULL AND to_regclass('apalis.jobs') IS NOT NULL,
+        "SELECT to_regclass('memory_item_embeddings') IS NOT NULL AND to_regclass('job_queue') IS NOT NULL,
                 EXISTS (SELECT FROM pg_extension WHERE extname = 'vector'),
                 (SELECT proleakproof FROM pg_proc
                  WHERE oid = 'pg_catalog.ts_match_vq(tsvector, tsquery)'::regprocedure)",

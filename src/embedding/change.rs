@@ -122,7 +122,7 @@ impl Embeddings {
         let followed = self
             .follow(&mut tx, user, &effective, Because::UserChanged)
             .await?;
-        queue::push_now(&mut tx, user, now).await?;
+        queue::push_now(&mut tx, user, queue::EMBED, now).await?;
         tx.commit().await?;
         self.0.breakers.forget(user);
         Ok(match followed {
@@ -142,7 +142,7 @@ impl Embeddings {
         let followed = self
             .follow(&mut tx, user, &effective, Because::UserRebuilds)
             .await?;
-        queue::push_now(&mut tx, user, now).await?;
+        queue::push_now(&mut tx, user, queue::EMBED, now).await?;
         tx.commit().await?;
         Ok(match followed {
             Followed::Kept => Saved::InForce,
@@ -176,7 +176,7 @@ impl Embeddings {
         for space in store::list_spaces(&mut tx, user).await? {
             store::clear_problem(&mut tx, user, space.id).await?;
         }
-        queue::push_now(&mut tx, user, now).await?;
+        queue::push_now(&mut tx, user, queue::EMBED, now).await?;
         tx.commit().await?;
         self.0.breakers.forget(user);
         Ok(retried)

@@ -22,7 +22,6 @@ pub mod vector;
 
 use std::num::NonZeroUsize;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -49,7 +48,7 @@ use crate::input::Invalid;
 use crate::providers::chat::Chat;
 use crate::providers::settings::{self, Effective, SystemSettings, UserSettings};
 use crate::providers::{Embedder, EndpointUrl, ProviderError};
-use crate::queue::{self, QueueError};
+use crate::queue;
 use crate::seal::{SealError, Sealer};
 
 /// Past this an add is refused until some are done (DESIGN §10).
@@ -74,8 +73,6 @@ pub enum EmbeddingError {
     #[error(transparent)]
     Provider(#[from] ProviderError),
     #[error(transparent)]
-    Queue(#[from] QueueError),
-    #[error(transparent)]
     Database(#[from] sqlx::Error),
 }
 
@@ -95,8 +92,7 @@ impl EmbeddingError {
             Self::TooManyPending => "too_many_pending",
             Self::Seal(_) => "unreadable_key",
             Self::Provider(_) => "provider_failed",
-            Self::Database(_) | Self::Queue(QueueError::Database(_)) => "database_unavailable",
-            Self::Queue(_) => "unavailable",
+            Self::Database(_) => "database_unavailable",
         }
     }
 }
@@ -133,7 +129,6 @@ struct Shared {
     breakers: breaker::Breakers,
     system: Mutex<Option<(Instant, SystemSettings)>>,
     leases: lease::Leases,
-    is_winding_down: AtomicBool,
 }
 
 /// What [`Embeddings`] is made of.
@@ -164,7 +159,6 @@ impl Embeddings {
             breakers: breaker::Breakers::default(),
             system: Mutex::new(None),
             leases: lease::Leases::default(),
-            is_winding_down: AtomicBool::new(false),
         };
         Self(Inner {
             db: parts.db,
@@ -205,7 +199,7 @@ impl Embeddings {
     ) -> Result<EmbeddingState, EmbeddingError> {
         store::share_spaces(conn, user).await?;
         let noted = store::insert_pending(conn, user, items, self.0.clock.now()).await?;
-        let state = self.see_to(conn, user, noted).await?;
+        let state = self.see_to(conn, user, items.len(), noted).await?;
         // What nobody works on holds up nobody.
         if noted.is_full && state == EmbeddingState::Pending {
             return Err(EmbeddingError::TooManyPending);
@@ -219,12 +213,13 @@ impl Embeddings {
         self.0.db.as_user_by(user, by, &lock).await
     }
 
-    /// Sees to it that somebody comes for the pending embeddings that were noted in this
+    /// Sees to it that somebody comes for the pending embeddings of so many items that were noted in this
     /// transaction, and makes the user's first space where there is none.
     pub async fn see_to(
         &self,
         conn: &mut PgConnection,
         user: UserId,
+        items: usize,
         noted: Noted,
     ) -> Result<EmbeddingState, EmbeddingError> {
         let system = self.system_settings().await?;
@@ -233,7 +228,7 @@ impl Embeddings {
         if !has_provider || !noted.has_space && !Box::pin(self.make_first(conn, user)).await? {
             return Ok(EmbeddingState::Off);
         }
-        queue::push(conn, user).await?;
+        queue::push(conn, user, queue::EMBED, items, self.now()).await?;
         Ok(EmbeddingState::Pending)
     }
 
@@ -267,17 +262,10 @@ impl Embeddings {
             .collect())
     }
 
-    /// The process is about to end: turns of work under way send nothing more, and what is
-    /// left of them is another's.
-    pub fn wind_down(&self) {
-        self.0.is_winding_down.store(true, Ordering::Relaxed);
+    pub fn clock(&self) -> SharedClock {
+        self.0.clock.clone()
     }
 
-    fn is_winding_down(&self) -> bool {
-        self.0.is_winding_down.load(Ordering::Relaxed)
-    }
-
-    /// For whoever works beside it, by the same clock.
     pub fn now(&self) -> OffsetDateTime {
         self.0.clock.now()
     }

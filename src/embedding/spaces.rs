@@ -5,6 +5,7 @@ use sqlx::PgConnection;
 
 use super::model::{Space, SpaceState};
 use super::{EmbeddingError, Embeddings, drain, overview, store};
+use crate::queue;
 use crate::db::UserId;
 use crate::providers::settings::{Effective, ProviderSettings};
 
@@ -211,6 +212,7 @@ impl Embeddings {
         }
         store::retire_active(&mut tx, user, now).await?;
         store::activate(&mut tx, user, building.id, now).await?;
+        queue::push(&mut tx, user, queue::EVALUATE, 1, now).await?;
         tx.commit().await?;
         tracing::info!(
             user = user.0,

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
+use crate::queue;
 use crate::activity::Activity;
 use crate::db::{Db, UserId};
 use crate::memories::ItemId;
@@ -83,7 +84,7 @@ pub struct Receipt {
 /// What became of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// No account is being erased, or others are at it.
+    /// The account is not being erased, or others are at it.
     Nothing,
     /// There is more to do.
     More,
@@ -145,17 +146,25 @@ pub async fn begin(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Receipt
         .await?
         .as_str()
     {
-        "begun" => tx.commit().await?,
+        "begun" => {
+            queue::push(&mut tx, user, queue::ERASE, 1, now).await?;
+            tx.commit().await?;
+        }
         "last_admin" => return Err(ErasureError::LastAdmin),
         _ => return Err(ErasureError::Gone),
     }
     Ok(id)
 }
 
-/// A bounded part of the work on accounts whose erasure has begun.
-pub async fn step(db: &Db, now: OffsetDateTime) -> Result<Step, sqlx::Error> {
+/// Accounts whose erasure has begun.
+pub async fn users_due(db: &Db) -> Result<Vec<UserId>, sqlx::Error> {
+    store::list_users_due(&mut *db.system_connection().await?).await
+}
+
+/// A bounded part of the work on an account whose erasure has begun.
+pub async fn step(db: &Db, account: UserId, now: OffsetDateTime) -> Result<Step, sqlx::Error> {
     let mut tx = db.as_system().await?;
-    let became = store::step(&mut tx, ROWS_A_STEP, now).await?;
+    let became = store::step(&mut tx, account, ROWS_A_STEP, now).await?;
     tx.commit().await?;
     Ok(match became.as_str() {
         "more" => Step::More,

@@ -78,14 +78,26 @@ pub async fn begin(
     begun.fetch_one(conn).await
 }
 
+/// Accounts whose erasure has begun, the first first.
+pub async fn list_users_due(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
+    let users = sqlx::query_scalar!(
+        r#"SELECT user_id AS "user_id!" FROM erasure_receipts
+           WHERE kind = 'account' AND finished_at IS NULL AND user_id IS NOT NULL ORDER BY id"#
+    );
+    let users = users.fetch_all(conn).await?;
+    Ok(users.into_iter().map(UserId).collect())
+}
+
 /// 'more', 'finished', 'waiting' or 'nothing'.
 pub async fn step(
     conn: &mut PgConnection,
+    account: UserId,
     rows_max: i32,
     now: OffsetDateTime,
 ) -> Result<String, sqlx::Error> {
     let became = sqlx::query_scalar!(
-        r#"SELECT erase_account_step($1, $2) AS "became!""#,
+        r#"SELECT erase_account_step($1, $2, $3) AS "became!""#,
+        account.0,
         rows_max,
         now
     );

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::dataset::{DataSet, Group};
 use super::score::Scores;
 use super::{Arm, Evaluation, EvaluationError, all_candidates};
+use crate::queue::Slice;
 use crate::accounts::{Accounts, Email, Password, Role, UserId, Viewer};
 use crate::embedding::Drained;
 use crate::erasure::{self, Step};
@@ -164,7 +165,7 @@ impl Evaluation {
         let (mut done, mut without) = (0, 0);
         for user in users {
             loop {
-                let drained = self.embeddings.drain(*user).await?;
+                let drained = self.embeddings.drain(*user, &Slice::whole()).await?;
                 let overview = self.embeddings.overview(*user).await?;
                 let counts = overview.counts;
                 let of_user = overview.texts.total() - counts.pending;
@@ -249,7 +250,7 @@ impl Evaluation {
                 begun => begun?,
             };
             while !self.is_erased(receipt.as_str()).await? {
-                let step = erasure::step(&self.db, self.embeddings.now()).await?;
+                let step = erasure::step(&self.db, *user, self.embeddings.now()).await?;
                 if matches!(step, Step::Waiting | Step::Nothing) {
                     tokio::time::sleep(LOOK_EVERY).await;
                 }

@@ -1,27 +1,41 @@
-//! Erases the accounts whose erasure has begun, a bounded step after another. It needs
-//! no job: it looks at the receipts that are open, of which there is rarely one, and
-//! whatever was killed in the middle is found there again.
+//! Erases the accounts whose erasure has begun, a bounded step after another.
 
-use std::time::Duration;
+use time::Duration;
 
-use tokio::sync::watch;
-
-use super::JobContext;
+use super::{Job, Next, Work};
 use crate::erasure::{self, Step};
+use crate::queue;
 
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// While another job of the account runs.
+const LOOK_AGAIN_AFTER: Duration = Duration::seconds(1);
 
-pub(super) async fn keep_erasing(context: JobContext, stop: watch::Receiver<bool>) {
-    while !*stop.borrow() {
-        match erasure::step(&context.db, context.embeddings.now()).await {
-            Ok(Step::More) => continue,
-            Ok(Step::Finished) => tracing::info!("an account was erased"),
-            Ok(Step::Nothing | Step::Waiting) => {}
-            // The database may be just starting again; or somebody was adding to what goes.
-            Err(error) => {
-                tracing::warn!(%error, "a step of an erasure failed; trying again in a moment");
+pub static JOB: Job = Job {
+    name: queue::ERASE,
+    title: "Erasure",
+    about: "Erases accounts whose erasure was asked for.",
+    work: Work::OfUsers(|context| {
+        Box::pin(async move {
+            let now = context.now();
+            let users = erasure::users_due(&context.db).await?;
+            Ok(users.into_iter().map(|user| (user, now)).collect())
+        })
+    }),
+    at_once: 1,
+    run: |context, user, slice| {
+        Box::pin(async move {
+            loop {
+                let now = context.now();
+                match erasure::step(&context.db, user, now).await? {
+                    Step::More if slice.is_over() => return Ok(Next::More(1)),
+                    Step::More => {}
+                    Step::Waiting => return Ok(Next::At(now + LOOK_AGAIN_AFTER)),
+                    Step::Finished => {
+                        tracing::info!("an account was erased");
+                        return Ok(Next::Done);
+                    }
+                    Step::Nothing => return Ok(Next::Done),
+                }
             }
-        }
-        tokio::time::sleep(LOOK_EVERY).await;
-    }
-}
+        })
+    },
+};

@@ -1,43 +1,53 @@
-//! The workers: apalis fetches jobs, and each calls one operation of the domain.
-//! They end only when the server does: whatever ends a worker, it is started
-//! again, under a new name.
+//! All background work: one list of jobs ([`JOBS`]), and one runner for them (`runner.rs`). A job is
+//! one file here and one line in the list: its name, where it finds work, and the operation of the
+//! domain that it calls, for one user at a time and in slices of about two seconds.
 //!
-//! What apalis 1.0 needs (FACTS), besides what `queue` does:
-//! - *a restart under the same name strands its jobs*: a name is unique for
-//!   each start of a worker;
-//! - *orphans wait five minutes*: the heartbeat is short, and the sweep does not
-//!   wait for orphans at all, since a running job holds no key;
-//! - *a job that kills its worker comes back for ever*: attempts are counted here;
-//! - *an idle worker looks every 30 s*: it listens, and looks every second;
-//! - *any database error ends the worker*: it is started again.
+//! Due work stands in `job_queue` (src/queue), which a fair claim empties: of each job, users who have
+//! waited for [`PATIENCE`] come first, then whoever has least to do. The rows are hints. Every minute
+//! the job `sweep` asks each job for its work and pushes what is missing.
+//!
+//! apalis drives the runs, over a backend of ours: its own for PostgreSQL fetches in order of arrival,
+//! which is not fair, keeps no back-off, and needed 380 lines of remedies for one queue of five
+//! (docs/operating.md, "Background work").
 
-mod consolidate;
+mod cleanup;
+mod complete;
 mod embed;
 mod erase;
-mod summarize;
+mod evaluate;
+mod expire;
+mod extract;
+mod runner;
+mod summary;
 mod sweep;
 mod turns;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Duration as StdDuration;
 
-use apalis::prelude::{BackendExt, Strategy, WorkerBuilder, WorkerBuilderExt, WorkerContext};
-use apalis_postgres::{Config, PostgresStorage, Pubsub};
-use tokio::sync::{Notify, watch};
-use uuid::Uuid;
+use futures_util::future::BoxFuture;
+use time::{Duration, OffsetDateTime};
 
-use crate::db::Db;
+use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
-use crate::queue::EMBED_QUEUE;
+use crate::queue::Slice;
+pub use runner::{Runner, run};
 
-/// Most of them gather (`embed`).
-const JOBS_AT_ONCE: usize = 16;
-const POLL_EVERY: Duration = Duration::from_secs(1);
-const HEARTBEAT: Duration = Duration::from_secs(5);
-const HEARTBEATS_MISSED: usize = 4;
-const RESTART_AFTER: Duration = Duration::from_secs(1);
-/// A job under way when the server stops has this long.
-const DRAIN_MAX: Duration = Duration::from_secs(25);
+/// Whoever has waited so long comes next, whatever others have to do.
+pub const PATIENCE: Duration = Duration::seconds(30);
+
+pub static JOBS: [&Job; 10] = [
+    &embed::JOB,
+    &extract::JOB,
+    &turns::JOB,
+    &summary::JOB,
+    &erase::JOB,
+    &evaluate::JOB,
+    &sweep::JOB,
+    &complete::JOB,
+    &expire::JOB,
+    &cleanup::JOB,
+];
 
 /// What jobs work with.
 #[derive(Clone)]
@@ -46,80 +56,67 @@ pub struct JobContext {
     pub embeddings: Embeddings,
 }
 
-/// Runs the workers, the sweep, what erases accounts, what reads sessions and makes their
-/// turns, and what writes summaries, until `stop` turns true.
-pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
-    let ended_once = Arc::new(Notify::new());
-    let sweeping = tokio::spawn(sweep::every_minute(
-        context.clone(),
-        stop.clone(),
-        ended_once.clone(),
-    ));
-    let reading = tokio::spawn(consolidate::keep_reading(context.clone(), stop.clone()));
-    let making = tokio::spawn(turns::keep_making(context.clone(), stop.clone()));
-    let summarizing = tokio::spawn(summarize::keep_summarizing(context.clone(), stop.clone()));
-    let erasing = tokio::spawn(erase::keep_erasing(context.clone(), stop.clone()));
-    let turns = embed::Turns::default();
-    while !*stop.borrow() {
-        let ended = run_worker(&context, &turns, stop.clone()).await;
-        if !*stop.borrow() {
-            let reason = ended.err().map(|error| error.to_string());
-            tracing::warn!(reason, "the worker ended; starting another");
-            // What it was at, nobody is at now.
-            ended_once.notify_one();
-            tokio::time::sleep(RESTART_AFTER).await;
-        }
+impl JobContext {
+    fn now(&self) -> OffsetDateTime {
+        self.embeddings.now()
     }
-    sweeping.abort();
-    erasing.abort();
-    reading.abort();
-    making.abort();
-    summarizing.abort();
 }
 
-/// One sweep, as [`run`] makes every minute; false where a step failed.
-pub async fn sweep(context: &JobContext) -> bool {
-    sweep::once(context).await
+pub struct Job {
+    /// Stable: a column, a metric's label and a command's argument.
+    pub name: &'static str,
+    pub title: &'static str,
+    /// What it does, in one sentence.
+    pub about: &'static str,
+    pub work: Work,
+    /// Runs of one process at once; of one user there is never more than one.
+    pub at_once: usize,
+    pub run: fn(JobContext, UserId, Arc<Slice>) -> Running,
 }
 
-async fn run_worker(
-    context: &JobContext,
-    turns: &embed::Turns,
-    mut stop: watch::Receiver<bool>,
-) -> Result<(), apalis::prelude::WorkerError> {
-    let config = Config::default()
-        .queue(EMBED_QUEUE)
-        .batch_size(JOBS_AT_ONCE)
-        .heartbeat_interval(HEARTBEAT)
-        .missed_heartbeats(HEARTBEATS_MISSED);
-    let backend = PostgresStorage::new(context.db.worker_pool())
-        .with_config(config)
-        .poll_with_strategy(
-            Strategy::new()
-                .stream(Pubsub::new(
-                    context.db.worker_pool().clone(),
-                    EMBED_QUEUE.to_owned(),
-                ))
-                .interval(POLL_EVERY),
-        );
-    let worker_context = WorkerContext::new(&format!("{EMBED_QUEUE}-{}", Uuid::new_v4()));
-    let worker = WorkerBuilder::new(&worker_context)
-        .backend(backend)
-        .concurrency(JOBS_AT_ONCE)
-        .data(context.clone())
-        .data(turns.clone())
-        .build(embed::run);
-    let mut running = std::pin::pin!(worker.run());
-    tokio::select! {
-        ended = &mut running => ended,
-        () = stopped(&mut stop) => {
-            worker_context.stop().ok();
-            tokio::time::timeout(DRAIN_MAX, running).await.unwrap_or(Ok(()))
+pub enum Work {
+    /// Of users: who has work, and since when or from when on.
+    OfUsers(fn(JobContext) -> Finding),
+    /// Of the server, so often.
+    OfServer(StdDuration),
+}
+
+pub type Running = BoxFuture<'static, Result<Next, Failure>>;
+pub type Finding = BoxFuture<'static, Result<Vec<(UserId, OffsetDateTime)>, Failure>>;
+
+/// What a run leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    Done,
+    /// About so much more, for another slice.
+    More(usize),
+    /// Something may not be tried before.
+    At(OffsetDateTime),
+}
+
+/// Why a run failed; it is tried again later, twice as long each time.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The account was erased meanwhile: there is nothing to try again.
+    #[error("the account is gone")]
+    Gone,
+    #[error("the database refused a statement or could not be reached")]
+    Database(#[source] sqlx::Error),
+    /// A sentence without content.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<sqlx::Error> for Failure {
+    fn from(error: sqlx::Error) -> Self {
+        match is_of_a_gone_user(&error) {
+            true => Self::Gone,
+            false => Self::Database(error),
         }
     }
 }
 
-/// A sender that is gone means the same.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    stop.wait_for(|stop| *stop).await.ok();
+/// The job of that name.
+pub fn find(name: &str) -> Option<&'static Job> {
+    JOBS.iter().copied().find(|job| job.name == name)
 }

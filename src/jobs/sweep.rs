@@ -1,68 +1,56 @@
-//! The sweep, at the start, every minute, and after a worker ended. Two servers may both sweep: a user
-//! gets one job all the same. One user's trouble holds up no other user and no other step.
+//! Asks every job who has work, and pushes what is not in the queue: whatever became of a push, it
+//! is found here. One job's trouble stops no other's.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use time::{Duration as TimeDuration, OffsetDateTime};
-use tokio::sync::{Notify, watch};
+use super::runner::BACK_OFF_MAX;
+use super::{Failure, JOBS, Job, JobContext, Next, Work};
+use crate::queue::SERVER;
+use crate::{metrics, queue};
 
-use super::JobContext;
-use crate::consolidation::Consolidation;
-use crate::db::Db;
-use crate::{memories, metrics, queue, sessions};
+pub static JOB: Job = Job {
+    name: "sweep",
+    title: "Sweep",
+    about: "Finds work that nobody has pushed.",
+    work: Work::OfServer(Duration::from_secs(60)),
+    at_once: 1,
+    run: |context, _, slice| {
+        Box::pin(async move {
+            let mut failed = None;
+            for job in JOBS {
+                match push_missing(job, &context).await {
+                    Ok(found) => slice.note(found, 0),
+                    Err(failure) => {
+                        tracing::warn!(job = job.name, %failure, "a job's work could not be looked up");
+                        failed = Some(failure);
+                    }
+                }
+            }
+            let mut conn = context.db.system_connection().await?;
+            queue::store::remove_orphans(&mut conn).await?;
+            match failed {
+                Some(failure) => Err(failure),
+                None => {
+                    metrics::swept(context.now());
+                    Ok(Next::Done)
+                }
+            }
+        })
+    },
+};
 
-const SWEEP_EVERY: Duration = Duration::from_secs(60);
-/// After a failure; the database may be just starting again.
-const RETRY_AFTER: Duration = Duration::from_secs(2);
-/// Ended jobs are kept this long, for whoever looks at the queue.
-const ENDED_JOBS_KEPT: TimeDuration = TimeDuration::hours(1);
-
-pub(super) async fn every_minute(
-    context: JobContext,
-    stop: watch::Receiver<bool>,
-    worker_ended: Arc<Notify>,
-) {
-    while !*stop.borrow() {
-        match once(&context).await {
-            // Elapsed or notified, it is time for the next one.
-            true => drop(tokio::time::timeout(SWEEP_EVERY, worker_ended.notified()).await),
-            false => tokio::time::sleep(RETRY_AFTER).await,
-        }
-    }
-}
-
-/// Every step, whatever becomes of those before it; false where one failed.
-pub(super) async fn once(context: &JobContext) -> bool {
-    let (db, embeddings) = (&context.db, &context.embeddings);
-    let now = embeddings.now();
-    let consolidation = Consolidation::new(db.clone(), embeddings.clone());
-    let is_whole = [
-        ended("the offered provider", embeddings.take_offered().await),
-        ended("embedding", embeddings.sweep().await),
-        ended("sessions", sessions::complete_still(db, now).await),
-        ended("turns", sessions::turns::remove_off(db).await),
-        ended("expiry", memories::sweep_expired(db, now).await),
-        ended("summaries", consolidation.sweep_summaries().await),
-        ended("the queue", prune_queue(db, now).await),
-    ]
-    .into_iter()
-    .all(|is_done| is_done);
-    if is_whole {
-        metrics::swept(now);
-    }
-    is_whole
-}
-
-fn ended<T, E: std::fmt::Display>(step: &'static str, done: Result<T, E>) -> bool {
-    if let Err(error) = &done {
-        tracing::warn!(%error, step, "a step of the sweep failed; trying again");
-    }
-    done.is_ok()
-}
-
-async fn prune_queue(db: &Db, now: OffsetDateTime) -> Result<(), sqlx::Error> {
-    let mut conn = db.system_connection().await?;
-    queue::store::prune(&mut conn, now - ENDED_JOBS_KEPT).await?;
-    Ok(())
+/// Returns how many have work.
+async fn push_missing(job: &Job, context: &JobContext) -> Result<usize, Failure> {
+    let now = context.now();
+    let found = match job.work {
+        Work::OfUsers(find) => find(context.clone()).await?,
+        // Of a clock that was ahead.
+        Work::OfServer(every) => vec![(SERVER, now + every)],
+    };
+    let mut conn = context.db.system_connection().await?;
+    queue::store::push_found(&mut conn, job.name, &found, now, BACK_OFF_MAX).await?;
+    Ok(match job.work {
+        Work::OfUsers(_) => found.len(),
+        Work::OfServer(_) => 0,
+    })
 }

@@ -1,45 +1,44 @@
-//! Makes the turns of completed sessions, a step of each in its turn, so that nobody's long
-//! session holds up another's. It needs no job: the sessions say how far they are.
+//! Makes the turns of completed sessions, which search finds before any model has read them.
 
-use std::time::Duration;
-
-use tokio::sync::watch;
-
-use super::JobContext;
+use super::{Job, Next, Work};
+use crate::queue;
 use crate::sessions::turns;
 
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-const SESSIONS_A_ROUND: i64 = 64;
-
-pub(super) async fn keep_making(context: JobContext, stop: watch::Receiver<bool>) {
-    let mut after = None;
-    let mut is_idle = true;
-    while !*stop.borrow() {
-        let due = match turns::due(&context.db, after, SESSIONS_A_ROUND).await {
-            Ok(due) => due,
-            // The database may be just starting again.
-            Err(error) => {
-                tracing::warn!(%error, "the sessions whose turns are to be made could not be looked up; trying again in a moment");
-                Vec::new()
-            }
-        };
-        for one in &due {
-            if *stop.borrow() {
-                return;
-            }
-            match turns::make_some(&context.db, &context.embeddings, *one).await {
-                Ok(made) => is_idle &= !made,
-                Err(error) => {
-                    tracing::warn!(user = one.user.0, %error, "the turns of a session could not be made; trying again in a moment");
+pub static JOB: Job = Job {
+    name: queue::TURNS,
+    title: "Turns",
+    about: "Makes what was said in completed sessions searchable, and removes it where that is switched off.",
+    work: Work::OfUsers(|context| {
+        Box::pin(async move {
+            let now = context.now();
+            let users = turns::users_due(&context.db).await?;
+            Ok(users.into_iter().map(|user| (user, now)).collect())
+        })
+    }),
+    at_once: 2,
+    run: |context, user, slice| {
+        Box::pin(async move {
+            while turns::remove_some(&context.db, user).await? {
+                if slice.is_over() {
+                    return Ok(Next::More(1));
                 }
             }
-        }
-        after = due.last().copied();
-        if due.is_empty() {
-            if is_idle {
-                tokio::time::sleep(LOOK_EVERY).await;
+            loop {
+                let due = turns::due_of(&context.db, user).await?;
+                let mut is_idle = true;
+                for session in &due {
+                    if slice.is_over() {
+                        return Ok(Next::More(due.len()));
+                    }
+                    if turns::make_some(&context.db, &context.embeddings, *session).await? {
+                        is_idle = false;
+                        slice.note(1, 0);
+                    }
+                }
+                if is_idle {
+                    return Ok(Next::Done);
+                }
             }
-            is_idle = true;
-        }
-    }
-}
+        })
+    },
+};

@@ -1,236 +1,368 @@
-//! The statements on apalis' tables. They are not checked against the schema at
-//! build time: those tables are made by apalis' own migrations.
+//! The statements of the queue. Pushes run in whatever transaction makes the work; all else as
+//! the system role.
 
-use sqlx::{AssertSqlSafe, PgConnection, Row, SqlSafeStr, SqlStr};
-use time::OffsetDateTime;
+use sqlx::PgConnection;
+use time::{Duration, OffsetDateTime};
 
-/// Without what the owner may not do or not every PostgreSQL can: the schema is
-/// made by [`make_schema`], and pgcrypto is an extension that two old migrations
-/// make and a later one stopped needing.
-pub fn adapted(migration: &str) -> SqlStr {
-    const LEFT_OUT: [&str; 2] = [
-        "CREATE EXTENSION IF NOT EXISTS pgcrypto;",
-        "CREATE SCHEMA IF NOT EXISTS apalis;",
-    ];
-    let adapted = LEFT_OUT
-        .iter()
-        .fold(migration.to_owned(), |sql, statement| {
-            sql.replace(statement, "")
-        });
-    AssertSqlSafe(adapted).into_sql_str()
-}
+use super::LEASE;
+use crate::db::UserId;
 
-/// The owner's schema, made by whoever sets the database up.
-pub async fn make_schema(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    let exists: bool = sqlx::query_scalar("SELECT to_regnamespace('apalis') IS NOT NULL")
-        .fetch_one(&mut *conn)
-        .await?;
-    if !exists {
-        sqlx::raw_sql("CREATE SCHEMA IF NOT EXISTS apalis AUTHORIZATION keepsake_owner")
-            .execute(conn)
-            .await?;
-    }
-    Ok(())
-}
-
-/// Requests put jobs on; workers, as the system role, do the rest.
-pub async fn grant(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::raw_sql(
-        "GRANT USAGE ON SCHEMA apalis TO keepsake_app, keepsake_system;
-         GRANT INSERT ON apalis.jobs TO keepsake_app;
-         -- What `is_waiting` and `bring_forward` look at: whose job, never what came of it.
-         GRANT SELECT (job_type, idempotency_key, status, run_at), UPDATE (run_at) ON apalis.jobs TO keepsake_app;
-         GRANT SELECT, INSERT, UPDATE, DELETE ON apalis.jobs, apalis.workers TO keepsake_system;
-         GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA apalis TO keepsake_app, keepsake_system;",
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
-/// Whether a job of this key waits; if so it does not begin before the caller's
-/// transaction has ended, so that it sees what is added in it.
-pub async fn is_waiting(
+pub async fn push(
     conn: &mut PgConnection,
-    queue: &str,
-    key: &str,
-) -> Result<bool, sqlx::Error> {
-    let waiting = sqlx::query(
-        "SELECT 1 FROM apalis.jobs WHERE job_type = $1 AND idempotency_key = $2 FOR SHARE",
-    )
-    .bind(queue)
-    .bind(key)
-    .fetch_optional(conn)
-    .await?;
-    Ok(waiting.is_some())
-}
-
-/// Whether there is this user; if so there is until the caller's transaction has ended.
-pub async fn hold_user(conn: &mut PgConnection, user_id: i64) -> Result<bool, sqlx::Error> {
-    let held = sqlx::query("SELECT 1 FROM users WHERE id = $1 FOR KEY SHARE").bind(user_id);
-    Ok(held.fetch_optional(conn).await?.is_some())
-}
-
-pub async fn bring_forward(
-    conn: &mut PgConnection,
-    queue: &str,
-    key: &str,
+    user: UserId,
+    job: &str,
+    size: i32,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "UPDATE apalis.jobs SET run_at = $3
-         WHERE job_type = $1 AND idempotency_key = $2 AND status = 'Pending' AND run_at > $3",
+    sqlx::query!(
+        "INSERT INTO job_queue AS q (user_id, job, run_at, waiting_since, size) VALUES ($1, $2, $4, $4, $3)
+         ON CONFLICT (user_id, job) DO UPDATE
+         SET pushes = q.pushes + 1, size = least(q.size::bigint + $3, 1000000)::int,
+             waiting_since = CASE WHEN q.run_at IS NULL THEN $4 ELSE q.waiting_since END,
+             run_at = CASE WHEN q.attempts > 0 THEN q.run_at ELSE least(q.run_at, $4) END",
+        user.0,
+        job,
+        size,
+        now,
     )
-    .bind(queue)
-    .bind(key)
-    .bind(now)
     .execute(conn)
     .await?;
     Ok(())
 }
 
-/// Of the job that runs; a newer one that waits keeps its key.
-pub async fn release_key(
+pub async fn push_now(
     conn: &mut PgConnection,
-    queue: &str,
-    key: &str,
+    user: UserId,
+    job: &str,
+    now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "UPDATE apalis.jobs SET idempotency_key = NULL
-         WHERE job_type = $1 AND idempotency_key = $2 AND status <> 'Pending'",
+    sqlx::query!(
+        "INSERT INTO job_queue AS q (user_id, job, run_at, waiting_since) VALUES ($1, $2, $3, $3)
+         ON CONFLICT (user_id, job) DO UPDATE
+         SET pushes = q.pushes + 1, waiting_since = $3, run_at = $3, problem = NULL,
+             attempts = CASE WHEN q.lease IS NULL THEN 0 ELSE q.attempts END",
+        user.0,
+        job,
+        now,
     )
-    .bind(queue)
-    .bind(key)
     .execute(conn)
     .await?;
     Ok(())
 }
 
-/// Jobs that ended before `before`, and workers that were last seen before it.
-pub async fn prune(conn: &mut PgConnection, before: OffsetDateTime) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "DELETE FROM apalis.jobs WHERE status IN ('Done', 'Killed', 'Failed') AND done_at < $1",
+/// What the sweep found: due at `at` at the latest. What waits, runs or backs off stays as it is;
+/// what a clock that was ahead has put into the future does not.
+pub async fn push_found(
+    conn: &mut PgConnection,
+    job: &str,
+    found: &[(UserId, OffsetDateTime)],
+    now: OffsetDateTime,
+    back_off_max: Duration,
+) -> Result<(), sqlx::Error> {
+    let users: Vec<i64> = found.iter().map(|(user, _)| user.0).collect();
+    let times: Vec<OffsetDateTime> = found.iter().map(|(_, at)| *at).collect();
+    sqlx::query!(
+        "INSERT INTO job_queue AS q (user_id, job, run_at, waiting_since)
+         SELECT f.user_id, $1, f.at, f.at FROM unnest($2::bigint[], $3::timestamptz[]) AS f (user_id, at)
+         ORDER BY f.user_id
+         ON CONFLICT (user_id, job) DO UPDATE
+         SET run_at = CASE WHEN q.attempts > 0 THEN least(q.run_at, $5)
+                           ELSE least(q.run_at, excluded.run_at) END,
+             waiting_since = CASE WHEN q.run_at IS NULL THEN excluded.run_at ELSE least(q.waiting_since, $4) END
+         WHERE q.lease IS NULL
+           AND (q.run_at IS NULL OR q.run_at > CASE WHEN q.attempts > 0 THEN $5 ELSE excluded.run_at END)",
+        job,
+        &users,
+        &times,
+        now,
+        now + back_off_max,
     )
-    .bind(before)
-    .execute(&mut *conn)
-    .await?;
-    sqlx::query(
-        "DELETE FROM apalis.workers w WHERE last_seen < $1
-         AND NOT EXISTS (SELECT FROM apalis.jobs j WHERE j.lock_by = w.id)",
-    )
-    .bind(before)
     .execute(conn)
     .await?;
     Ok(())
 }
 
-/// The jobs of a queue that have not ended well.
+/// A run that has its row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QueueCounts {
-    pub queue: String,
-    /// Could begin now.
+pub struct Claim {
+    pub user: UserId,
+    pub job: String,
+    pub pushes: i64,
+    /// This one included.
+    pub attempts: i32,
+}
+
+/// Takes what is due, of each of `jobs` as much as its room: first whoever has waited since before
+/// `patience`, longest first, then whoever has least to do. A lease that ends beyond its length was
+/// taken by a clock that was ahead.
+pub async fn claim(
+    conn: &mut PgConnection,
+    lease: i64,
+    rooms: &[(&str, i32)],
+    now: OffsetDateTime,
+    patience: OffsetDateTime,
+) -> Result<Vec<Claim>, sqlx::Error> {
+    let jobs: Vec<String> = rooms.iter().map(|(job, _)| (*job).to_owned()).collect();
+    let room: Vec<i32> = rooms.iter().map(|(_, room)| *room).collect();
+    let rows = sqlx::query!(
+        "WITH ranked AS (
+             SELECT q.user_id, q.job, r.room, row_number() OVER (
+                        PARTITION BY q.job
+                        ORDER BY CASE WHEN q.waiting_since <= $5 THEN q.waiting_since END NULLS LAST,
+                                 q.size, q.waiting_since, q.user_id) AS place
+             FROM job_queue q JOIN unnest($2::text[], $3::int[]) AS r (job, room) ON r.job = q.job
+             WHERE q.run_at <= $4 AND (q.lease IS NULL OR q.lease_until NOT BETWEEN $4 AND $6)
+               AND NOT EXISTS (SELECT FROM job_settings s WHERE s.job = q.job AND s.paused_at IS NOT NULL)
+         ), picked AS (
+             SELECT q.user_id, q.job FROM job_queue q JOIN ranked k ON k.user_id = q.user_id AND k.job = q.job
+             WHERE k.place <= k.room AND q.run_at <= $4 AND (q.lease IS NULL OR q.lease_until NOT BETWEEN $4 AND $6)
+             FOR UPDATE OF q SKIP LOCKED
+         )
+         UPDATE job_queue q SET lease = $1, lease_until = $6, attempts = q.attempts + 1
+         FROM picked p WHERE q.user_id = p.user_id AND q.job = p.job
+         RETURNING q.user_id, q.job, q.pushes, q.attempts",
+        lease,
+        &jobs,
+        &room,
+        now,
+        patience,
+        now + LEASE,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Claim {
+            user: UserId(row.user_id),
+            job: row.job,
+            pushes: row.pushes,
+            attempts: row.attempts,
+        })
+        .collect())
+}
+
+/// All that a process runs.
+pub async fn renew(
+    conn: &mut PgConnection,
+    lease: i64,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE job_queue SET lease_until = $2 WHERE lease = $1",
+        lease,
+        now + LEASE
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End<'a> {
+    /// The next run; `None` where nothing is left.
+    pub run_at: Option<OffsetDateTime>,
+    /// About how much is left.
+    pub size: i32,
+    pub problem: Option<&'a str>,
+}
+
+/// Gives the row back. Where more was pushed meanwhile, it is due again, but after a failure. False
+/// where another process has taken it since.
+pub async fn finish(
+    conn: &mut PgConnection,
+    lease: i64,
+    claim: &Claim,
+    end: &End<'_>,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE job_queue
+         SET lease = NULL, lease_until = NULL, problem = $5, size = $6, waiting_since = $8,
+             attempts = CASE WHEN $5::text IS NULL THEN 0 ELSE attempts END,
+             run_at = CASE WHEN $5::text IS NULL AND pushes <> $7 THEN least($4, $8) ELSE $4 END
+         WHERE user_id = $1 AND job = $2 AND lease = $3",
+        claim.user.0,
+        claim.job,
+        lease,
+        end.run_at,
+        end.problem,
+        end.size,
+        claim.pushes,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// What is left of accounts that are gone.
+pub async fn remove_orphans(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "DELETE FROM job_queue q WHERE q.user_id <> 0 AND NOT EXISTS (SELECT FROM users u WHERE u.id = q.user_id)"
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A job's rows that are not idle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobCounts {
+    pub job: String,
+    /// Could run now.
     pub waiting: i64,
     /// Wait for a later time.
     pub delayed: i64,
     pub running: i64,
-    /// Given up, or ended with an error.
+    /// Of the delayed: those whose last run failed.
     pub failed: i64,
-    /// Of those that wait: since when the first could have begun.
+    /// Of those that wait: since when the first could have run.
     pub waiting_since: Option<OffsetDateTime>,
-    pub running_since: Option<OffsetDateTime>,
+    /// The first of those that wait for a later time.
+    pub next_at: Option<OffsetDateTime>,
 }
 
-/// As the system role; a queue without a job is not among them.
+/// A job without a row is not among them.
 pub async fn count_jobs(
     conn: &mut PgConnection,
     now: OffsetDateTime,
-) -> Result<Vec<QueueCounts>, sqlx::Error> {
-    let rows = sqlx::query(
-        "SELECT job_type,
-                count(*) FILTER (WHERE status = 'Pending' AND run_at <= $1) AS waiting,
-                count(*) FILTER (WHERE status = 'Pending' AND run_at > $1) AS delayed,
-                count(*) FILTER (WHERE status IN ('Queued', 'Running')) AS running,
-                count(*) FILTER (WHERE status IN ('Failed', 'Killed')) AS failed,
-                min(run_at) FILTER (WHERE status = 'Pending' AND run_at <= $1) AS waiting_since,
-                min(lock_at) FILTER (WHERE status IN ('Queued', 'Running')) AS running_since
-         FROM apalis.jobs WHERE status <> 'Done' GROUP BY job_type ORDER BY job_type",
+) -> Result<Vec<JobCounts>, sqlx::Error> {
+    sqlx::query_as!(
+        JobCounts,
+        r#"SELECT job,
+                  count(*) FILTER (WHERE NOT is_running AND run_at <= $1) AS "waiting!",
+                  count(*) FILTER (WHERE NOT is_running AND run_at > $1) AS "delayed!",
+                  count(*) FILTER (WHERE is_running) AS "running!",
+                  count(*) FILTER (WHERE NOT is_running AND problem IS NOT NULL) AS "failed!",
+                  min(waiting_since) FILTER (WHERE NOT is_running AND run_at <= $1) AS waiting_since,
+                  min(run_at) FILTER (WHERE NOT is_running AND run_at > $1) AS next_at
+           FROM (SELECT job, run_at, waiting_since, problem,
+                        coalesce(lease_until BETWEEN $1 AND $2, false) AS is_running FROM job_queue) q
+           GROUP BY job ORDER BY job"#,
+        now,
+        now + LEASE,
     )
-    .bind(now)
-    .fetch_all(conn)
-    .await?;
-    rows.iter()
-        .map(|row| {
-            Ok(QueueCounts {
-                queue: row.try_get("job_type")?,
-                waiting: row.try_get("waiting")?,
-                delayed: row.try_get("delayed")?,
-                running: row.try_get("running")?,
-                failed: row.try_get("failed")?,
-                waiting_since: row.try_get("waiting_since")?,
-                running_since: row.try_get("running_since")?,
-            })
-        })
-        .collect()
-}
-
-/// When a worker of any process last said that it lives; as the system role.
-pub async fn worker_last_seen(
-    conn: &mut PgConnection,
-) -> Result<Option<OffsetDateTime>, sqlx::Error> {
-    sqlx::query_scalar("SELECT max(last_seen) FROM apalis.workers")
-        .fetch_one(conn)
-        .await
-}
-
-/// A job that was given up.
-#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
-pub struct FailedJob {
-    pub id: String,
-    #[sqlx(rename = "job_type")]
-    pub queue: String,
-    pub attempts: i32,
-    #[sqlx(rename = "done_at")]
-    pub ended_at: Option<OffsetDateTime>,
-}
-
-/// As the system role; those that ended last come first.
-pub async fn list_failed(
-    conn: &mut PgConnection,
-    limit: i64,
-) -> Result<Vec<FailedJob>, sqlx::Error> {
-    sqlx::query_as(
-        "SELECT id, job_type, attempts, done_at FROM apalis.jobs
-         WHERE status IN ('Failed', 'Killed') ORDER BY done_at DESC NULLS LAST, id LIMIT $1",
-    )
-    .bind(limit)
     .fetch_all(conn)
     .await
 }
 
-/// As the system role: a job that was given up begins anew. Returns how many there were.
+/// A run that failed and waits for its next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedJob {
+    pub user: UserId,
+    pub job: String,
+    pub attempts: i32,
+    pub problem: String,
+    pub run_at: Option<OffsetDateTime>,
+}
+
+/// Those that come next first.
+pub async fn list_failed(
+    conn: &mut PgConnection,
+    limit: i64,
+) -> Result<Vec<FailedJob>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT user_id, job, attempts, problem AS "problem!", run_at FROM job_queue
+           WHERE problem IS NOT NULL AND lease IS NULL ORDER BY run_at, user_id, job LIMIT $1"#,
+        limit
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| FailedJob {
+            user: UserId(row.user_id),
+            job: row.job,
+            attempts: row.attempts,
+            problem: row.problem,
+            run_at: row.run_at,
+        })
+        .collect())
+}
+
+/// All of a job that failed, or of all jobs. Returns how many there were.
 pub async fn retry_failed(
     conn: &mut PgConnection,
-    id: &str,
+    job: Option<&str>,
     now: OffsetDateTime,
 ) -> Result<u64, sqlx::Error> {
-    let done = sqlx::query(
-        "UPDATE apalis.jobs SET status = 'Pending', attempts = 0, run_at = $2, done_at = NULL,
-                                lock_at = NULL, lock_by = NULL
-         WHERE id = $1 AND status IN ('Failed', 'Killed')",
+    let done = sqlx::query!(
+        "UPDATE job_queue SET run_at = $2, waiting_since = $2, attempts = 0, problem = NULL
+         WHERE problem IS NOT NULL AND lease IS NULL AND ($1::text IS NULL OR job = $1)",
+        job,
+        now,
     )
-    .bind(id)
-    .bind(now)
     .execute(conn)
     .await?;
     Ok(done.rows_affected())
 }
 
-/// As the system role. Returns how many there were.
-pub async fn remove_failed(conn: &mut PgConnection, id: &str) -> Result<u64, sqlx::Error> {
-    let done =
-        sqlx::query("DELETE FROM apalis.jobs WHERE id = $1 AND status IN ('Failed', 'Killed')")
-            .bind(id)
-            .execute(conn)
-            .await?;
-    Ok(done.rows_affected())
+/// A run, or a slice of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded<'a> {
+    pub user: UserId,
+    pub job: &'a str,
+    pub started_at: OffsetDateTime,
+    pub ended_at: OffsetDateTime,
+    pub took_ms: i64,
+    pub done: i64,
+    pub failed: i64,
+    /// Why it failed.
+    pub problem: Option<&'a str>,
+}
+
+/// Into the job's last row of the user where that ended in the same way within the last ten minutes
+/// and began within the hour, so that a stream of adds is no stream of rows.
+pub async fn record(conn: &mut PgConnection, run: &Recorded<'_>) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "WITH last AS (
+             SELECT id FROM job_runs WHERE user_id = $1 AND job = $2 ORDER BY id DESC LIMIT 1
+         ), same AS (
+             UPDATE job_runs r SET ended_at = $4, slices = slices + 1, took_ms = r.took_ms + $5,
+                                   done = r.done + $6, failed = r.failed + $7
+             FROM last WHERE r.user_id = $1 AND r.id = last.id AND r.problem IS NOT DISTINCT FROM $8
+               AND r.ended_at BETWEEN $9 AND $4 AND r.started_at > $10
+             RETURNING r.id
+         )
+         INSERT INTO job_runs (user_id, job, started_at, ended_at, took_ms, outcome, done, failed, problem)
+         SELECT $1, $2, $3, $4, $5, CASE WHEN $8::text IS NULL THEN 'done' ELSE 'failed' END, $6, $7, $8
+         WHERE NOT EXISTS (SELECT FROM same)",
+        run.user.0,
+        run.job,
+        run.started_at,
+        run.ended_at,
+        run.took_ms,
+        run.done,
+        run.failed,
+        run.problem,
+        run.started_at - Duration::minutes(10),
+        run.started_at - Duration::hours(1),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn prune_runs(
+    conn: &mut PgConnection,
+    before: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query!("DELETE FROM job_runs WHERE ended_at < $1", before);
+    Ok(done.execute(conn).await?.rows_affected())
+}
+
+/// When a process last had the sweep in hand: as long ago workers were alive.
+pub async fn worker_last_seen(
+    conn: &mut PgConnection,
+) -> Result<Option<OffsetDateTime>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT waiting_since, lease_until FROM job_queue WHERE user_id = 0 AND job = 'sweep'"
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| {
+        let claimed = row.lease_until.map(|until| until - LEASE);
+        claimed.map_or(row.waiting_since, |at| at.max(row.waiting_since))
+    }))
 }

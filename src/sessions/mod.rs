@@ -21,6 +21,7 @@ pub use model::{
     Added, Extraction, ExtractionId, Filter, Message, Outcome, Session, SessionId, State, Why,
 };
 
+use crate::queue;
 use crate::accounts::AgentId;
 use crate::db::{Db, UserId, go_on, is_of_a_gone_user};
 use crate::input::Invalid;
@@ -105,7 +106,7 @@ pub async fn add(
         let others =
             store::hold_still_others(&mut tx, user, address.agent, session.id, since).await?;
         if !others.is_empty() {
-            store::complete(&mut tx, user, &others, Why::Another, now).await?;
+            complete_all(&mut tx, user, &others, Why::Another, now).await?;
         }
     }
     tx.commit().await?;
@@ -150,7 +151,7 @@ pub async fn complete(
     let held = store::hold(&mut tx, user, address.agent, &address.name).await?;
     let held = held.ok_or(SessionError::NotFound)?;
     if held.state == State::Open {
-        store::complete(&mut tx, user, &[held.id.0], Why::Asked, now).await?;
+        complete_all(&mut tx, user, &[held.id.0], Why::Asked, now).await?;
     }
     let session = found(&mut tx, address).await?;
     tx.commit().await?;
@@ -330,11 +331,26 @@ async fn complete_still_of(
     for (of, why) in [(still_ones, Why::Still), (paused, Why::Nightly)] {
         let ids: Vec<i64> = of.into_iter().map(|(id, _)| id).collect();
         if !ids.is_empty() {
-            store::complete(&mut tx, user, &ids, why, now).await?;
+            complete_all(&mut tx, user, &ids, why, now).await?;
         }
     }
     tx.commit().await?;
     Ok(completed)
+}
+
+/// Completes these sessions: what was said in them is to be made searchable, and read.
+async fn complete_all(
+    conn: &mut PgConnection,
+    user: UserId,
+    sessions: &[i64],
+    why: Why,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    store::complete(conn, user, sessions, why, now).await?;
+    for job in [queue::EXTRACT, queue::TURNS] {
+        queue::push(conn, user, job, sessions.len(), now).await?;
+    }
+    Ok(())
 }
 
 /// The last time that it was [`NIGHT`].

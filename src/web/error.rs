@@ -16,7 +16,6 @@ use crate::db::actor::Refusal;
 use crate::embedding::EmbeddingError;
 use crate::input::{Invalid, sentence};
 use crate::providers::chat::ChatError;
-use crate::queue::QueueError;
 use crate::sessions::SessionError;
 use crate::tools::ToolError;
 
@@ -196,21 +195,10 @@ impl From<EmbeddingError> for Problem {
         let (said, code) = (error.to_string(), error.code());
         let status = match error {
             EmbeddingError::Invalid(invalid) => return invalid.into(),
-            EmbeddingError::Database(error)
-            | EmbeddingError::Queue(QueueError::Database(error)) => {
-                return error.into();
-            }
+            EmbeddingError::Database(error) => return error.into(),
             EmbeddingError::TooManyPending => StatusCode::TOO_MANY_REQUESTS,
             EmbeddingError::Provider(_) => StatusCode::UNPROCESSABLE_ENTITY,
             EmbeddingError::Seal(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            EmbeddingError::Queue(_) => {
-                tracing::error!(error = said, "a job could not be queued");
-                return Self::new(
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    code,
-                    "Try again in a moment.",
-                );
-            }
         };
         Self::new(status, code, sentence(&said))
     }

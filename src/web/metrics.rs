@@ -166,7 +166,7 @@ async fn ask(state: &AppState) -> Result<Vec<Gauge>, sqlx::Error> {
         ] {
             gauges.push(Gauge {
                 labels: vec![
-                    ("queue", queue.queue.clone()),
+                    ("queue", queue.job.clone()),
                     ("status", status.to_owned()),
                 ],
                 ..gauge("queue_jobs", "Jobs that have not ended well yet", n as f64)
@@ -176,7 +176,7 @@ async fn ask(state: &AppState) -> Result<Vec<Gauge>, sqlx::Error> {
     for queue in queues {
         gauges.push(Gauge {
             value: age_seconds(now, queue.waiting_since),
-            labels: vec![("queue", queue.queue)],
+            labels: vec![("queue", queue.job)],
             ..gauge(
                 "queue_oldest_job_age_seconds",
                 "Since the first of the waiting jobs could have begun",

@@ -39,13 +39,14 @@ pub struct TroubleRow {
     pub next_try: Option<Moment>,
 }
 
-/// A job that was given up.
+/// A run that failed and waits for its next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailedJob {
-    pub id: String,
-    pub queue: String,
+    pub job: String,
     pub attempts: i64,
-    pub ended: Option<Moment>,
+    /// One sentence.
+    pub problem: String,
+    pub next_try: Option<Moment>,
 }
 
 impl QueueView {

@@ -14,6 +14,7 @@ use super::{Consolidation, ConsolidationError, back_off};
 use crate::db::{UserId, go_on, is_of_a_gone_user};
 use crate::memories::ItemId;
 use crate::providers::chat::{ChatError, Effective};
+use crate::queue;
 use facts::Fact;
 pub use narrative::delimited;
 
@@ -159,6 +160,7 @@ impl Consolidation {
         let begun = store::find(&mut tx, user, now).await?.started_at;
         let at = begun.map_or(now, |begun| now.max(begun + ASKED_EVERY));
         store::note_asked(&mut tx, user, at).await?;
+        queue::push(&mut tx, user, queue::SUMMARY, 1, at).await?;
         Ok(tx.commit().await?)
     }
 
@@ -195,12 +197,13 @@ impl Consolidation {
     }
 
     /// Writes it anew where the facts have changed, unless somebody else is at it. Run twice it
-    /// does nothing the second time; killed in the middle, what was written before stays.
-    pub async fn summarize(&self, user: UserId) -> Result<(), ConsolidationError> {
+    /// does nothing the second time; killed in the middle, what was written before stays. False where
+    /// nothing was due.
+    pub async fn summarize(&self, user: UserId) -> Result<bool, ConsolidationError> {
         let now = self.now();
         let mut tx = self.db.as_user(user).await?;
         let Some(attempt) = store::claim(&mut tx, user, now, now + LEASE).await? else {
-            return Ok(());
+            return Ok(false);
         };
         let limit = facts::FACTS_MAX as i64;
         let chars_max = facts::FACT_CHARS_MAX as i32;
@@ -211,10 +214,10 @@ impl Consolidation {
         let hash = facts::fingerprint(&facts);
         let off = self.why_off(user).await?;
         if off.is_some() || !attempt.is_memory_on {
-            return self.end(user, &attempt, &facts, End::Left).await;
+            return self.end(user, &attempt, &facts, End::Left).await.map(|()| true);
         }
         if attempt.facts_hash.as_ref() == Some(&hash) {
-            return self.end(user, &attempt, &facts, End::Same(total)).await;
+            return self.end(user, &attempt, &facts, End::Same(total)).await.map(|()| true);
         }
         let end = match facts.as_slice() {
             [] => End::Written {
@@ -224,7 +227,8 @@ impl Consolidation {
             },
             facts => self.narrate(user, &attempt, facts, hash, total).await?,
         };
-        self.end(user, &attempt, &facts, end).await
+        self.end(user, &attempt, &facts, end).await?;
+        Ok(true)
     }
 
     async fn narrate(

@@ -15,12 +15,13 @@ use time::{Duration, OffsetDateTime};
 use self::send::{Answered, Trouble};
 use super::keys::endpoint;
 use super::lease::Held;
-use super::model::Space;
+use super::model::{Row, Space};
 use super::query::OTHER_WIDTH;
 use super::spaces::Spaces;
 use super::{EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR};
 use crate::db::UserId;
 use crate::input::sentence;
+use crate::queue::Slice;
 use crate::providers::settings::{self, Pace, SYSTEM_KEY, own_key};
 use crate::providers::{BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, ProviderType, Reach};
 
@@ -29,10 +30,14 @@ const LEASE: Duration = Duration::seconds(10);
 /// While another worker has it.
 const LOOK_AGAIN_AFTER: Duration = Duration::seconds(1);
 const LEASE_RENEWED_EVERY: StdDuration = StdDuration::from_secs(3);
-/// Texts a job sends before it makes way for another user's.
-const TEXTS_A_JOB: usize = 1_024;
 /// Texts of a page that is read from the database at once.
 const TEXTS_A_PAGE: usize = 256;
+/// Of the builtin model on two cores, whatever the length of its texts (bench/RESULTS.md).
+const TOKENS_A_SECOND: usize = 1_500;
+/// It reads no more of a text.
+const WINDOW_TOKENS: usize = 256;
+/// About.
+const CHARS_A_TOKEN: usize = 4;
 const BACK_OFF: Duration = Duration::seconds(2);
 const BACK_OFF_MAX: Duration = Duration::minutes(5);
 
@@ -41,16 +46,16 @@ const BACK_OFF_MAX: Duration = Duration::minutes(5);
 pub enum Drained {
     /// Nothing waits.
     Done,
-    /// More waits: another job takes its turn.
-    More,
+    /// About so much more waits, for another slice.
+    More(usize),
     /// Something waits that may not be tried before.
     Later(OffsetDateTime),
 }
 
 impl Embeddings {
-    /// One turn of work for one user: what a job does. Nothing is done for a user who is
-    /// disabled; the sweep brings the work on again once they are enabled.
-    pub async fn drain(&self, user: UserId) -> Result<Drained, EmbeddingError> {
+    /// Works on one user's vectors until nothing waits or the slice is over. Nothing is done for a
+    /// user who is disabled; the sweep brings the work on again once they are enabled.
+    pub async fn drain(&self, user: UserId, slice: &Slice) -> Result<Drained, EmbeddingError> {
         let mut tx = self.0.db.as_user(user).await?;
         if store::is_disabled(&mut tx, user).await? {
             return Ok(Drained::Done);
@@ -78,10 +83,10 @@ impl Embeddings {
             };
             let is_building = space.activated_at.is_none();
             // Boxed: the state of all calls to a provider is large.
-            let mut drained = Box::pin(self.drain_space(user, &space, pace)).await?;
+            let mut drained = Box::pin(self.drain_space(user, &space, pace, slice)).await?;
             if drained == Drained::Done && is_building && self.swap(user, &space).await? {
                 // Items came in between.
-                drained = Drained::More;
+                drained = Drained::More(1);
             }
             outcome = outcome.and(drained);
         }
@@ -93,6 +98,7 @@ impl Embeddings {
         user: UserId,
         space: &Space,
         pace: Pace,
+        slice: &Slice,
     ) -> Result<Drained, EmbeddingError> {
         let mut tx = self.0.db.as_user_again(user).await?;
         store::set_full(&mut tx, user, space.id, PENDING_MAX).await?;
@@ -119,33 +125,37 @@ impl Embeddings {
             return Ok(Drained::Later(again));
         }
         let mut held = leases.hold(user, space.id, until);
-        let result = self.send_pending(user, space, pace, &mut held).await;
+        let result = self.send_pending(user, space, pace, slice, &mut held).await;
         let mut tx = self.0.db.as_user_again(user).await?;
         store::release_lease(&mut tx, user, space.id, held.until).await?;
-        let has_more = store::has_pending(&mut tx, user, space.id).await?;
+        let left = store::count_pending(&mut tx, user, space.id).await?;
         tx.commit().await?;
         held.given_back();
         match result? {
-            Some(trouble) => Ok(Drained::Later(self.note(user, space, trouble).await?)),
-            None if has_more => Ok(Drained::More),
-            None => Ok(Drained::Done),
+            Sent::UntilTrouble(trouble) => {
+                Ok(Drained::Later(self.note(user, space, trouble).await?))
+            }
+            _ if left == 0 => Ok(Drained::Done),
+            Sent::UntilPause(pause) => Ok(Drained::Later(self.0.clock.now() + pause)),
+            Sent::Slice => Ok(Drained::More(left)),
         }
     }
 
-    /// Sends up to [`TEXTS_A_JOB`] texts. The write of one group and the call for
+    /// Sends what is pending until the slice is over. The write of one group and the call for
     /// the next go side by side.
     async fn send_pending(
         &self,
         user: UserId,
         space: &Space,
         pace: Pace,
+        slice: &Slice,
         held: &mut Held<'_>,
-    ) -> Result<Option<Trouble>, EmbeddingError> {
+    ) -> Result<Sent, EmbeddingError> {
         let endpoint = match self.endpoint(user, space).await {
             Ok(endpoint) => endpoint,
             Err(EmbeddingError::Database(error)) => return Err(error.into()),
             Err(error) => {
-                return Ok(Some(Trouble {
+                return Ok(Sent::UntilTrouble(Trouble {
                     sentence: sentence(&error.to_string()),
                     retry_after: None,
                 }));
@@ -153,10 +163,9 @@ impl Embeddings {
         };
         let batch = pace.batch_size.max(1) as usize;
         let group = batch * pace.concurrency.max(1) as usize;
-        let mut sent = 0;
         let mut after = (false, 0);
         let mut to_write: Option<Answered> = None;
-        'pages: while sent < TEXTS_A_JOB {
+        'pages: loop {
             let page_size = TEXTS_A_PAGE.next_multiple_of(group).max(group);
             let mut tx = self.0.db.as_user_again(user).await?;
             let page =
@@ -164,8 +173,11 @@ impl Embeddings {
             tx.commit().await?;
             let Some(last) = page.last() else { break };
             after = (last.is_turn, last.item_id);
-            for rows in page.chunks(group) {
-                if self.is_winding_down() {
+            let mut rest = page.as_slice();
+            while !rest.is_empty() {
+                let (rows, more) = rest.split_at(first_group(space, rest, group));
+                rest = more;
+                if slice.is_over() {
                     break 'pages;
                 }
                 let calls = self.send_group(&endpoint, space, rows, batch);
@@ -173,24 +185,25 @@ impl Embeddings {
                 let (answered, written) =
                     tokio::join!(self.keeping(user, space, held, calls), write);
                 if let Some(trouble) = written? {
-                    return Ok(Some(trouble));
+                    return Ok(Sent::UntilTrouble(trouble));
                 }
                 let answered = answered?;
-                sent += rows.len();
-                if answered.trouble.is_some() {
-                    return self.write(user, space, Some(answered)).await;
-                }
+                slice.note(answered.written.len(), 0);
+                let is_trouble = answered.trouble.is_some();
                 to_write = Some(answered);
+                if is_trouble {
+                    break 'pages;
+                }
                 if pace.pause_ms > 0 {
-                    let pause = StdDuration::from_millis(pace.pause_ms.unsigned_abs().into());
-                    let pause = async {
-                        tokio::time::sleep(pause).await;
-                    };
-                    self.keeping(user, space, held, pause).await?;
+                    // Whoever pauses holds no place that another could have.
+                    let trouble = self.write(user, space, to_write).await?;
+                    let pause = Duration::milliseconds(pace.pause_ms.into());
+                    return Ok(trouble.map_or(Sent::UntilPause(pause), Sent::UntilTrouble));
                 }
             }
         }
-        self.write(user, space, to_write).await
+        let trouble = self.write(user, space, to_write).await?;
+        Ok(trouble.map_or(Sent::Slice, Sent::UntilTrouble))
     }
 
     /// Renews the lease while something slow runs.
@@ -308,11 +321,35 @@ impl Embeddings {
     }
 }
 
+/// How far a slice came.
+enum Sent {
+    /// Until nothing was pending or the slice was over.
+    Slice,
+    /// Its user wants a pause between batches.
+    UntilPause(Duration),
+    UntilTrouble(Trouble),
+}
+
+/// How many of these rows are sent together: `group` at most, and no more than the builtin model
+/// does in about a second.
+fn first_group(space: &Space, rows: &[Row], group: usize) -> usize {
+    if space.settings.provider_type != ProviderType::Builtin {
+        return group.min(rows.len());
+    }
+    let mut tokens = 0;
+    let within = rows.iter().take_while(|row| {
+        tokens += (row.content.len() / CHARS_A_TOKEN).clamp(1, WINDOW_TOKENS);
+        tokens <= TOKENS_A_SECOND
+    });
+    within.count().clamp(1, group)
+}
+
 impl Drained {
     /// Of two spaces: what a next job must heed.
     fn and(self, other: Self) -> Self {
         match (self, other) {
-            (Self::More, _) | (_, Self::More) => Self::More,
+            (Self::More(a), Self::More(b)) => Self::More(a + b),
+            (Self::More(left), _) | (_, Self::More(left)) => Self::More(left),
             (Self::Later(a), Self::Later(b)) => Self::Later(a.min(b)),
             (Self::Later(a), Self::Done) | (Self::Done, Self::Later(a)) => Self::Later(a),
             (Self::Done, Self::Done) => Self::Done,

@@ -124,6 +124,21 @@ pub async fn has_pending(
     .await
 }
 
+/// How many are pending, of the first 10,000.
+pub async fn count_pending(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+) -> Result<usize, sqlx::Error> {
+    let count = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "n!" FROM (SELECT FROM memory_item_embeddings
+               WHERE user_id = $1 AND space_id = $2 AND state = 'pending' LIMIT 10000) e"#,
+        user.0,
+        space.0
+    );
+    Ok(usize::try_from(count.fetch_one(conn).await?).unwrap_or_default())
+}
+
 /// Keeps the width that the provider answered first. False when it answers another now.
 pub async fn keep_dimensions(
     conn: &mut PgConnection,

@@ -12,19 +12,26 @@ use time::OffsetDateTime;
 use super::model::{Due, Ending, Extraction, ExtractionId, Message, SessionId};
 use super::store::{self as sessions_store, Stretch};
 use crate::db::{Db, UserId};
+use crate::queue;
 
 const MESSAGES_A_PAGE: i64 = 500;
 
-/// What is due at this moment and in nobody's hands, longest due first. As the system role,
-/// for the sweep: ids alone. Of a session only what comes first and was not read yet is due, and
-/// nothing is of the users `but`.
-pub async fn due_extractions(
+/// Who has something due at this moment that is in nobody's hands. As the system role: ids alone.
+pub async fn users_due(db: &Db, now: OffsetDateTime) -> Result<Vec<UserId>, sqlx::Error> {
+    store::list_users_due(&mut *db.system_connection().await?, now).await
+}
+
+/// What comes next of a user, and when it may be read: longest due first. Of a session only what
+/// comes first and was not read yet is due.
+pub async fn next_due(
     db: &Db,
+    user: UserId,
     now: OffsetDateTime,
-    but: &[UserId],
-    limit: i64,
-) -> Result<Vec<Due>, sqlx::Error> {
-    store::list_due(&mut *db.system_connection().await?, now, but, limit).await
+) -> Result<Option<(Due, OffsetDateTime)>, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let due = store::find_next_due(&mut tx, user, now).await?;
+    tx.commit().await?;
+    Ok(due)
 }
 
 /// Its person wants a stretch that failed or was skipped read again, now. False where there is
@@ -38,6 +45,7 @@ pub async fn read_again(
 ) -> Result<bool, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let is_due = store::make_due(&mut tx, user, session, first_position, now).await?;
+    queue::push_now(&mut tx, user, queue::EXTRACT, now).await?;
     tx.commit().await?;
     Ok(is_due)
 }

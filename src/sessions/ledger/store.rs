@@ -1,5 +1,5 @@
 //! The statements of the ledger. All run as the app role in a transaction that knows
-//! its user, but [`list_due`], which sees ids and times alone.
+//! its user, but [`list_users_due`], which sees ids alone.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -7,36 +7,44 @@ use time::OffsetDateTime;
 use crate::db::UserId;
 use crate::sessions::model::{Counts, Due, Ending, Extraction, ExtractionId, Outcome, SessionId};
 
-/// As the system role: what is due and in nobody's hands, of users who can sign in,
-/// longest due first.
-pub async fn list_due(
+/// As the system role: who has something due that is in nobody's hands, of users who can sign in.
+pub async fn list_users_due(
     conn: &mut PgConnection,
     now: OffsetDateTime,
-    but: &[UserId],
-    limit: i64,
-) -> Result<Vec<Due>, sqlx::Error> {
-    let but: Vec<i64> = but.iter().map(|user| user.0).collect();
-    let rows = sqlx::query!(
-        "SELECT e.user_id, e.id FROM session_extractions e JOIN users u ON u.id = e.user_id
+) -> Result<Vec<UserId>, sqlx::Error> {
+    let users = sqlx::query_scalar!(
+        "SELECT DISTINCT e.user_id FROM session_extractions e JOIN users u ON u.id = e.user_id
          WHERE (e.outcome = 'pending' OR e.next_try_at IS NOT NULL)
            AND coalesce(e.next_try_at, $1) <= $1 AND coalesce(e.lease_until, $1) <= $1
-           AND u.disabled_at IS NULL AND e.user_id <> ALL ($3)
-           AND NOT EXISTS (SELECT FROM session_extractions b
-                           WHERE b.user_id = e.user_id AND b.session_id = e.session_id
-                             AND b.first_position < e.first_position AND b.outcome = 'pending')
-         ORDER BY e.next_try_at NULLS FIRST, e.id LIMIT $2",
+           AND u.disabled_at IS NULL",
         now,
-        limit,
-        &but,
     );
-    let rows = rows.fetch_all(conn).await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| Due {
-            user: UserId(row.user_id),
-            extraction: ExtractionId(row.id),
-        })
-        .collect())
+    let users = users.fetch_all(conn).await?;
+    Ok(users.into_iter().map(UserId).collect())
+}
+
+/// What comes next, and when; nothing of a user who cannot sign in.
+pub async fn find_next_due(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<Option<(Due, OffsetDateTime)>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT e.id, greatest(e.next_try_at, e.lease_until, $2) AS "at!"
+           FROM session_extractions e JOIN users u ON u.id = e.user_id
+           WHERE e.user_id = $1 AND (e.outcome = 'pending' OR e.next_try_at IS NOT NULL) AND u.disabled_at IS NULL
+             AND NOT EXISTS (SELECT FROM session_extractions b
+                             WHERE b.user_id = e.user_id AND b.session_id = e.session_id
+                               AND b.first_position < e.first_position AND b.outcome = 'pending')
+           ORDER BY 2, e.next_try_at NULLS FIRST, e.id LIMIT 1"#,
+        user.0,
+        now,
+    );
+    let row = row.fetch_optional(conn).await?;
+    Ok(row.map(|row| {
+        let extraction = ExtractionId(row.id);
+        (Due { user, extraction }, row.at)
+    }))
 }
 
 struct Row {

@@ -12,9 +12,10 @@ use super::message::Role;
 use super::model::{Message, SessionId};
 use super::said::{around_own_memory, pieces};
 use super::store::{self as sessions_store, Stretch};
-use crate::db::{Db, UserId, go_on};
+use crate::db::{Db, UserId};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::memories::words;
+use crate::queue;
 
 /// A turn is at most so long, as embedding models read little more; a longer message is several.
 pub const TURN_CHARS_MAX: usize = 1_000;
@@ -22,6 +23,7 @@ pub const TURN_CHARS_MAX: usize = 1_000;
 const MESSAGES_A_STEP: i64 = 100;
 /// Turns that one transaction removes.
 const REMOVED_A_STEP: i32 = 1_000;
+const SESSIONS_A_LOOK: i64 = 64;
 
 /// A session with messages whose turns are to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,9 +76,17 @@ fn of_message(message: &Message, now: OffsetDateTime) -> Vec<Turn<'_>> {
         .collect()
 }
 
-/// As the system role: what there is to do, of whom, from the beginning or after `after`. Ids alone.
-pub async fn due(db: &Db, after: Option<Due>, limit: i64) -> Result<Vec<Due>, sqlx::Error> {
-    store::list_due(&mut *db.system_connection().await?, after, limit).await
+/// As the system role: whose turns are to be made, or removed. Ids alone.
+pub async fn users_due(db: &Db) -> Result<Vec<UserId>, sqlx::Error> {
+    store::list_users_due(&mut *db.system_connection().await?).await
+}
+
+/// A user's sessions whose turns are to be made, [`SESSIONS_A_LOOK`] at most.
+pub async fn due_of(db: &Db, user: UserId) -> Result<Vec<Due>, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let due = store::list_due(&mut tx, user, SESSIONS_A_LOOK).await?;
+    tx.commit().await?;
+    Ok(due)
 }
 
 /// Makes the turns of the next messages of a session, with pending vectors, in one transaction
@@ -115,7 +125,7 @@ pub async fn make_some(db: &Db, embeddings: &Embeddings, due: Due) -> Result<boo
 }
 
 /// Whether a user's turns are searched. Off, none is found from this moment on, and they are
-/// removed, here and by [`remove_off`]; on again, they are made anew of all completed sessions.
+/// removed, here and by [`remove_some`]; on again, they are made anew of all completed sessions.
 pub async fn switch(
     db: &Db,
     user: UserId,
@@ -127,29 +137,19 @@ pub async fn switch(
         store::make_anew(&mut tx, user).await?;
     }
     store::remove(&mut tx, user, REMOVED_A_STEP).await?;
+    queue::push_now(&mut tx, user, queue::TURNS, now).await?;
     tx.commit().await
 }
 
 /// Whether a user's turns are searched.
 pub(super) use store::are_on;
 
-/// Removes what is left of the turns of those who have switched them off. Returns how many.
-pub async fn remove_off(db: &Db) -> Result<i64, sqlx::Error> {
-    let users = store::list_users_off(&mut *db.system_connection().await?).await?;
-    let mut removed = 0;
-    for user in users {
-        while let Some(some @ 1..) = go_on("turns", user, remove_step(db, user).await)? {
-            removed += some;
-        }
-    }
-    Ok(removed)
-}
-
-async fn remove_step(db: &Db, user: UserId) -> Result<i64, sqlx::Error> {
+/// Removes some of the turns of a user who has switched them off. False where none is left.
+pub async fn remove_some(db: &Db, user: UserId) -> Result<bool, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let some = store::remove(&mut tx, user, REMOVED_A_STEP).await?;
     tx.commit().await?;
-    Ok(some)
+    Ok(some > 0)
 }
 
 #[cfg(test)]

@@ -8,29 +8,39 @@ use super::{Due, Turn};
 use crate::db::UserId;
 use crate::sessions::model::SessionId;
 
-/// As the system role, after `after`, by user and session.
+/// As the system role: who has completed sessions without turns, or turns and has switched them off.
+pub async fn list_users_due(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
+    let users = sqlx::query_scalar!(
+        "SELECT u.id FROM users u
+         WHERE u.erasing_at IS NULL
+           AND (u.disabled_at IS NULL AND EXISTS (SELECT FROM sessions s
+                                                  WHERE s.user_id = u.id AND s.turns_position < s.ledger_position)
+                OR NOT u.turns_searched AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id AND i.is_turn))"
+    );
+    let users = users.fetch_all(conn).await?;
+    Ok(users.into_iter().map(UserId).collect())
+}
+
+/// The user's sessions with turns to be made; none while the account is disabled.
 pub async fn list_due(
     conn: &mut PgConnection,
-    after: Option<Due>,
+    user: UserId,
     limit: i64,
 ) -> Result<Vec<Due>, sqlx::Error> {
-    let rows = sqlx::query!(
-        "SELECT s.user_id, s.id FROM sessions s JOIN users u ON u.id = s.user_id
-         WHERE s.turns_position < s.ledger_position AND (s.user_id, s.id) > ($1, $2)
+    let rows = sqlx::query_scalar!(
+        "SELECT s.id FROM sessions s JOIN users u ON u.id = s.user_id
+         WHERE s.user_id = $1 AND s.turns_position < s.ledger_position
            AND u.disabled_at IS NULL AND u.erasing_at IS NULL
-         ORDER BY s.user_id, s.id LIMIT $3",
-        after.map_or(0, |due| due.user.0),
-        after.map_or(0, |due| due.session.0),
+         ORDER BY s.id LIMIT $2",
+        user.0,
         limit,
     );
     let rows = rows.fetch_all(conn).await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| Due {
-            user: UserId(row.user_id),
-            session: SessionId(row.id),
-        })
-        .collect())
+    let due = |id| Due {
+        user,
+        session: SessionId(id),
+    };
+    Ok(rows.into_iter().map(due).collect())
 }
 
 /// A session with turns to be made, for whoever holds it.
@@ -173,14 +183,4 @@ pub async fn remove(
     )
     .fetch_one(conn)
     .await
-}
-
-/// As the system role: who has switched turns off and still has some.
-pub async fn list_users_off(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
-    let ids = sqlx::query_scalar!(
-        "SELECT u.id FROM users u
-         WHERE NOT u.turns_searched AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id AND i.is_turn)
-         ORDER BY u.id"
-    );
-    Ok(ids.fetch_all(conn).await?.into_iter().map(UserId).collect())
 }

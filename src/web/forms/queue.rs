@@ -1,9 +1,7 @@
-//! The admin page's form about the queue: everything that failed is tried again, or one
-//! job that was given up is tried again or removed. For whoever is no admin there is
-//! no such form.
+//! The admin page's form about the queue: everything that failed is tried again, or
+//! the runs of one job. For whoever is no admin there is no such form.
 
 use axum::extract::{RawForm, State};
-use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::{Form, Outcome, done, respond, unknown_action};
@@ -30,31 +28,19 @@ async fn obey(state: &AppState, form: &Form) -> Result<Outcome, Problem> {
     let sentence = match form.get("action") {
         "retry" => told(state.embeddings.retry_all().await?),
         "retry_job" => {
+            let now = state.clock.now();
             let mut tx = state.db.as_system().await?;
-            found(queue::store::retry_failed(&mut tx, job, state.clock.now()).await?)?;
+            let retried = queue::store::retry_failed(&mut tx, Some(job), now).await?;
             tx.commit().await?;
-            "The job is tried again.".to_owned()
-        }
-        "remove_job" => {
-            let mut tx = state.db.as_system().await?;
-            found(queue::store::remove_failed(&mut tx, job).await?)?;
-            tx.commit().await?;
-            "The job is removed.".to_owned()
+            match retried {
+                0 => "There is nothing to try again.".to_owned(),
+                1 => "1 run is tried again now.".to_owned(),
+                n => format!("{n} runs are tried again now."),
+            }
         }
         _ => return Err(unknown_action()),
     };
     Ok(done("queue", sentence))
-}
-
-fn found(changed: u64) -> Result<(), Problem> {
-    if changed > 0 {
-        return Ok(());
-    }
-    Err(Problem::new(
-        StatusCode::NOT_FOUND,
-        "not_found",
-        "This job is not among those that were given up any more.",
-    ))
 }
 
 fn told(retried: Retried) -> String {

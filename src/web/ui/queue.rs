@@ -9,7 +9,7 @@ use crate::embedding::{EmbeddingError, Trouble};
 use crate::providers::ProviderType;
 use crate::queue;
 
-/// Those that ended last.
+/// Those that come next.
 const FAILED_JOBS_SHOWN: i64 = 20;
 
 impl Ui {
@@ -29,7 +29,7 @@ impl Ui {
             queues: queues
                 .into_iter()
                 .map(|queue| QueueRow {
-                    name: queue.queue,
+                    name: queue.job,
                     waiting: queue.waiting,
                     delayed: queue.delayed,
                     running: queue.running,
@@ -46,10 +46,10 @@ impl Ui {
             failed_jobs: jobs
                 .into_iter()
                 .map(|job| FailedJob {
-                    id: job.id,
-                    queue: job.queue,
                     attempts: job.attempts.into(),
-                    ended: job.ended_at.map(|at| self.moment(at)),
+                    next_try: job.run_at.map(|at| self.moment(at)),
+                    job: job.job,
+                    problem: job.problem,
                 })
                 .collect(),
         })

@@ -194,28 +194,28 @@ fn Given(queue: QueueView) -> impl IntoView {
         .into_any()
 }
 
+/// Runs that failed, with the button that tries all of their job again.
 #[component]
 fn Jobs(jobs: Vec<FailedJob>) -> impl IntoView {
     let rows = jobs
         .into_iter()
         .map(|job| {
             let attempts = match job.attempts {
-                1 => "after 1 attempt".to_owned(),
-                n => format!("after {} attempts", count(n)),
+                1 => "1 attempt".to_owned(),
+                n => format!("{} attempts", count(n)),
             };
             view! {
                 <li>
                     <span>
-                        "A job of " <code>{job.queue}</code> " was given up " {attempts} " "
-                        {job.ended.map(|moment| view! { <When moment /> })}
+                        <code>{job.job.clone()}</code> " failed after " {attempts} ": " {job.problem} "."
+                        {job
+                            .next_try
+                            .map(|moment| view! { " Next attempt " <When moment /> "." })}
                     </span>
                     <form method="post" action=QUEUE_PATH class="actions">
-                        <input type="hidden" name="job" value=job.id />
+                        <input type="hidden" name="job" value=job.job />
                         <button class="quiet" type="submit" name="action" value="retry_job">
                             "Retry"
-                        </button>
-                        <button class="quiet" type="submit" name="action" value="remove_job">
-                            "Remove"
                         </button>
                     </form>
                 </li>
@@ -225,10 +225,7 @@ fn Jobs(jobs: Vec<FailedJob>) -> impl IntoView {
     (!rows.is_empty())
         .then(|| {
             view! {
-                <h3>"Jobs that were given up"</h3>
-                <p class="hint">
-                    "They are removed by themselves after an hour. What they were to do is looked for every minute, so that nothing is lost with them."
-                </p>
+                <h3>"Jobs that failed"</h3>
                 <ul class="list">{rows}</ul>
             }
         })

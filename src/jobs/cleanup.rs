@@ -1,0 +1,42 @@
+//! Removes what has run out: web sessions, links, old activity, old runs.
+
+use std::time::Duration;
+
+use time::Duration as TimeDuration;
+
+use super::{Failure, Job, Next, Work};
+use crate::accounts::{AccountError, Accounts};
+use crate::activity::Activity;
+use crate::config::SignUp;
+use crate::queue;
+
+const RUNS_KEPT: TimeDuration = TimeDuration::days(30);
+
+pub static JOB: Job = Job {
+    name: "cleanup",
+    title: "Clean-up",
+    about: "Removes web sessions and links that have expired, activity past its time, and runs older than 30 days.",
+    work: Work::OfServer(Duration::from_secs(3_600)),
+    at_once: 1,
+    run: |context, _, slice| {
+        Box::pin(async move {
+            let clock = context.embeddings.clock();
+            let accounts = Accounts::new(context.db.clone(), clock.clone(), SignUp::Closed);
+            let activity = Activity::new(context.db.clone(), clock);
+            let web_sessions = accounts.sweep_web_sessions().await;
+            let links = accounts.sweep_invitations().await;
+            let calls = activity.prune().await;
+            let mut conn = context.db.system_connection().await?;
+            queue::store::prune_runs(&mut conn, context.now() - RUNS_KEPT).await?;
+            let removed = web_sessions? + links? + calls?.unsigned_abs();
+            slice.note(usize::try_from(removed).unwrap_or(usize::MAX), 0);
+            Ok(Next::Done)
+        })
+    },
+};
+
+impl From<AccountError> for Failure {
+    fn from(error: AccountError) -> Self {
+        Self::Other(error.to_string())
+    }
+}

@@ -1,0 +1,55 @@
+//! Reads completed sessions for what is to be remembered. The ledger says what is due.
+
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
+
+use super::{Failure, Job, Next, Work};
+use crate::consolidation::{Consolidation, ConsolidationError};
+use crate::queue;
+
+pub static JOB: Job = Job {
+    name: queue::EXTRACT,
+    title: "Sessions",
+    about: "Reads completed sessions with the chat model, and keeps what is worth it.",
+    work: Work::OfUsers(|context| {
+        Box::pin(async move {
+            let now = context.now();
+            let consolidation = Consolidation::new(context.db, context.embeddings);
+            let users = consolidation.users_with_sessions_due().await?;
+            Ok(users.into_iter().map(|user| (user, now)).collect())
+        })
+    }),
+    // Mostly they wait for a model.
+    at_once: 4,
+    run: |context, user, slice| {
+        Box::pin(async move {
+            let consolidation = Consolidation::new(context.db.clone(), context.embeddings.clone());
+            while let Some((due, at)) = consolidation.next_due(user).await? {
+                if at > context.now() {
+                    return Ok(Next::At(at));
+                }
+                if slice.is_over() {
+                    return Ok(Next::More(1));
+                }
+                let reading = AssertUnwindSafe(consolidation.extract(due)).catch_unwind();
+                match reading.await {
+                    Ok(ended) => ended?,
+                    Err(_) => consolidation.fell_over(due).await?,
+                }
+                slice.note(1, 0);
+            }
+            Ok(Next::Done)
+        })
+    },
+};
+
+impl From<ConsolidationError> for Failure {
+    fn from(error: ConsolidationError) -> Self {
+        match error {
+            ConsolidationError::Database(error) => error.into(),
+            error if error.is_of_a_gone_user() => Self::Gone,
+            other => Self::Other(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Writes summaries that are due.
+
+use super::{Job, Next, Work};
+use crate::consolidation::Consolidation;
+use crate::queue;
+
+pub static JOB: Job = Job {
+    name: queue::SUMMARY,
+    title: "Summaries",
+    about: "Writes the summary of a memory that has changed and been still since.",
+    work: Work::OfUsers(|context| {
+        Box::pin(async move {
+            let now = context.now();
+            let consolidation = Consolidation::new(context.db, context.embeddings);
+            consolidation.sweep_summaries().await?;
+            let users = consolidation.due_summaries().await?;
+            Ok(users.into_iter().map(|user| (user, now)).collect())
+        })
+    }),
+    at_once: 2,
+    run: |context, user, slice| {
+        Box::pin(async move {
+            let consolidation = Consolidation::new(context.db, context.embeddings);
+            if consolidation.summarize(user).await? {
+                slice.note(1, 0);
+            }
+            Ok(Next::Done)
+        })
+    },
+};

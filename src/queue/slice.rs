@@ -1,0 +1,62 @@
+//! The time that a job has before it makes way for others.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+/// A run ends at its first safe point after this; calls of providers are never cut.
+const LENGTH: Duration = Duration::from_secs(2);
+
+/// What a run may take, and what it has done.
+#[derive(Debug)]
+pub struct Slice {
+    ends_at: Option<Instant>,
+    stop: Option<watch::Receiver<bool>>,
+    done: AtomicU32,
+    failed: AtomicU32,
+}
+
+impl Slice {
+    /// Ends after two seconds, or when `stop` turns true.
+    pub fn begin(stop: watch::Receiver<bool>) -> Self {
+        Self {
+            ends_at: Some(Instant::now() + LENGTH),
+            stop: Some(stop),
+            ..Self::whole()
+        }
+    }
+
+    /// For commands, which wait for all of it.
+    pub fn whole() -> Self {
+        Self {
+            ends_at: None,
+            stop: None,
+            done: AtomicU32::new(0),
+            failed: AtomicU32::new(0),
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.is_stopping() || self.ends_at.is_some_and(|at| Instant::now() >= at)
+    }
+
+    /// The process is about to end.
+    pub fn is_stopping(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| *stop.borrow())
+    }
+
+    /// Rows that were worked on, and rows that could not be.
+    pub fn note(&self, done: usize, failed: usize) {
+        let add = |counter: &AtomicU32, n: usize| {
+            counter.fetch_add(u32::try_from(n).unwrap_or(u32::MAX), Ordering::Relaxed)
+        };
+        add(&self.done, done);
+        add(&self.failed, failed);
+    }
+
+    pub fn counts(&self) -> (u32, u32) {
+        let read = |counter: &AtomicU32| counter.load(Ordering::Relaxed);
+        (read(&self.done), read(&self.failed))
+    }
+}
