@@ -6,18 +6,20 @@ KEEPSAKE := target/release/keepsake
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
-run: check-env build ## Start Keepsake with its own PostgreSQL (the first time: 10 to 20 minutes of compiling)
+run: check-env build ## Start Keepsake with its own PostgreSQL (the first time: 10 to 15 minutes of compiling)
 	@exec $(KEEPSAKE) serve
 
 check-env:
 	@python3 tools/check_env.py
 
 build: ## Make all that `run` needs: PostgreSQL, the embedding model, the pages' files, target/release/keepsake
-	@[ -x $(KEEPSAKE) ] || echo "First build: fetch PostgreSQL (13 MB) and the embedding model (84 MB), compile the islands, compile the server. 10 to 20 minutes on two cores; seconds from then on."
+	@[ -x $(KEEPSAKE) ] || echo "First build: fetch PostgreSQL (13 MB) and the embedding model (84 MB), compile the server and the islands. 10 to 15 minutes on two cores; seconds from then on."
 	@python3 tools/fetch_postgres.py --unless-given
 	@python3 tools/fetch_model.py
-	@python3 tools/wasm.py
-	cargo build --release
+	@mkdir -p target
+	@python3 tools/wasm.py >target/islands.log 2>&1 & islands=$$!; \
+		cargo build --release && wait $$islands || { kill $$islands 2>/dev/null; cat target/islands.log; exit 1; }; \
+		grep "left out" target/islands.log || true # the islands are made beside the server
 
 test: ## Format, lints, queries, tests on a real PostgreSQL, the pages in a browser
 	@bash tools/test.sh

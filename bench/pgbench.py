@@ -7,7 +7,9 @@ from pathlib import Path
 from sql import PG_BIN, URL
 
 # As src/db/mod.rs asks for.
-SESSION = {"PGOPTIONS": "-c role=keepsake_app -c jit=off -c plan_cache_mode=force_generic_plan -c enable_seqscan=off"}
+SESSION = {"PGOPTIONS": "-c role=keepsake_app -c jit=off -c plan_cache_mode=force_generic_plan -c enable_seqscan=off "
+           "-c client_connection_check_interval=500"}
+TIMEOUT = " -c statement_timeout=5000"
 
 
 def pgbench(prepare, transactions, clients=1, seconds=None, count=None, rate=None, user=1, first=None):
@@ -27,7 +29,7 @@ def pgbench(prepare, transactions, clients=1, seconds=None, count=None, rate=Non
         length = ["-T", str(seconds)] if seconds else ["-t", str(count)]
         command = [PG_BIN / "pgbench", "-n", "-c", str(clients), *length, "-D", "is_new=1", "-l", f"--log-prefix={folder}/log",
                    *(["-R", str(rate)] if rate else []), *scripts, URL]
-        done = subprocess.run(command, env={**os.environ, **SESSION}, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        done = subprocess.run(command, env={**os.environ, "PGOPTIONS": SESSION["PGOPTIONS"] + TIMEOUT}, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         if done.returncode or "aborted" in done.stderr:
             raise SystemExit(f"pgbench failed: {done.stderr[-400:]}")
         lines = [line.split() for log in Path(folder).glob("log*") for line in log.read_text().splitlines()]

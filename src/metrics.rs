@@ -96,6 +96,7 @@ struct Metrics {
     pool_timeouts: Family<PoolLabels, Counter>,
     searches: Family<SearchLabels, Counter>,
     activity_dropped: Counter,
+    calls_refused: Counter,
     began: Instant,
 }
 
@@ -113,7 +114,7 @@ impl Metrics {
         let (pool_waits, pool_timeouts) = (timed(), Family::default());
         let (searches, activity_dropped) = (Family::default(), Counter::default());
         let (provider_failures, texts_embedded) = (Family::default(), Family::default());
-        let chat_tokens = Family::default();
+        let (chat_tokens, calls_refused) = (Family::default(), Counter::default());
         registry.register(
             "http_request_duration_seconds",
             "From a request's head to its answer's head",
@@ -169,6 +170,11 @@ impl Metrics {
             "Calls that were not recorded because too many waited",
             activity_dropped.clone(),
         );
+        registry.register(
+            "calls_refused",
+            "Calls refused because too many of the same user or operator were running and waiting",
+            calls_refused.clone(),
+        );
         Self {
             registry,
             requests,
@@ -182,6 +188,7 @@ impl Metrics {
             pool_timeouts,
             searches,
             activity_dropped,
+            calls_refused,
             began: Instant::now(),
         }
     }
@@ -272,6 +279,10 @@ pub fn searched(mode: &'static str, is_degraded: bool) {
 
 pub fn activity_dropped(calls: u64) {
     METRICS.activity_dropped.inc_by(calls);
+}
+
+pub fn call_refused() {
+    METRICS.calls_refused.inc();
 }
 
 /// This process has looked for work that nobody was told of.

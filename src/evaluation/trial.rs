@@ -109,7 +109,7 @@ impl Evaluation {
             for items in group.items.chunks(ITEMS_A_TRANSACTION) {
                 ids.extend(self.add(user, items).await?);
                 done += items.len();
-                go_on(tell(Progress {
+                continue_if(tell(Progress {
                     stage: Stage::Adding,
                     done,
                     of: report.items,
@@ -124,7 +124,7 @@ impl Evaluation {
             for at in 0..group.questions.len() {
                 self.ask_of(*user, group, at, ids, &mut report).await?;
                 done += 1;
-                go_on(tell(Progress {
+                continue_if(tell(Progress {
                     stage: Stage::Asking,
                     done,
                     of,
@@ -169,7 +169,7 @@ impl Evaluation {
                 let overview = self.embeddings.overview(*user).await?;
                 let counts = overview.counts;
                 let of_user = overview.texts.total() - counts.pending;
-                go_on(tell(Progress {
+                continue_if(tell(Progress {
                     stage: Stage::Embedding,
                     done: done + usize::try_from(of_user).unwrap_or_default(),
                     of: items,
@@ -265,7 +265,7 @@ impl Evaluation {
     }
 }
 
-fn go_on(is_wanted: bool) -> Result<(), EvaluationError> {
+fn continue_if(is_wanted: bool) -> Result<(), EvaluationError> {
     match is_wanted {
         true => Ok(()),
         false => Err(EvaluationError::BrokenOff),

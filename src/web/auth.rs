@@ -118,14 +118,14 @@ pub enum Visitor {
 
 /// Finds out who is visiting and leaves it in the request. While the database
 /// is away nobody can be told from anybody, and the answer says so.
-pub async fn know_visitor(
+pub async fn identify_visitor(
     State(state): State<AppState>,
     session: Session,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let (visitor, call) = match let_in(&state, &session).await {
-        Ok(let_in) => let_in,
+    let (visitor, call) = match admit(&state, &session).await {
+        Ok(admitted) => admitted,
         Err(problem) => return in_plain_text(problem),
     };
     let actor = match &visitor {
@@ -159,12 +159,12 @@ async fn refuse(state: &AppState, refusal: Refusal) -> Response {
 }
 
 /// What a program's request does is done on the authority of its token, once that is known.
-pub async fn know_program(State(state): State<AppState>, request: Request, next: Next) -> Response {
+pub async fn scope_agent(State(state): State<AppState>, request: Request, next: Next) -> Response {
     actor::scope(None, &state.clock, next.run(request)).await.0
 }
 
 /// The visitor, and where they are signed in their turn.
-async fn let_in(state: &AppState, session: &Session) -> Result<(Visitor, Option<Call>), Problem> {
+async fn admit(state: &AppState, session: &Session) -> Result<(Visitor, Option<Call>), Problem> {
     let visitor = find_visitor(state, session).await?;
     let Visitor::SignedIn(signed_in) = &visitor else {
         return Ok((visitor, None));

@@ -5,23 +5,22 @@
 //! Counted in this server's memory; whoever has no call under way takes none of it.
 
 use std::collections::HashMap;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::{Body, HttpBody};
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
-use http_body::{Frame, SizeHint};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::error::Problem;
+use super::held::HeldBody;
 use crate::accounts::{TokenOwner, UserId};
+use crate::metrics;
 
 /// Calls of one caller that run at once (DESIGN §11) …
 const RUNNING_MAX: usize = 4;
@@ -40,10 +39,10 @@ pub enum Caller {
 }
 
 #[derive(Clone, Default)]
-pub struct Calls(Arc<Mutex<HashMap<Caller, Line>>>);
+pub struct Calls(Arc<Mutex<HashMap<Caller, Queue>>>);
 
 /// The calls of one caller.
-struct Line {
+struct Queue {
     running: Arc<Semaphore>,
     /// Running and waiting.
     count: usize,
@@ -52,7 +51,10 @@ struct Line {
 impl Calls {
     /// Waits until the call may run. It does until what this returns is dropped.
     pub async fn begin(&self, caller: Caller) -> Result<Call, Problem> {
-        let (place, running) = self.join_line(caller).ok_or_else(too_many_calls)?;
+        let (place, running) = self.take_place(caller).ok_or_else(|| {
+            metrics::call_refused();
+            too_many_calls()
+        })?;
         // It is never closed.
         let permit = running.clone().try_acquire_owned().ok();
         let has_waited = permit.is_none();
@@ -70,21 +72,21 @@ impl Calls {
         })
     }
 
-    fn join_line(&self, caller: Caller) -> Option<(Place, Arc<Semaphore>)> {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = lines.entry(caller).or_insert_with(|| Line {
+    fn take_place(&self, caller: Caller) -> Option<(Place, Arc<Semaphore>)> {
+        let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let queue = queues.entry(caller).or_insert_with(|| Queue {
             running: Arc::new(Semaphore::new(RUNNING_MAX)),
             count: 0,
         });
-        if line.count >= RUNNING_MAX + WAITING_MAX {
+        if queue.count >= RUNNING_MAX + WAITING_MAX {
             return None;
         }
-        line.count += 1;
+        queue.count += 1;
         let place = Place {
             calls: self.clone(),
             caller,
         };
-        Some((place, line.running.clone()))
+        Some((place, queue.running.clone()))
     }
 }
 
@@ -109,11 +111,11 @@ struct Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut lines = self.calls.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(line) = lines.get_mut(&self.caller) {
-            line.count -= 1;
-            if line.count == 0 {
-                lines.remove(&self.caller);
+        let mut queues = self.calls.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(queue) = queues.get_mut(&self.caller) {
+            queue.count -= 1;
+            if queue.count == 0 {
+                queues.remove(&self.caller);
             }
         }
     }
@@ -139,7 +141,7 @@ impl Call {
         if response.body().is_end_stream() {
             return response;
         }
-        response.map(|body| Body::new(Answer { body, _call: self }))
+        response.map(|body| Body::new(HeldBody::new(body, self)))
     }
 }
 
@@ -154,31 +156,6 @@ impl Drop for Call {
                 drop(held);
             });
         }
-    }
-}
-
-struct Answer {
-    body: Body,
-    _call: Call,
-}
-
-impl HttpBody for Answer {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 

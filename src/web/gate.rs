@@ -74,7 +74,7 @@ impl Gate {
         (gate, GateHandle { ask, closed })
     }
 
-    fn let_in(
+    fn admit(
         &mut self,
         (stream, peer): (TcpStream, SocketAddr),
         place: Option<OwnedSemaphorePermit>,
@@ -94,7 +94,7 @@ impl Gate {
     pub async fn accept(&mut self) -> (Connection, SocketAddr) {
         loop {
             if let Some(waiting) = self.last.pop_front() {
-                return self.let_in(waiting, None);
+                return self.admit(waiting, None);
             }
             let Some(listener) = &mut self.listener else {
                 if let Some(closed) = self.is_closed.take() {
@@ -113,7 +113,7 @@ impl Gate {
                 _ = self.asked.wait_for(|asked| *asked) => None,
             };
             match accepted {
-                Some((accepted, place)) => return self.let_in(accepted, place),
+                Some((accepted, place)) => return self.admit(accepted, place),
                 None => self.shut().await,
             }
         }

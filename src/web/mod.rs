@@ -13,6 +13,7 @@ mod forms;
 mod gate;
 mod headers;
 mod health;
+mod held;
 mod host;
 mod mcp;
 mod metrics;

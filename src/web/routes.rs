@@ -67,7 +67,7 @@ fn programs(state: &AppState) -> Router<AppState> {
         .route("/.well-known/{*rest}", any(mcp::no_oauth))
         .route("/register", post(mcp::no_oauth))
         .method_not_allowed_fallback(|| async { wrong_method() })
-        .layer(from_fn_with_state(state.clone(), auth::know_program))
+        .layer(from_fn_with_state(state.clone(), auth::scope_agent))
         .layer(from_fn(calls::hold))
         .layer(from_fn_with_state(state.clone(), address::refuse_tokens))
 }
@@ -174,7 +174,7 @@ fn people(state: &AppState) -> Router<AppState> {
                 .layer(from_fn_with_state(state.clone(), host::check))
                 .layer(from_fn_with_state(state.clone(), auth::check_origin))
                 .layer(session::layer(state))
-                .layer(from_fn_with_state(state.clone(), auth::know_visitor)),
+                .layer(from_fn_with_state(state.clone(), auth::identify_visitor)),
         )
 }
 

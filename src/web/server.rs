@@ -3,15 +3,13 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use axum::Router;
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
-use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -21,6 +19,7 @@ use tower::ServiceExt;
 
 use super::connection::{Answering, Connection};
 use super::gate::Gate;
+use super::held::HeldBody;
 
 /// Of a request's line and headers, which wait in memory until they are complete.
 const HEAD_BYTES_MAX: usize = 64 << 10;
@@ -56,11 +55,7 @@ async fn answer(
         let answered = router.clone().oneshot(request);
         async move {
             let response: Response = answered.await?;
-            let answer = |body| Answer {
-                body,
-                _under_way: under_way,
-            };
-            Ok::<_, Infallible>(response.map(answer))
+            Ok::<_, Infallible>(response.map(|body| HeldBody::new(body, under_way)))
         }
     });
     let connection = http1::Builder::new()
@@ -98,31 +93,6 @@ impl Drop for UnderWay {
     }
 }
 
-struct Answer {
-    body: Body,
-    _under_way: UnderWay,
-}
-
-impl HttpBody for Answer {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -156,13 +126,13 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (gate, door) = Gate::new(listener, limits);
-        let go_on = Arc::new(Notify::new());
-        let told = go_on.clone();
+        let release = Arc::new(Notify::new());
+        let told = release.clone();
         let slow = move || async move {
             told.notified().await;
             "done"
         };
-        let tell = go_on.clone();
+        let tell = release.clone();
         let much = move || async move {
             let until_ended = TellAtEnd(tell);
             let parts = stream::repeat(vec![b'a'; 64 << 10]).take(1 << 10);
@@ -179,7 +149,7 @@ mod tests {
             let _door = door;
             serve(gate, router, std::future::pending()).await;
         });
-        (address, go_on)
+        (address, release)
     }
 
     struct TellAtEnd(Arc<Notify>);
@@ -241,7 +211,7 @@ mod tests {
             idle: SHORT,
             ..NO_LIMITS
         };
-        let (address, go_on) = start(limits).await;
+        let (address, release) = start(limits).await;
         let mut slow = TcpStream::connect(address).await.unwrap();
         slow.write_all(b"POST /slow HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
             .await
@@ -251,7 +221,7 @@ mod tests {
             let mut silent = TcpStream::connect(address).await.unwrap();
             assert_eq!(said(&mut silent).await, "");
         }
-        go_on.notify_one();
+        release.notify_one();
         assert!(said(&mut slow).await.ends_with("done"));
     }
 

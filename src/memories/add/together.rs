@@ -100,7 +100,7 @@ impl Adding {
     }
 
     /// How many of a user's adds wait for the next transaction.
-    pub fn in_line(&self, user: UserId) -> usize {
+    pub fn queued(&self, user: UserId) -> usize {
         self.waiting().get(&user).map_or(0, Vec::len)
     }
 

@@ -267,6 +267,18 @@ async fn where_no_word_matches_a_substring_does() {
 }
 
 #[tokio::test]
+async fn a_long_substring_is_looked_for_by_its_first_64_characters() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let shared = "abcdefgh".repeat(8);
+    // Its words begin otherwise, so that none of them matches.
+    let id = anna.add(&format!("The key is x{shared}tail")).await;
+    assert_eq!(anna.find(&format!("{shared}another")).await, [id]);
+    let differs_earlier = format!("{}x", &shared[..63]);
+    assert_eq!(anna.find(&differs_earlier).await, [] as [i64; 0]);
+}
+
+#[tokio::test]
 async fn archived_items_are_hidden_from_search_unless_asked_for() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;

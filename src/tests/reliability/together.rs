@@ -28,9 +28,9 @@ async fn hold_up<'a>(
 }
 
 /// Until as many wait for the next transaction.
-async fn until_in_line(app: &TestApp, user: &TestUser, adds: usize) {
+async fn until_queued(app: &TestApp, user: &TestUser, adds: usize) {
     until("adds wait in line", async || {
-        app.adding.in_line(user.id) >= adds
+        app.adding.queued(user.id) >= adds
     })
     .await;
 }
@@ -76,7 +76,7 @@ async fn adds_that_come_at_once_share_transactions_and_each_is_kept_as_it_was_se
     };
     let adds = join_all((0..ADDS).map(|n| anna.call("memory_add", item(n))));
     let release = async {
-        until_in_line(&app, &anna, 3).await;
+        until_queued(&app, &anna, 3).await;
         lock.rollback().await.unwrap();
     };
     let (answers, ()) = tokio::join!(adds, release);
@@ -140,7 +140,7 @@ async fn what_the_database_refuses_of_one_does_not_touch_those_beside_it() {
         )
     }));
     let release = async {
-        until_in_line(&app, &anna, 3).await;
+        until_queued(&app, &anna, 3).await;
         lock.rollback().await.unwrap();
     };
     let (answers, ()) = tokio::join!(adds, release);
@@ -197,7 +197,7 @@ async fn who_gives_up_while_waiting_takes_nobody_with_them() {
     for n in 0..6 {
         adds.push(add(n));
         app.until_blocked(1).await;
-        until_in_line(&app, &anna, n).await;
+        until_queued(&app, &anna, n).await;
     }
     for n in [0, 3] {
         adds[n].abort();

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::{PASSWORD, PATIENCE, database_url, empty_database, server_options};
+use crate::support::{Browser, PASSWORD, PATIENCE, database_url, empty_database, server_options};
 
 /// A data folder that PostgreSQL's unprivileged user can reach, with the fetched tree in it.
 pub struct Home {
@@ -75,15 +75,22 @@ impl Home {
     }
 
     fn create_user(&self, email: &str) {
-        let args = ["user", "create", "--email", email, "--password-stdin"];
+        self.give_password("create", email, PASSWORD);
+    }
+
+    /// `keepsake user <command>` with a password on standard input: what it prints.
+    fn give_password(&self, command: &str, email: &str, password: &str) -> String {
+        let args = ["user", command, "--email", email, "--password-stdin"];
         let mut child = self
             .command(&args)
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        writeln!(child.stdin.take().unwrap(), "{PASSWORD}").unwrap();
-        assert!(child.wait().unwrap().success());
+        writeln!(child.stdin.take().unwrap(), "{password}").unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{args:?}");
+        String::from_utf8(output.stdout).unwrap()
     }
 
     fn postmaster(&self) -> Pid {
@@ -256,6 +263,14 @@ async fn commands_work_with_and_beside_a_running_server() {
         assert_eq!(said, format!("anna@example.com\t{act}d"));
         let listed = format!("anna@example.com\tmember\t{state}");
         assert!(home.say(&["user", "list"]).contains(&listed));
+    }
+    let new_password = "another password of hers";
+    let said = home.give_password("set-password", "Anna@example.com", new_password);
+    assert_eq!(said, "anna@example.com\tpassword set\n");
+    for (password, status) in [(PASSWORD, 422), (new_password, 303)] {
+        let fields = [("email", "anna@example.com"), ("password", password)];
+        let answer = Browser::at(home.url("")).post("/login", &fields).await;
+        assert_eq!(answer.status(), status);
     }
     let twice = home.command(&["serve"]).output().unwrap();
     assert!(!twice.status.success());

@@ -246,18 +246,8 @@ impl TestApp {
             .unwrap();
     }
 
-    /// A browser with a cookie jar, that does not follow redirects.
     pub fn browser(&self) -> Browser {
-        let redirect = reqwest::redirect::Policy::none();
-        let client = Client::builder()
-            .cookie_store(true)
-            .redirect(redirect)
-            .build()
-            .unwrap();
-        Browser {
-            base: self.base.clone(),
-            client,
-        }
+        Browser::at(self.base.clone())
     }
 
     /// The user's own endpoint is this provider from now on, whatever has to be rebuilt.
@@ -500,12 +490,23 @@ pub async fn problem(response: Response) -> (u16, Value) {
     (status.as_u16(), body)
 }
 
+/// A browser with a cookie jar, that does not follow redirects.
 pub struct Browser {
     pub base: String,
     pub client: Client,
 }
 
 impl Browser {
+    pub fn at(base: String) -> Self {
+        let redirect = reqwest::redirect::Policy::none();
+        let client = Client::builder()
+            .cookie_store(true)
+            .redirect(redirect)
+            .build()
+            .unwrap();
+        Self { base, client }
+    }
+
     pub async fn get(&self, path: &str) -> (u16, String) {
         let response = self
             .client
