@@ -157,6 +157,7 @@ pub async fn own(config: &Config, email: &str, as_json: bool) -> anyhow::Result<
         let tell = |done: usize, of: usize| {
             bar.set_length(of as u64);
             bar.set_position(done as u64);
+            true
         };
         let now = evaluation.measure(user, tell).await;
         bar.finish_and_clear();

@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::bail;
 use app::words;
 use indicatif::{ProgressBar, ProgressStyle};
-use keepsake::queue::Slice;
 use keepsake::accounts::{Email, UserId};
 use keepsake::config::Config;
 use keepsake::embedding::{Drained, Embeddings, Saved, Texts};
 use keepsake::evaluation::Evaluation;
+use keepsake::queue::Slice;
 use keepsake::wiring::{self, Database};
 
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -116,7 +116,7 @@ async fn show(
 
 /// A worker of a running server may be measuring already, and its figures are as good.
 async fn tell_what_changed(evaluation: &Evaluation, user: UserId) -> anyhow::Result<()> {
-    evaluation.after_rebuild(user).await?;
+    evaluation.after_rebuild(user, &Slice::whole()).await?;
     let Some(measured) = evaluation.latest(user).await? else {
         return Ok(());
     };

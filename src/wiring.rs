@@ -47,7 +47,7 @@ impl Database {
         if config.database_url.is_none()
             && let Some(options) = postgres::of_running_server(&config.data_dir)?
         {
-            prepare(&options).await?;
+            db::prepare(&options).await?;
             return Ok(Self {
                 db: Db::new(&options).with_job_timeout(),
                 embedded: None,
@@ -63,7 +63,7 @@ impl Database {
     async fn start_embedded(config: &Config) -> anyhow::Result<Self> {
         let embedded = EmbeddedPostgres::start(&config.data_dir).await?;
         let options = embedded.connect_options();
-        if let Err(error) = prepare(&options).await {
+        if let Err(error) = db::prepare(&options).await {
             embedded.stop().await?;
             return Err(error.into());
         }

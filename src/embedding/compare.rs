@@ -43,7 +43,7 @@ impl Embeddings {
     /// A question's vector in this space, from its own model, and kept nowhere.
     ///
     /// # Errors
-    /// Why there is none, as a clause; none is asked for any more once the process is to end.
+    /// Why there is none, as a clause.
     pub async fn vector_in(
         &self,
         user: UserId,
@@ -51,9 +51,6 @@ impl Embeddings {
         text: &str,
         names: &[NamedWord],
     ) -> Result<QueryVector, String> {
-        if self.is_winding_down() {
-            return Err("the server is stopping".to_owned());
-        }
         let speakers = self
             .speakers(user, names)
             .await

@@ -5,9 +5,9 @@ use sqlx::PgConnection;
 
 use super::model::{Space, SpaceState};
 use super::{EmbeddingError, Embeddings, drain, overview, store};
-use crate::queue;
 use crate::db::UserId;
 use crate::providers::settings::{Effective, ProviderSettings};
+use crate::queue;
 
 /// So many items get their pending rows in the transaction of an add, where it makes the first space.
 const FIRST_ITEMS_MAX: i64 = 1_000;

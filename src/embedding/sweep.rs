@@ -3,6 +3,7 @@
 use super::system::store;
 use super::{EmbeddingError, Embeddings, RETIRED_FOR};
 use crate::db::UserId;
+use crate::queue;
 
 impl Embeddings {
     /// In the order of their numbers.
@@ -11,5 +12,19 @@ impl Embeddings {
         let has_builtin = self.0.embedder.has_builtin();
         let mut conn = self.0.db.system_connection().await?;
         Ok(store::list_users_with_work(&mut conn, has_builtin, now, now - RETIRED_FOR).await?)
+    }
+
+    /// Pushes what they miss: how many there are.
+    pub async fn sweep(&self) -> Result<usize, EmbeddingError> {
+        let now = self.now();
+        let found: Vec<_> = self
+            .users_with_work()
+            .await?
+            .into_iter()
+            .map(|user| (user, now))
+            .collect();
+        let mut conn = self.0.db.system_connection().await?;
+        queue::push_found(&mut conn, queue::EMBED, &found, now).await?;
+        Ok(found.len())
     }
 }

@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use crate::queue;
 use crate::activity::Activity;
 use crate::db::{Db, UserId};
 use crate::memories::ItemId;
+use crate::queue;
 use crate::sessions::SessionId;
 
 /// Of a step: some tens of milliseconds, in which nobody waits for longer.

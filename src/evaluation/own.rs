@@ -15,6 +15,7 @@ use crate::db::UserId;
 use crate::embedding::model::Space;
 use crate::memories::speakers::names;
 use crate::providers::ProviderType;
+use crate::queue::Slice;
 use crate::search;
 
 /// The newest items, of which questions are made.
@@ -102,11 +103,15 @@ impl Contender {
 impl Evaluation {
     /// Measures what a rebuild has changed, once for each; true where it did. Of what became of the
     /// last one, [`Self::latest`] tells.
-    pub async fn after_rebuild(&self, user: UserId) -> Result<bool, EvaluationError> {
+    pub async fn after_rebuild(
+        &self,
+        user: UserId,
+        slice: &Slice,
+    ) -> Result<bool, EvaluationError> {
         if !self.is_unmeasured(user, TRIED_FOR).await? {
             return Ok(false);
         }
-        let ((now, before), asked) = match self.contest(user, |_, _| {}).await {
+        let ((now, before), asked) = match self.contest(user, |_, _| !slice.is_stopping()).await {
             Ok(Some(contest)) => contest,
             Ok(None) => return Ok(false),
             Err(EvaluationError::TooFew { .. }) => return self.note_too_few(user).await,
@@ -169,14 +174,14 @@ impl Evaluation {
     }
 
     /// What serves, measured now, and kept nowhere. `tell` is called with how many questions were
-    /// asked, and of how many.
+    /// asked, and of how many; false breaks it off.
     ///
     /// # Errors
     /// [`EvaluationError::TooFew`], [`EvaluationError::NothingServes`].
     pub async fn measure(
         &self,
         user: UserId,
-        tell: impl FnMut(usize, usize),
+        tell: impl FnMut(usize, usize) -> bool,
     ) -> Result<Measured, EvaluationError> {
         let contest = self.contest(user, tell).await?;
         let ((now, before), asked) = contest.ok_or(EvaluationError::NothingServes)?;
@@ -189,11 +194,11 @@ impl Evaluation {
     }
 
     /// Asks the same questions of what serves and of what served before. `None` where nothing
-    /// serves, or what serves does not answer.
+    /// serves, what serves does not answer, or it was broken off.
     async fn contest(
         &self,
         user: UserId,
-        mut tell: impl FnMut(usize, usize),
+        mut tell: impl FnMut(usize, usize) -> bool,
     ) -> Result<Option<((Contender, Option<Contender>), Asked)>, EvaluationError> {
         let Some(spaces) = self.embeddings.spaces_to_compare(user).await? else {
             return Ok(None);
@@ -217,7 +222,9 @@ impl Evaluation {
             }
             asked += 1;
             by_model += i32::from(question.is_by_model);
-            tell(asked, questions.len());
+            if !tell(asked, questions.len()) {
+                return Ok(None);
+            }
         }
         // Its vectors may have gone in the middle of it.
         if let Some(contender) = &before

@@ -10,11 +10,11 @@ use uuid::Uuid;
 use super::dataset::{DataSet, Group};
 use super::score::Scores;
 use super::{Arm, Evaluation, EvaluationError, all_candidates};
-use crate::queue::Slice;
 use crate::accounts::{Accounts, Email, Password, Role, UserId, Viewer};
 use crate::embedding::Drained;
 use crate::erasure::{self, Step};
 use crate::memories;
+use crate::queue::Slice;
 use crate::search::{self, Mode};
 
 /// Accounts at this name are an evaluation's; no mail reaches it.

@@ -11,10 +11,10 @@ pub static JOB: Job = Job {
     // Lost, it costs nothing but the figures.
     work: Work::OfUsers(|_| Box::pin(async { Ok(Vec::new()) })),
     at_once: 1,
-    run: |context, user, _| {
+    run: |context, user, slice| {
         Box::pin(async move {
             let evaluation = Evaluation::new(context.db, context.embeddings);
-            evaluation.after_rebuild(user).await?;
+            evaluation.after_rebuild(user, &slice).await?;
             Ok(Next::Done)
         })
     },

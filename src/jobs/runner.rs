@@ -8,9 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use apalis::prelude::{
-    Backend, BackendConfig, BoxDynError, Data, Ephemeral, Task, WorkerBuilder, WorkerContext,
-};
+use apalis_core::backend::finalize::Ephemeral;
+use apalis_core::backend::{Backend, BackendConfig};
+use apalis_core::error::BoxDynError;
+use apalis_core::task::Task;
+use apalis_core::task::data::Data;
+use apalis_core::worker::builder::WorkerBuilder;
+use apalis_core::worker::context::WorkerContext;
 use futures_util::FutureExt;
 use rand::Rng;
 use time::{Duration as TimeDuration, OffsetDateTime};
@@ -22,7 +26,7 @@ use tracing::Instrument;
 use super::{Failure, JOBS, Job, JobContext, Next, PATIENCE, Work};
 use crate::metrics;
 use crate::queue::store::{Claim, End};
-use crate::queue::{self, SERVER, Slice};
+use crate::queue::{self, BACK_OFF_MAX, SERVER, Slice};
 
 /// Claimed by another process, or due by its time: what is pushed waits so long at most, and
 /// what comes meanwhile is worked on together.
@@ -33,21 +37,24 @@ const RENEW_EVERY: Duration = Duration::from_secs(5);
 /// Runs that are under way when the server stops have this long.
 const DRAIN_MAX: Duration = Duration::from_secs(25);
 const BACK_OFF: TimeDuration = TimeDuration::seconds(5);
-pub(super) const BACK_OFF_MAX: TimeDuration = TimeDuration::hours(1);
 const FELL_OVER: &str = "it fell over; the server's log says where";
 
 /// Runs all jobs until `stop` turns true.
 pub async fn run(context: JobContext, mut stop: watch::Receiver<bool>) {
     let runner = Arc::new(Runner::new(context, stop.clone()));
     let (sender, receiver) = mpsc::channel(1);
-    let worker = WorkerBuilder::new("keepsake")
+    let worker_context = WorkerContext::new("keepsake");
+    let worker = WorkerBuilder::new(&worker_context)
         .backend(Claims(receiver))
         .data(runner.clone())
         .build(run_claim);
     let working = async {
-        // The worker ends when there is nobody left to send it claims, and its runs have ended.
-        let (_, ended) = tokio::join!(runner.keep_claiming(sender), worker.run());
-        if let Err(error) = ended {
+        let claiming = async {
+            runner.keep_claiming(sender).await;
+            // It ends when its runs have.
+            worker_context.stop().ok();
+        };
+        if let ((), Err(error)) = tokio::join!(claiming, worker.run()) {
             tracing::error!(%error, "the worker ended with an error");
         }
     };
@@ -172,7 +179,7 @@ impl Runner {
         for job in JOBS {
             if let Work::OfServer(_) = job.work {
                 let found = [(SERVER, now)];
-                queue::store::push_found(&mut conn, job.name, &found, now, BACK_OFF_MAX).await?;
+                queue::push_found(&mut conn, job.name, &found, now).await?;
             }
         }
         Ok(())
@@ -200,6 +207,20 @@ impl Runner {
                 .is_some_and(|job| self.running().insert((claim.user.0, job.name)))
         });
         Ok(claims)
+    }
+
+    /// Runs what is due at this moment, one after the other, until nothing is.
+    pub async fn run_due(&self) -> Result<(), sqlx::Error> {
+        self.prepare().await?;
+        loop {
+            let claims = self.claim().await?;
+            if claims.is_empty() {
+                return Ok(());
+            }
+            for claim in claims {
+                self.run_one(claim).await;
+            }
+        }
     }
 
     async fn keep_renewing(&self) {

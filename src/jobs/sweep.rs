@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use super::runner::BACK_OFF_MAX;
 use super::{Failure, JOBS, Job, JobContext, Next, Work};
 use crate::queue::SERVER;
 use crate::{metrics, queue};
@@ -48,7 +47,7 @@ async fn push_missing(job: &Job, context: &JobContext) -> Result<usize, Failure>
         Work::OfServer(every) => vec![(SERVER, now + every)],
     };
     let mut conn = context.db.system_connection().await?;
-    queue::store::push_found(&mut conn, job.name, &found, now, BACK_OFF_MAX).await?;
+    queue::push_found(&mut conn, job.name, &found, now).await?;
     Ok(match job.work {
         Work::OfUsers(_) => found.len(),
         Work::OfServer(_) => 0,

@@ -12,6 +12,7 @@ mod slice;
 pub mod store;
 
 pub use slice::Slice;
+pub use store::push_found;
 
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
@@ -29,6 +30,8 @@ pub const SUMMARY: &str = "summary";
 pub const ERASE: &str = "erase";
 pub const EVALUATE: &str = "evaluate";
 
+/// Of a job that fails again and again.
+pub const BACK_OFF_MAX: Duration = Duration::hours(1);
 /// A process that is gone frees what it ran after this long; half of it where it renews in time.
 pub const LEASE: Duration = Duration::seconds(15);
 

@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
-use super::LEASE;
+use super::{BACK_OFF_MAX, LEASE};
 use crate::db::UserId;
 
 pub async fn push(
@@ -57,7 +57,6 @@ pub async fn push_found(
     job: &str,
     found: &[(UserId, OffsetDateTime)],
     now: OffsetDateTime,
-    back_off_max: Duration,
 ) -> Result<(), sqlx::Error> {
     let users: Vec<i64> = found.iter().map(|(user, _)| user.0).collect();
     let times: Vec<OffsetDateTime> = found.iter().map(|(_, at)| *at).collect();
@@ -75,7 +74,7 @@ pub async fn push_found(
         &users,
         &times,
         now,
-        now + back_off_max,
+        now + BACK_OFF_MAX,
     )
     .execute(conn)
     .await?;
@@ -94,7 +93,7 @@ pub struct Claim {
 
 /// Takes what is due, of each of `jobs` as much as its room: first whoever has waited since before
 /// `patience`, longest first, then whoever has least to do. A lease that ends beyond its length was
-/// taken by a clock that was ahead.
+/// taken by a clock that was ahead. Where a run kills its process, the next waits twice as long each time.
 pub async fn claim(
     conn: &mut PgConnection,
     lease: i64,
@@ -118,7 +117,8 @@ pub async fn claim(
              WHERE k.place <= k.room AND q.run_at <= $4 AND (q.lease IS NULL OR q.lease_until NOT BETWEEN $4 AND $6)
              FOR UPDATE OF q SKIP LOCKED
          )
-         UPDATE job_queue q SET lease = $1, lease_until = $6, attempts = q.attempts + 1
+         UPDATE job_queue q SET lease = $1, lease_until = $6, attempts = q.attempts + 1,
+                                run_at = $4 + interval '1 second' * least(2 ^ least(q.attempts, 12), 3600)
          FROM picked p WHERE q.user_id = p.user_id AND q.job = p.job
          RETURNING q.user_id, q.job, q.pushes, q.attempts",
         lease,
@@ -178,9 +178,9 @@ pub async fn finish(
 ) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
         "UPDATE job_queue
-         SET lease = NULL, lease_until = NULL, problem = $5, size = $6, waiting_since = $8,
+         SET lease = NULL, lease_until = NULL, problem = $5, size = $6, waiting_since = $8::timestamptz,
              attempts = CASE WHEN $5::text IS NULL THEN 0 ELSE attempts END,
-             run_at = CASE WHEN $5::text IS NULL AND pushes <> $7 THEN least($4, $8) ELSE $4 END
+             run_at = CASE WHEN $5::text IS NULL AND pushes <> $7 THEN least($4::timestamptz, $8::timestamptz) ELSE $4 END
          WHERE user_id = $1 AND job = $2 AND lease = $3",
         claim.user.0,
         claim.job,

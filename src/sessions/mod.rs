@@ -21,10 +21,10 @@ pub use model::{
     Added, Extraction, ExtractionId, Filter, Message, Outcome, Session, SessionId, State, Why,
 };
 
-use crate::queue;
 use crate::accounts::AgentId;
 use crate::db::{Db, UserId, go_on, is_of_a_gone_user};
 use crate::input::Invalid;
+use crate::queue;
 use message::{MESSAGES_A_SESSION_MAX, TOOL_CALLS_A_SESSION_MAX};
 use store::{Held, Still, Stretch};
 

@@ -213,7 +213,12 @@ fn a_killed_servers_postgresql_is_adopted_supervised_and_stopped() {
     let first = data.postmaster().unwrap();
     killed.kill();
     assert!(is_alive(first), "the orphan runs on");
-    assert!(of_running_server(&data.path()).unwrap().is_none());
+    // A process that another test is just starting may hold the lock for a moment.
+    let began = Instant::now();
+    while of_running_server(&data.path()).unwrap().is_some() {
+        assert!(began.elapsed() < PATIENCE, "it is taken for running");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         let postgres = start(&data).await;

@@ -19,7 +19,7 @@ const REFERENCE: [(&str, &str); 2] = [
 ];
 
 /// On the coordinator alone, and why.
-const LOCAL: [(&str, &str); 11] = [
+const LOCAL: [(&str, &str); 14] = [
     ("_sqlx_migrations", "which migrations were applied"),
     ("account_tables", "which tables an erasure goes through"),
     (
@@ -38,6 +38,9 @@ const LOCAL: [(&str, &str); 11] = [
     ("service_tokens", "of operators; found by their hash alone"),
     ("system_chat_provider", "an admin's, for everybody"),
     ("system_providers", "an admin's, for everybody"),
+    ("job_queue", "claimed over all users in one statement"),
+    ("job_runs", "written beside the queue, read over all users"),
+    ("job_settings", "an admin's, for everybody"),
     ("system_settings", "an admin's, for everybody"),
     (
         "web_sessions",

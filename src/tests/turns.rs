@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, PgConnection};
 
 use crate::search_hybrid::{ask_with, at, embed, found, space};
-use crate::support::{TestApp, TestUser};
+use crate::support::{TestApp, TestUser, turns_due};
 
 async fn say(user: &TestUser, session: &str, messages: &[Value]) {
     let path = format!("/api/v1/sessions/{session}/messages");
@@ -43,7 +43,7 @@ fn numbered(from: usize, to: usize) -> Vec<Value> {
 async fn make(app: &TestApp) -> Result<(), EmbeddingError> {
     loop {
         let mut made = false;
-        for one in turns::due(&app.db, None, 100).await? {
+        for one in turns_due(app).await {
             made |= turns::make_some(&app.db, &app.embeddings, one).await?;
         }
         if !made {
@@ -267,7 +267,7 @@ async fn none_is_made_twice_and_none_is_lost() {
     let all = "memory_items WHERE type = 'turn'";
     say(&anna, "chat", &numbered(0, 250)).await;
     end(&anna, "chat").await;
-    let due = turns::due(&app.db, None, 10).await.unwrap();
+    let due = turns_due(&app).await;
     assert_eq!(due.len(), 1);
     assert!(
         turns::make_some(&app.db, &app.embeddings, due[0])
@@ -382,8 +382,8 @@ async fn switched_off_they_leave_search_at_once_and_come_back_when_switched_on()
             .0,
         404
     );
-    assert_eq!(turns::remove_off(&app.db).await.unwrap(), 100);
-    assert_eq!(turns::remove_off(&app.db).await.unwrap(), 0);
+    assert!(turns::remove_some(&app.db, anna.id).await.unwrap());
+    assert!(!turns::remove_some(&app.db, anna.id).await.unwrap());
     assert_eq!(count(&mut conn, all).await, 1_100, "Ben's stay");
     assert_eq!(
         count(&mut conn, "memory_item_embeddings WHERE item_type = 'turn'").await,
@@ -402,7 +402,7 @@ async fn switched_off_they_leave_search_at_once_and_come_back_when_switched_on()
             .await
             .is_empty()
     );
-    assert!(turns::due(&app.db, None, 10).await.unwrap().is_empty());
+    assert!(turns_due(&app).await.is_empty());
     assert!(
         browser
             .get("/sessions")

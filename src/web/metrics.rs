@@ -165,10 +165,7 @@ async fn ask(state: &AppState) -> Result<Vec<Gauge>, sqlx::Error> {
             ("failed", queue.failed),
         ] {
             gauges.push(Gauge {
-                labels: vec![
-                    ("queue", queue.job.clone()),
-                    ("status", status.to_owned()),
-                ],
+                labels: vec![("queue", queue.job.clone()), ("status", status.to_owned())],
                 ..gauge("queue_jobs", "Jobs that have not ended well yet", n as f64)
             });
         }

@@ -214,10 +214,16 @@ impl Consolidation {
         let hash = facts::fingerprint(&facts);
         let off = self.why_off(user).await?;
         if off.is_some() || !attempt.is_memory_on {
-            return self.end(user, &attempt, &facts, End::Left).await.map(|()| true);
+            return self
+                .end(user, &attempt, &facts, End::Left)
+                .await
+                .map(|()| true);
         }
         if attempt.facts_hash.as_ref() == Some(&hash) {
-            return self.end(user, &attempt, &facts, End::Same(total)).await.map(|()| true);
+            return self
+                .end(user, &attempt, &facts, End::Same(total))
+                .await
+                .map(|()| true);
         }
         let end = match facts.as_slice() {
             [] => End::Written {

@@ -21,9 +21,9 @@ use super::spaces::Spaces;
 use super::{EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR};
 use crate::db::UserId;
 use crate::input::sentence;
-use crate::queue::Slice;
 use crate::providers::settings::{self, Pace, SYSTEM_KEY, own_key};
 use crate::providers::{BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, ProviderType, Reach};
+use crate::queue::Slice;
 
 /// A worker that is gone frees its space after this long.
 const LEASE: Duration = Duration::seconds(10);

@@ -16,7 +16,10 @@ pub async fn list_users_due(
         "SELECT DISTINCT e.user_id FROM session_extractions e JOIN users u ON u.id = e.user_id
          WHERE (e.outcome = 'pending' OR e.next_try_at IS NOT NULL)
            AND coalesce(e.next_try_at, $1) <= $1 AND coalesce(e.lease_until, $1) <= $1
-           AND u.disabled_at IS NULL",
+           AND u.disabled_at IS NULL
+           AND NOT EXISTS (SELECT FROM session_extractions b
+                           WHERE b.user_id = e.user_id AND b.session_id = e.session_id
+                             AND b.first_position < e.first_position AND b.outcome = 'pending')",
         now,
     );
     let users = users.fetch_all(conn).await?;

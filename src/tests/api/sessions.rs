@@ -585,9 +585,9 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
     complete(&anna, "chat").await;
     let due = async || {
         let now = app.embeddings.now();
-        ledger::due_extractions(&app.db, now, &[], 10)
-            .await
-            .unwrap()
+        let next = ledger::next_due(&app.db, anna.id, now).await.unwrap();
+        let due = next.filter(|(_, at)| *at <= now).map(|(due, _)| due);
+        due.into_iter().collect::<Vec<_>>()
     };
     let ids: Vec<i64> =
         sqlx::query_scalar("SELECT id FROM session_extractions ORDER BY first_position")

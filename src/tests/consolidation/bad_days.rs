@@ -7,7 +7,7 @@ use wiremock::ResponseTemplate;
 
 use super::{active, fact, finding, items, ledger, prose, read_due, told, user_of, user_says};
 use crate::chat::chat;
-use crate::support::{ChatServer, TestApp, refused, said};
+use crate::support::{ChatServer, DueNow, TestApp, refused, said};
 
 const TALK: &str = "My name is Anna. Can you help me with the shelf?";
 
@@ -398,39 +398,27 @@ async fn a_session_behind_one_that_is_read_waits_its_turn_and_one_user_holds_up_
         user_of(&app, "anna", &model).await,
         user_of(&app, "ben", &model).await,
     );
-    for n in 0..80 {
+    for n in 0..3 {
         told(&anna, &format!("talk-{n}"), &[user_says("m1", TALK)]).await;
     }
     told(&ben, "talk", &[user_says("m1", TALK)]).await;
     let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
     let due = consolidation.due().await.unwrap();
-    assert_eq!(
-        due.iter().map(|one| one.user).collect::<Vec<_>>(),
-        [anna.id],
-        "64 of hers come first"
-    );
-    let due = consolidation.due_of_others(&[anna.id]).await.unwrap();
-    assert_eq!(due.iter().map(|one| one.user).collect::<Vec<_>>(), [ben.id]);
+    let users: Vec<_> = due.iter().map(|one| one.user).collect();
+    assert_eq!(users, [anna.id, ben.id], "one of each");
     // Of one session the first stretch comes first, and while it is read the second is not due.
     told(&ben, "talk", &[user_says("m2", "More.")]).await;
-    let now = app.embeddings.now();
-    let of_ben = session_ledger::due_extractions(&app.db, now, &[anna.id], 10)
-        .await
-        .unwrap();
-    assert_eq!(of_ben, due);
+    let of_ben = consolidation.next_due(ben.id).await.unwrap();
+    let (first, now) = of_ben.expect("it is due");
+    assert_eq!(first, due[1]);
+    let lease_until = now + Duration::minutes(1);
     let mut tx = app.db.as_user(ben.id).await.unwrap();
-    session_ledger::claim(
-        &mut tx,
-        ben.id,
-        due[0].extraction,
-        now,
-        now + Duration::minutes(1),
-    )
-    .await
-    .unwrap()
-    .unwrap();
+    let claimed = session_ledger::claim(&mut tx, ben.id, first.extraction, now, lease_until).await;
+    claimed.unwrap().expect("nobody has it");
     tx.commit().await.unwrap();
-    assert_eq!(consolidation.due_of_others(&[anna.id]).await.unwrap(), []);
+    let next = consolidation.next_due(ben.id).await.unwrap();
+    assert_eq!(next, Some((first, lease_until)));
+    assert_eq!(consolidation.due().await.unwrap(), [due[0]]);
 }
 
 #[tokio::test]
@@ -444,9 +432,8 @@ async fn a_reader_that_was_killed_is_followed_by_another_and_comes_too_late_itse
     let user = user_of(&app, "anna", &model).await;
     told(&user, "talk", &[user_says("m1", TALK)]).await;
     let now = app.embeddings.now();
-    let due = session_ledger::due_extractions(&app.db, now, &[], 10)
-        .await
-        .unwrap()[0];
+    let next = session_ledger::next_due(&app.db, user.id, now).await;
+    let (due, _) = next.unwrap().expect("it is due");
     let mut tx = app.db.as_user(user.id).await.unwrap();
     let killed = session_ledger::claim(
         &mut tx,

@@ -9,7 +9,7 @@ use time::format_description::well_known::Rfc3339;
 use super::{
     active, fact, finding, is_comparison, items, ledger, read_due, told, user_of, user_says,
 };
-use crate::support::{ChatServer, TestApp, TestUser, said};
+use crate::support::{ChatServer, DueNow, TestApp, TestUser, said};
 
 /// Answers the session that says so many words with these facts, and compares by `relation`.
 async fn answering(sessions: Vec<(&'static str, Value)>, relation: &'static str) -> ChatServer {

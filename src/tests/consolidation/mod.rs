@@ -16,7 +16,7 @@ use sqlx::{AssertSqlSafe, Row};
 use wiremock::ResponseTemplate;
 
 use crate::chat::use_server;
-use crate::support::{ChatServer, TestApp, TestUser, said};
+use crate::support::{ChatServer, DueNow, TestApp, TestUser, said};
 
 /// What is asked to compare statements, told by the schema's only property.
 fn is_comparison(body: &Value) -> bool {

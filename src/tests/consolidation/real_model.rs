@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{items, ledger, told, user_says};
 use crate::chat::chat;
 use crate::providers::llamacpp::chat_server;
-use crate::support::TestApp;
+use crate::support::{DueNow, TestApp};
 
 /// Some two tokens a second, beside other tests: one fact, and the beginning of another.
 const LIMITS: AskLimits = AskLimits {

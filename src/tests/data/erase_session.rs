@@ -6,7 +6,7 @@ use sqlx::AssertSqlSafe;
 
 use super::erasure::{find_everywhere, fingerprint, receipt_of};
 use crate::chat::use_server;
-use crate::support::{Browser, ChatServer, TestApp, TestUser, said};
+use crate::support::{Browser, ChatServer, DueNow, TestApp, TestUser, said, turns_due};
 
 /// What was said, as every part of the session holds it; and what was remembered of it.
 const SAID: &str = "kanarienvogel4711";
@@ -48,7 +48,7 @@ async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
             consolidation.extract(due).await.unwrap();
         }
     }
-    for due in turns::due(&app.db, None, 100).await.unwrap() {
+    for due in turns_due(&app).await {
         let made = turns::make_some(&app.db, &app.embeddings, due).await;
         assert!(made.unwrap());
     }

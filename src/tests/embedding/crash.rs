@@ -29,8 +29,7 @@ async fn let_ten_seconds_pass(app: &TestApp) {
     sqlx::raw_sql(
         "UPDATE embedding_spaces SET lease_until = lease_until - interval '10 s',
              retry_at = retry_at - interval '10 s', retired_at = retired_at - interval '10 s';
-         UPDATE apalis.jobs SET run_at = run_at - interval '10 s' WHERE status = 'Pending';
-         UPDATE apalis.workers SET last_seen = last_seen - interval '10 s'",
+         UPDATE job_queue SET lease_until = lease_until - interval '20 s', run_at = run_at - interval '20 s'",
     )
     .execute(&mut app.superuser().await)
     .await

@@ -1,4 +1,5 @@
 use keepsake::embedding::{Drained, Saved};
+use keepsake::queue::Slice;
 use serde_json::{Value, json};
 use time::Duration;
 
@@ -199,7 +200,7 @@ async fn a_late_answer_of_an_old_model_writes_nothing() {
     let held = provider.hold();
     let embeddings = app.embeddings.clone();
     let user = anna.id;
-    let late = tokio::spawn(async move { embeddings.drain(user).await });
+    let late = tokio::spawn(async move { embeddings.drain(user, &Slice::whole()).await });
     provider.until_called().await;
     // While the answer is under way the space it is for goes.
     app.use_provider(&anna, &elsewhere, "newer").await;
@@ -213,7 +214,7 @@ async fn a_late_answer_of_an_old_model_writes_nothing() {
     elsewhere.forget_calls();
     let held = elsewhere.hold();
     let embeddings = app.embeddings.clone();
-    let late = tokio::spawn(async move { embeddings.drain(user).await });
+    let late = tokio::spawn(async move { embeddings.drain(user, &Slice::whole()).await });
     elsewhere.until_called().await;
     sqlx::query(
         "UPDATE memory_item_embeddings SET content_hash = 'another' WHERE state = 'pending'",

@@ -1,5 +1,7 @@
 use keepsake::embedding::{Drained, EmbeddingState, Saved};
+use keepsake::queue::Slice;
 use serde_json::json;
+use tokio::sync::watch;
 
 use crate::support::{Provider, TestApp};
 
@@ -10,7 +12,7 @@ async fn an_item_its_pending_vector_and_its_job_are_committed_together() {
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     app.drain(&anna).await;
-    sqlx::query("DELETE FROM apalis.jobs")
+    sqlx::query("DELETE FROM job_queue")
         .execute(&mut app.superuser().await)
         .await
         .unwrap();
@@ -26,15 +28,7 @@ async fn an_item_its_pending_vector_and_its_job_are_committed_together() {
         app.vectors(&anna, "active").await,
         [(id, "pending".to_owned())]
     );
-    let user_id = anna.id.0;
-    assert_eq!(
-        app.jobs().await,
-        [(
-            Some(user_id.to_string()),
-            "Pending".to_owned(),
-            format!("{{\"user_id\":{user_id}}}")
-        )]
-    );
+    assert_eq!(app.jobs().await, [(anna.id.0, "embed".to_owned())]);
     // Adding asked nobody.
     assert!(provider.texts().is_empty());
 
@@ -87,7 +81,7 @@ async fn without_a_provider_items_are_off_and_nothing_waits() {
 }
 
 #[tokio::test]
-async fn batches_are_as_large_as_set_and_a_job_makes_way_after_a_bounded_number_of_texts() {
+async fn batches_are_as_large_as_set_and_a_job_makes_way_when_its_slice_is_over() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let provider = Provider::start().await;
@@ -107,10 +101,20 @@ async fn batches_are_as_large_as_set_and_a_job_makes_way_after_a_bounded_number_
         Saved::Rebuilding { texts: 1101 }
     );
     provider.forget_calls();
-    assert_eq!(app.embeddings.drain(anna.id).await.unwrap(), Drained::More);
+    let (stop, stopped) = watch::channel(false);
+    let slice = Slice::begin(stopped);
+    let held = provider.hold();
+    let (ended, ()) = tokio::join!(app.embeddings.drain(anna.id, &slice), async {
+        provider.until_called().await;
+        stop.send(true).unwrap();
+        drop(held);
+    });
+    let Drained::More(left) = ended.unwrap() else {
+        panic!("it went on");
+    };
     let sizes = provider.call_sizes();
     assert!(sizes.iter().all(|size| *size <= 32), "{sizes:?}");
-    assert_eq!(sizes.iter().sum::<usize>(), 1_024);
+    assert_eq!(sizes.iter().sum::<usize>() + left, 1_101);
     assert_eq!(app.drain(&anna).await, Drained::Done);
     let ready = app.vectors(&anna, "active").await;
     assert_eq!(ready.len(), 1_101);
@@ -128,9 +132,9 @@ async fn two_workers_do_not_send_the_same_items() {
     }
     provider.forget_calls();
     let held = provider.hold();
-    let (one, two) = tokio::join!(app.embeddings.drain(anna.id), async {
+    let (one, two) = tokio::join!(app.drain_once(anna.id), async {
         provider.until_called().await;
-        let two = app.embeddings.drain(anna.id).await;
+        let two = app.drain_once(anna.id).await;
         drop(held);
         two
     });

@@ -95,7 +95,7 @@ async fn an_item_that_is_archived_while_a_rebuild_begins_is_not_found_after_it()
     // The last that a rebuild asks for is its job: held, it has made its rows and cannot commit.
     let mut holder = app.superuser().await;
     sqlx::raw_sql("BEGIN").execute(&mut holder).await.unwrap();
-    let held = sqlx::query("SELECT FROM apalis.jobs WHERE idempotency_key IS NOT NULL FOR UPDATE")
+    let held = sqlx::query("SELECT FROM job_queue WHERE job = 'embed' FOR UPDATE")
         .execute(&mut holder)
         .await
         .unwrap();

@@ -1,33 +1,51 @@
-//! What apalis does not do by itself (FACTS): each remedy with a test that fails
-//! without it. Those that need a running worker are in `workers.rs`.
+//! The queue: what is pushed, claimed and given back, by a clock that tests move.
 
-use keepsake::queue;
+use keepsake::db::UserId;
+use keepsake::jobs::PATIENCE;
+use keepsake::queue::store::{Claim, End};
+use keepsake::queue::{self, EMBED, LEASE};
 use serde_json::json;
-use time::Duration;
+use sqlx::PgConnection;
+use time::{Duration, OffsetDateTime};
 
 use crate::support::{Provider, TestApp};
 
+const OURS: i64 = 1;
+const THEIRS: i64 = 2;
+const ENDED: End<'_> = End {
+    run_at: None,
+    size: 0,
+    problem: None,
+};
+
+/// What is first in turn.
+async fn claim(conn: &mut PgConnection, lease: i64, now: OffsetDateTime) -> Option<Claim> {
+    let rooms = [(EMBED, 1)];
+    let claims = queue::store::claim(conn, lease, &rooms, now, now - PATIENCE).await;
+    claims.unwrap().into_iter().next()
+}
+
+async fn finish(conn: &mut PgConnection, claim: &Claim, end: &End<'_>, now: OffsetDateTime) {
+    let is_ours = queue::store::finish(conn, OURS, claim, end, now).await;
+    assert!(is_ours.unwrap());
+}
+
+async fn push(conn: &mut PgConnection, user: UserId, size: usize, now: OffsetDateTime) {
+    queue::push(conn, user, EMBED, size, now).await.unwrap();
+}
+
 #[tokio::test]
-async fn a_second_job_for_a_user_neither_exists_nor_aborts_the_transaction() {
+async fn a_second_push_makes_no_second_row_and_does_not_abort_its_transaction() {
     let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let mut tx = app.db.as_user(anna.id).await.unwrap();
-    queue::push(&mut tx, anna.id).await.unwrap();
-    queue::push(&mut tx, anna.id).await.unwrap();
-    tx.commit().await.unwrap();
-    assert_eq!(app.jobs().await.len(), 1);
+    let (anna, now) = (app.user("anna").await, app.embeddings.now());
     // Two transactions that do not see each other.
-    sqlx::query("DELETE FROM apalis.jobs")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
     let mut one = app.db.as_user(anna.id).await.unwrap();
     let mut two = app.db.as_user(anna.id).await.unwrap();
-    queue::push(&mut one, anna.id).await.unwrap();
+    push(&mut one, anna.id, 1, now).await;
+    let user = anna.id;
     let pushing = tokio::spawn(async move {
-        queue::push(&mut two, anna.id).await.unwrap();
-        // The transaction is still good for more.
-        sqlx::query("SELECT 1").execute(&mut *two).await.unwrap();
+        push(&mut two, user, 1, now).await;
+        push(&mut two, user, 1, now).await;
         two.commit().await.unwrap();
     });
     app.until_blocked(1).await;
@@ -37,54 +55,180 @@ async fn a_second_job_for_a_user_neither_exists_nor_aborts_the_transaction() {
 }
 
 #[tokio::test]
-async fn a_job_that_has_begun_does_not_keep_a_new_one_away() {
+async fn what_is_pushed_while_a_job_runs_leaves_it_due() {
     let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (anna, now) = (app.user("anna").await, app.embeddings.now());
     let mut conn = app.superuser().await;
-    queue::push(&mut conn, anna.id).await.unwrap();
-    sqlx::query("UPDATE apalis.jobs SET status = 'Running'")
+    push(&mut conn, anna.id, 1, now).await;
+    let first = claim(&mut conn, OURS, now).await.expect("it is due");
+    assert_eq!((first.user, first.attempts), (anna.id, 1));
+    assert_eq!(claim(&mut conn, THEIRS, now).await, None, "it runs");
+    push(&mut conn, anna.id, 1, now).await;
+    finish(&mut conn, &first, &ENDED, now).await;
+    let second = claim(&mut conn, OURS, now).await.expect("more has come");
+    assert_eq!(second.attempts, 1, "the first ended well");
+    finish(&mut conn, &second, &ENDED, now).await;
+    assert_eq!(claim(&mut conn, OURS, now).await, None);
+    assert!(app.jobs().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_row_that_is_being_pushed_is_claimed_once_that_is_committed() {
+    let app = TestApp::start().await;
+    let (anna, now) = (app.user("anna").await, app.embeddings.now());
+    let mut conn = app.superuser().await;
+    push(&mut conn, anna.id, 1, now).await;
+    // A run that began now would look for rows and miss the adder's.
+    let mut adding = app.db.as_user(anna.id).await.unwrap();
+    push(&mut adding, anna.id, 1, now).await;
+    assert_eq!(claim(&mut conn, OURS, now).await, None);
+    adding.commit().await.unwrap();
+    assert!(claim(&mut conn, OURS, now).await.is_some());
+}
+
+#[tokio::test]
+async fn who_has_least_to_do_goes_first_and_who_has_waited_for_long_goes_next() {
+    let app = TestApp::start().await;
+    let mut now = app.embeddings.now();
+    let mut conn = app.superuser().await;
+    let (anna, ben, zoe) = (
+        app.user("anna").await.id,
+        app.user("ben").await.id,
+        app.user("zoe").await.id,
+    );
+    push(&mut conn, anna, 10_000, now).await;
+    push(&mut conn, ben, 5_000, now).await;
+    let mut order = Vec::new();
+    for slice in 0..8 {
+        if slice == 2 {
+            push(&mut conn, zoe, 10, now).await;
+        }
+        let claim = claim(&mut conn, OURS, now).await.expect("somebody is due");
+        order.push(claim.user);
+        now += Duration::seconds(10);
+        let left = match claim.user {
+            user if user == anna => 9_000,
+            user if user == ben => 4_000,
+            _ => 0,
+        };
+        let end = End {
+            run_at: (left > 0).then_some(now),
+            size: left,
+            problem: None,
+        };
+        finish(&mut conn, &claim, &end, now).await;
+    }
+    // Ben has less than Anna, Zoe least of all; Anna goes once she has waited for 30 s.
+    assert_eq!(order, [ben, ben, zoe, anna, ben, ben, ben, anna]);
+}
+
+#[tokio::test]
+async fn a_row_whose_process_is_gone_is_claimed_again_and_the_late_one_writes_nothing() {
+    let app = TestApp::start().await;
+    let (anna, now) = (app.user("anna").await, app.embeddings.now());
+    let mut conn = app.superuser().await;
+    push(&mut conn, anna.id, 1, now).await;
+    let killed = claim(&mut conn, OURS, now).await.expect("it is due");
+    let renewed_at = now + LEASE - Duration::seconds(1);
+    queue::store::renew(&mut conn, OURS, renewed_at)
+        .await
+        .unwrap();
+    let later = now + LEASE + Duration::seconds(1);
+    assert_eq!(
+        claim(&mut conn, THEIRS, later).await,
+        None,
+        "it was renewed"
+    );
+    let later = renewed_at + LEASE + Duration::seconds(1);
+    let again = claim(&mut conn, THEIRS, later)
+        .await
+        .expect("its lease is over");
+    assert_eq!(again.attempts, 2);
+    let late = queue::store::finish(&mut conn, OURS, &killed, &ENDED, later).await;
+    assert!(!late.unwrap());
+    assert_eq!(app.jobs().await.len(), 1, "it is still to be done");
+}
+
+#[tokio::test]
+async fn what_kills_its_process_each_time_comes_back_more_and_more_rarely() {
+    let app = TestApp::start().await;
+    let (anna, mut now) = (app.user("anna").await, app.embeddings.now());
+    let mut conn = app.superuser().await;
+    push(&mut conn, anna.id, 1, now).await;
+    let mut runs = 0;
+    for _ in 0..2_880 {
+        runs += usize::from(claim(&mut conn, OURS, now).await.is_some());
+        now += Duration::seconds(30);
+    }
+    // In a day of 2,880 looks: eleven in the first hour, then one an hour.
+    assert!((30..40).contains(&runs), "{runs}");
+}
+
+#[tokio::test]
+async fn after_a_failure_pushes_bring_nothing_forward_and_a_change_does() {
+    let app = TestApp::start().await;
+    let (anna, now) = (app.user("anna").await, app.embeddings.now());
+    let mut conn = app.superuser().await;
+    push(&mut conn, anna.id, 1, now).await;
+    let failed = claim(&mut conn, OURS, now).await.expect("it is due");
+    let end = End {
+        run_at: Some(now + Duration::minutes(5)),
+        problem: Some("no"),
+        ..ENDED
+    };
+    push(&mut conn, anna.id, 1, now).await;
+    finish(&mut conn, &failed, &end, now).await;
+    push(&mut conn, anna.id, 1, now).await;
+    assert_eq!(claim(&mut conn, OURS, now).await, None);
+    let failures = queue::store::list_failed(&mut conn, 10).await.unwrap();
+    assert_eq!((failures.len(), failures[0].problem.as_str()), (1, "no"));
+    let later = now + Duration::minutes(6);
+    let again = claim(&mut conn, OURS, later)
+        .await
+        .expect("its time has come");
+    assert_eq!(again.attempts, 2);
+    finish(&mut conn, &again, &end, now).await;
+    queue::push_now(&mut conn, anna.id, EMBED, now)
+        .await
+        .unwrap();
+    assert_eq!(
+        claim(&mut conn, OURS, now).await.map(|c| c.attempts),
+        Some(1)
+    );
+}
+
+#[tokio::test]
+async fn what_a_clock_that_was_ahead_has_put_off_comes_when_it_is_right_again() {
+    let app = TestApp::start().await;
+    let (anna, now) = (app.user("anna").await, app.embeddings.now());
+    let mut conn = app.superuser().await;
+    let ahead = now + Duration::days(1);
+    push(&mut conn, anna.id, 1, ahead).await;
+    assert_eq!(claim(&mut conn, OURS, now).await, None);
+    let found = [(anna.id, now)];
+    queue::push_found(&mut conn, EMBED, &found, now)
+        .await
+        .unwrap();
+    claim(&mut conn, OURS, now).await.expect("it is due");
+    // A lease of that clock.
+    sqlx::query("UPDATE job_queue SET run_at = $1, lease_until = $2")
+        .bind(now)
+        .bind(ahead)
         .execute(&mut conn)
         .await
         .unwrap();
-    queue::push(&mut conn, anna.id).await.unwrap();
-    assert_eq!(app.jobs().await.len(), 1);
-    queue::started(&mut conn, anna.id).await.unwrap();
-    queue::push(&mut conn, anna.id).await.unwrap();
-    assert_eq!(app.jobs().await.len(), 2);
-    // The one that waits keeps its key, whoever begins.
-    queue::started(&mut conn, anna.id).await.unwrap();
-    queue::push(&mut conn, anna.id).await.unwrap();
-    assert_eq!(app.jobs().await.len(), 2);
+    assert!(claim(&mut conn, THEIRS, now).await.is_some());
 }
 
 #[tokio::test]
-async fn a_job_that_waits_for_later_is_brought_forward_when_something_changes() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let mut conn = app.superuser().await;
-    let now = app.embeddings.now();
-    queue::push_at(&mut conn, anna.id, Some(now + Duration::hours(1)))
-        .await
-        .unwrap();
-    queue::push_now(&mut conn, anna.id, now).await.unwrap();
-    let waits: bool =
-        sqlx::query_scalar("SELECT run_at > now() + interval '1 minute' FROM apalis.jobs")
-            .fetch_one(&mut conn)
-            .await
-            .unwrap();
-    assert!(!waits);
-    assert_eq!(app.jobs().await.len(), 1);
-}
-
-#[tokio::test]
-async fn losing_every_job_loses_no_work_and_two_sweeps_make_one_job() {
+async fn losing_every_hint_loses_no_work_and_two_sweeps_make_one_row() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     anna.add("Anna keeps bees.").await;
     ben.add("Ben rows.").await;
-    sqlx::query("DELETE FROM apalis.jobs")
+    sqlx::query("DELETE FROM job_queue")
         .execute(&mut app.superuser().await)
         .await
         .unwrap();
@@ -98,7 +242,7 @@ async fn losing_every_job_loses_no_work_and_two_sweeps_make_one_job() {
     // Run again it changes nothing.
     app.drain(&anna).await;
     assert_eq!(provider.texts().len(), 1);
-    sqlx::query("DELETE FROM apalis.jobs")
+    sqlx::query("DELETE FROM job_queue")
         .execute(&mut app.superuser().await)
         .await
         .unwrap();
@@ -106,13 +250,13 @@ async fn losing_every_job_loses_no_work_and_two_sweeps_make_one_job() {
 }
 
 #[tokio::test]
-async fn twenty_adds_at_once_make_one_job_with_ids_alone_in_it() {
+async fn twenty_adds_at_once_make_one_row() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     app.drain(&anna).await;
-    sqlx::query("DELETE FROM apalis.jobs")
+    sqlx::query("DELETE FROM job_queue")
         .execute(&mut app.superuser().await)
         .await
         .unwrap();
@@ -122,21 +266,32 @@ async fn twenty_adds_at_once_make_one_job_with_ids_alone_in_it() {
         async move { anna.call("memory_add", input).await }
     });
     futures_util::future::join_all(adds).await;
-    let jobs = app.jobs().await;
-    assert_eq!(jobs.len(), 1);
-    assert_eq!(jobs[0].2, format!("{{\"user_id\":{}}}", anna.id.0));
+    assert_eq!(app.jobs().await, [(anna.id.0, "embed".to_owned())]);
 }
 
 #[tokio::test]
-async fn requests_may_put_jobs_on_and_may_not_read_or_change_what_is_in_them() {
+async fn requests_push_for_their_own_user_and_see_nobody_elses() {
     let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let now = app.embeddings.now();
+    push(&mut app.superuser().await, ben.id, 1, now).await;
+    let mut tx = app.db.as_user(anna.id).await.unwrap();
+    let seen: i64 = sqlx::query_scalar("SELECT count(*) FROM job_queue")
+        .fetch_one(&mut *tx)
+        .await
+        .unwrap();
+    assert_eq!(seen, 0);
+    let refused = queue::push(&mut tx, ben.id, EMBED, 1, now)
+        .await
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("row-level security"),
+        "{refused}"
+    );
     for forbidden in [
-        "SELECT job FROM apalis.jobs",
-        "SELECT last_result FROM apalis.jobs",
-        "DELETE FROM apalis.jobs",
-        "UPDATE apalis.jobs SET status = 'Killed'",
-        "SELECT * FROM apalis.workers",
+        "DELETE FROM job_queue",
+        "INSERT INTO job_runs SELECT FROM job_runs",
+        "SELECT * FROM job_settings",
     ] {
         let mut tx = app.db.as_user(anna.id).await.unwrap();
         let refused = sqlx::query(forbidden).execute(&mut *tx).await.unwrap_err();
@@ -145,44 +300,4 @@ async fn requests_may_put_jobs_on_and_may_not_read_or_change_what_is_in_them() {
             "{forbidden}"
         );
     }
-}
-
-#[tokio::test]
-async fn a_job_that_went_with_its_worker_keeps_no_other_away() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
-    anna.add("Anna keeps bees.").await;
-    // Fetched, and not yet begun when the worker was gone: its key is still taken.
-    sqlx::query("UPDATE apalis.jobs SET status = 'Queued'")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
-    assert_eq!(app.embeddings.sweep().await.unwrap(), 1);
-    let jobs = app.jobs().await;
-    let waiting = jobs.iter().filter(|(_, status, _)| status == "Pending");
-    assert_eq!(waiting.count(), 1, "{jobs:?}");
-}
-
-#[tokio::test]
-async fn a_job_about_to_begin_waits_for_what_is_being_added() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let mut conn = app.superuser().await;
-    queue::push(&mut conn, anna.id).await.unwrap();
-    sqlx::query("UPDATE apalis.jobs SET status = 'Queued'")
-        .execute(&mut conn)
-        .await
-        .unwrap();
-    // An adder relies on the job that waits; until it has committed, that job may not begin,
-    // or it would look for pending rows and miss the adder's.
-    let mut adding = app.db.as_user(anna.id).await.unwrap();
-    queue::push(&mut adding, anna.id).await.unwrap();
-    let user = anna.id;
-    let beginning = tokio::spawn(async move { queue::started(&mut conn, user).await });
-    app.until_blocked(1).await;
-    adding.commit().await.unwrap();
-    beginning.await.unwrap().unwrap();
-    assert_eq!(app.jobs().await[0].0, None);
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use keepsake::clock::MovableClock;
+use keepsake::db;
 use keepsake::postgres::EmbeddedPostgres;
-use keepsake::wiring;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -86,7 +86,7 @@ async fn workers_resume_within_ten_seconds_after_postgresql_was_restarted_under_
     let folder = data_dir();
     let postgres = EmbeddedPostgres::start(folder.path()).await.unwrap();
     let options = postgres.connect_options();
-    wiring::prepare(&options).await.unwrap();
+    db::prepare(&options).await.unwrap();
     let app = TestApp::start_as(Wish {
         database: Some(options),
         ..Wish::default()

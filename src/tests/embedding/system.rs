@@ -362,7 +362,7 @@ async fn who_cancelled_a_rebuild_of_their_own_still_follows_the_admin() {
     app.use_provider(&anna, &own, "another").await;
     assert!(app.embeddings.cancel_rebuild(anna.id).await.unwrap());
     app.drain(&anna).await;
-    sqlx::query("DELETE FROM apalis.jobs")
+    sqlx::query("DELETE FROM job_queue")
         .execute(&mut app.superuser().await)
         .await
         .unwrap();

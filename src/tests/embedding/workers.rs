@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use keepsake::clock::Clock;
-use keepsake::embedding::Drained;
 use keepsake::jobs::{self, JobContext};
 use keepsake::queue;
+use sqlx::AssertSqlSafe;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -67,35 +66,6 @@ async fn an_idle_worker_comes_at_once_and_goes_when_asked() {
     assert_eq!(app.vectors(&anna, "active").await[3].1, "pending");
 }
 
-/// Two jobs of one user at once: the second is put off until the first has given the space
-/// back. Nobody who adds after that waits for the time to which it was put off.
-#[tokio::test]
-async fn a_job_that_another_kept_waiting_comes_when_that_one_is_done() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
-    anna.add("item 1").await;
-    provider.forget_calls();
-    let held = provider.hold();
-    let worker = Worker::start(&app);
-    provider.until_called().await;
-    let drained = app.embeddings.drain(anna.id).await.unwrap();
-    let Drained::Later(at) = drained else {
-        panic!("{drained:?}");
-    };
-    assert!(at <= app.clock.now() + time::Duration::seconds(1), "{at}");
-    let far = app.clock.now().max(time::OffsetDateTime::now_utc()) + time::Duration::minutes(1);
-    let mut tx = app.db.as_system().await.unwrap();
-    queue::push_at(&mut tx, anna.id, Some(far)).await.unwrap();
-    tx.commit().await.unwrap();
-    drop(held);
-    until_ready(&app, &anna, 1).await;
-    anna.add("item 2").await;
-    until_ready(&app, &anna, 2).await;
-    worker.stop().await;
-}
-
 #[tokio::test]
 async fn work_goes_on_soon_after_a_worker_was_killed() {
     let app = TestApp::start().await;
@@ -113,37 +83,52 @@ async fn work_goes_on_soon_after_a_worker_was_killed() {
     drop(held);
     let restarted = app.twin().await;
     // Its clock has moved on like the one on the wall: the dead worker's lease has run out.
-    restarted.clock.advance(time::Duration::seconds(11));
+    restarted.clock.advance(time::Duration::seconds(20));
     let worker = Worker::start(&restarted);
     until_ready(&app, &anna, 40).await;
-    // Under a name of its own: under the dead one's, the jobs it held would be stranded.
-    let names: i64 = sqlx::query_scalar("SELECT count(DISTINCT id) FROM apalis.workers")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
-    assert_eq!(names, 2);
     worker.stop().await;
 }
 
 #[tokio::test]
-async fn a_job_that_kills_its_worker_each_time_is_given_up() {
+async fn a_users_run_that_fails_is_told_tried_again_later_and_stops_nobody_elses() {
     let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
-    anna.add("Anna keeps bees.").await;
-    sqlx::query("UPDATE apalis.jobs SET attempts = 7")
+    app.use_provider(&ben, &provider, "model").await;
+    let broken = format!(
+        "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN IF NEW.user_id = {} THEN RAISE 'secret content'; END IF; RETURN NEW; END $$;
+         CREATE TRIGGER broken BEFORE UPDATE ON memory_item_embeddings FOR EACH ROW EXECUTE FUNCTION broken()",
+        anna.id.0
+    );
+    sqlx::raw_sql(AssertSqlSafe(broken))
         .execute(&mut app.superuser().await)
         .await
         .unwrap();
+    anna.add("Anna keeps bees.").await;
+    ben.add("Ben rows.").await;
     let worker = Worker::start(&app);
-    until("the job is given up", async || {
-        let jobs = app.jobs().await;
-        jobs.iter().any(|(_, status, _)| status == "Killed")
-    })
-    .await;
-    assert!(provider.texts().is_empty());
+    until_ready(&app, &ben, 1).await;
+    let failed = async || {
+        let mut conn = app.superuser().await;
+        queue::store::list_failed(&mut conn, 10).await.unwrap()
+    };
+    until("Anna's run has failed", async || !failed().await.is_empty()).await;
+    let failure = &failed().await[0];
+    assert_eq!((failure.user, failure.job.as_str()), (anna.id, "embed"));
+    assert!(!failure.problem.contains("secret"), "{}", failure.problem);
+    assert!(failure.run_at.unwrap() > app.embeddings.now());
     worker.stop().await;
+    let runs: Vec<(i64, String, i64)> = sqlx::query_as(
+        "SELECT user_id, outcome, done FROM job_runs WHERE job = 'embed' ORDER BY user_id",
+    )
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+    let expected = [(anna.id.0, "failed", 1), (ben.id.0, "done", 1)];
+    let expected = expected.map(|(user, outcome, done)| (user, outcome.to_owned(), done));
+    assert_eq!(runs, expected);
 }
 
 #[tokio::test]

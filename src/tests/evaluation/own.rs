@@ -2,6 +2,7 @@
 //! with counts as all that stays.
 
 use keepsake::evaluation::{Evaluation, EvaluationError, Measured};
+use keepsake::queue::Slice;
 use serde_json::{Value, json};
 use time::Duration;
 
@@ -32,7 +33,12 @@ async fn rebuilt(app: &TestApp, anna: &TestUser, provider: &Provider) -> Measure
     app.clock.advance(Duration::seconds(5));
     app.drain(anna).await;
     assert!(evaluation(app).is_measuring(anna.id).await.unwrap());
-    assert!(evaluation(app).after_rebuild(anna.id).await.unwrap());
+    assert!(
+        evaluation(app)
+            .after_rebuild(anna.id, &Slice::whole())
+            .await
+            .unwrap()
+    );
     evaluation(app).latest(anna.id).await.unwrap().unwrap()
 }
 
@@ -66,7 +72,12 @@ async fn the_same_questions_are_asked_of_the_old_vectors_and_of_the_new() {
     assert_eq!(questions.count(), 60);
     assert!(!evaluation(&app).is_measuring(anna.id).await.unwrap());
     // Once.
-    assert!(!evaluation(&app).after_rebuild(anna.id).await.unwrap());
+    assert!(
+        !evaluation(&app)
+            .after_rebuild(anna.id, &Slice::whole())
+            .await
+            .unwrap()
+    );
     let ben = app.user("ben").await;
     assert_eq!(evaluation(&app).latest(ben.id).await.unwrap(), None);
 }
@@ -76,9 +87,17 @@ async fn a_first_space_was_not_rebuilt_and_is_not_measured() {
     let app = TestApp::start().await;
     let provider = Provider::start().await;
     let anna = with_memories(&app, &provider, 12).await;
-    assert!(!evaluation(&app).after_rebuild(anna.id).await.unwrap());
+    assert!(
+        !evaluation(&app)
+            .after_rebuild(anna.id, &Slice::whole())
+            .await
+            .unwrap()
+    );
     // Asked for, it is measured, and nothing is kept.
-    let measured = evaluation(&app).measure(anna.id, |_, _| {}).await.unwrap();
+    let measured = evaluation(&app)
+        .measure(anna.id, |_, _| true)
+        .await
+        .unwrap();
     assert_eq!((measured.asked.questions, measured.before), (12, None));
     assert_eq!(evaluation(&app).latest(anna.id).await.unwrap(), None);
 }
@@ -92,7 +111,12 @@ async fn where_the_old_model_answers_no_more_the_new_one_is_measured_alone() {
     app.clock.advance(Duration::seconds(5));
     app.drain(&anna).await;
     old.behave(|b| b.status = Some(500));
-    assert!(evaluation(&app).after_rebuild(anna.id).await.unwrap());
+    assert!(
+        evaluation(&app)
+            .after_rebuild(anna.id, &Slice::whole())
+            .await
+            .unwrap()
+    );
     let measured = evaluation(&app).latest(anna.id).await.unwrap().unwrap();
     assert_eq!(measured.before, None);
     assert_eq!(measured.asked.questions, 12);
@@ -107,11 +131,16 @@ async fn too_few_memories_are_said_to_be_too_few_and_tried_once() {
     app.clock.advance(Duration::seconds(5));
     app.drain(&anna).await;
     assert!(evaluation(&app).is_measuring(anna.id).await.unwrap());
-    assert!(!evaluation(&app).after_rebuild(anna.id).await.unwrap());
+    assert!(
+        !evaluation(&app)
+            .after_rebuild(anna.id, &Slice::whole())
+            .await
+            .unwrap()
+    );
     assert!(!evaluation(&app).is_measuring(anna.id).await.unwrap());
     assert_eq!(evaluation(&app).latest(anna.id).await.unwrap(), None);
     let error = evaluation(&app)
-        .measure(anna.id, |_, _| {})
+        .measure(anna.id, |_, _| true)
         .await
         .unwrap_err();
     assert!(
@@ -135,14 +164,20 @@ async fn a_chat_model_puts_some_of_the_questions_and_its_nonsense_none() {
     })
     .await;
     use_server(&app, &anna, &chat).await;
-    let measured = evaluation(&app).measure(anna.id, |_, _| {}).await.unwrap();
+    let measured = evaluation(&app)
+        .measure(anna.id, |_, _| true)
+        .await
+        .unwrap();
     assert_eq!(
         (measured.asked.questions, measured.asked.by_model),
         (20, 20)
     );
     let nonsense = ChatServer::saying("I would rather not.").await;
     use_server(&app, &anna, &nonsense).await;
-    let measured = evaluation(&app).measure(anna.id, |_, _| {}).await.unwrap();
+    let measured = evaluation(&app)
+        .measure(anna.id, |_, _| true)
+        .await
+        .unwrap();
     assert_eq!((measured.asked.questions, measured.asked.by_model), (20, 0));
 }
 

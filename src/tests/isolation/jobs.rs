@@ -1,34 +1,29 @@
-//! Every job and every queue: what runs for one user touches no other's rows,
-//! and what waits in a queue tells of nobody more than an id.
+//! Every job: what runs for one user touches no other's rows, and what waits in the queue tells of
+//! nobody more than an id.
 
 use keepsake::consolidation::Consolidation;
 use keepsake::erasure::{self, Step};
 use keepsake::sessions;
 use keepsake::sessions::turns::{self, Due};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::scene::{Answer, Scene};
 use super::walk;
 use crate::chat::use_server;
-use crate::support::{ChatServer, Provider};
+use crate::support::{ChatServer, DueNow, Provider, turns_due};
 
 /// Its test is below, under this name.
 const CASES: &[&str] = &[
-    "consolidate",
-    "embed",
-    "erase",
-    "summarize",
-    "sweep",
+    "cleanup", "complete", "embed", "erase", "evaluate", "expire", "extract", "summary", "sweep",
     "turns",
-    "EMBED_QUEUE",
 ];
 
 #[test]
-fn every_job_and_queue_has_a_case() {
+fn every_job_has_a_case() {
     for job in walk::jobs() {
         assert!(
             CASES.contains(&job.as_str()),
-            "{job} (src/jobs, or a queue of src/queue/mod.rs) has no case: add a test to src/tests/isolation/jobs.rs \
+            "{job} (src/jobs) has no case: add a test to src/tests/isolation/jobs.rs \
              that runs it for Ben and sees Anna's rows untouched, and its name to CASES"
         );
     }
@@ -50,7 +45,7 @@ async fn embed_works_on_one_users_rows_with_that_users_endpoint() {
     scene.assert_untouched("embed").await;
     // Somebody who never was: nothing is done, and nothing goes wrong.
     let nobody = keepsake::db::UserId(999_999_999);
-    app.embeddings.drain(nobody).await.unwrap();
+    app.drain_once(nobody).await.unwrap();
     scene.assert_untouched("embed for nobody").await;
 }
 
@@ -108,7 +103,7 @@ async fn turns_are_made_of_their_own_users_sessions() {
         let path = format!("/api/v1/sessions/noon/{door}");
         assert_eq!(ben.post(&path, &body).await.status(), 200);
     }
-    let due = turns::due(&app.db, None, 100).await.unwrap();
+    let due = turns_due(app).await;
     for one in due.into_iter().filter(|one| one.user == ben.id) {
         assert!(
             turns::make_some(&app.db, &app.embeddings, one)
@@ -130,7 +125,7 @@ async fn turns_are_made_of_their_own_users_sessions() {
     turns::switch(&app.db, ben.id, false, app.embeddings.now())
         .await
         .unwrap();
-    turns::remove_off(&app.db).await.unwrap();
+    turns::remove_some(&app.db, ben.id).await.unwrap();
     scene.assert_untouched("turns").await;
 }
 
@@ -167,7 +162,7 @@ async fn erase_takes_the_account_that_asked_for_it_and_no_other() {
     let now = scene.app.embeddings.now();
     let db = &scene.app.db;
     erasure::begin(db, scene.ben.id, now).await.unwrap();
-    while erasure::step(db, now).await.unwrap() == Step::More {}
+    while erasure::step(db, scene.ben.id, now).await.unwrap() == Step::More {}
     let bens: i64 = sqlx::query_scalar("SELECT count(*) FROM users WHERE id = $1")
         .bind(scene.ben.id.0)
         .fetch_one(&mut scene.app.superuser().await)
@@ -185,17 +180,10 @@ async fn sweep_changes_nobodys_rows_and_queues_ids_alone() {
     let now = scene.app.embeddings.now();
     sessions::complete_still(&scene.app.db, now).await.unwrap();
     scene.assert_untouched("sweep").await;
-    // EMBED_QUEUE: all of a job is whose it is.
-    for (key, _, arguments) in scene.app.jobs().await {
-        let told: Value = serde_json::from_str(&arguments).unwrap();
-        let user = told["user_id"].as_i64().expect("an id");
-        assert_eq!(told, json!({ "user_id": user }));
-        assert!(key.is_none_or(|key| key == user.to_string()));
-    }
     let all: String = sqlx::query_scalar(
-        "SELECT coalesce(string_agg(j::text || convert_from(j.job, 'UTF8'), ' '), '') FROM apalis.jobs j WHERE convert_from(j.job, 'UTF8') NOT LIKE '%' || $1 || '%'",
+        "SELECT coalesce(string_agg(q::text, ' '), '') FROM job_queue q WHERE user_id <> $1",
     )
-    .bind(scene.anna.id.0.to_string())
+    .bind(scene.anna.id.0)
     .fetch_one(&mut scene.app.superuser().await)
     .await
     .unwrap();

@@ -155,19 +155,10 @@ pub fn mcp_handlers() -> Vec<String> {
     names.collect()
 }
 
-/// The files of `src/jobs`, and the queues' names.
+/// The names of the jobs.
 pub fn jobs() -> Vec<String> {
-    let jobs = files("src/jobs").into_iter().filter_map(|file| {
-        let name = file.strip_prefix("src/jobs/")?.strip_suffix(".rs")?;
-        let name = name.strip_suffix("/mod").unwrap_or(name);
-        (name != "mod").then(|| name.to_owned())
-    });
-    let queues = code("src/queue/mod.rs");
-    let queues = queues.split("pub const ").skip(1).filter_map(|rest| {
-        let name = rest.split(':').next()?;
-        name.ends_with("_QUEUE").then(|| name.to_owned())
-    });
-    jobs.chain(queues).collect()
+    let names = keepsake::jobs::JOBS.iter().map(|job| job.name.to_owned());
+    names.collect()
 }
 
 #[test]
@@ -215,5 +206,5 @@ fn the_walk_sees_routes_as_they_are_written() {
         );
     }
     assert!(mcp_handlers().contains(&"call_tool".to_owned()));
-    assert!(jobs().iter().any(|j| j == "embed") && jobs().iter().any(|j| j == "EMBED_QUEUE"));
+    assert!(jobs().contains(&"embed".to_owned()));
 }

@@ -1,14 +1,8 @@
 //! The admin page's section Queue: what failed is seen, tried again, removed.
 
-use crate::support::{Provider, TestApp};
+use keepsake::queue;
 
-async fn spare(app: &TestApp, status: &str) {
-    sqlx::query("UPDATE apalis.jobs SET status = $1, attempts = 6, done_at = run_at, idempotency_key = NULL")
-        .bind(status)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
-}
+use crate::support::{Provider, TestApp};
 
 #[tokio::test]
 async fn what_failed_is_seen_without_a_word_of_it_and_tried_again() {
@@ -70,7 +64,7 @@ async fn what_failed_is_seen_without_a_word_of_it_and_tried_again() {
 }
 
 #[tokio::test]
-async fn a_job_that_was_given_up_is_tried_again_or_removed() {
+async fn a_run_that_failed_says_why_and_is_tried_again_when_asked_for() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     app.make_admin(&ben).await;
@@ -79,39 +73,33 @@ async fn a_job_that_was_given_up_is_tried_again_or_removed() {
     anna.add("bees").await;
     let browser = app.browser();
     browser.sign_in(&ben).await;
-    spare(&app, "Killed").await;
+    let fail = "UPDATE job_queue SET problem = 'the database was away', attempts = 6, run_at = run_at + interval '1 h'";
+    let mut conn = app.superuser().await;
+    sqlx::query(fail).execute(&mut conn).await.unwrap();
     let (_, page) = browser.get("/admin").await;
     assert!(
-        page.contains("was given up") && page.contains("after 6 attempts"),
+        page.contains("failed after 6 attempts: the database was away."),
         "{page}"
     );
-    let job: String = sqlx::query_scalar("SELECT id FROM apalis.jobs")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
-    let press = |action| {
-        let fields = [("action", action), ("job", job.as_str())];
-        let browser = &browser;
-        async move {
-            browser
-                .post("/admin/queue", &fields)
-                .await
-                .status()
-                .as_u16()
-        }
+    let press = async |action| {
+        let fields = [("action", action), ("job", "embed")];
+        let answer = browser.post("/admin/queue", &fields).await;
+        (answer.status().as_u16(), answer.text().await.unwrap())
     };
-    assert_eq!(press("retry_job").await, 200);
-    assert_eq!(app.jobs().await[0].1, "Pending");
-    assert_eq!(
-        press("remove_job").await,
-        404,
-        "it waits, and is nobody's to remove"
+    let (status, said) = press("retry_job").await;
+    assert!(
+        status == 200 && said.contains("1 run is tried again now."),
+        "{said}"
     );
-    spare(&app, "Failed").await;
-    assert_eq!(press("remove_job").await, 200);
-    assert_eq!(app.jobs().await.len(), 0);
-    assert_eq!(press("remove_job").await, 404);
-    assert_eq!(press("explode").await, 422);
+    let now = app.embeddings.now();
+    let counts = queue::store::count_jobs(&mut conn, now).await.unwrap();
+    assert_eq!((counts[0].waiting, counts[0].failed), (1, 0));
+    let (status, said) = press("retry_job").await;
+    assert!(
+        status == 200 && said.contains("There is nothing to try again."),
+        "{said}"
+    );
+    assert_eq!(press("explode").await.0, 422);
 }
 
 #[tokio::test]

@@ -138,7 +138,7 @@ impl Filled {
         let tables: Vec<String> = sqlx::query_scalar(
             "SELECT c.oid::regclass::text FROM pg_class c
              WHERE c.relkind IN ('r', 'p') AND c.relnamespace IN
-                   (SELECT oid FROM pg_namespace WHERE nspname IN ('public', 'apalis'))",
+                   (SELECT oid FROM pg_namespace WHERE nspname = 'public')",
         )
         .fetch_all(&mut conn)
         .await

@@ -127,7 +127,7 @@ async fn a_drain_under_way_stops_when_its_user_is_disabled() {
     }
     provider.forget_calls();
     let held = provider.hold();
-    let draining = app.embeddings.drain(ben.id);
+    let draining = app.drain_once(ben.id);
     let disabling = async {
         provider.until_called().await;
         let change = app
@@ -138,7 +138,7 @@ async fn a_drain_under_way_stops_when_its_user_is_disabled() {
     };
     let (drained, ()) = tokio::join!(draining, disabling);
     drained.unwrap();
-    assert_eq!(app.embeddings.drain(ben.id).await.unwrap(), Drained::Done);
+    assert_eq!(app.drain_once(ben.id).await.unwrap(), Drained::Done);
     let pending = "SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'";
     assert!(
         scalar(&app, pending).await > 0,

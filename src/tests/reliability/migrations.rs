@@ -221,7 +221,7 @@ async fn every_released_schema_goes_forward_with_its_rows() {
         owner.close().await.unwrap();
 
         // As a newer program does it at its start.
-        keepsake::wiring::prepare(&options).await.unwrap();
+        keepsake::db::prepare(&options).await.unwrap();
 
         let mut owner = PgConnection::connect_with(&options).await.unwrap();
         let after = rows(&mut owner).await;

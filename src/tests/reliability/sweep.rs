@@ -1,8 +1,9 @@
 //! One user's trouble stops neither the steps after it nor other users.
 
-use keepsake::jobs::{self, JobContext};
+use keepsake::jobs::{JobContext, Runner};
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
+use tokio::sync::watch;
 
 use crate::support::{TestApp, TestUser};
 
@@ -32,9 +33,26 @@ async fn break_rows_of(app: &TestApp, user: &TestUser) {
     }
 }
 
+/// All that is due at this moment, the server's own jobs included.
+async fn run_due(app: &TestApp) {
+    let context = JobContext {
+        db: app.db.clone(),
+        embeddings: app.embeddings.clone(),
+    };
+    let (_stop, stopped) = watch::channel(false);
+    Runner::new(context, stopped).run_due().await.unwrap();
+}
+
+async fn failed_jobs(app: &TestApp) -> Vec<String> {
+    sqlx::query_scalar("SELECT job FROM job_queue WHERE problem IS NOT NULL ORDER BY job")
+        .fetch_all(&mut app.superuser().await)
+        .await
+        .unwrap()
+}
+
 async fn status_and_session(app: &TestApp, user: &TestUser) -> (String, bool) {
     sqlx::query_as(
-        "SELECT (SELECT status FROM memory_items WHERE user_id = $1),
+        "SELECT (SELECT status FROM memory_items WHERE user_id = $1 AND type <> 'turn'),
                 (SELECT completed_at IS NOT NULL FROM sessions WHERE user_id = $1)",
     )
     .bind(user.id.0)
@@ -64,11 +82,8 @@ async fn a_user_whose_rows_cannot_be_changed_holds_up_no_other() {
     live(&ben).await;
     break_rows_of(&app, &anna).await;
     app.clock.advance(time::Duration::days(2));
-    let context = JobContext {
-        db: app.db.clone(),
-        embeddings: app.embeddings.clone(),
-    };
-    assert!(jobs::sweep(&context).await, "every step ends");
+    run_due(&app).await;
+    assert_eq!(failed_jobs(&app).await, [] as [String; 0]);
     assert_eq!(
         status_and_session(&app, &anna).await,
         ("active".to_owned(), false)
@@ -90,11 +105,12 @@ async fn a_step_that_fails_does_not_stop_those_after_it() {
         .execute(&mut app.superuser().await)
         .await
         .unwrap();
-    let context = JobContext {
-        db: app.db.clone(),
-        embeddings: app.embeddings.clone(),
-    };
-    assert!(!jobs::sweep(&context).await, "and it is tried again");
+    run_due(&app).await;
+    assert_eq!(
+        failed_jobs(&app).await,
+        ["complete", "sweep"],
+        "and are tried again"
+    );
     assert_eq!(
         status_and_session(&app, &ben).await,
         ("archived".to_owned(), false)

@@ -2,10 +2,12 @@
 //! Each app has a database of its own, copied from one that was migrated once.
 
 mod chat;
+mod due;
 mod gate;
 mod provider;
 
 pub use chat::{ChatServer, refused, said};
+pub use due::{DueNow, turns_due};
 pub use gate::{PATIENCE, until};
 pub use provider::{Provider, WIDTH, vector_of};
 
@@ -18,18 +20,20 @@ use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, Toke
 use keepsake::activity::Activity;
 use keepsake::clock::{MovableClock, SharedClock};
 use keepsake::config::{MetricsToken, PublicUrl, SignUp, TrustedProxies};
-use keepsake::db::{Db, StatementTimeouts};
-use keepsake::embedding::{self, Drained, Embeddings, EndpointChange, QueryEmbedding, Saved};
+use keepsake::db::{self, Db, StatementTimeouts};
+use keepsake::embedding::{
+    self, Drained, EmbeddingError, Embeddings, EndpointChange, QueryEmbedding, Saved,
+};
 use keepsake::memories::Adding;
 use keepsake::memories::quota::{ITEMS_MAX, ItemQuota};
 use keepsake::providers::settings::EndpointForm;
 use keepsake::providers::{Embedder, EndpointUrl, SystemNames, builtin};
+use keepsake::queue::Slice;
 use keepsake::seal::Sealer;
 use keepsake::tools::{Registry, ToolContext};
 use keepsake::web::{
     AppState, BodyTime, ConnectionLimits, Gate, Parts, Readiness, Site, router, serve,
 };
-use keepsake::wiring;
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
@@ -296,12 +300,16 @@ impl TestApp {
     /// Works off all that waits for this user, as the jobs would.
     pub async fn drain(&self, user: &TestUser) -> Drained {
         for _ in 0..100 {
-            match self.embeddings.drain(user.id).await.unwrap() {
-                Drained::More => {}
+            match self.drain_once(user.id).await.unwrap() {
+                Drained::More(_) => {}
                 ended => return ended,
             }
         }
         panic!("there is always more");
+    }
+
+    pub async fn drain_once(&self, user: UserId) -> Result<Drained, EmbeddingError> {
+        self.embeddings.drain(user, &Slice::whole()).await
     }
 
     /// States of the user's rows in the space of this state, by item.
@@ -318,10 +326,10 @@ impl TestApp {
         .unwrap()
     }
 
-    /// Keys, statuses and arguments of the queue's jobs.
-    pub async fn jobs(&self) -> Vec<(Option<String>, String, String)> {
+    /// What is due of users, or will be: whose, and which job.
+    pub async fn jobs(&self) -> Vec<(i64, String)> {
         sqlx::query_as(
-            "SELECT idempotency_key, status, convert_from(job, 'UTF8') FROM apalis.jobs ORDER BY id",
+            "SELECT user_id, job FROM job_queue WHERE run_at IS NOT NULL AND user_id <> 0 ORDER BY user_id, job",
         )
         .fetch_all(&mut self.superuser().await)
         .await
@@ -570,7 +578,7 @@ pub async fn fresh_database() -> PgConnectOptions {
                 let statement = AssertSqlSafe(format!("{statement} {TEMPLATE}"));
                 sqlx::raw_sql(statement).execute(&mut server).await.unwrap();
             }
-            wiring::prepare(&server_options().database(TEMPLATE))
+            db::prepare(&server_options().database(TEMPLATE))
                 .await
                 .unwrap();
         })

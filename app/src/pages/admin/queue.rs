@@ -204,10 +204,11 @@ fn Jobs(jobs: Vec<FailedJob>) -> impl IntoView {
                 1 => "1 attempt".to_owned(),
                 n => format!("{} attempts", count(n)),
             };
+            let why = format!(" failed after {attempts}: {}.", job.problem);
             view! {
                 <li>
                     <span>
-                        <code>{job.job.clone()}</code> " failed after " {attempts} ": " {job.problem} "."
+                        <code>{job.job.clone()}</code> {why}
                         {job
                             .next_try
                             .map(|moment| view! { " Next attempt " <When moment /> "." })}
