@@ -27,7 +27,7 @@ pub static JOB: Job = Job {
             let links = accounts.sweep_invitations().await;
             let calls = activity.prune().await;
             let mut conn = context.db.system_connection().await?;
-            queue::store::prune_runs(&mut conn, context.now() - RUNS_KEPT).await?;
+            queue::runs::store::prune_runs(&mut conn, context.now() - RUNS_KEPT).await?;
             let removed = web_sessions? + links? + calls?.unsigned_abs();
             slice.note(usize::try_from(removed).unwrap_or(usize::MAX), 0);
             Ok(Next::Done)

@@ -36,7 +36,7 @@ const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 const RENEW_EVERY: Duration = Duration::from_secs(5);
 /// Runs that are under way when the server stops have this long.
 const DRAIN_MAX: Duration = Duration::from_secs(25);
-const BACK_OFF: TimeDuration = TimeDuration::seconds(5);
+const BACK_OFF: TimeDuration = TimeDuration::seconds(2);
 const FELL_OVER: &str = "it fell over; the server's log says where";
 
 /// Runs all jobs until `stop` turns true.
@@ -276,15 +276,24 @@ impl Runner {
             took: began.elapsed(),
             counts: slice.counts(),
         };
-        if let Err(error) = self.finish(&run, ended).await {
-            tracing::warn!(user = claim.user.0, %error, "the end of a run could not be written; it runs again after its lease");
+        // Until then it counts as running, and its lease is renewed.
+        while let Err(error) = self.finish(&run, &ended).await {
+            tracing::warn!(user = claim.user.0, %error, "the end of a run could not be written; trying again in a moment");
+            if *self.stop.borrow() {
+                return;
+            }
+            tokio::time::sleep(LOOK_AGAIN_AFTER).await;
         }
     }
 
-    async fn finish(&self, run: &Run<'_>, ended: Result<Next, Failure>) -> Result<(), sqlx::Error> {
+    async fn finish(
+        &self,
+        run: &Run<'_>,
+        ended: &Result<Next, Failure>,
+    ) -> Result<(), sqlx::Error> {
         let now = self.context.now();
         let (next, problem) = match ended {
-            Ok(next) => (next, None),
+            Ok(next) => (*next, None),
             Err(Failure::Gone) => (Next::Done, None),
             Err(failure) => {
                 let again = now + back_off(run.claim.attempts);
@@ -306,7 +315,7 @@ impl Runner {
         let is_ours = queue::store::finish(&mut tx, self.lease, run.claim, &end, now).await?;
         let (done, failed) = run.counts;
         if is_ours && (done > 0 || failed > 0 || problem.is_some()) {
-            let recorded = queue::store::Recorded {
+            let recorded = queue::runs::store::Recorded {
                 user: run.claim.user,
                 job: run.job.name,
                 started_at: run.started_at,
@@ -316,7 +325,7 @@ impl Runner {
                 failed: failed.into(),
                 problem: problem.as_deref(),
             };
-            queue::store::record(&mut tx, &recorded).await?;
+            queue::runs::store::record(&mut tx, &recorded).await?;
         }
         tx.commit().await
     }

@@ -8,6 +8,7 @@
 //! - `attempts` counts the runs since the last that ended well, killed ones included. After a run that
 //!   failed, pushes bring nothing forward; [`push_now`] does.
 
+pub mod runs;
 mod slice;
 pub mod store;
 

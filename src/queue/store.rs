@@ -93,7 +93,8 @@ pub struct Claim {
 
 /// Takes what is due, of each of `jobs` as much as its room: first whoever has waited since before
 /// `patience`, longest first, then whoever has least to do. A lease that ends beyond its length was
-/// taken by a clock that was ahead. Where a run kills its process, the next waits twice as long each time.
+/// taken by a clock that was ahead. Where runs kill their process, the
+/// next waits twice as long each time, a minute at most.
 pub async fn claim(
     conn: &mut PgConnection,
     lease: i64,
@@ -118,7 +119,7 @@ pub async fn claim(
              FOR UPDATE OF q SKIP LOCKED
          )
          UPDATE job_queue q SET lease = $1, lease_until = $6, attempts = q.attempts + 1,
-                                run_at = $4 + interval '1 second' * least(2 ^ least(q.attempts, 12), 3600)
+                                run_at = $4 + interval '1 second' * least(2 ^ least(q.attempts, 6), 60)
          FROM picked p WHERE q.user_id = p.user_id AND q.job = p.job
          RETURNING q.user_id, q.job, q.pushes, q.attempts",
         lease,
@@ -296,60 +297,6 @@ pub async fn retry_failed(
     .execute(conn)
     .await?;
     Ok(done.rows_affected())
-}
-
-/// A run, or a slice of one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded<'a> {
-    pub user: UserId,
-    pub job: &'a str,
-    pub started_at: OffsetDateTime,
-    pub ended_at: OffsetDateTime,
-    pub took_ms: i64,
-    pub done: i64,
-    pub failed: i64,
-    /// Why it failed.
-    pub problem: Option<&'a str>,
-}
-
-/// Into the job's last row of the user where that ended in the same way within the last ten minutes
-/// and began within the hour, so that a stream of adds is no stream of rows.
-pub async fn record(conn: &mut PgConnection, run: &Recorded<'_>) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "WITH last AS (
-             SELECT id FROM job_runs WHERE user_id = $1 AND job = $2 ORDER BY id DESC LIMIT 1
-         ), same AS (
-             UPDATE job_runs r SET ended_at = $4, slices = slices + 1, took_ms = r.took_ms + $5,
-                                   done = r.done + $6, failed = r.failed + $7
-             FROM last WHERE r.user_id = $1 AND r.id = last.id AND r.problem IS NOT DISTINCT FROM $8
-               AND r.ended_at BETWEEN $9 AND $4 AND r.started_at > $10
-             RETURNING r.id
-         )
-         INSERT INTO job_runs (user_id, job, started_at, ended_at, took_ms, outcome, done, failed, problem)
-         SELECT $1, $2, $3, $4, $5, CASE WHEN $8::text IS NULL THEN 'done' ELSE 'failed' END, $6, $7, $8
-         WHERE NOT EXISTS (SELECT FROM same)",
-        run.user.0,
-        run.job,
-        run.started_at,
-        run.ended_at,
-        run.took_ms,
-        run.done,
-        run.failed,
-        run.problem,
-        run.started_at - Duration::minutes(10),
-        run.started_at - Duration::hours(1),
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
-pub async fn prune_runs(
-    conn: &mut PgConnection,
-    before: OffsetDateTime,
-) -> Result<u64, sqlx::Error> {
-    let done = sqlx::query!("DELETE FROM job_runs WHERE ended_at < $1", before);
-    Ok(done.execute(conn).await?.rows_affected())
 }
 
 /// When a process last had the sweep in hand: as long ago workers were alive.

@@ -1,0 +1,60 @@
+//! The statements of recorded runs, as the system role.
+
+use sqlx::PgConnection;
+use time::{Duration, OffsetDateTime};
+
+use crate::db::UserId;
+
+/// A run, or a slice of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded<'a> {
+    pub user: UserId,
+    pub job: &'a str,
+    pub started_at: OffsetDateTime,
+    pub ended_at: OffsetDateTime,
+    pub took_ms: i64,
+    pub done: i64,
+    pub failed: i64,
+    /// Why it failed.
+    pub problem: Option<&'a str>,
+}
+
+/// Into the job's last row of the user where that ended in the same way within the last ten minutes
+/// and began within the hour, so that a stream of adds is no stream of rows.
+pub async fn record(conn: &mut PgConnection, run: &Recorded<'_>) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "WITH last AS (
+             SELECT id FROM job_runs WHERE user_id = $1 AND job = $2 ORDER BY id DESC LIMIT 1
+         ), same AS (
+             UPDATE job_runs r SET ended_at = $4, slices = slices + 1, took_ms = r.took_ms + $5,
+                                   done = r.done + $6, failed = r.failed + $7
+             FROM last WHERE r.user_id = $1 AND r.id = last.id AND r.problem IS NOT DISTINCT FROM $8
+               AND r.ended_at BETWEEN $9 AND $4 AND r.started_at > $10
+             RETURNING r.id
+         )
+         INSERT INTO job_runs (user_id, job, started_at, ended_at, took_ms, outcome, done, failed, problem)
+         SELECT $1, $2, $3, $4, $5, CASE WHEN $8::text IS NULL THEN 'done' ELSE 'failed' END, $6, $7, $8
+         WHERE NOT EXISTS (SELECT FROM same)",
+        run.user.0,
+        run.job,
+        run.started_at,
+        run.ended_at,
+        run.took_ms,
+        run.done,
+        run.failed,
+        run.problem,
+        run.started_at - Duration::minutes(10),
+        run.started_at - Duration::hours(1),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn prune_runs(
+    conn: &mut PgConnection,
+    before: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query!("DELETE FROM job_runs WHERE ended_at < $1", before);
+    Ok(done.execute(conn).await?.rows_affected())
+}
