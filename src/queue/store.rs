@@ -2,7 +2,7 @@
 //! the system role.
 
 use sqlx::PgConnection;
-use time::{Duration, OffsetDateTime};
+use time::OffsetDateTime;
 
 use super::{BACK_OFF_MAX, LEASE};
 use crate::db::UserId;
