@@ -1,6 +1,7 @@
 //! The command line. Each command builds what it needs with `wiring`, does one
 //! thing, and puts what others may read on standard output, alone.
 
+mod background;
 mod eval;
 mod rebuild;
 mod secret;
@@ -115,6 +116,9 @@ enum Command {
     /// Pass MCP on from standard input and output to a server, for clients that speak nothing else
     #[command(after_help = BRIDGE)]
     Mcp,
+    /// List the background jobs, run one now, show what ran
+    #[command(subcommand)]
+    Jobs(JobsCommand),
     /// Make, list, disable and enable accounts, and set their passwords
     #[command(subcommand)]
     User(UserCommand),
@@ -153,6 +157,25 @@ struct Account {
     /// E-mail address of the account
     #[arg(long)]
     email: String,
+}
+
+#[derive(Subcommand)]
+enum JobsCommand {
+    /// List the jobs: name, schedule, waiting, later, running, failed
+    List,
+    /// Run a job until nothing of it is due
+    Run(JobsRun),
+    /// Show the last 100 runs: end, job, user (0: the server), outcome, done, failed, milliseconds, why
+    Runs,
+}
+
+#[derive(Args)]
+struct JobsRun {
+    /// Name of the job, as `keepsake jobs list` shows it
+    name: String,
+    /// E-mail address of the account [default: all that have work]
+    #[arg(long)]
+    email: Option<String>,
 }
 
 #[derive(Subcommand)]
@@ -271,6 +294,11 @@ async fn obey(command: Command, config: Config) -> anyhow::Result<()> {
         Command::Secret(SecretCommand::Rotate) => secret::rotate(&config).await,
         Command::Mcp => bridge::run(BridgeConfig::from_env()?).await,
         Command::Migrate => Database::of_command(&config).await?.close().await,
+        Command::Jobs(JobsCommand::List) => background::list(&config).await,
+        Command::Jobs(JobsCommand::Run(JobsRun { name, email })) => {
+            background::run(&config, &name, email.as_deref()).await
+        }
+        Command::Jobs(JobsCommand::Runs) => background::runs(&config).await,
         Command::User(UserCommand::Create(create)) => create_user(&config, create).await,
         Command::User(UserCommand::List) => list_users(&config).await,
         Command::User(UserCommand::Disable(change)) => {

@@ -3,7 +3,7 @@
 //! domain that it calls, for one user at a time and in slices of about two seconds.
 //!
 //! Due work stands in `job_queue` (src/queue), which a fair claim empties: of each job, users who have
-//! waited for [`PATIENCE`] come first, then whoever has least to do. The rows are hints. Every minute
+//! waited for [`PATIENCE`](crate::queue::PATIENCE) come first, then whoever has least to do. The rows are hints. Every minute
 //! the job `sweep` asks each job for its work and pushes what is missing.
 //!
 //! apalis drives the runs, over a backend of ours: its own for PostgreSQL fetches in order of arrival,
@@ -26,15 +26,13 @@ use std::sync::Arc;
 use std::time::Duration as StdDuration;
 
 use futures_util::future::BoxFuture;
-use time::{Duration, OffsetDateTime};
+use time::OffsetDateTime;
 
 use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
 use crate::queue::Slice;
-pub use runner::{Runner, run};
-
-/// Whoever has waited so long comes next, whatever others have to do.
-pub const PATIENCE: Duration = Duration::seconds(30);
+pub use runner::{Runner, Totals, run};
+pub use sweep::ask_for;
 
 pub static JOBS: [&Job; 10] = [
     &embed::JOB,
@@ -112,6 +110,17 @@ impl From<sqlx::Error> for Failure {
         match is_of_a_gone_user(&error) {
             true => Self::Gone,
             false => Self::Database(error),
+        }
+    }
+}
+
+impl Job {
+    /// When it runs, in words.
+    pub fn schedule(&self) -> &'static str {
+        match self.work {
+            Work::OfUsers(_) => "when there is work",
+            Work::OfServer(every) if every.as_secs() >= 3_600 => "every hour",
+            Work::OfServer(_) => "every minute",
         }
     }
 }

@@ -23,7 +23,8 @@ use tokio::task::JoinSet;
 use tower::layer::util::Identity;
 use tracing::Instrument;
 
-use super::{Failure, JOBS, Job, JobContext, Next, PATIENCE, Work};
+use super::{Failure, JOBS, Job, JobContext, Next, Work};
+use crate::db::UserId;
 use crate::metrics;
 use crate::queue::store::{Claim, End};
 use crate::queue::{self, BACK_OFF_MAX, SERVER, Slice};
@@ -186,7 +187,7 @@ impl Runner {
     }
 
     /// Takes what is due, as much as there is room for.
-    pub async fn claim(&self) -> Result<Vec<Claim>, sqlx::Error> {
+    async fn claim(&self) -> Result<Vec<Claim>, sqlx::Error> {
         let rooms: Vec<(&str, i32)> = {
             let running = self.running();
             let room = |job: &Job| job.at_once - running.iter().filter(|r| r.1 == job.name).count();
@@ -196,10 +197,17 @@ impl Runner {
                 .map(|(name, room)| (name, i32::try_from(room).unwrap_or(i32::MAX)))
                 .collect()
         };
+        self.claim_of(&rooms, None).await
+    }
+
+    async fn claim_of(
+        &self,
+        rooms: &[(&str, i32)],
+        only: Option<UserId>,
+    ) -> Result<Vec<Claim>, sqlx::Error> {
         let now = self.context.now();
         let mut tx = self.context.db.as_system_again().await?;
-        let mut claims =
-            queue::store::claim(&mut tx, self.lease, &rooms, now, now - PATIENCE).await?;
+        let mut claims = queue::store::claim(&mut tx, self.lease, rooms, only, now).await?;
         tx.commit().await?;
         // A run whose lease ran out while the database was away is still under way.
         claims.retain(|claim| {
@@ -223,6 +231,24 @@ impl Runner {
         }
     }
 
+    /// One slice of a job that is due, of one user or of anybody. `None` where nothing is, or others
+    /// run it.
+    pub async fn run_slice(
+        &self,
+        job: &Job,
+        only: Option<UserId>,
+    ) -> Result<Option<Totals>, sqlx::Error> {
+        let claims = self.claim_of(&[(job.name, 1)], only).await?;
+        let Some(claim) = claims.into_iter().next() else {
+            return Ok(None);
+        };
+        let renewing = self.keep_renewing();
+        tokio::select! {
+            totals = self.run_one(claim) => Ok(Some(totals)),
+            () = renewing => Ok(None),
+        }
+    }
+
     async fn keep_renewing(&self) {
         loop {
             tokio::time::sleep(RENEW_EVERY).await;
@@ -240,17 +266,18 @@ impl Runner {
     }
 
     /// One slice of a claim, to its end in the queue's row.
-    pub async fn run_one(&self, claim: Claim) {
+    async fn run_one(&self, claim: Claim) -> Totals {
         let Some(job) = super::find(&claim.job) else {
-            return;
+            return Totals::default();
         };
         let span = tracing::error_span!("job", job = job.name);
-        self.run_in_span(job, &claim).instrument(span).await;
+        let totals = self.run_in_span(job, &claim).instrument(span).await;
         self.running().remove(&(claim.user.0, job.name));
         self.ended.notify_one();
+        totals
     }
 
-    async fn run_in_span(&self, job: &'static Job, claim: &Claim) {
+    async fn run_in_span(&self, job: &'static Job, claim: &Claim) -> Totals {
         let (began, started_at) = (Instant::now(), self.context.now());
         let slice = Arc::new(Slice::begin(self.stop.clone()));
         // In a task of its own, that ends with this.
@@ -280,9 +307,14 @@ impl Runner {
         while let Err(error) = self.finish(&run, &ended).await {
             tracing::warn!(user = claim.user.0, %error, "the end of a run could not be written; trying again in a moment");
             if *self.stop.borrow() {
-                return;
+                break;
             }
             tokio::time::sleep(LOOK_AGAIN_AFTER).await;
+        }
+        Totals {
+            done: run.counts.0,
+            failed: run.counts.1,
+            problem: ended.err().map(|failure| failure.to_string()),
         }
     }
 
@@ -333,6 +365,15 @@ impl Runner {
     fn running(&self) -> MutexGuard<'_, HashSet<(i64, &'static str)>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What a run has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    pub done: u32,
+    pub failed: u32,
+    /// Why it failed.
+    pub problem: Option<String>,
 }
 
 struct Run<'a> {

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::{Failure, JOBS, Job, JobContext, Next, Work};
+use crate::db::UserId;
 use crate::queue::SERVER;
 use crate::{metrics, queue};
 
@@ -37,6 +38,21 @@ pub static JOB: Job = Job {
         })
     },
 };
+
+/// Makes the job due now, for one user or for all that have work.
+pub async fn ask_for(job: &Job, context: &JobContext, user: Option<UserId>) -> Result<(), Failure> {
+    let now = context.now();
+    let user = match job.work {
+        Work::OfServer(_) => Some(SERVER),
+        Work::OfUsers(_) => user,
+    };
+    let Some(user) = user else {
+        push_missing(job, context).await?;
+        return Ok(());
+    };
+    let mut conn = context.db.system_connection().await?;
+    Ok(queue::push_now(&mut conn, user, job.name, now).await?)
+}
 
 /// Returns how many have work.
 async fn push_missing(job: &Job, context: &JobContext) -> Result<usize, Failure> {

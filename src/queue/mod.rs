@@ -31,6 +31,8 @@ pub const SUMMARY: &str = "summary";
 pub const ERASE: &str = "erase";
 pub const EVALUATE: &str = "evaluate";
 
+/// Whoever has waited so long comes next, whatever others have to do.
+pub const PATIENCE: Duration = Duration::seconds(30);
 /// Of a job that fails again and again.
 pub const BACK_OFF_MAX: Duration = Duration::hours(1);
 /// A process that is gone frees what it ran after this long; half of it where it renews in time.

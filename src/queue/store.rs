@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{BACK_OFF_MAX, LEASE};
+use super::{BACK_OFF_MAX, LEASE, PATIENCE};
 use crate::db::UserId;
 
 pub async fn push(
@@ -91,16 +91,16 @@ pub struct Claim {
     pub attempts: i32,
 }
 
-/// Takes what is due, of each of `jobs` as much as its room: first whoever has waited since before
-/// `patience`, longest first, then whoever has least to do. A lease that ends beyond its length was
+/// Takes what is due, of everybody or of one user alone, of each job as much as its room: first whoever
+/// has waited for [`PATIENCE`], longest first, then whoever has least to do. A lease that ends beyond its length was
 /// taken by a clock that was ahead. Where runs kill their process, the
 /// next waits twice as long each time, a minute at most.
 pub async fn claim(
     conn: &mut PgConnection,
     lease: i64,
     rooms: &[(&str, i32)],
+    only: Option<UserId>,
     now: OffsetDateTime,
-    patience: OffsetDateTime,
 ) -> Result<Vec<Claim>, sqlx::Error> {
     let jobs: Vec<String> = rooms.iter().map(|(job, _)| (*job).to_owned()).collect();
     let room: Vec<i32> = rooms.iter().map(|(_, room)| *room).collect();
@@ -112,7 +112,7 @@ pub async fn claim(
                                  q.size, q.waiting_since, q.user_id) AS place
              FROM job_queue q JOIN unnest($2::text[], $3::int[]) AS r (job, room) ON r.job = q.job
              WHERE q.run_at <= $4 AND (q.lease IS NULL OR q.lease_until NOT BETWEEN $4 AND $6)
-               AND NOT EXISTS (SELECT FROM job_settings s WHERE s.job = q.job AND s.paused_at IS NOT NULL)
+               AND ($7::bigint IS NULL OR q.user_id = $7) AND NOT EXISTS (SELECT FROM job_settings s WHERE s.job = q.job AND s.paused_at IS NOT NULL)
          ), picked AS (
              SELECT q.user_id, q.job FROM job_queue q JOIN ranked k ON k.user_id = q.user_id AND k.job = q.job
              WHERE k.place <= k.room AND q.run_at <= $4 AND (q.lease IS NULL OR q.lease_until NOT BETWEEN $4 AND $6)
@@ -126,8 +126,9 @@ pub async fn claim(
         &jobs,
         &room,
         now,
-        patience,
+        now - PATIENCE,
         now + LEASE,
+        only.map(|user| user.0),
     )
     .fetch_all(conn)
     .await?;

@@ -58,3 +58,41 @@ pub async fn prune_runs(
     let done = sqlx::query!("DELETE FROM job_runs WHERE ended_at < $1", before);
     Ok(done.execute(conn).await?.rows_affected())
 }
+
+/// A recorded run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastRun {
+    /// [`SERVER`](crate::queue::SERVER) for the server's own.
+    pub user: UserId,
+    pub job: String,
+    pub ended_at: OffsetDateTime,
+    pub took_ms: i64,
+    pub outcome: String,
+    pub done: i64,
+    pub failed: i64,
+    pub problem: Option<String>,
+}
+
+/// Of all jobs, newest first.
+pub async fn list_latest(conn: &mut PgConnection, limit: i64) -> Result<Vec<PastRun>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT user_id, job, ended_at, took_ms, outcome, done, failed, problem
+         FROM job_runs ORDER BY ended_at DESC, id DESC LIMIT $1",
+        limit
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| PastRun {
+            user: UserId(row.user_id),
+            job: row.job,
+            ended_at: row.ended_at,
+            took_ms: row.took_ms,
+            outcome: row.outcome,
+            done: row.done,
+            failed: row.failed,
+            problem: row.problem,
+        })
+        .collect())
+}

@@ -48,7 +48,7 @@ async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
             consolidation.extract(due).await.unwrap();
         }
     }
-    for due in turns_due(&app).await {
+    for due in turns_due(app).await {
         let made = turns::make_some(&app.db, &app.embeddings, due).await;
         assert!(made.unwrap());
     }

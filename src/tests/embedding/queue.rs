@@ -1,7 +1,6 @@
 //! The queue: what is pushed, claimed and given back, by a clock that tests move.
 
 use keepsake::db::UserId;
-use keepsake::jobs::PATIENCE;
 use keepsake::queue::store::{Claim, End};
 use keepsake::queue::{self, EMBED, LEASE};
 use serde_json::json;
@@ -21,7 +20,7 @@ const ENDED: End<'_> = End {
 /// What is first in turn.
 async fn claim(conn: &mut PgConnection, lease: i64, now: OffsetDateTime) -> Option<Claim> {
     let rooms = [(EMBED, 1)];
-    let claims = queue::store::claim(conn, lease, &rooms, now, now - PATIENCE).await;
+    let claims = queue::store::claim(conn, lease, &rooms, None, now).await;
     claims.unwrap().into_iter().next()
 }
 

@@ -1,0 +1,111 @@
+//! `keepsake jobs`: what runs in the background, and one of it run now.
+
+use anyhow::{Context, bail};
+use keepsake::accounts::Email;
+use keepsake::config::Config;
+use keepsake::db::UserId;
+use keepsake::jobs::{self, Job, JobContext, Runner, Work};
+use keepsake::queue;
+use keepsake::wiring::{self, Database};
+use time::format_description::well_known::Rfc3339;
+use tokio::sync::watch;
+
+const RUNS_SHOWN: i64 = 100;
+
+/// A line a job: name, schedule, waiting, later, running, failed; tabs between.
+pub async fn list(config: &Config) -> anyhow::Result<()> {
+    let database = Database::of_command(config).await?;
+    let counted = async {
+        let mut conn = database.db.system_connection().await?;
+        queue::store::count_jobs(&mut conn, wiring::now()).await
+    }
+    .await;
+    database.close().await?;
+    let counted = counted?;
+    for job in jobs::JOBS {
+        let counts = counted.iter().find(|counts| counts.job == job.name);
+        let [waiting, delayed, running, failed] =
+            counts.map_or([0; 4], |c| [c.waiting, c.delayed, c.running, c.failed]);
+        println!(
+            "{}\t{}\t{waiting}\t{delayed}\t{running}\t{failed}",
+            job.name,
+            job.schedule()
+        );
+    }
+    Ok(())
+}
+
+/// A line a run, newest first: end, job, user (0: the server), outcome, done, failed, milliseconds, why.
+pub async fn runs(config: &Config) -> anyhow::Result<()> {
+    let database = Database::of_command(config).await?;
+    let found = async {
+        let mut conn = database.db.system_connection().await?;
+        queue::runs::store::list_latest(&mut conn, RUNS_SHOWN).await
+    }
+    .await;
+    database.close().await?;
+    for run in found? {
+        println!(
+            "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
+            run.ended_at.format(&Rfc3339)?,
+            run.job,
+            run.user.0,
+            run.outcome,
+            run.done,
+            run.failed,
+            run.took_ms,
+            run.problem.unwrap_or_default()
+        );
+    }
+    Ok(())
+}
+
+/// Runs a job until nothing of it is due, for one account or for all that have work.
+pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Result<()> {
+    let job = jobs::find(name).with_context(|| {
+        let names: Vec<&str> = jobs::JOBS.iter().map(|job| job.name).collect();
+        format!("there is no job {name}; there are: {}", names.join(", "))
+    })?;
+    if email.is_some() && matches!(job.work, Work::OfServer(_)) {
+        bail!("{name} is a job of the server, not of an account: leave --email out");
+    }
+    let email = email.map(Email::parse).transpose()?;
+    let database = Database::of_command(config).await?;
+    let ran = async {
+        let user = match &email {
+            Some(email) => Some(super::find_user(config, &database, email).await?),
+            None => None,
+        };
+        let embeddings = wiring::embeddings(config, &database.db)?;
+        run_until_idle(&database, embeddings, job, user).await
+    }
+    .await;
+    database.close().await?;
+    let (done, failed) = ran?;
+    println!("{name}\t{done} done\t{failed} failed");
+    Ok(())
+}
+
+async fn run_until_idle(
+    database: &Database,
+    embeddings: keepsake::embedding::Embeddings,
+    job: &'static Job,
+    user: Option<UserId>,
+) -> anyhow::Result<(u64, u64)> {
+    let context = JobContext {
+        db: database.db.clone(),
+        embeddings,
+    };
+    jobs::ask_for(job, &context, user).await?;
+    let (_stop, stopped) = watch::channel(false);
+    let runner = Runner::new(context, stopped);
+    let (mut done, mut failed) = (0, 0);
+    while let Some(slice) = runner.run_slice(job, user).await? {
+        if let Some(problem) = slice.problem {
+            bail!("{} failed: {problem}", job.name);
+        }
+        done += u64::from(slice.done);
+        failed += u64::from(slice.failed);
+    }
+    Ok((done, failed))
+}
