@@ -31,7 +31,7 @@ use time::OffsetDateTime;
 use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
 use crate::queue::Slice;
-pub use runner::{Runner, Totals, run};
+pub use runner::{Runner, Totals, run, work};
 pub use sweep::ask_for;
 
 pub static JOBS: [&Job; 10] = [
