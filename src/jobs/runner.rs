@@ -29,8 +29,8 @@ use crate::metrics;
 use crate::queue::store::{Claim, End};
 use crate::queue::{self, BACK_OFF_MAX, SERVER, Slice};
 
-/// Claimed by another process, or due by its time: what is pushed waits so long at most, and
-/// what comes meanwhile is worked on together.
+/// What is pushed waits so long at most, and what comes meanwhile is worked on together: who adds on
+/// and on is worked off a few times a second, not once for each text.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// While the database is away.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -273,8 +273,13 @@ impl Runner {
         };
         let span = tracing::error_span!("job", job = job.name);
         let totals = self.run_in_span(job, &claim).instrument(span).await;
-        self.running().remove(&(claim.user.0, job.name));
-        self.ended.notify_one();
+        let mut running = self.running();
+        // Others may wait for the place; who has more to do, for the next slice.
+        let was_full = running.iter().filter(|r| r.1 == job.name).count() >= job.at_once;
+        running.remove(&(claim.user.0, job.name));
+        if was_full || totals.has_more {
+            self.ended.notify_one();
+        }
         totals
     }
 
@@ -315,6 +320,7 @@ impl Runner {
         Totals {
             done: run.counts.0,
             failed: run.counts.1,
+            has_more: matches!(ended, Ok(Next::More(_))),
             problem: ended.err().map(|failure| failure.to_string()),
         }
     }
@@ -373,6 +379,7 @@ impl Runner {
 pub struct Totals {
     pub done: u32,
     pub failed: u32,
+    has_more: bool,
     /// Why a run failed.
     pub problem: Option<String>,
 }

@@ -264,6 +264,15 @@ async fn commands_work_with_and_beside_a_running_server() {
         let listed = format!("anna@example.com\tmember\t{state}");
         assert!(home.say(&["user", "list"]).contains(&listed));
     }
+    let jobs = home.say(&["jobs", "list"]);
+    assert!(jobs.contains("embed\twhen there is work\t0\t"), "{jobs}");
+    assert_eq!(jobs.lines().count(), keepsake::jobs::JOBS.len());
+    assert_eq!(
+        home.say(&["jobs", "run", "embed", "--email", "anna@example.com"]),
+        "embed\t0 done\t0 failed"
+    );
+    home.say(&["jobs", "run", "cleanup"]);
+    home.say(&["jobs", "runs"]);
     let new_password = "another password of hers";
     let said = home.give_password("set-password", "Anna@example.com", new_password);
     assert_eq!(said, "anna@example.com\tpassword set\n");
@@ -294,6 +303,11 @@ async fn commands_say_what_is_wrong_in_one_sentence() {
         (
             vec!["user", "create", "--email", "a@b.c"],
             "--password-stdin",
+        ),
+        (vec!["jobs", "run", "dream"], "there are: embed, extract"),
+        (
+            vec!["jobs", "run", "cleanup", "--email", "a@b.c"],
+            "leave --email out",
         ),
         (
             vec![
