@@ -25,8 +25,8 @@ def main():
         sys.exit(f"✗ there is nothing in {FOLDER}: run `make bench` first")
     figures = {name: whole["figures"] for name, whole in raw.items()}
     judged = list(aims(figures))
-    parts = [section(figures) for section in (floor, adds, drain, alone, growth, quality)]
-    shown_here = {"floor", "adds", "drain", "start", "growth", "quality", "peers"}
+    parts = [section(figures) for section in (floor, adds, drain, fair, alone, growth, quality)]
+    shown_here = {"floor", "adds", "drain", "fair", "start", "growth", "quality", "peers"}
     if "peers" in raw and (PEERS / "section.py").is_file():
         sys.path.insert(0, str(PEERS))
         import section as peers
@@ -79,6 +79,8 @@ def aims(figures):
         eight = of["in_turn"]["8"]["HTTP"]
         yield ("add, ≥ 1,500/s at 8 clients, activity log on", f"{shown(eight['per_second'], 0)}/s", eight["per_second"]["median"] >= 1_500)
         yield ("add, p95 ≤ 10 ms at 8 clients", f"{shown(eight['p95_ms'])} ms", eight["p95_ms"]["median"] <= 10)
+    if of := figures.get("fair"):
+        yield (f"a newcomer's {of['few']} memories by meaning within 5 s, {of['many']} more within 60 s, while others' texts wait", f"{of['few_seconds']:.1f} s, {of['many_seconds']:.1f} s", of["few_seconds"] <= 5 and of["many_seconds"] <= 60)
     if of := figures.get("drain"):
         yield ("vectors made, ≥ 95 % of what the provider alone does", shown(of["drain_of_bare"], 3), of["drain_of_bare"]["median"] >= 0.95)
         yield ("search while all vectors are made anew, p95 ≤ 2 × idle", f"{shown(of['rebuilding_p95_of_idle'], 2)} ×", of["rebuilding_p95_of_idle"]["median"] <= 2)
@@ -159,6 +161,14 @@ def drain(figures):
             ["add while the provider is down, p50 and p95, ms", "; ".join(f"{ms:.1f}" for ms in of["add_provider_dead_ms"])]]
     note = "" if of["rebuild_outlasted_the_searches"] else "\n\nNot all searches fell into the rebuild: it ended before them."
     return f"## Vectors\n\nA stand-in for a provider on loopback, 40 ms a call of 32 texts; {of['items']:,} items.\n\n{table(['', ''], rows)}{note}"
+
+
+def fair(figures):
+    if not (of := figures.get("fair")):
+        return missing("A newcomer beside others' work")
+    rows = [["texts of others that waited", f"{of['waiting']:,}"], [f"a newcomer's {of['few']} memories have their vectors after, s", f"{of['few_seconds']:.1f}"],
+            [f"their {of['many']} more after, s", f"{of['many_seconds']:.1f}"], ["texts of others that still waited", f"{of['left']:,}"]]
+    return f"## A newcomer beside others' work\n\nThe builtin model; {of['users']} users have handed over {of['messages_a_user']} long messages each.\n\n{table(['', ''], rows)}"
 
 
 def alone(figures):
