@@ -16,7 +16,6 @@ CREATE TABLE job_queue (
     PRIMARY KEY (user_id, job)
 );
 CREATE INDEX job_queue_due_idx ON job_queue (run_at) WHERE run_at IS NOT NULL;
-CREATE INDEX job_queue_lease_idx ON job_queue (lease) WHERE lease IS NOT NULL;
 
 -- Runs, without content, for 30 days. Slices of one work, and runs that follow each other within
 -- minutes, are one row.

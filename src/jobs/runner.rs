@@ -49,20 +49,9 @@ pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
 pub async fn work(runner: Runner) {
     let mut stop = runner.stop.clone();
     let runner = Arc::new(runner);
-    let (sender, receiver) = mpsc::channel(1);
-    let worker_context = WorkerContext::new("keepsake");
-    let worker = WorkerBuilder::new(&worker_context)
-        .backend(Claims(receiver))
-        .data(runner.clone())
-        .build(run_claim);
     let working = async {
-        let claiming = async {
-            runner.keep_claiming(sender).await;
-            // It ends when its runs have.
-            worker_context.stop().ok();
-        };
-        if let ((), Err(error)) = tokio::join!(claiming, worker.run()) {
-            tracing::error!(%error, "the worker ended with an error");
+        while !*runner.stop.borrow() {
+            work_once(&runner).await;
         }
     };
     let overtime = async {
@@ -73,6 +62,24 @@ pub async fn work(runner: Runner) {
         () = working => {}
         () = runner.keep_renewing() => {}
         () = overtime => tracing::warn!("some jobs took too long to stop; they go on after a restart"),
+    }
+}
+
+/// Until the runner is to stop, or whatever ends the worker.
+async fn work_once(runner: &Arc<Runner>) {
+    let (sender, receiver) = mpsc::channel(1);
+    let worker_context = WorkerContext::new("keepsake");
+    let worker = WorkerBuilder::new(&worker_context)
+        .backend(Claims(receiver))
+        .data(runner.clone())
+        .build(run_claim);
+    let claiming = async {
+        runner.keep_claiming(sender).await;
+        // It ends when its runs have.
+        worker_context.stop().ok();
+    };
+    if let ((), Err(error)) = tokio::join!(claiming, worker.run()) {
+        tracing::error!(%error, "the worker ended; starting another");
     }
 }
 
@@ -140,7 +147,7 @@ pub struct Runner {
     only: Option<UserId>,
     /// Of this process alone.
     lease: i64,
-    running: Mutex<HashSet<(i64, &'static str)>>,
+    running: Mutex<HashSet<(UserId, &'static str)>>,
     ended: Notify,
 }
 
@@ -169,7 +176,7 @@ impl Runner {
     async fn keep_claiming(&self, sender: mpsc::Sender<Claim>) {
         let mut stop = self.stop.clone();
         let mut is_prepared = false;
-        while !*stop.borrow() {
+        while !*stop.borrow() && !sender.is_closed() {
             if !is_prepared {
                 is_prepared = self.prepare().await.is_ok();
             }
@@ -223,8 +230,7 @@ impl Runner {
         tx.commit().await?;
         // A run whose lease ran out while the database was away is still under way.
         claims.retain(|claim| {
-            super::find(&claim.job)
-                .is_some_and(|job| self.running().insert((claim.user.0, job.name)))
+            super::find(&claim.job).is_some_and(|job| self.running().insert((claim.user, job.name)))
         });
         Ok(claims)
     }
@@ -253,12 +259,13 @@ impl Runner {
     async fn keep_renewing<T>(&self) -> T {
         loop {
             tokio::time::sleep(RENEW_EVERY).await;
-            if self.running().is_empty() {
+            let running: Vec<_> = self.running().iter().copied().collect();
+            if running.is_empty() {
                 continue;
             }
             let renewed = async {
                 let mut conn = self.context.db.system_connection().await?;
-                queue::store::renew(&mut conn, self.lease, self.context.now()).await
+                queue::store::renew(&mut conn, self.lease, &running, self.context.now()).await
             };
             if let Err(error) = renewed.await {
                 tracing::warn!(%error, "what runs here could not be held longer; trying again in a moment");
@@ -276,7 +283,7 @@ impl Runner {
         let mut running = self.running();
         // Others may wait for the place; who has more to do, for the next slice.
         let was_full = running.iter().filter(|r| r.1 == job.name).count() >= job.at_once;
-        running.remove(&(claim.user.0, job.name));
+        running.remove(&(claim.user, job.name));
         if was_full || totals.has_more {
             self.ended.notify_one();
         }
@@ -369,7 +376,7 @@ impl Runner {
         tx.commit().await
     }
 
-    fn running(&self) -> MutexGuard<'_, HashSet<(i64, &'static str)>> {
+    fn running(&self) -> MutexGuard<'_, HashSet<(UserId, &'static str)>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -146,15 +146,26 @@ pub async fn claim(
         .collect())
 }
 
-/// All that a process runs.
+/// What a process runs. A row that it claimed without knowing, since the commit was not answered, is
+/// none of them and is free when its lease is over. Rows that are being pushed are left for the next time.
 pub async fn renew(
     conn: &mut PgConnection,
     lease: i64,
+    running: &[(UserId, &str)],
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
+    let users: Vec<i64> = running.iter().map(|(user, _)| user.0).collect();
+    let jobs: Vec<String> = running.iter().map(|(_, job)| (*job).to_owned()).collect();
     sqlx::query!(
-        "UPDATE job_queue SET lease_until = $2 WHERE lease = $1",
+        "WITH ours AS (
+             SELECT q.user_id, q.job FROM job_queue q
+             JOIN unnest($2::bigint[], $3::text[]) AS r (user_id, job) ON r.user_id = q.user_id AND r.job = q.job
+             WHERE q.lease = $1 FOR UPDATE OF q SKIP LOCKED
+         )
+         UPDATE job_queue q SET lease_until = $4 FROM ours o WHERE q.user_id = o.user_id AND q.job = o.job",
         lease,
+        &users,
+        &jobs,
         now + LEASE
     )
     .execute(conn)

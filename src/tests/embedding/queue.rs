@@ -129,7 +129,8 @@ async fn a_row_whose_process_is_gone_is_claimed_again_and_the_late_one_writes_no
     push(&mut conn, anna.id, 1, now).await;
     let killed = claim(&mut conn, OURS, now).await.expect("it is due");
     let renewed_at = now + LEASE - Duration::seconds(1);
-    queue::store::renew(&mut conn, OURS, renewed_at)
+    let running = [(anna.id, EMBED), (UserId(99), EMBED)];
+    queue::store::renew(&mut conn, OURS, &running, renewed_at)
         .await
         .unwrap();
     let later = now + LEASE + Duration::seconds(1);
