@@ -121,7 +121,7 @@ fn Row(job: JobRow) -> impl IntoView {
         view! {
             <span class="job-paused">
                 <StateBadge state="paused" />
-                " since "
+                " "
                 <When moment=since />
             </span>
         }
