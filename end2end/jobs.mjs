@@ -36,17 +36,17 @@ export async function jobs(t, { javaScriptEnabled }) {
   assert.equal(await page.locator(".jobs tbody tr").count(), 10);
 
   await t.test("a paused job leaves its work waiting", async () => {
-    await press("Pause: Vectors");
+    await press("Pause Vectors");
     await page.getByText("Vectors is paused.").waitFor();
     await row.getByText("paused").waitFor();
     await tool(token, "memory_add", { type: "fact", content: "The shed is green." });
     await page.goto(`${url}/admin/jobs`);
     await until("1 memory to be embedded.");
-    assert.equal(await page.getByRole("button", { name: "Run now: Vectors" }).count(), 0);
+    assert.equal(await page.getByRole("button", { name: "Run now Vectors" }).count(), 0);
   });
 
   await t.test("a resumed job works it off, and the page says so", async () => {
-    await press("Resume: Vectors");
+    await press("Resume Vectors");
     await page.getByText("Vectors is resumed.").waitFor();
     if (javaScriptEnabled) await awake(page);
     const stillSame = javaScriptEnabled && (await mark(page));
@@ -57,7 +57,7 @@ export async function jobs(t, { javaScriptEnabled }) {
   });
 
   await t.test("a job runs when asked, and what was done is listed", async () => {
-    await press("Run now: Expiry");
+    await press("Run now Expiry");
     await page.getByText("Expiry runs now.").waitFor();
     await page.goto(`${url}/admin/users`);
     for (const told of ["ran the job Expiry", "resumed the job Vectors", "paused the job Vectors"]) {

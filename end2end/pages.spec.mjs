@@ -119,8 +119,8 @@ test("every page is accessible and fits a phone", async (t) => {
   await passes("jobs", "/admin/jobs");
   await passes("jobs, one paused", async () => {
     await page.goto(`${url}/admin/jobs`);
-    await page.getByRole("button", { name: "Pause: Vectors" }).click();
-    await page.getByRole("button", { name: "Resume: Vectors" }).waitFor();
+    await page.getByRole("button", { name: "Pause Vectors" }).click();
+    await page.getByRole("button", { name: "Resume Vectors" }).waitFor();
   });
   let invitation;
   await passes("users, with a new invitation", async () => {

@@ -131,5 +131,8 @@ END $$;
 REVOKE ALL ON FUNCTION erase_account_step(bigint, integer, timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION erase_account_step(bigint, integer, timestamptz) TO keepsake_system;
 
+-- Whoever works on a user's vectors has the lease of the job.
+ALTER TABLE embedding_spaces DROP COLUMN lease_until;
+
 -- The queue before this one. Its jobs were hints: the sweep puts them on again.
 DROP SCHEMA IF EXISTS apalis CASCADE;

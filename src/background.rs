@@ -3,8 +3,7 @@
 use anyhow::{Context, bail};
 use keepsake::accounts::Email;
 use keepsake::config::Config;
-use keepsake::db::UserId;
-use keepsake::jobs::{self, Job, JobContext, Runner, Work};
+use keepsake::jobs::{self, JobContext, Runner, Work};
 use keepsake::queue;
 use keepsake::wiring::{self, Database};
 use time::format_description::well_known::Rfc3339;
@@ -76,36 +75,21 @@ pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Re
             Some(email) => Some(super::find_user(config, &database, email).await?),
             None => None,
         };
-        let embeddings = wiring::embeddings(config, &database.db)?;
-        run_until_idle(&database, embeddings, job, user).await
+        let context = JobContext {
+            db: database.db.clone(),
+            embeddings: wiring::embeddings(config, &database.db)?,
+        };
+        jobs::ask_for(job, &context, user).await?;
+        let (_stop, stopped) = watch::channel(false);
+        let runner = Runner::new(context, stopped).of(&[job], user);
+        anyhow::Ok(runner.run_due().await?)
     }
     .await;
     database.close().await?;
-    let (done, failed) = ran?;
-    println!("{name}\t{done} done\t{failed} failed");
-    Ok(())
-}
-
-async fn run_until_idle(
-    database: &Database,
-    embeddings: keepsake::embedding::Embeddings,
-    job: &'static Job,
-    user: Option<UserId>,
-) -> anyhow::Result<(u64, u64)> {
-    let context = JobContext {
-        db: database.db.clone(),
-        embeddings,
-    };
-    jobs::ask_for(job, &context, user).await?;
-    let (_stop, stopped) = watch::channel(false);
-    let runner = Runner::new(context, stopped);
-    let (mut done, mut failed) = (0, 0);
-    while let Some(slice) = runner.run_slice(job, user).await? {
-        if let Some(problem) = slice.problem {
-            bail!("{} failed: {problem}", job.name);
-        }
-        done += u64::from(slice.done);
-        failed += u64::from(slice.failed);
+    let ran = ran?;
+    println!("{name}\t{} done\t{} failed", ran.done, ran.failed);
+    match ran.problem {
+        Some(problem) => bail!("{name} failed: {problem}"),
+        None => Ok(()),
     }
-    Ok((done, failed))
 }

@@ -15,8 +15,11 @@ use keepsake::evaluation::own::{Asked, SideScores};
 use keepsake::evaluation::score::{CUTOFFS, Scores};
 use keepsake::evaluation::trial::{Progress, Report};
 use keepsake::evaluation::{DataSet, Evaluation, Measured};
+use keepsake::jobs::{self, JobContext, Runner};
+use keepsake::queue;
 use keepsake::wiring::{self, Database};
 use serde_json::{Map, Value, json};
+use tokio::sync::watch;
 
 const STANDARD_INPUT: &str = "-";
 /// Of the first column.
@@ -28,6 +31,13 @@ pub async fn data_set(config: &Config, file: &Path, as_json: bool) -> anyhow::Re
     let tried = async {
         let accounts = wiring::accounts(config, &database.db);
         let embeddings = wiring::embeddings(config, &database.db)?;
+        let context = JobContext {
+            db: database.db.clone(),
+            embeddings: embeddings.clone(),
+        };
+        let (_stop, stopped) = watch::channel(false);
+        let embed = jobs::find(queue::EMBED).context("there is no such job")?;
+        let runner = Runner::new(context, stopped).of(&[embed], None);
         let evaluation = Evaluation::new(database.db.clone(), embeddings);
         let is_wanted = until_interrupted();
         let bar = bar()?;
@@ -37,7 +47,11 @@ pub async fn data_set(config: &Config, file: &Path, as_json: bool) -> anyhow::Re
             bar.set_message(progress.stage.as_str());
             is_wanted.load(Ordering::Relaxed)
         };
-        let report = evaluation.try_out(&accounts, &data, tell).await;
+        let trying = evaluation.try_out(&accounts, &data, tell);
+        let report = tokio::select! {
+            report = trying => report,
+            () = jobs::work(runner) => anyhow::bail!("the work ended before its time"),
+        };
         bar.finish_and_clear();
         anyhow::Ok(report?)
     }

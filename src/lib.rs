@@ -8,9 +8,9 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `main.rs`, `eval.rs`, `rebuild.rs`, `secret.rs`, `transfer.rs`, `telemetry.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, lines and traces, MCP over stdio · the server's life · builds every part once |
+//! | `main.rs`, `background.rs`, `eval.rs`, `rebuild.rs`, `secret.rs`, `transfer.rs`, `telemetry.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, lines and traces, MCP over stdio · the server's life · builds every part once |
 //! | [`web`] | connections (`server.rs`, `connection.rs`), routes, who is asking and how many calls each may have at once (`calls.rs`), errors into responses; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `ui/` implements the port of `app`, the pages |
-//! | [`jobs`] | workers and the sweep: one file a job, each calling one operation of the domain |
+//! | [`jobs`] | all background work: one list, one file a job, each calling one operation of the domain; `runner.rs` claims, runs and records |
 //! | [`tools`] | what agents can call: one file a tool, one registry for every door; `guidance.rs` is what goes into a prompt |
 //! | [`evaluation`] | how well search finds, in figures: `trial.rs` puts a data set through scratch accounts, `own.rs` measures what a rebuild did to a user's own memory |
 //! | [`export`] | a person's data out, in small steps, and in again; `read.rs` parses a line |
@@ -23,7 +23,7 @@
 //! | [`embedding`] | THE life of a vector: spaces follow the settings (`spaces.rs`), `reseal/` seals their keys anew, pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
 //! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model; `chat/`: who answers in words, and what that may cost a day |
 //! | [`accounts`] | users, passwords, agents, tokens; `access.rs`: what a token opens; `operators/`: service tokens and the users they act for; `people/`: what an admin sees and changes; `invitations/` |
-//! | [`queue`] | puts a job on the caller's transaction |
+//! | [`queue`] | what is due, one row a user and job: pushed in the caller's transaction, claimed with a lease, least work first; `runs/`: what ran |
 //! | [`db`], [`postgres`] | roles, migrations, a transaction that knows its user, who acts (`actor.rs`), connections lent · the embedded PostgreSQL |
 //! | [`config`], [`clock`], [`input`], [`metrics`], [`panics`], [`seal`] | the only reader of the environment · time as a parameter · the words for bad input · what is counted · what a panic may say · sealed secrets |
 //!
@@ -36,11 +36,11 @@
 //! where every limit stands. [`memories::Adding`] opens a transaction that knows its user, and
 //! writes in one statement the item with its words and its first event, a pending vector for each
 //! space in use and the record of the call; then the user's first space, where a provider is
-//! configured and there is none; then a job, if none waits. Commit; answer. Adds of the
+//! configured and there is none; then the row of its job. Commit; answer. Adds of the
 //! user that come meanwhile are the next transaction, together. What that statement leaves out
 //! is added alone, step by step, in one transaction too: [`memories::add_in`] makes a new
 //! theme, and where a key or a text is there already the item is the duplicate, or the older one is
-//! archived and linked. A worker fetches the job, and [`embedding::Embeddings::drain`]
+//! archived and linked. The job `embed` claims its row, and [`embedding::Embeddings::drain`]
 //! sends what is pending to the provider, in batches and with no connection held,
 //! and writes each answer under the guard of its space and its text's hash.
 //!

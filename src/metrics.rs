@@ -64,7 +64,7 @@ struct TokenLabels {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct JobLabels {
-    queue: &'static str,
+    job: &'static str,
     outcome: &'static str,
 }
 
@@ -147,7 +147,7 @@ impl Metrics {
         );
         registry.register(
             "job_duration_seconds",
-            "Turns of work that this process's workers took",
+            "Runs of jobs in this process; of long work, its slices",
             jobs.clone(),
         );
         registry.register(
@@ -257,8 +257,8 @@ pub fn tokens_spent(provider_type: &'static str, tokens_in: u64, tokens_out: u64
     }
 }
 
-pub fn job_ended(queue: &'static str, outcome: &'static str, took: Duration) {
-    observe(&METRICS.jobs, &JobLabels { queue, outcome }, took);
+pub fn job_ended(job: &'static str, outcome: &'static str, took: Duration) {
+    observe(&METRICS.jobs, &JobLabels { job, outcome }, took);
 }
 
 /// `pool` is one of [`Db::pools`](crate::db::Db::pools).

@@ -4,15 +4,17 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use app::words;
 use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::accounts::{Email, UserId};
 use keepsake::config::Config;
-use keepsake::embedding::{Drained, Embeddings, Saved, Texts};
+use keepsake::embedding::{Embeddings, Saved, Texts};
 use keepsake::evaluation::Evaluation;
-use keepsake::queue::Slice;
+use keepsake::jobs::{self, JobContext, Runner};
+use keepsake::queue::{self, Slice};
 use keepsake::wiring::{self, Database};
+use tokio::sync::watch;
 
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 const SHOWN_EVERY: Duration = Duration::from_millis(500);
@@ -23,7 +25,7 @@ pub async fn rebuild(config: &Config, email: &str) -> anyhow::Result<()> {
     let rebuilt = async {
         let user = super::find_user(config, &database, &email).await?;
         let embeddings = wiring::embeddings(config, &database.db)?;
-        let is_rebuilt = start_and_wait(&embeddings, user).await?;
+        let is_rebuilt = start_and_wait(&database, &embeddings, user).await?;
         if is_rebuilt {
             let evaluation = Evaluation::new(database.db.clone(), embeddings);
             tell_what_changed(&evaluation, user).await?;
@@ -36,7 +38,11 @@ pub async fn rebuild(config: &Config, email: &str) -> anyhow::Result<()> {
 }
 
 /// False where there was nothing to do.
-async fn start_and_wait(embeddings: &Embeddings, user: UserId) -> anyhow::Result<bool> {
+async fn start_and_wait(
+    database: &Database,
+    embeddings: &Embeddings,
+    user: UserId,
+) -> anyhow::Result<bool> {
     let overview = embeddings.overview(user).await?;
     if overview.effective.settings().is_none() {
         bail!(
@@ -52,7 +58,7 @@ async fn start_and_wait(embeddings: &Embeddings, user: UserId) -> anyhow::Result
         "{wide_bar} {pos} of {len} texts{msg} · {per_sec} · {eta} left",
     )?);
     tokio::select! {
-        worked = work_off(embeddings, user) => worked?,
+        worked = work_off(database, embeddings, user) => worked?,
         Err(error) = show(&bar, embeddings, user) => return Err(error),
     }
     bar.finish_and_clear();
@@ -73,14 +79,29 @@ async fn start_and_wait(embeddings: &Embeddings, user: UserId) -> anyhow::Result
     Ok(true)
 }
 
-/// Until nothing is being rebuilt, whatever else may wait. Whoever holds the space, a server or we,
-/// the other only looks.
-async fn work_off(embeddings: &Embeddings, user: UserId) -> anyhow::Result<()> {
+/// Until nothing is being rebuilt, whatever else may wait. Whoever has the job, a server or we, the
+/// other only looks.
+async fn work_off(
+    database: &Database,
+    embeddings: &Embeddings,
+    user: UserId,
+) -> anyhow::Result<()> {
+    let context = JobContext {
+        db: database.db.clone(),
+        embeddings: embeddings.clone(),
+    };
+    let (_stop, stopped) = watch::channel(false);
+    let job = jobs::find(queue::EMBED).context("there is no such job")?;
+    let runner = Runner::new(context, stopped).of(&[job], Some(user));
+    tokio::select! {
+        () = jobs::work(runner) => bail!("the work ended before its time"),
+        rebuilt = until_rebuilt(embeddings, user) => rebuilt,
+    }
+}
+
+async fn until_rebuilt(embeddings: &Embeddings, user: UserId) -> anyhow::Result<()> {
     loop {
-        // Between two turns at full speed nothing is counted.
-        if let Drained::More(_) = embeddings.drain(user, &Slice::whole()).await? {
-            continue;
-        }
+        tokio::time::sleep(LOOK_EVERY).await;
         let Some(rebuild) = embeddings.overview(user).await?.rebuild else {
             return Ok(());
         };
@@ -89,7 +110,6 @@ async fn work_off(embeddings: &Embeddings, user: UserId) -> anyhow::Result<()> {
                 "none of the memories could be embedded, and the old vectors serve on; Settings › Embeddings says why"
             );
         }
-        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 

@@ -9,7 +9,6 @@ mod compare;
 mod drain;
 mod health;
 mod keys;
-mod lease;
 pub mod model;
 mod overview;
 mod query;
@@ -128,7 +127,6 @@ struct Shared {
     served: Mutex<LruCache<i64, query::Served>>,
     breakers: breaker::Breakers,
     system: Mutex<Option<(Instant, SystemSettings)>>,
-    leases: lease::Leases,
 }
 
 /// What [`Embeddings`] is made of.
@@ -158,7 +156,6 @@ impl Embeddings {
             served: Mutex::new(LruCache::new(QUERY_CACHE_ENTRIES)),
             breakers: breaker::Breakers::default(),
             system: Mutex::new(None),
-            leases: lease::Leases::default(),
         };
         Self(Inner {
             db: parts.db,

@@ -387,7 +387,7 @@ pub async fn retire_active(
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "UPDATE embedding_spaces SET state = 'retired', retired_at = $2, lease_until = NULL
+        "UPDATE embedding_spaces SET state = 'retired', retired_at = $2
          WHERE user_id = $1 AND state = 'active'",
         user.0,
         now

@@ -11,10 +11,8 @@ use super::dataset::{DataSet, Group};
 use super::score::Scores;
 use super::{Arm, Evaluation, EvaluationError, all_candidates};
 use crate::accounts::{Accounts, Email, Password, Role, UserId, Viewer};
-use crate::embedding::Drained;
 use crate::erasure::{self, Step};
 use crate::memories;
-use crate::queue::Slice;
 use crate::search::{self, Mode};
 
 /// Accounts at this name are an evaluation's; no mail reaches it.
@@ -68,7 +66,7 @@ pub struct Report {
 }
 
 impl Evaluation {
-    /// `tell` is called with how far it is; false breaks it off.
+    /// `tell` is called with how far it is; false breaks it off. Somebody runs the job of vectors meanwhile.
     ///
     /// # Errors
     /// What adding or searching says, or [`EvaluationError::BrokenOff`]. The scratch accounts are erased then, too.
@@ -155,7 +153,7 @@ impl Evaluation {
         Ok(ids)
     }
 
-    /// Beside a running server its workers help. Returns how many items stay without a vector.
+    /// Waits until the job has embedded them. Returns how many items stay without a vector.
     async fn embed(
         &self,
         users: &[UserId],
@@ -165,7 +163,6 @@ impl Evaluation {
         let (mut done, mut without) = (0, 0);
         for user in users {
             loop {
-                let drained = self.embeddings.drain(*user, &Slice::whole()).await?;
                 let overview = self.embeddings.overview(*user).await?;
                 let counts = overview.counts;
                 let of_user = overview.texts.total() - counts.pending;
@@ -185,9 +182,7 @@ impl Evaluation {
                     let problem = space.problem.unwrap_or_default();
                     return Err(EvaluationError::NoVectors { problem });
                 }
-                if let Drained::Later(_) = drained {
-                    tokio::time::sleep(LOOK_EVERY).await;
-                }
+                tokio::time::sleep(LOOK_EVERY).await;
             }
         }
         Ok(without)

@@ -34,7 +34,7 @@ use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
 use crate::queue::Slice;
 pub use overview::{DAYS_COUNTED, JobState, Overview, overview, states};
-pub use runner::{Runner, Totals, run};
+pub use runner::{Runner, Totals, run, work};
 pub use sweep::ask_for;
 
 pub static JOBS: [&Job; 10] = [

@@ -41,8 +41,14 @@ const BACK_OFF: TimeDuration = TimeDuration::seconds(2);
 const FELL_OVER: &str = "it fell over; the server's log says where";
 
 /// Runs all jobs until `stop` turns true.
-pub async fn run(context: JobContext, mut stop: watch::Receiver<bool>) {
-    let runner = Arc::new(Runner::new(context, stop.clone()));
+pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
+    work(Runner::new(context, stop)).await;
+}
+
+/// Runs a runner's jobs until its `stop` turns true.
+pub async fn work(runner: Runner) {
+    let mut stop = runner.stop.clone();
+    let runner = Arc::new(runner);
     let (sender, receiver) = mpsc::channel(1);
     let worker_context = WorkerContext::new("keepsake");
     let worker = WorkerBuilder::new(&worker_context)
@@ -129,6 +135,9 @@ impl BackendConfig for Claims {
 pub struct Runner {
     context: JobContext,
     stop: watch::Receiver<bool>,
+    jobs: Vec<&'static Job>,
+    /// Whose alone.
+    only: Option<UserId>,
     /// Of this process alone.
     lease: i64,
     running: Mutex<HashSet<(i64, &'static str)>>,
@@ -140,9 +149,20 @@ impl Runner {
         Self {
             context,
             stop,
+            jobs: JOBS.to_vec(),
+            only: None,
             lease: rand::rng().random(),
             running: Mutex::default(),
             ended: Notify::new(),
+        }
+    }
+
+    /// Only these jobs, of one user or of all.
+    pub fn of(self, jobs: &[&'static Job], only: Option<UserId>) -> Self {
+        Self {
+            jobs: jobs.to_vec(),
+            only,
+            ..self
         }
     }
 
@@ -177,7 +197,7 @@ impl Runner {
     async fn prepare(&self) -> Result<(), sqlx::Error> {
         let now = self.context.now();
         let mut conn = self.context.db.system_connection().await?;
-        for job in JOBS {
+        for job in &self.jobs {
             if let Work::OfServer(_) = job.work {
                 let found = [(SERVER, now)];
                 queue::push_found(&mut conn, job.name, &found, now).await?;
@@ -191,23 +211,15 @@ impl Runner {
         let rooms: Vec<(&str, i32)> = {
             let running = self.running();
             let room = |job: &Job| job.at_once - running.iter().filter(|r| r.1 == job.name).count();
-            let rooms = JOBS.iter().map(|job| (job.name, room(job)));
+            let rooms = self.jobs.iter().map(|job| (job.name, room(job)));
             rooms
                 .filter(|(_, room)| *room > 0)
                 .map(|(name, room)| (name, i32::try_from(room).unwrap_or(i32::MAX)))
                 .collect()
         };
-        self.claim_of(&rooms, None).await
-    }
-
-    async fn claim_of(
-        &self,
-        rooms: &[(&str, i32)],
-        only: Option<UserId>,
-    ) -> Result<Vec<Claim>, sqlx::Error> {
         let now = self.context.now();
         let mut tx = self.context.db.as_system_again().await?;
-        let mut claims = queue::store::claim(&mut tx, self.lease, rooms, only, now).await?;
+        let mut claims = queue::store::claim(&mut tx, self.lease, &rooms, self.only, now).await?;
         tx.commit().await?;
         // A run whose lease ran out while the database was away is still under way.
         claims.retain(|claim| {
@@ -218,38 +230,27 @@ impl Runner {
     }
 
     /// Runs what is due at this moment, one after the other, until nothing is.
-    pub async fn run_due(&self) -> Result<(), sqlx::Error> {
+    pub async fn run_due(&self) -> Result<Totals, sqlx::Error> {
         self.prepare().await?;
-        loop {
-            let claims = self.claim().await?;
-            if claims.is_empty() {
-                return Ok(());
+        let running = async {
+            let mut totals = Totals::default();
+            loop {
+                let claims = self.claim().await?;
+                if claims.is_empty() {
+                    return Ok(totals);
+                }
+                for claim in claims {
+                    totals.add(self.run_one(claim).await);
+                }
             }
-            for claim in claims {
-                self.run_one(claim).await;
-            }
-        }
-    }
-
-    /// One slice of a job that is due, of one user or of anybody. `None` where nothing is, or others
-    /// run it.
-    pub async fn run_slice(
-        &self,
-        job: &Job,
-        only: Option<UserId>,
-    ) -> Result<Option<Totals>, sqlx::Error> {
-        let claims = self.claim_of(&[(job.name, 1)], only).await?;
-        let Some(claim) = claims.into_iter().next() else {
-            return Ok(None);
         };
-        let renewing = self.keep_renewing();
         tokio::select! {
-            totals = self.run_one(claim) => Ok(Some(totals)),
-            () = renewing => Ok(None),
+            ran = running => ran,
+            never = self.keep_renewing() => never,
         }
     }
 
-    async fn keep_renewing(&self) {
+    async fn keep_renewing<T>(&self) -> T {
         loop {
             tokio::time::sleep(RENEW_EVERY).await;
             if self.running().is_empty() {
@@ -372,8 +373,16 @@ impl Runner {
 pub struct Totals {
     pub done: u32,
     pub failed: u32,
-    /// Why it failed.
+    /// Why a run failed.
     pub problem: Option<String>,
+}
+
+impl Totals {
+    fn add(&mut self, run: Self) {
+        self.done += run.done;
+        self.failed += run.failed;
+        self.problem = run.problem.or(self.problem.take());
+    }
 }
 
 struct Run<'a> {

@@ -92,7 +92,8 @@ pub struct Claim {
 }
 
 /// Takes what is due, of everybody or of one user alone, of each job as much as its room: first whoever
-/// has waited for [`PATIENCE`], longest first, then whoever has least to do. A lease that ends beyond its length was
+/// has waited for [`PATIENCE`], longest first, then whoever has least to do. What is paused runs only
+/// where somebody asks for one user's. A lease that ends beyond its length was
 /// taken by a clock that was ahead. Where runs kill their process, the
 /// next waits twice as long each time, a minute at most.
 pub async fn claim(
@@ -112,7 +113,9 @@ pub async fn claim(
                                  q.size, q.waiting_since, q.user_id) AS place
              FROM job_queue q JOIN unnest($2::text[], $3::int[]) AS r (job, room) ON r.job = q.job
              WHERE q.run_at <= $4 AND (q.lease IS NULL OR q.lease_until NOT BETWEEN $4 AND $6)
-               AND ($7::bigint IS NULL OR q.user_id = $7) AND NOT EXISTS (SELECT FROM job_settings s WHERE s.job = q.job AND s.paused_at IS NOT NULL)
+               AND CASE WHEN $7::bigint IS NULL
+                        THEN NOT EXISTS (SELECT FROM job_settings s WHERE s.job = q.job AND s.paused_at IS NOT NULL)
+                        ELSE q.user_id = $7 END
          ), picked AS (
              SELECT q.user_id, q.job FROM job_queue q JOIN ranked k ON k.user_id = q.user_id AND k.job = q.job
              WHERE k.place <= k.room AND q.run_at <= $4 AND (q.lease IS NULL OR q.lease_until NOT BETWEEN $4 AND $6)

@@ -93,6 +93,7 @@ fn time_comes_from_the_clock() {
 const HOUSE: [&[&str]; 19] = [
     &[
         "main",
+        "background",
         "bridge",
         "eval",
         "rebuild",

@@ -165,17 +165,21 @@ async fn ask(state: &AppState) -> Result<Vec<Gauge>, sqlx::Error> {
             ("failed", queue.failed),
         ] {
             gauges.push(Gauge {
-                labels: vec![("queue", queue.job.clone()), ("status", status.to_owned())],
-                ..gauge("queue_jobs", "Jobs that have not ended well yet", n as f64)
+                labels: vec![("job", queue.job.clone()), ("status", status.to_owned())],
+                ..gauge(
+                    "jobs",
+                    "Users whose job waits, runs or has failed",
+                    n as f64,
+                )
             });
         }
     }
     for queue in queues {
         gauges.push(Gauge {
             value: age_seconds(now, queue.waiting_since),
-            labels: vec![("queue", queue.job)],
+            labels: vec![("job", queue.job)],
             ..gauge(
-                "queue_oldest_job_age_seconds",
+                "job_oldest_age_seconds",
                 "Since the first of the waiting jobs could have begun",
                 0.0,
             )

@@ -14,7 +14,6 @@ use time::{Duration, OffsetDateTime};
 
 use self::send::{Answered, Trouble};
 use super::keys::endpoint;
-use super::lease::Held;
 use super::model::{Row, Space};
 use super::query::OTHER_WIDTH;
 use super::spaces::Spaces;
@@ -25,11 +24,6 @@ use crate::providers::settings::{self, Pace, SYSTEM_KEY, own_key};
 use crate::providers::{BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, ProviderType, Reach};
 use crate::queue::Slice;
 
-/// A worker that is gone frees its space after this long.
-const LEASE: Duration = Duration::seconds(10);
-/// While another worker has it.
-const LOOK_AGAIN_AFTER: Duration = Duration::seconds(1);
-const LEASE_RENEWED_EVERY: StdDuration = StdDuration::from_secs(3);
 /// Texts of a page that is read from the database at once.
 const TEXTS_A_PAGE: usize = 256;
 /// Of the builtin model on two cores, whatever the length of its texts (bench/RESULTS.md).
@@ -53,8 +47,8 @@ pub enum Drained {
 }
 
 impl Embeddings {
-    /// Works on one user's vectors until nothing waits or the slice is over. Nothing is done for a
-    /// user who is disabled; the sweep brings the work on again once they are enabled.
+    /// Works on one user's vectors until nothing waits or the slice is over. The job of the user is
+    /// the caller's meanwhile: two at once would send the same texts. Nothing is done for a user who is disabled; the sweep brings the work on again once they are enabled.
     pub async fn drain(&self, user: UserId, slice: &Slice) -> Result<Drained, EmbeddingError> {
         let mut tx = self.0.db.as_user(user).await?;
         if store::is_disabled(&mut tx, user).await? {
@@ -104,34 +98,18 @@ impl Embeddings {
         store::set_full(&mut tx, user, space.id, PENDING_MAX).await?;
         let has_pending = store::has_pending(&mut tx, user, space.id).await?;
         let now = self.0.clock.now();
-        let leases = &self.0.leases;
-        let abandoned = leases.abandoned(user, space.id);
-        if let Some(until) = abandoned {
-            store::release_lease(&mut tx, user, space.id, until).await?;
-        }
-        let until = now + LEASE;
-        let is_ours = has_pending && store::lease(&mut tx, user, space.id, until, now).await?;
         tx.commit().await?;
-        if let Some(until) = abandoned {
-            leases.forget(user, space.id, until);
-        }
         if !has_pending {
             return Ok(Drained::Done);
         }
-        if !is_ours {
-            // Backing off, or another worker is at it: somebody looks again after that. The other
-            // brings this forward when it is done, unless it has just gone: then it is not long.
-            let again = space.retry_at.unwrap_or(now).max(now + LOOK_AGAIN_AFTER);
+        if let Some(again) = space.retry_at.filter(|at| *at > now) {
             return Ok(Drained::Later(again));
         }
-        let mut held = leases.hold(user, space.id, until);
-        let result = self.send_pending(user, space, pace, slice, &mut held).await;
+        let sent = self.send_pending(user, space, pace, slice).await?;
         let mut tx = self.0.db.as_user_again(user).await?;
-        store::release_lease(&mut tx, user, space.id, held.until).await?;
         let left = store::count_pending(&mut tx, user, space.id).await?;
         tx.commit().await?;
-        held.given_back();
-        match result? {
+        match sent {
             Sent::UntilTrouble(trouble) => {
                 Ok(Drained::Later(self.note(user, space, trouble).await?))
             }
@@ -149,7 +127,6 @@ impl Embeddings {
         space: &Space,
         pace: Pace,
         slice: &Slice,
-        held: &mut Held<'_>,
     ) -> Result<Sent, EmbeddingError> {
         let endpoint = match self.endpoint(user, space).await {
             Ok(endpoint) => endpoint,
@@ -182,12 +159,10 @@ impl Embeddings {
                 }
                 let calls = self.send_group(&endpoint, space, rows, batch);
                 let write = self.write(user, space, to_write.take());
-                let (answered, written) =
-                    tokio::join!(self.keeping(user, space, held, calls), write);
+                let (answered, written) = tokio::join!(calls, write);
                 if let Some(trouble) = written? {
                     return Ok(Sent::UntilTrouble(trouble));
                 }
-                let answered = answered?;
                 slice.note(answered.written.len(), 0);
                 let is_trouble = answered.trouble.is_some();
                 to_write = Some(answered);
@@ -204,31 +179,6 @@ impl Embeddings {
         }
         let trouble = self.write(user, space, to_write).await?;
         Ok(trouble.map_or(Sent::Slice, Sent::UntilTrouble))
-    }
-
-    /// Renews the lease while something slow runs.
-    async fn keeping<T>(
-        &self,
-        user: UserId,
-        space: &Space,
-        held: &mut Held<'_>,
-        slow: impl Future<Output = T>,
-    ) -> Result<T, EmbeddingError> {
-        let mut slow = std::pin::pin!(slow);
-        loop {
-            tokio::select! {
-                done = &mut slow => return Ok(done),
-                () = tokio::time::sleep(LEASE_RENEWED_EVERY) => {
-                    let until = self.0.clock.now() + LEASE;
-                    let mut tx = self.0.db.as_user_again(user).await?;
-                    let is_ours = store::extend_lease(&mut tx, user, space.id, held.until, until).await?;
-                    tx.commit().await?;
-                    if is_ours {
-                        held.until = until;
-                    }
-                }
-            }
-        }
     }
 
     /// Writes what came, under the guards. Another width than the space's is

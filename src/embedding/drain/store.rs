@@ -9,66 +9,6 @@ use crate::db::UserId;
 use crate::embedding::SpaceId;
 use crate::embedding::model::{Row, Written};
 
-/// Takes the space for one worker, unless another has it or it must wait.
-pub async fn lease(
-    conn: &mut PgConnection,
-    user: UserId,
-    space: SpaceId,
-    until: OffsetDateTime,
-    now: OffsetDateTime,
-) -> Result<bool, sqlx::Error> {
-    let done = sqlx::query!(
-        "UPDATE embedding_spaces SET lease_until = $3
-         WHERE user_id = $1 AND id = $2 AND state <> 'retired'
-           AND (lease_until IS NULL OR lease_until <= $4) AND (retry_at IS NULL OR retry_at <= $4)",
-        user.0,
-        space.0,
-        until,
-        now,
-    )
-    .execute(conn)
-    .await?;
-    Ok(done.rows_affected() > 0)
-}
-
-/// False where the space is gone or another worker took it over.
-pub async fn extend_lease(
-    conn: &mut PgConnection,
-    user: UserId,
-    space: SpaceId,
-    from: OffsetDateTime,
-    until: OffsetDateTime,
-) -> Result<bool, sqlx::Error> {
-    let done = sqlx::query!(
-        "UPDATE embedding_spaces SET lease_until = $4
-         WHERE user_id = $1 AND id = $2 AND lease_until = $3 AND state <> 'retired'",
-        user.0,
-        space.0,
-        from,
-        until,
-    )
-    .execute(conn)
-    .await?;
-    Ok(done.rows_affected() > 0)
-}
-
-pub async fn release_lease(
-    conn: &mut PgConnection,
-    user: UserId,
-    space: SpaceId,
-    held: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE embedding_spaces SET lease_until = NULL WHERE user_id = $1 AND id = $2 AND lease_until = $3",
-        user.0,
-        space.0,
-        held,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
 /// Of a user who is shut out nothing is sent to anybody.
 pub async fn is_disabled(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(

@@ -27,7 +27,7 @@ const ADDING_EVERY_ROUNDS: usize = 3;
 /// that the next server has work at once and not after ten real seconds.
 async fn let_ten_seconds_pass(app: &TestApp) {
     sqlx::raw_sql(
-        "UPDATE embedding_spaces SET lease_until = lease_until - interval '10 s',
+        "UPDATE embedding_spaces SET
              retry_at = retry_at - interval '10 s', retired_at = retired_at - interval '10 s';
          UPDATE job_queue SET lease_until = lease_until - interval '20 s', run_at = run_at - interval '20 s'",
     )
@@ -36,10 +36,10 @@ async fn let_ten_seconds_pass(app: &TestApp) {
     .unwrap();
 }
 
-/// Whether a worker had a space in its hands when it was killed.
+/// Whether a worker was at vectors when it was killed.
 async fn was_at_work(app: &TestApp) -> bool {
     sqlx::query_scalar(
-        "SELECT EXISTS (SELECT FROM embedding_spaces WHERE state = 'building' AND lease_until > now())",
+        "SELECT EXISTS (SELECT FROM job_queue WHERE job = 'embed' AND lease_until > now())",
     )
     .fetch_one(&mut app.superuser().await)
     .await

@@ -122,28 +122,6 @@ async fn batches_are_as_large_as_set_and_a_job_makes_way_when_its_slice_is_over(
 }
 
 #[tokio::test]
-async fn two_workers_do_not_send_the_same_items() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
-    for n in 0..5 {
-        anna.add(&format!("item {n}")).await;
-    }
-    provider.forget_calls();
-    let held = provider.hold();
-    let (one, two) = tokio::join!(app.drain_once(anna.id), async {
-        provider.until_called().await;
-        let two = app.drain_once(anna.id).await;
-        drop(held);
-        two
-    });
-    assert_eq!(one.unwrap(), Drained::Done);
-    assert!(matches!(two.unwrap(), Drained::Later(_)));
-    assert_eq!(provider.texts().len(), 5);
-}
-
-#[tokio::test]
 async fn nobody_elses_settings_spaces_or_vectors_are_seen_or_touched() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);

@@ -9,4 +9,4 @@ mod queue;
 mod rebuild;
 mod restart;
 mod system;
-mod workers;
+pub mod workers;

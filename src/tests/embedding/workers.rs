@@ -67,6 +67,28 @@ async fn an_idle_worker_comes_at_once_and_goes_when_asked() {
 }
 
 #[tokio::test]
+async fn two_workers_do_not_send_the_same_items() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    for n in 0..5 {
+        anna.add(&format!("item {n}")).await;
+    }
+    provider.forget_calls();
+    let held = provider.hold();
+    let twin = app.twin().await;
+    let workers = [Worker::start(&app), Worker::start(&twin)];
+    provider.until_called().await;
+    drop(held);
+    until_ready(&app, &anna, 5).await;
+    for worker in workers {
+        worker.stop().await;
+    }
+    assert_eq!(provider.texts().len(), 5);
+}
+
+#[tokio::test]
 async fn work_goes_on_soon_after_a_worker_was_killed() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;

@@ -6,6 +6,7 @@ use keepsake::providers::settings::EndpointForm;
 use sqlx::PgConnection;
 use time::Duration;
 
+use crate::embedding::workers::Worker;
 use crate::support::{Provider, TestApp};
 
 const TEA: &str = r#"
@@ -42,10 +43,12 @@ async fn groups_are_asked_apart_and_nothing_of_them_stays() {
         stages.push(progress.stage);
         true
     };
+    let worker = Worker::start(&app);
     let report = evaluation(&app)
         .try_out(&app.accounts, &data, tell)
         .await
         .unwrap();
+    worker.stop().await;
     stages.dedup();
     let all = [
         Stage::Adding,
@@ -75,9 +78,11 @@ async fn what_is_broken_off_leaves_nothing_either() {
     let app = TestApp::start_with_builtin().await;
     let data = DataSet::read(TEA.as_bytes()).unwrap();
     let until_asking = |progress: Progress| progress.stage != Stage::Asking;
+    let worker = Worker::start(&app);
     let ended = evaluation(&app)
         .try_out(&app.accounts, &data, until_asking)
         .await;
+    worker.stop().await;
     assert!(
         matches!(ended, Err(EvaluationError::BrokenOff)),
         "{ended:?}"
@@ -99,10 +104,12 @@ async fn scratch_accounts_of_a_run_that_was_killed_go_with_the_next_and_others_s
     .await
     .unwrap();
     let data = DataSet::read(TEA.as_bytes()).unwrap();
+    let worker = Worker::start(&app);
     let report = evaluation(&app)
         .try_out(&app.accounts, &data, |_| true)
         .await
         .unwrap();
+    worker.stop().await;
     // No model is there: words answer, and that is told.
     assert_eq!((report.without_vector, report.by_words_alone), (3, 3));
     let left: Vec<String> = sqlx::query_scalar("SELECT email FROM users ORDER BY email")
@@ -132,7 +139,9 @@ async fn an_endpoint_that_is_dead_ends_it_with_its_reason() {
         }
         true
     };
+    let worker = Worker::start(&app);
     let ended = evaluation(&app).try_out(&app.accounts, &data, tell).await;
+    worker.stop().await;
     let error = ended.unwrap_err();
     assert!(
         matches!(error, EvaluationError::NoVectors { .. }),

@@ -49,7 +49,7 @@ async fn requests_tools_vectors_and_jobs_are_counted_and_nobody_is_named() {
     anna.add("Xylophonist from Quebec").await;
     let text = scrape_all(&app).await;
     assert_eq!(value(&text, "keepsake_vectors_pending "), 1.0);
-    let waiting = r#"keepsake_queue_jobs{queue="embed",status="waiting"}"#;
+    let waiting = r#"keepsake_jobs{job="embed",status="waiting"}"#;
     assert_eq!(value(&text, waiting), 1.0);
     app.drain(&anna).await;
     anna.find("xylophonist").await;
@@ -187,5 +187,5 @@ async fn without_the_database_the_figures_of_the_process_remain() {
     assert_eq!(status, 200);
     assert_eq!(value(&text, "keepsake_database_up "), 0.0);
     assert!(value(&text, "keepsake_uptime_seconds ") > 0.0);
-    assert!(!text.contains("keepsake_queue_jobs"), "{text}");
+    assert!(!text.contains("keepsake_jobs{"), "{text}");
 }

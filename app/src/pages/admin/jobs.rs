@@ -188,7 +188,7 @@ fn steps_of(job: &JobRow) -> AnyView {
                 value=action
             >
                 {label}
-                <span class="visually-hidden">": " {title}</span>
+                <span class="visually-hidden">" " {title}</span>
             </button>
         }
     };

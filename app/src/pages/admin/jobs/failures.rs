@@ -61,7 +61,7 @@ fn OfJob(job: JobFailures) -> impl IntoView {
                     value="retry"
                 >
                     "Retry failed"
-                    <span class="visually-hidden">": " {title}</span>
+                    <span class="visually-hidden">" " {title}</span>
                 </button>
             </form>
         </div>
