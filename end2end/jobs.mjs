@@ -41,7 +41,7 @@ export async function jobs(t, { javaScriptEnabled }) {
     await row.getByText("paused").waitFor();
     await tool(token, "memory_add", { type: "fact", content: "The shed is green." });
     await page.goto(`${url}/admin/jobs`);
-    await until("1 memory to be embedded.");
+    await until("1 text to be embedded.");
     assert.equal(await page.getByRole("button", { name: "Run now Vectors" }).count(), 0);
   });
 
