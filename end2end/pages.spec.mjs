@@ -116,6 +116,12 @@ test("every page is accessible and fits a phone", async (t) => {
     await page.locator(".fresh").waitFor();
   });
   await passes("admin, with an operator", "/admin");
+  await passes("jobs", "/admin/jobs");
+  await passes("jobs, one paused", async () => {
+    await page.goto(`${url}/admin/jobs`);
+    await page.getByRole("button", { name: "Pause Vectors" }).click();
+    await page.getByRole("button", { name: "Resume Vectors" }).waitFor();
+  });
   let invitation;
   await passes("users, with a new invitation", async () => {
     await page.goto(`${url}/admin/users`);

@@ -44,6 +44,7 @@ try {
   await shoot("embeddings", "/settings/embeddings", context);
   await shoot("chat", "/settings/chat", context);
   await shoot("admin", "/admin", admin);
+  await shoot("jobs", "/admin/jobs", admin);
   await shoot("users", "/admin/users", admin, async (page) => {
     await page.getByLabel("Bound to an e-mail address").fill("carl@example.com");
     await page.getByRole("button", { name: "Make an invitation" }).click();

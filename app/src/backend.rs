@@ -9,9 +9,9 @@ use leptos::prelude::expect_context;
 
 use crate::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, DataPage, DocsPage,
-    EmbeddingsPage, FormState, InvitationPage, ItemPage, MemoryFilters, MemoryPage, Receipt,
-    ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage, UsersFilters,
-    UsersPage,
+    EmbeddingsPage, FormState, InvitationPage, ItemPage, JobsPage, MemoryFilters, MemoryPage,
+    Receipt, ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage,
+    UsersFilters, UsersPage,
 };
 
 /// Rows a step of "load more", and at first.
@@ -76,6 +76,8 @@ pub trait Backend: Send + Sync {
     async fn embeddings_page(&self) -> Result<EmbeddingsPage, PageError>;
     /// `None` when the person is no admin.
     async fn admin_page(&self) -> Result<Option<AdminPage>, PageError>;
+    /// `None` when the person is no admin.
+    async fn jobs_page(&self) -> Result<Option<JobsPage>, PageError>;
     /// `None` when the person is no admin.
     async fn users_page(&self, filters: &UsersFilters) -> Result<Option<UsersPage>, PageError>;
     /// `None` when it cannot be used (any more), for whatever reason.

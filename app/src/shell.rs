@@ -9,7 +9,7 @@ use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
 use crate::pages::{
-    Account, Activity, Admin, Agents, Chat, Data, Docs, Embeddings, Erased, Invitation, Item,
+    Account, Activity, Admin, Agents, Chat, Data, Docs, Embeddings, Erased, Invitation, Item, Jobs,
     Login, Memory, NotFound, Reset, Session, Sessions, Summary, Users,
 };
 
@@ -59,6 +59,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/settings/embeddings") view=Embeddings ssr=SsrMode::Async />
                 <Route path=path!("/settings/chat") view=Chat ssr=SsrMode::Async />
                 <Route path=path!("/admin") view=Admin ssr=SsrMode::Async />
+                <Route path=path!("/admin/jobs") view=Jobs ssr=SsrMode::Async />
                 <Route path=path!("/admin/users") view=Users ssr=SsrMode::Async />
                 <Route path=path!("/invitation/:token") view=Invitation ssr=SsrMode::Async />
                 <Route path=path!("/reset/:token") view=Reset ssr=SsrMode::Async />

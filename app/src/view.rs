@@ -7,7 +7,7 @@ mod chat;
 mod data;
 mod docs;
 mod embeddings;
-mod queue;
+mod jobs;
 mod sessions;
 mod summary;
 mod users;
@@ -24,7 +24,10 @@ pub use embeddings::{
     MeasuredView, OwnEndpoint, QueueCounts, Rebuild, ScoreParts, SpaceView, TestResult, Why,
     WhySurface,
 };
-pub use queue::{FailedJob, QueueRow, QueueView, TroubleRow};
+pub use jobs::{
+    DayRuns, FailedRun, JobFailures, JobRow, JobsLine, JobsPage, LastRun, NextRun, TroubleRow,
+    VectorsView,
+};
 pub use sessions::{
     CameOf, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow, SessionsPage,
     ToolCallView,
@@ -284,8 +287,8 @@ pub struct FormState {
     /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`, `revoke`, `tools`;
     /// `memory` (Account, Agents); `embeddings` and `progress` (Settings › Embeddings); `chat` and `chat_limits`
     /// (Settings › Chat model); `chat_system`,
-    /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`,
-    /// `users_max` and `queue` (Admin); `people` and `invitation` (Admin › Users; the latter
+    /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`
+    /// and `users_max` (Admin); `jobs` (Admin › Jobs); `people` and `invitation` (Admin › Users; the latter
     /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `import` and `erase` (Your data).
     /// Empty when the page was just opened.
     pub form: String,

@@ -57,6 +57,15 @@ pub fn size(bytes: i64) -> String {
     }
 }
 
+/// How long something took: "340 ms", "2.1 s", "3 min"
+pub fn lasted(ms: i64) -> String {
+    match ms {
+        ..1_000 => format!("{ms} ms"),
+        1_000..60_000 => format!("{:.1} s", ms as f64 / 1e3),
+        _ => format!("{} min", count((ms + 30_000) / 60_000)),
+    }
+}
+
 /// "about 20 s left", "about 3 min left", "about 2 h left"; steps coarse enough to sit still.
 pub fn time_left(seconds: i64) -> String {
     match seconds {
@@ -103,6 +112,12 @@ mod tests {
             ]
         );
         assert_eq!(some_texts(3, 7), "3 texts");
+    }
+
+    #[test]
+    fn what_took_long_is_told_less_exactly() {
+        let said = [0, 340, 2_140, 61_000, 200_000].map(lasted);
+        assert_eq!(said, ["0 ms", "340 ms", "2.1 s", "1 min", "3 min"]);
     }
 
     #[test]

@@ -12,11 +12,13 @@
 
 mod cleanup;
 mod complete;
+pub mod control;
 mod embed;
 mod erase;
 mod evaluate;
 mod expire;
 mod extract;
+mod overview;
 mod runner;
 mod summary;
 mod sweep;
@@ -31,6 +33,7 @@ use time::OffsetDateTime;
 use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
 use crate::queue::Slice;
+pub use overview::{DAYS_COUNTED, JobState, Overview, overview, states};
 pub use runner::{Runner, Totals, run, work};
 pub use sweep::ask_for;
 

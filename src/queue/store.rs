@@ -314,6 +314,66 @@ pub async fn retry_failed(
     Ok(done.rows_affected())
 }
 
+/// What waits for a later time, and what failed, is due now. Returns how many there were.
+pub async fn bring_forward(
+    conn: &mut PgConnection,
+    job: &str,
+    now: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE job_queue SET run_at = $2, waiting_since = $2, attempts = 0, problem = NULL
+         WHERE job = $1 AND lease IS NULL AND (run_at > $2 OR problem IS NOT NULL)",
+        job,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// Nothing of the job is claimed any more; what runs goes on. False where it was paused before.
+pub async fn pause(
+    conn: &mut PgConnection,
+    job: &str,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "INSERT INTO job_settings AS s (job, paused_at) VALUES ($1, $2)
+         ON CONFLICT (job) DO UPDATE SET paused_at = $2 WHERE s.paused_at IS NULL",
+        job,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// False where it was not paused.
+pub async fn resume(conn: &mut PgConnection, job: &str) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE job_settings SET paused_at = NULL WHERE job = $1 AND paused_at IS NOT NULL",
+        job
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Jobs that are paused, and since when.
+pub async fn list_paused(
+    conn: &mut PgConnection,
+) -> Result<Vec<(String, OffsetDateTime)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT job, paused_at AS "paused_at!" FROM job_settings WHERE paused_at IS NOT NULL"#
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (row.job, row.paused_at))
+        .collect())
+}
+
 /// When a process last had the sweep in hand: as long ago workers were alive.
 pub async fn worker_last_seen(
     conn: &mut PgConnection,

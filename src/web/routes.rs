@@ -127,6 +127,10 @@ fn people(state: &AppState) -> Router<AppState> {
             get(pages::behind_sign_in).post(forms::chat::settings),
         )
         .route("/admin", get(pages::behind_sign_in))
+        .route(
+            "/admin/jobs",
+            get(pages::behind_sign_in).post(forms::jobs::change),
+        )
         .route("/admin/users", get(pages::behind_sign_in))
         .route("/admin/users/{user_id}", post(forms::users::change))
         .route(
@@ -141,7 +145,6 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/admin/embeddings", post(forms::embeddings::system))
         .route("/admin/chat", post(forms::chat::system))
         .route("/admin/endpoints", post(forms::embeddings::allowed))
-        .route("/admin/queue", post(forms::queue::change))
         .route("/admin/operators", post(forms::operators::create))
         .route(
             "/admin/operators/{operator_id}",

@@ -39,13 +39,15 @@ fn shape_of_state(state: &str) -> &'static str {
         // of accounts and invitations: a shield
         "admin" => "M6 1 10.5 2.6v3.2C10.5 8.4 8.6 10.2 6 11 3.4 10.2 1.5 8.4 1.5 5.8V2.6z",
         "valid" | "used" | "ready" | "stored" | "active" | "works" | "in force" | "on"
-        | "memory on" | "erased" => "M4.6 10 1 6.4l1.3-1.3 2.3 2.3L9.7 2 11 3.3z",
+        | "memory on" | "erased" | "done" => "M4.6 10 1 6.4l1.3-1.3 2.3 2.3L9.7 2 11 3.3z",
         "pending" | "preparing" | "open" | "rebuilding" | "offered" | "erasing" => {
             "M2 1h8v1.4L7.2 6 10 9.6V11H2V9.6L4.8 6 2 2.4z"
         }
         "error" | "failed" | "waiting" => {
             "M6 .8 11.6 11H.4zM5.3 4.3v3.2h1.4V4.3zM5.3 8.4v1.3h1.4V8.4z"
         }
+        // two bars
+        "paused" => "M2 1.5h3v9H2zM7 1.5h3v9H7z",
         "nothing" => "M1.5 5.2h9v1.7h-9z",
         // an arrow past a bar; a full stop
         "skipped" => "M1.5 1.5 7.5 6l-6 4.5zM8.5 1.5h2v9h-2z",
@@ -78,7 +80,7 @@ pub fn TypeBadge(item_type: String) -> impl IntoView {
 /// `archived`, `superseded`, `expired`, `confirmed`; of a token `valid`, `expired`, `revoked`; of a provider
 /// `works`, `preparing`, `rebuilding`, `waiting`, `failed`, `off` and their like; `memory on` or `off`;
 /// of a session `open`, `completed`, `pending`, `stored`, `nothing`, `skipped`;
-/// of an account `admin`, `disabled`; of an invitation `open`, `used`, `expired`, `revoked`.
+/// of a job's run `done`, `failed`; of a job `paused`; of an account `admin`, `disabled`; of an invitation `open`, `used`, `expired`, `revoked`.
 #[component]
 pub fn StateBadge(state: &'static str) -> impl IntoView {
     let is_trouble = matches!(state, "error" | "failed" | "waiting");

@@ -22,6 +22,7 @@ pub enum Section {
     Account,
     Data,
     Admin,
+    Jobs,
     Users,
     Docs,
     Elsewhere,
@@ -51,6 +52,7 @@ const SETTINGS: &[Link] = &[
 /// The pages under Admin, likewise.
 const ADMIN_PAGES: &[Link] = &[
     (Section::Admin, "/admin", "Server"),
+    (Section::Jobs, "/admin/jobs", "Jobs"),
     (Section::Users, "/admin/users", "Users"),
 ];
 
@@ -61,7 +63,7 @@ pub fn Frame(section: Section, title: String, children: Children) -> impl IntoVi
     // For a member it is as if the admins' pages were not there.
     let is_admin = viewer.as_ref().is_some_and(|viewer| viewer.is_admin);
     let (section, title) = match section {
-        Section::Admin | Section::Users if !is_admin => {
+        Section::Admin | Section::Jobs | Section::Users if !is_admin => {
             (Section::Elsewhere, "Not found".to_owned())
         }
         section => (section, escaped(&without_unseen(&title))),

@@ -1,10 +1,10 @@
 //! What an admin sets for everybody: the system's llama.cpp, the builtin model,
-//! the hosts that members' endpoints may name, and operators; and how the work stands.
+//! the hosts that members' endpoints may name, and operators. How the work stands is on Jobs.
 //! Whoever is no admin is told that there is no such page.
 
 mod chat;
+mod jobs;
 mod operators;
-mod queue;
 mod system;
 mod users;
 
@@ -14,15 +14,15 @@ use crate::backend::backend;
 use crate::components::{
     Confirm, Done, Field, FormError, Frame, NoSuchPage, Section, StateBadge, Trouble, count,
 };
-use crate::islands::LiveProgress;
-use crate::view::{AdminPage, FormState};
+use crate::view::{AdminPage, FormState, JobsLine};
 use chat::SystemChat;
+pub use jobs::Jobs;
 use operators::Operators;
-use queue::Queue;
 use system::System;
 pub use users::Users;
 
 const PATH: &str = "/admin";
+const JOBS_PATH: &str = "/admin/jobs";
 const EMBEDDINGS_PATH: &str = "/admin/embeddings";
 
 #[component]
@@ -48,12 +48,12 @@ pub fn Admin() -> impl IntoView {
 #[component]
 fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
     view! {
-        <div class="page" data-renewed-from=PATH>
+        <div class="page">
             <h1>"Admin"</h1>
             <p class="lead">"What holds for everybody on this server."</p>
             <Done form=form.clone() />
             <Figures page=page.clone() />
-            <Queue queue=page.work.clone() form=form.of("queue") />
+            <p>{jobs_line(page.jobs)} <a href=JOBS_PATH>"Jobs"</a></p>
             <div class="with-side parts">
                 <div class="parts">
                     <System page=page.clone() form=form.of("system") />
@@ -70,9 +70,23 @@ fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
                 </div>
             </div>
         </div>
-        <LiveProgress />
     }
     .into_any()
+}
+
+/// "3 jobs failed, 1 is paused · "
+fn jobs_line(jobs: JobsLine) -> String {
+    let failed = match jobs.failed {
+        0 => "No job failed".to_owned(),
+        1 => "1 job failed".to_owned(),
+        n => format!("{} jobs failed", count(n)),
+    };
+    let paused = match jobs.paused {
+        0 => String::new(),
+        1 => ", 1 is paused".to_owned(),
+        n => format!(", {} are paused", count(n)),
+    };
+    format!("{failed}{paused} · ")
 }
 
 #[component]

@@ -20,7 +20,7 @@ mod summary;
 
 pub use account::Account;
 pub use activity::Activity;
-pub use admin::{Admin, Users};
+pub use admin::{Admin, Jobs, Users};
 pub use agents::Agents;
 pub use chat::Chat;
 pub use data::{Data, Erased};

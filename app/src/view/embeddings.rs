@@ -1,7 +1,7 @@
 //! The types of Settings › Embeddings, of the admin page, and of what other
 //! pages say about vectors. A key is never among them: only that there is one.
 
-use super::{Moment, OperatorRow, QueueView, SystemChatView};
+use super::{JobsLine, Moment, OperatorRow, SystemChatView};
 
 /// Where an item's vector stands in the space that search uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,7 +221,7 @@ pub struct AdminPage {
     /// Each `host:port`.
     pub allowed_endpoints: Vec<String>,
     pub queue: QueueCounts,
-    pub work: QueueView,
+    pub jobs: JobsLine,
     pub users: i64,
     pub operators: Vec<OperatorRow>,
     pub public_url: String,

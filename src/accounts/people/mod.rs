@@ -65,6 +65,8 @@ pub enum About {
     Nobody,
     User(UserId),
     Operator(OperatorId),
+    /// By its name.
+    Job(&'static str),
 }
 
 /// Records an act in the transaction that does it.
@@ -104,6 +106,11 @@ pub enum Act {
     BuiltinOff,
     AllowEndpoint,
     DisallowEndpoint,
+    RunJob,
+    PauseJob,
+    ResumeJob,
+    RetryJob,
+    RetryVectors,
 }
 
 impl Act {
@@ -132,6 +139,11 @@ impl Act {
             Self::BuiltinOff => "builtin_off",
             Self::AllowEndpoint => "allow_endpoint",
             Self::DisallowEndpoint => "disallow_endpoint",
+            Self::RunJob => "run_job",
+            Self::PauseJob => "pause_job",
+            Self::ResumeJob => "resume_job",
+            Self::RetryJob => "retry_job",
+            Self::RetryVectors => "retry_vectors",
         }
     }
 
@@ -150,7 +162,7 @@ pub struct AdminEvent {
     /// An address; `None` when the account is gone.
     pub actor: Option<String>,
     pub action: String,
-    /// An address, `operator: id`, or an operator's name.
+    /// An address, `operator: id`, an operator's name, or a job's.
     pub subject: Option<String>,
 }
 

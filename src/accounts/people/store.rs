@@ -157,20 +157,22 @@ pub async fn insert_event(
         By::Admin(user) => Some(user.0),
         By::Command => None,
     };
-    let (user, operator) = match about {
-        About::Nobody => (None, None),
-        About::User(user) => (Some(user.0), None),
-        About::Operator(operator) => (None, Some(operator.0)),
+    let (user, operator, job) = match about {
+        About::Nobody => (None, None, None),
+        About::User(user) => (Some(user.0), None, None),
+        About::Operator(operator) => (None, Some(operator.0), None),
+        About::Job(job) => (None, None, Some(job)),
     };
     sqlx::query!(
-        "INSERT INTO admin_events (at, by_command, actor_id, action, subject_id, operator_id)
-         VALUES ($1, $2, $3, $4, $5, $6)",
+        "INSERT INTO admin_events (at, by_command, actor_id, action, subject_id, operator_id, job)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
         now,
         by == By::Command,
         actor,
         act.as_str(),
         user,
         operator,
+        job,
     )
     .execute(conn)
     .await?;
@@ -185,7 +187,7 @@ pub async fn list_events(
     sqlx::query_as!(
         AdminEvent,
         r#"SELECT e.at, e.by_command, a.email AS actor, e.action,
-                  coalesce(u.email, o.name || ': ' || u.external_id, b.name) AS subject
+                  coalesce(u.email, o.name || ': ' || u.external_id, b.name, e.job) AS subject
            FROM admin_events e
            LEFT JOIN users a ON a.id = e.actor_id
            LEFT JOIN users u ON u.id = e.subject_id

@@ -216,7 +216,11 @@ impl Embeddings {
         Ok(tx.commit().await?)
     }
 
-    async fn record(&self, conn: &mut PgConnection, act: Act) -> Result<(), sqlx::Error> {
+    pub(super) async fn record(
+        &self,
+        conn: &mut PgConnection,
+        act: Act,
+    ) -> Result<(), sqlx::Error> {
         people::record(conn, By::current(), act, About::Nobody, self.0.clock.now()).await
     }
 

@@ -1,7 +1,7 @@
 //! The statements of recorded runs, as the system role.
 
 use sqlx::PgConnection;
-use time::{Duration, OffsetDateTime};
+use time::{Date, Duration, OffsetDateTime};
 
 use crate::db::UserId;
 
@@ -95,4 +95,57 @@ pub async fn list_latest(conn: &mut PgConnection, limit: i64) -> Result<Vec<Past
             problem: row.problem,
         })
         .collect())
+}
+
+/// The last run of a job, of whichever user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastRun {
+    pub job: String,
+    pub ended_at: OffsetDateTime,
+    pub took_ms: i64,
+    pub has_failed: bool,
+    pub done: i64,
+    pub failed: i64,
+}
+
+/// A job without a run is not among them.
+pub async fn list_last(
+    conn: &mut PgConnection,
+    jobs: &[String],
+) -> Result<Vec<LastRun>, sqlx::Error> {
+    sqlx::query_as!(
+        LastRun,
+        r#"SELECT r.job, r.ended_at, r.took_ms, r.outcome = 'failed' AS "has_failed!", r.done, r.failed
+           FROM unnest($1::text[]) AS j (job)
+           CROSS JOIN LATERAL (
+               SELECT * FROM job_runs r WHERE r.job = j.job ORDER BY r.ended_at DESC LIMIT 1) r"#,
+        jobs
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Runs of all jobs that ended on one day (UTC); slices are counted each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DayRuns {
+    pub day: Date,
+    pub done: i64,
+    pub failed: i64,
+}
+
+/// A day without a run is not among them.
+pub async fn count_by_day(
+    conn: &mut PgConnection,
+    since: OffsetDateTime,
+) -> Result<Vec<DayRuns>, sqlx::Error> {
+    sqlx::query_as!(
+        DayRuns,
+        r#"SELECT (ended_at AT TIME ZONE 'UTC')::date AS "day!",
+                  coalesce(sum(slices) FILTER (WHERE outcome = 'done'), 0) AS "done!",
+                  coalesce(sum(slices) FILTER (WHERE outcome = 'failed'), 0) AS "failed!"
+           FROM job_runs WHERE ended_at >= $1 GROUP BY 1 ORDER BY 1"#,
+        since
+    )
+    .fetch_all(conn)
+    .await
 }

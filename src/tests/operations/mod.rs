@@ -2,8 +2,8 @@
 //! loses nothing, several servers on one database.
 
 mod health;
+mod jobs;
 mod metrics;
-mod queue;
 mod several;
 mod stop;
 mod told;

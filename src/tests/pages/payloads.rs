@@ -219,6 +219,7 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
         ("/settings/embeddings", 2),
         ("/settings/chat", 2),
         ("/admin", 10),
+        ("/admin/jobs", 0),
         ("/admin/users", 14),
     ] {
         let shown = look(&browser, path).await;
@@ -343,7 +344,7 @@ async fn nothing_in_an_address_becomes_markup_and_none_breaks_a_page() {
 }
 
 /// Every form there is, with its fields.
-const FORMS: [(&str, &[&str]); 14] = [
+const FORMS: [(&str, &[&str]); 15] = [
     ("/login", &["email", "password", "next"]),
     ("/signup", &["email", "password", "next"]),
     ("/agents", &["name", "scope", "expires_days"]),
@@ -390,6 +391,7 @@ const FORMS: [(&str, &[&str]); 14] = [
     ("/admin/operators/1", &["users_max"]),
     ("/admin/invitations", &["email", "role"]),
     ("/admin/users/1", &["action"]),
+    ("/admin/jobs", &["action", "job"]),
 ];
 
 #[tokio::test]

@@ -4,8 +4,8 @@
 use app::view::EmbeddingState as StateView;
 use app::view::{
     AdminPage, EffectiveProvider, EmbeddingCounts, EmbeddingWait, EmbeddingsPage, EndpointSettings,
-    FailedItem, FoundView, ItemEmbedding as ItemEmbeddingView, MeasuredView, OperatorRow,
-    OwnEndpoint, QueueCounts, QueueView, Rebuild as RebuildView, ScoreParts, SpaceView,
+    FailedItem, FoundView, ItemEmbedding as ItemEmbeddingView, JobsLine, MeasuredView, OperatorRow,
+    OwnEndpoint, QueueCounts, Rebuild as RebuildView, ScoreParts, SpaceView,
 };
 
 use super::Ui;
@@ -148,7 +148,7 @@ impl Ui {
         chat: &SystemChat,
         users: i64,
         operators: Vec<OperatorRow>,
-        work: QueueView,
+        jobs: JobsLine,
     ) -> AdminPage {
         let settings = system.settings;
         let is_unserved = settings.provider.is_none() && !system.has_builtin;
@@ -189,7 +189,7 @@ impl Ui {
                 failed: system.failed,
                 users_waiting: system.users_waiting,
             },
-            work,
+            jobs,
             users,
             operators,
             public_url: self.state.public_url.origin().to_owned(),

@@ -7,8 +7,8 @@ mod data;
 mod docs;
 mod embeddings;
 mod items;
+mod jobs;
 mod moment;
-mod queue;
 mod sessions;
 mod summary;
 mod users;
@@ -18,9 +18,10 @@ pub(super) use embeddings::host_port;
 use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, DataPage,
-    DocsPage, EmbeddingsPage, FormState, InvitationPage, ItemPage, MemoryFilters, MemoryPage,
-    Moment, OperatorRow, Receipt, ResetPage, SearchMode, SessionFilters, SessionPage, SessionsPage,
-    SignInOffer, SummaryPage, ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage,
+    DocsPage, EmbeddingsPage, FormState, InvitationPage, ItemPage, JobsPage, MemoryFilters,
+    MemoryPage, Moment, OperatorRow, Receipt, ResetPage, SearchMode, SessionFilters, SessionPage,
+    SessionsPage, SignInOffer, SummaryPage, ThemeCount, TokenRow, TokenState, UsersFilters,
+    UsersPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};
@@ -289,8 +290,15 @@ impl Backend for Ui {
             &chat.map_err(chat_error)?,
             users.map_err(account_error)?,
             operators.map(|o| self.operator_row(o)).collect(),
-            self.queue_view().await?,
+            self.jobs_line().await?,
         )))
+    }
+
+    async fn jobs_page(&self) -> Result<Option<JobsPage>, PageError> {
+        match self.viewer() {
+            Some(viewer) if viewer.is_admin => Ok(Some(self.jobs_view().await?)),
+            _ => Ok(None),
+        }
     }
 
     async fn users_page(&self, filters: &UsersFilters) -> Result<Option<UsersPage>, PageError> {

@@ -19,6 +19,8 @@ pub(super) fn moment(at: OffsetDateTime, now: OffsetDateTime) -> Moment {
 fn relative(at: OffsetDateTime, now: OffsetDateTime) -> String {
     let seconds = (now - at).whole_seconds();
     let (n, unit) = match seconds.unsigned_abs() {
+        // A clock beside ours may be a second ahead.
+        2..45 if seconds < 0 => return "in a moment".to_owned(),
         0..45 => return "just now".to_owned(),
         s @ 45..3_570 => ((s + 30) / 60, "minute"),
         s @ 3_570..84_600 => ((s + 1_800) / 3_600, "hour"),
@@ -52,6 +54,7 @@ mod tests {
         let now = datetime!(2026-11-21 12:00 UTC);
         for (at, said) in [
             (datetime!(2026-11-21 11:59:30 UTC), "just now"),
+            (datetime!(2026-11-21 12:00:30 UTC), "in a moment"),
             (datetime!(2026-11-21 11:57 UTC), "3 minutes ago"),
             (datetime!(2026-11-21 11:00 UTC), "1 hour ago"),
             (datetime!(2026-11-20 12:00 UTC), "1 day ago"),

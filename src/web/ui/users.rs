@@ -9,6 +9,7 @@ use super::Ui;
 use crate::accounts::invitations::{Invitation, LinkToken};
 use crate::accounts::people::{AdminEvent, Person};
 use crate::accounts::{AccountError, ExternalId, OperatorId, Role, UserId};
+use crate::jobs;
 
 impl Ui {
     pub(super) async fn users_view(
@@ -155,7 +156,17 @@ impl Ui {
             "builtin_off" => ("switched the builtin model off", false),
             "allow_endpoint" => ("allowed an endpoint", false),
             "disallow_endpoint" => ("removed an allowed endpoint", false),
+            "run_job" => ("ran the job", true),
+            "pause_job" => ("paused the job", true),
+            "resume_job" => ("resumed the job", true),
+            "retry_job" if event.subject.is_some() => ("retried the failed runs of the job", true),
+            "retry_job" => ("retried all failed runs", false),
+            "retry_vectors" => ("retried all failed embeddings", false),
             _ => ("accepted an invitation", false),
+        };
+        let subject = match event.action.ends_with("_job") {
+            true => event.subject.map(title_of_job),
+            false => event.subject,
         };
         AdminEventRow {
             at: self.moment(event.at),
@@ -164,7 +175,12 @@ impl Ui {
                 false => event.actor.unwrap_or_else(gone),
             },
             what: what.to_owned(),
-            whom: is_about.then(|| event.subject.unwrap_or_else(gone)),
+            whom: is_about.then(|| subject.unwrap_or_else(gone)),
         }
     }
+}
+
+/// A job that is gone keeps its name.
+fn title_of_job(name: String) -> String {
+    jobs::find(&name).map_or(name, |job| job.title.to_owned())
 }

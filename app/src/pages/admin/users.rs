@@ -455,7 +455,7 @@ fn Invited(invitation: InvitationRow) -> impl IntoView {
 #[component]
 fn Changes(events: Vec<AdminEventRow>) -> impl IntoView {
     let rows = if events.is_empty() {
-        view! { <p class="hint">"Invitations, roles, providers, service tokens and who was disabled will be listed here."</p> }
+        view! { <p class="hint">"Invitations, roles, providers, service tokens, jobs and who was disabled will be listed here."</p> }
             .into_any()
     } else {
         let rows = events

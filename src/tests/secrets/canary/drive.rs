@@ -415,6 +415,7 @@ async fn pages(all: &Everything, item: &Value) {
         "/activity".into(),
         "/account".into(),
         "/admin".into(),
+        "/admin/jobs".into(),
         "/settings/embeddings".into(),
         "/settings/chat".into(),
         "/data/export".into(),

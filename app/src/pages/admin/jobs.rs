@@ -1,0 +1,205 @@
+//! Admin › Jobs: all background work of the server. When each job runs, how its last run ended,
+//! what waits and what failed, and the buttons that run, pause and retry. It looks again by itself
+//! while something moves.
+
+mod failures;
+mod runs;
+mod vectors;
+
+use leptos::prelude::*;
+
+use crate::backend::backend;
+use crate::components::{
+    Done, FormError, Frame, NoSuchPage, Section, StateBadge, Trouble, When, count,
+};
+use crate::islands::LiveProgress;
+use crate::view::{FormState, JobRow, JobsPage, LastRun, NextRun};
+use failures::Failures;
+use runs::Runs;
+use vectors::Vectors;
+
+const PATH: &str = "/admin/jobs";
+const LOOK_SECONDS: u32 = 2;
+
+#[component]
+pub fn Jobs() -> impl IntoView {
+    let backend = backend();
+    let form = backend.form();
+    let page = Suspend::new(async move {
+        match backend.jobs_page().await {
+            Ok(Some(page)) => view! { <Whole page form /> }.into_any(),
+            Ok(None) => view! { <NoSuchPage /> }.into_any(),
+            Err(error) => {
+                view! { <Trouble heading="Jobs" error href=PATH.to_owned() /> }.into_any()
+            }
+        }
+    });
+    view! {
+        <Frame section=Section::Jobs title="Jobs · Admin".to_owned()>
+            {page}
+        </Frame>
+    }
+}
+
+#[component]
+fn Whole(page: JobsPage, form: FormState) -> impl IntoView {
+    let form = form.of("jobs");
+    let look_again = page.is_moving().then_some(LOOK_SECONDS);
+    let line = line(&page);
+    view! {
+        <div class="page" data-renewed-from=PATH>
+            <h1>"Jobs"</h1>
+            <p class="lead">"The background work of this server, for all users."</p>
+            <Done form=form.clone() />
+            <FormError form fields=&[] />
+            <div class="parts" data-live="jobs" data-look-again=look_again>
+                <section class="part" aria-labelledby="all-jobs">
+                    <h2 id="all-jobs">"All jobs"</h2>
+                    <p class="lead" data-progress-line="">
+                        {line}
+                    </p>
+                    <Registry jobs=page.jobs />
+                    <p class="hint">
+                        "A run that finds nothing to do is not recorded. A paused job starts no run until it is resumed."
+                    </p>
+                </section>
+                <Failures failures=page.failures />
+                <Vectors vectors=page.vectors />
+                <Runs days=page.days />
+            </div>
+        </div>
+        <LiveProgress />
+    }
+    .into_any()
+}
+
+/// The whole in one sentence; it is what is read out.
+fn line(page: &JobsPage) -> String {
+    let sum = |of: fn(&JobRow) -> i64| count(page.jobs.iter().map(of).sum());
+    let paused = match page.jobs.iter().filter(|job| job.paused.is_some()).count() {
+        0 => String::new(),
+        n => format!(", {n} paused"),
+    };
+    format!(
+        "{} running, {} waiting, {} failed{paused}.",
+        sum(|job| job.running),
+        sum(|job| job.waiting),
+        count(page.failed()),
+    )
+}
+
+#[component]
+fn Registry(jobs: Vec<JobRow>) -> impl IntoView {
+    let rows = jobs.into_iter().map(|job| view! { <Row job /> });
+    view! {
+        <table class="jobs">
+            <thead>
+                <tr>
+                    <th scope="col">"Job"</th>
+                    <th scope="col">"Schedule"</th>
+                    <th scope="col">"Last run"</th>
+                    <th scope="col">"Next run"</th>
+                    <th scope="col" class="number">
+                        "Waiting"
+                    </th>
+                    <th scope="col" class="number">
+                        "Running"
+                    </th>
+                    <th scope="col">"Actions"</th>
+                </tr>
+            </thead>
+            <tbody>{rows.collect_view()}</tbody>
+        </table>
+    }
+    .into_any()
+}
+
+#[component]
+fn Row(job: JobRow) -> impl IntoView {
+    let steps = steps_of(&job);
+    let paused = job.paused.map(|since| {
+        view! {
+            <span class="job-paused">
+                <StateBadge state="paused" />
+                " "
+                <When moment=since />
+            </span>
+        }
+    });
+    let next = match job.next {
+        NextRun::None => "–".into_any(),
+        NextRun::Now => "now".into_any(),
+        NextRun::At(moment) => view! { <When moment /> }.into_any(),
+    };
+    view! {
+        <tr>
+            <th scope="row">
+                <span class="job-title">{job.title}</span>
+                {paused}
+                <span class="job-about">{job.about}</span>
+            </th>
+            <td data-label="Schedule">{job.schedule}</td>
+            <td data-label="Last run">{last(job.last)}</td>
+            <td data-label="Next run">{next}</td>
+            <td data-label="Waiting" class="number">
+                {count(job.waiting)}
+            </td>
+            <td data-label="Running" class="number">
+                {count(job.running)}
+            </td>
+            <td>{steps}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn last(run: Option<LastRun>) -> AnyView {
+    let Some(run) = run else {
+        return "–".into_any();
+    };
+    let state = if run.has_failed { "failed" } else { "done" };
+    let counts = format!(
+        "{} done, {} failed, in {}",
+        count(run.done),
+        count(run.failed),
+        run.took
+    );
+    view! {
+        <span class="job-last">
+            <When moment=run.ended />
+            " "
+            <StateBadge state />
+            <span class="job-about">{counts}</span>
+        </span>
+    }
+    .into_any()
+}
+
+/// The ids bring the focus back when the page has looked again.
+fn steps_of(job: &JobRow) -> AnyView {
+    let (name, title) = (job.name, job.title);
+    let step = |action: &'static str, label: &'static str| {
+        view! {
+            <button
+                id=format!("{action}-{name}")
+                class="quiet"
+                type="submit"
+                name="action"
+                value=action
+            >
+                {label}
+                <span class="visually-hidden">" " {title}</span>
+            </button>
+        }
+    };
+    let is_paused = job.paused.is_some();
+    view! {
+        <form method="post" action=PATH class="job-steps">
+            <input type="hidden" name="job" value=name />
+            {(!is_paused).then(|| step("run", "Run now"))}
+            {(!is_paused && job.can_pause).then(|| step("pause", "Pause"))}
+            {is_paused.then(|| step("resume", "Resume"))}
+        </form>
+    }
+    .into_any()
+}

@@ -1,0 +1,65 @@
+//! How all jobs stand, for whoever looks after the server: numbers, times and sentences without
+//! content.
+
+use sqlx::PgConnection;
+use time::{Duration, OffsetDateTime};
+
+use super::{JOBS, Job};
+use crate::queue::runs::store::{self as runs_store, DayRuns, LastRun};
+use crate::queue::store::{self, FailedJob, JobCounts};
+
+/// Today included.
+pub const DAYS_COUNTED: i64 = 30;
+/// Those that come next.
+const FAILED_SHOWN: i64 = 50;
+
+pub struct Overview {
+    /// All of [`JOBS`], in their order.
+    pub jobs: Vec<JobState>,
+    pub failed: Vec<FailedJob>,
+    /// Of the last [`DAYS_COUNTED`]; a day without a run is not among them.
+    pub days: Vec<DayRuns>,
+}
+
+pub struct JobState {
+    pub job: &'static Job,
+    /// `None`: it has no row in the queue.
+    pub counts: Option<JobCounts>,
+    pub last: Option<LastRun>,
+    pub paused_at: Option<OffsetDateTime>,
+}
+
+impl JobState {
+    pub fn failed(&self) -> i64 {
+        self.counts.as_ref().map_or(0, |counts| counts.failed)
+    }
+}
+
+/// On a connection of the system role, as [`states`].
+pub async fn overview(
+    conn: &mut PgConnection,
+    now: OffsetDateTime,
+) -> Result<Overview, sqlx::Error> {
+    let jobs = states(conn, now).await?;
+    let failed = store::list_failed(conn, FAILED_SHOWN).await?;
+    let first_day = (now - Duration::days(DAYS_COUNTED - 1)).replace_time(time::Time::MIDNIGHT);
+    let days = runs_store::count_by_day(conn, first_day).await?;
+    Ok(Overview { jobs, failed, days })
+}
+
+pub async fn states(
+    conn: &mut PgConnection,
+    now: OffsetDateTime,
+) -> Result<Vec<JobState>, sqlx::Error> {
+    let counts = store::count_jobs(conn, now).await?;
+    let names: Vec<String> = JOBS.iter().map(|job| job.name.to_owned()).collect();
+    let last = runs_store::list_last(conn, &names).await?;
+    let paused = store::list_paused(conn).await?;
+    let state = |job: &'static Job| JobState {
+        job,
+        counts: counts.iter().find(|one| one.job == job.name).cloned(),
+        last: last.iter().find(|one| one.job == job.name).cloned(),
+        paused_at: paused.iter().find(|one| one.0 == job.name).map(|one| one.1),
+    };
+    Ok(JOBS.iter().copied().map(state).collect())
+}

@@ -1,0 +1,313 @@
+//! Admin › Jobs: how the work stands is seen without a word of it; each button does what it says,
+//! and leaves an admin event.
+
+use keepsake::jobs::{JobContext, Runner};
+use keepsake::queue::{self, SERVER};
+use reqwest::StatusCode;
+use tokio::sync::watch;
+
+use crate::support::{Browser, Provider, TestApp, TestUser};
+
+const PATH: &str = "/admin/jobs";
+
+struct Place {
+    app: TestApp,
+    anna: TestUser,
+    /// Signed in as Ben, who is the admin.
+    browser: Browser,
+}
+
+impl Place {
+    async fn start() -> Self {
+        let app = TestApp::start().await;
+        let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+        app.make_admin(&ben).await;
+        let browser = app.browser();
+        browser.sign_in(&ben).await;
+        Self { app, anna, browser }
+    }
+
+    async fn page(&self) -> String {
+        let (status, page) = self.browser.get(PATH).await;
+        assert_eq!(status, 200);
+        page
+    }
+
+    async fn press(&self, action: &str, job: &str) -> (StatusCode, String) {
+        let fields = [("action", action), ("job", job)];
+        let answer = self.browser.post(PATH, &fields).await;
+        (answer.status(), answer.text().await.unwrap())
+    }
+
+    async fn pressed(&self, action: &str, job: &str, says: &str) {
+        let (status, page) = self.press(action, job).await;
+        assert_eq!(status, 200, "{action} {job}");
+        assert!(page.contains(says), "{action} {job}: {page}");
+    }
+
+    async fn run_due(&self) {
+        let context = JobContext {
+            db: self.app.db.clone(),
+            embeddings: self.app.embeddings.clone(),
+        };
+        let (_keep, stop) = watch::channel(false);
+        Runner::new(context, stop).run_due().await.unwrap();
+    }
+
+    async fn sql(&self, sql: &'static str) {
+        let mut conn = self.app.superuser().await;
+        sqlx::raw_sql(sql).execute(&mut conn).await.unwrap();
+    }
+
+    /// Actions and what they were about, newest first.
+    async fn events(&self) -> Vec<(String, Option<String>)> {
+        let events = self.app.accounts.list_admin_events().await.unwrap();
+        // The test's own preparations are the command line's.
+        let by_ben = events.into_iter().filter(|e| !e.by_command);
+        by_ben
+            .map(|e| {
+                assert_eq!(e.actor.as_deref(), Some("ben@example.com"));
+                (e.action, e.subject)
+            })
+            .collect()
+    }
+
+    /// Waiting, later and failed.
+    async fn counts(&self, job: &str) -> (i64, i64, i64) {
+        let now = self.app.embeddings.now();
+        let mut conn = self.app.superuser().await;
+        let counts = queue::store::count_jobs(&mut conn, now).await.unwrap();
+        let counts = counts.iter().find(|counts| counts.job == job);
+        counts.map_or((0, 0, 0), |c| (c.waiting, c.delayed, c.failed))
+    }
+}
+
+const FAIL: &str = "UPDATE job_queue SET problem = 'the database was away', attempts = 6,
+                    run_at = run_at + interval '1 h' WHERE user_id <> 0";
+
+#[tokio::test]
+async fn vectors_that_failed_are_seen_without_a_word_of_them_and_tried_again() {
+    let place = Place::start().await;
+    let (app, anna) = (&place.app, &place.anna);
+    let page = place.page().await;
+    assert!(page.contains("Nothing waits and nothing has failed"));
+    assert!(page.contains("No run has failed.") && page.contains("No run is recorded yet."));
+    assert!(!page.contains("data-look-again"));
+    let provider = Provider::start().await;
+    app.use_provider(anna, &provider, "model").await;
+    provider.behave(|b| b.poison = Some("zanzibar"));
+    anna.add("zanzibar clove").await;
+    anna.add("plain").await;
+    app.drain(anna).await;
+    provider.behave(|b| b.status = Some(503));
+    anna.add("third").await;
+    app.drain(anna).await;
+    let page = place.page().await;
+    for told in [
+        "1 text of 1 user could not be embedded",
+        "OpenAI-compatible endpoints of users",
+        "data-look-again",
+    ] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    for private in ["zanzibar", "anna@example.com", &provider.host_port()] {
+        assert!(!page.contains(private), "{private} in {page}");
+    }
+    provider.behave(|b| {
+        b.poison = None;
+        b.status = None;
+    });
+    let told = "1 memory of 1 user: retried now.";
+    place.pressed("retry_vectors", "", told).await;
+    app.drain(anna).await;
+    let states = app.vectors(anna, "active").await;
+    assert!(
+        states.iter().all(|(_, state)| state == "ready"),
+        "{states:?}"
+    );
+    assert_eq!(place.events().await, [("retry_vectors".to_owned(), None)]);
+}
+
+#[tokio::test]
+async fn a_run_that_failed_says_why_without_content_and_is_retried() {
+    let place = Place::start().await;
+    let provider = Provider::start().await;
+    place
+        .app
+        .use_provider(&place.anna, &provider, "model")
+        .await;
+    place.anna.add("bees").await;
+    place.sql(FAIL).await;
+    let page = place.page().await;
+    let told = format!(
+        "User {}: 6 attempts: the database was away.",
+        place.anna.id.0
+    );
+    assert!(page.contains(&told), "{page}");
+    assert!(!page.contains("bees") && !page.contains("anna@example.com"));
+    let (_, admin) = place.browser.get("/admin").await;
+    assert!(admin.contains("1 job failed · "), "{admin}");
+    assert!(admin.contains("href=\"/admin/jobs\""), "{admin}");
+
+    place
+        .pressed("retry", "embed", "1 failed run is retried now.")
+        .await;
+    assert_eq!(place.counts("embed").await, (1, 0, 0));
+    place
+        .pressed("retry", "embed", "There is nothing to retry.")
+        .await;
+    place.sql(FAIL).await;
+    place
+        .pressed("retry", "", "1 failed run is retried now.")
+        .await;
+    let (all, one) = (("retry_job", None), ("retry_job", Some("embed")));
+    let told = [all, one].map(|(act, job)| (act.to_owned(), job.map(str::to_owned)));
+    assert_eq!(place.events().await, told);
+    let (_, users) = place.browser.get("/admin/users").await;
+    for told in [
+        "retried all failed runs",
+        "retried the failed runs of the job",
+        "Vectors",
+    ] {
+        assert!(users.contains(told), "{told}: {users}");
+    }
+}
+
+#[tokio::test]
+async fn a_paused_job_is_not_claimed_until_it_is_resumed() {
+    let place = Place::start().await;
+    let provider = Provider::start().await;
+    place
+        .app
+        .use_provider(&place.anna, &provider, "model")
+        .await;
+    place.run_due().await;
+    provider.forget_calls();
+    place.anna.add("bees").await;
+    place.pressed("pause", "embed", "Vectors is paused.").await;
+    place.pressed("pause", "embed", "Vectors is paused.").await;
+    place.run_due().await;
+    assert!(provider.texts().is_empty());
+    let page = place.page().await;
+    assert!(
+        page.contains("paused") && page.contains("just now"),
+        "{page}"
+    );
+    assert!(page.contains("id=\"resume-embed\"") && !page.contains("id=\"run-embed\""));
+    let (_, admin) = place.browser.get("/admin").await;
+    assert!(admin.contains("No job failed, 1 is paused"), "{admin}");
+    let (status, page) = place.press("run", "embed").await;
+    assert_eq!(status, 422);
+    assert!(
+        page.contains("Vectors is paused; resume it first."),
+        "{page}"
+    );
+
+    place
+        .pressed("resume", "embed", "Vectors is resumed.")
+        .await;
+    place.run_due().await;
+    assert_eq!(provider.texts(), ["bees"]);
+    let acts: Vec<_> = place.events().await.into_iter().map(|e| e.0).collect();
+    assert_eq!(acts, ["resume_job", "pause_job"], "once each");
+}
+
+#[tokio::test]
+async fn a_job_is_run_now() {
+    let place = Place::start().await;
+    place.run_due().await;
+    assert_eq!(place.counts("cleanup").await, (0, 1, 0));
+    place.pressed("run", "cleanup", "Clean-up runs now.").await;
+    assert_eq!(place.counts("cleanup").await, (1, 0, 0));
+    assert!(place.page().await.contains("data-look-again"));
+    // Of users: who waits for later or has failed is due, and the sweep looks for others.
+    let provider = Provider::start().await;
+    place
+        .app
+        .use_provider(&place.anna, &provider, "model")
+        .await;
+    place.anna.add("bees").await;
+    place.sql(FAIL).await;
+    assert_eq!(place.counts("embed").await, (0, 1, 1));
+    assert_eq!(place.counts("sweep").await, (0, 1, 0));
+    place
+        .pressed("run", "embed", "Vectors runs now; 1 user waited.")
+        .await;
+    assert_eq!(place.counts("embed").await, (1, 0, 0));
+    assert_eq!(place.counts("sweep").await, (1, 0, 0));
+    let (_, users) = place.browser.get("/admin/users").await;
+    for told in ["ran the job", "Clean-up"] {
+        assert!(users.contains(told), "{told}: {users}");
+    }
+}
+
+#[tokio::test]
+async fn runs_are_shown_by_job_and_by_day() {
+    let place = Place::start().await;
+    let mut conn = place.app.superuser().await;
+    let now = place.app.embeddings.now();
+    for (user, days, problem) in [(7, 0, None), (0, 2, None), (7, 2, Some("no answer"))] {
+        let at = now - time::Duration::days(days);
+        let run = queue::runs::store::Recorded {
+            user: keepsake::db::UserId(user),
+            job: if user == SERVER.0 {
+                "expire"
+            } else {
+                "extract"
+            },
+            started_at: at,
+            ended_at: at,
+            took_ms: 2_140,
+            done: 1_200,
+            failed: 3,
+            problem,
+        };
+        queue::runs::store::record(&mut conn, &run).await.unwrap();
+    }
+    let page = place.page().await;
+    for told in [
+        "1,200 done, 3 failed, in 2.1 s",
+        "3 runs in 30 days, 1 failed; at most 2 a day",
+        ": 1 done, 1 failed",
+        "every minute",
+        "every hour",
+        "when there is work",
+        "2 days ago",
+    ] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_known_is_refused_in_a_sentence() {
+    let place = Place::start().await;
+    for (action, job, told) in [
+        ("explode", "embed", "`action` is not known"),
+        ("run", "explode", "`job` names no job"),
+        ("pause", "", "`job` names no job"),
+        ("retry", "explode", "`job` names no job"),
+        ("pause", "sweep", "Sweep cannot be paused"),
+    ] {
+        let (status, page) = place.press(action, job).await;
+        assert_eq!(status, 422, "{action} {job}");
+        assert!(page.contains(told), "{action} {job}: {page}");
+    }
+    assert!(place.events().await.is_empty());
+}
+
+#[tokio::test]
+async fn for_members_and_strangers_there_is_no_such_page_or_form() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    let fields = [("action", "pause"), ("job", "embed")];
+    assert_eq!(browser.post(PATH, &fields).await.status(), 303);
+    assert_eq!(browser.get(PATH).await.0, 303);
+    browser.sign_in(&anna).await;
+    assert_eq!(browser.post(PATH, &fields).await.status(), 404);
+    let (status, page) = browser.get(PATH).await;
+    assert_eq!(status, 404);
+    assert!(!page.contains("Clean-up"), "{page}");
+    let mut conn = app.superuser().await;
+    assert_eq!(queue::store::list_paused(&mut conn).await.unwrap(), []);
+}
