@@ -305,7 +305,7 @@ impl Scene {
     pub fn assert_tells_nothing(&self, answer: &Answer, to: &str) {
         let text = answer.text();
         for secret in &self.secrets {
-            assert!(!text.contains(secret), "{to} is told {secret}: {text}");
+            assert!(!tells(&text, secret), "{to} is told {secret}: {text}");
         }
     }
 
@@ -563,4 +563,16 @@ impl Scene {
             ("another operator", self.rival.clone(), Some(CUSTOMER)),
         ]
     }
+}
+
+/// Whether it stands there; a number not as digits of a longer one, such as a sum of seconds.
+fn tells(text: &str, secret: &str) -> bool {
+    let is_number = secret.bytes().all(|b| b.is_ascii_digit());
+    text.match_indices(secret).any(|(at, _)| {
+        let around = [
+            text[..at].bytes().last(),
+            text[at + secret.len()..].bytes().next(),
+        ];
+        !is_number || !around.into_iter().flatten().any(|b| b.is_ascii_digit())
+    })
 }
