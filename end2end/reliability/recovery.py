@@ -29,7 +29,7 @@ WARM_UP_SECONDS = 30
 SCORE_SLACK = 1e-4
 COUNTS = """SELECT string_agg(format('SELECT %L, count(*) FROM %I.%I', n.nspname || '.' || c.relname, n.nspname, c.relname), ' UNION ALL ' ORDER BY 1)
             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-            WHERE n.nspname IN ('public', 'apalis') AND c.relkind IN ('r', 'p')"""
+            WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p')"""
 LEAKPROOF = "SELECT proleakproof FROM pg_proc WHERE oid = 'pg_catalog.ts_match_vq(tsvector, tsquery)'::regprocedure"
 # Before a restore; a Keepsake that has been started on the cluster has made them.
 ROLES = "CREATE ROLE keepsake_owner NOLOGIN BYPASSRLS; CREATE ROLE keepsake_app NOLOGIN; CREATE ROLE keepsake_system NOLOGIN"
