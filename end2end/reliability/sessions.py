@@ -279,6 +279,7 @@ class Series:
             await self.server.ready()
             if self.given.short:
                 self.sql("UPDATE session_extractions SET lease_until = now() WHERE lease_until IS NOT NULL")
+                self.sql("UPDATE job_queue SET lease_until = now() WHERE lease_until IS NOT NULL")
         await self.drained(len(sessions))
         self.check(users)
         return {"kills of the server; readings that they cut off": f"{self.given.kills}; {met}",

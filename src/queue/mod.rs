@@ -35,7 +35,7 @@ pub const EVALUATE: &str = "evaluate";
 pub const PATIENCE: Duration = Duration::seconds(30);
 /// Of a job that fails again and again.
 pub const BACK_OFF_MAX: Duration = Duration::hours(1);
-/// A process that is gone frees what it ran after this long; half of it where it renews in time.
+/// A process that is gone frees what it ran after this long at most.
 pub const LEASE: Duration = Duration::seconds(15);
 
 /// The job is due, with about `size` rows more to work on.
