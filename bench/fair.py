@@ -13,7 +13,7 @@ import random
 import time
 
 from locomo_sessions import new_user
-from results import record
+from results import REPO, record
 from run import common_words, item, keepsake
 from sql import sql
 
@@ -26,7 +26,7 @@ PATIENCE_SECONDS = 600
 
 def main():
     random.seed(7)
-    with keepsake() as server:
+    with keepsake(KEEPSAKE_DATA_DIR=str(REPO / "data")) as server:
         for n in range(USERS):
             hand_over(server.port, new_user(server, f"user{n}@example.com"))
         wait_until(lambda: pending() >= USERS * MESSAGES * 0.9)
