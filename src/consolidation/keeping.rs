@@ -19,7 +19,7 @@ use crate::sessions::model::{Counts, Ending, Extraction, Outcome};
 
 /// Items that a statement is compared with.
 const NEAREST: i64 = 5;
-/// Statements that are looked up before the lease is renewed.
+/// Statements that are looked up before it is asked whether the reading may go on.
 const RENEWED_AFTER: usize = 16;
 /// Pairs that a model compares in one answer.
 pub(super) const PAIRS_MAX: usize = 20;
@@ -139,7 +139,7 @@ impl Consolidation {
             let pairs: Vec<(String, String)> = some.iter().map(pair).collect();
             let schema: Value = prompt::comparison_schema(pairs.len());
             let Ok(completion) = self
-                .ask_holding(user, row, &prompt::comparison(&pairs), &schema)
+                .ask_for(user, &prompt::comparison(&pairs), &schema)
                 .await
             else {
                 break;

@@ -26,12 +26,10 @@ use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
 use crate::memories::MemoryError;
 use crate::providers::chat::{Chat, ChatError};
+use crate::queue::Slice;
 use crate::sessions::ledger;
 use crate::sessions::model::{Counts, Due, Ending, Extraction, Outcome};
 
-/// Renewed while a model is waited for: a reader that was killed is followed by another
-/// after this.
-const LEASE: Duration = Duration::minutes(1);
 /// A stretch whose reading was begun so often and never ended, with the server killed each
 /// time, is left alone: the ledger says so.
 const BEGUN_MAX: i32 = 16;
@@ -141,6 +139,19 @@ impl Consolidation {
         self.embeddings.now()
     }
 
+    /// Says which chat provider a run for the user will call.
+    pub async fn tell_endpoint(
+        &self,
+        user: UserId,
+        slice: &Slice,
+    ) -> Result<(), ConsolidationError> {
+        let (_, effective) = self.chat.chosen(user).await?;
+        if let Some((_, provider)) = effective.provider() {
+            slice.calls(&provider.endpoint);
+        }
+        Ok(())
+    }
+
     /// Whose sessions are to be read now.
     pub async fn users_with_sessions_due(&self) -> Result<Vec<UserId>, ConsolidationError> {
         Ok(ledger::users_due(&self.db, self.now()).await?)
@@ -154,13 +165,13 @@ impl Consolidation {
         Ok(ledger::next_due(&self.db, user, self.now()).await?)
     }
 
-    /// Reads one stretch of a session and keeps what is worth it, unless somebody else is
-    /// at it. Run twice it does nothing the second time; killed in the middle, nothing of
+    /// Reads one stretch of a session and keeps what is worth it. The user's job is the caller's
+    /// meanwhile. Run twice it does nothing the second time; killed in the middle, nothing of
     /// it is kept and another does it again.
     pub async fn extract(&self, due: Due) -> Result<(), ConsolidationError> {
         let now = self.now();
         let mut tx = self.db.as_user(due.user).await?;
-        let claimed = ledger::claim(&mut tx, due.user, due.extraction, now, now + LEASE).await?;
+        let claimed = ledger::claim(&mut tx, due.user, due.extraction, now).await?;
         let Some(row) = claimed else {
             return Ok(());
         };

@@ -1,8 +1,8 @@
 //! Reads the messages of one stretch: window after window through the user's chat model;
-//! without one, or when it fails, by patterns. It writes nothing but its lease.
+//! without one, or when it fails, by patterns. It writes nothing.
 
 use std::collections::VecDeque;
-use std::time::{Duration as StdDuration, Instant};
+use std::time::Instant;
 
 use time::{Duration, OffsetDateTime};
 
@@ -11,15 +11,13 @@ use super::keeping::once_each;
 use super::likeness::{Evidence, evidence, source_seen};
 use super::prompt::{self, Ask};
 use super::transcript::{self, ToolNames, Transcript};
-use super::{Consolidation, ConsolidationError, LEASE, back_off, fallback, store};
+use super::{Consolidation, ConsolidationError, back_off, fallback, store};
 use crate::db::UserId;
 use crate::memories::{ItemKey, ItemType, Source};
 use crate::providers::chat::{ChatError, ChatMessage, ChatRequest, Completion};
 use crate::sessions::model::Extraction;
 use crate::sessions::{Message, Role, ToolCall, ledger};
 
-/// Well within the lease.
-const RENEW_EVERY: StdDuration = StdDuration::from_secs(20);
 /// Facts are to be what was said; a summary is written a little more freely (Navi).
 pub(super) const EXTRACTION_TEMPERATURE: f32 = 0.1;
 /// Of a session's messages, this much is held of its head and of its tail, in bytes.
@@ -174,7 +172,7 @@ impl Consolidation {
                 return Ok(());
             }
             let ask = prompt::extraction(window, known);
-            match self.ask_holding(user, row, &ask, &schema).await {
+            match self.ask_for(user, &ask, &schema).await {
                 Ok(completion) => {
                     reading.pay(&completion);
                     let text = completion.text;
@@ -236,34 +234,26 @@ impl Consolidation {
         self.chat.complete(user, &request).await
     }
 
-    /// The same, and the row stays ours while it is thought about.
-    pub(super) async fn ask_holding(
+    /// The same, for facts that were said.
+    pub(super) async fn ask_for(
         &self,
         user: UserId,
-        row: &Extraction,
         ask: &Ask,
         schema: &serde_json::Value,
     ) -> Result<Completion, ChatError> {
-        let asked = self.ask(user, ask, Some(schema), EXTRACTION_TEMPERATURE);
-        let mut answer = std::pin::pin!(asked);
-        loop {
-            tokio::select! {
-                answer = &mut answer => return answer,
-                // Where that cannot be written, another may begin: what comes late writes nothing.
-                () = tokio::time::sleep(RENEW_EVERY) => drop(self.renew(user, row).await),
-            }
-        }
+        self.ask(user, ask, Some(schema), EXTRACTION_TEMPERATURE)
+            .await
     }
 
     /// Asked before each call of a provider: why the reading must end here, or `None` where it may go
-    /// on, with its lease renewed.
+    /// on.
     pub(super) async fn must_end(
         &self,
         user: UserId,
         row: &Extraction,
     ) -> Result<Option<End>, ConsolidationError> {
         let mut tx = self.db.as_user(user).await?;
-        let is_ours = ledger::renew(&mut tx, user, row, self.now() + LEASE).await?;
+        let is_ours = ledger::is_ours(&mut tx, user, row).await?;
         let may_read = match is_ours {
             true => store::may_read(&mut tx, user, row.session_id).await?,
             false => store::MayRead::Nobody,
@@ -274,14 +264,6 @@ impl Consolidation {
             store::MayRead::MemoryOff => Some(End::MemoryOff),
             store::MayRead::Nobody => Some(End::Lost),
         })
-    }
-
-    /// False when another reader has begun meanwhile.
-    async fn renew(&self, user: UserId, row: &Extraction) -> Result<bool, ConsolidationError> {
-        let mut tx = self.db.as_user(user).await?;
-        let is_ours = ledger::renew(&mut tx, user, row, self.now() + LEASE).await?;
-        tx.commit().await?;
-        Ok(is_ours)
     }
 
     fn failed(&self, row: &Extraction, why: String) -> End {

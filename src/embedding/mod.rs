@@ -33,6 +33,7 @@ pub use drain::Drained;
 pub use health::{BuiltinState, OpenVectors, Retried, SystemProviderState, Trouble};
 pub use model::{
     EmbeddingState, ItemEmbedding, NamedWord, Noted, QueryVector, SpaceId, Texts, Waiting,
+    tokens_of,
 };
 pub use overview::{Overview, Rebuild};
 pub use query::{PENDING, QueryEmbedding};
@@ -196,7 +197,7 @@ impl Embeddings {
     ) -> Result<EmbeddingState, EmbeddingError> {
         store::share_spaces(conn, user).await?;
         let noted = store::insert_pending(conn, user, items, self.0.clock.now()).await?;
-        let state = self.see_to(conn, user, items.len(), noted).await?;
+        let state = self.see_to(conn, user, noted).await?;
         // What nobody works on holds up nobody.
         if noted.is_full && state == EmbeddingState::Pending {
             return Err(EmbeddingError::TooManyPending);
@@ -210,13 +211,12 @@ impl Embeddings {
         self.0.db.as_user_by(user, by, &lock).await
     }
 
-    /// Sees to it that somebody comes for the pending embeddings of so many items that were noted in this
+    /// Sees to it that somebody comes for the pending embeddings that were noted in this
     /// transaction, and makes the user's first space where there is none.
     pub async fn see_to(
         &self,
         conn: &mut PgConnection,
         user: UserId,
-        items: usize,
         noted: Noted,
     ) -> Result<EmbeddingState, EmbeddingError> {
         let system = self.system_settings().await?;
@@ -225,7 +225,7 @@ impl Embeddings {
         if !has_provider || !noted.has_space && !Box::pin(self.make_first(conn, user)).await? {
             return Ok(EmbeddingState::Off);
         }
-        queue::push(conn, user, queue::EMBED, items, self.now()).await?;
+        queue::push(conn, user, queue::EMBED, noted.tokens, self.now()).await?;
         Ok(EmbeddingState::Pending)
     }
 

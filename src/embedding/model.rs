@@ -176,13 +176,23 @@ impl ItemEmbedding {
     }
 }
 
-/// What became of a new item's embedding, and what decides whether it will be computed.
+/// What became of new items' embeddings, and what decides whether they will be computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Noted {
+    /// Of all their texts, about: see [`tokens_of`].
+    pub tokens: usize,
     pub enabled: bool,
     pub own_enabled: bool,
     pub has_space: bool,
     pub is_full: bool,
+}
+
+/// About how many tokens of a text of so many bytes a model reads.
+pub fn tokens_of(bytes: usize) -> usize {
+    const BYTES_A_TOKEN: usize = 4;
+    /// The builtin model reads no more of a text.
+    const WINDOW_TOKENS: usize = 256;
+    (bytes / BYTES_A_TOKEN).clamp(1, WINDOW_TOKENS)
 }
 
 /// An item that waits for its vector.

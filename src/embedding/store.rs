@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use time::OffsetDateTime;
 
 use super::model::{
-    EmbeddingState, ItemEmbedding, NamedWord, Noted, Serving, Space, SpaceId, SpaceState,
+    EmbeddingState, ItemEmbedding, NamedWord, Noted, Serving, Space, SpaceId, SpaceState, tokens_of,
 };
 use crate::db::UserId;
 use crate::providers::ProviderType;
@@ -49,8 +49,7 @@ pub async fn insert_pending(
     items: &[i64],
     now: OffsetDateTime,
 ) -> Result<Noted, sqlx::Error> {
-    sqlx::query_as!(
-        Noted,
+    let row = sqlx::query!(
         r#"WITH settings AS (
                SELECT coalesce(e.enabled, true) AS enabled, coalesce(e.own_enabled, false) AS own_enabled
                FROM (SELECT $1::bigint AS user_id) u LEFT JOIN embedding_settings e ON e.user_id = u.user_id
@@ -68,13 +67,24 @@ pub async fn insert_pending(
            )
            SELECT (SELECT enabled FROM settings) AS "enabled!", (SELECT own_enabled FROM settings) AS "own_enabled!",
                   EXISTS (SELECT FROM spaces) AS "has_space!",
-                  EXISTS (SELECT FROM spaces WHERE is_full) AS "is_full!""#,
+                  EXISTS (SELECT FROM spaces WHERE is_full) AS "is_full!",
+                  ARRAY (SELECT octet_length(content) FROM memory_items WHERE user_id = $1 AND id = ANY ($2)) AS "bytes!""#,
         user.0,
         items,
         now,
     )
     .fetch_one(conn)
-    .await
+    .await?;
+    let bytes = row.bytes.into_iter();
+    Ok(Noted {
+        tokens: bytes
+            .map(|bytes| tokens_of(usize::try_from(bytes).unwrap_or_default()))
+            .sum(),
+        enabled: row.enabled,
+        own_enabled: row.own_enabled,
+        has_space: row.has_space,
+        is_full: row.is_full,
+    })
 }
 
 /// Where the items' vectors stand in the space that serves; items without a row are left out.

@@ -16,7 +16,8 @@ pub static JOB: Job = Job {
             Ok(users.into_iter().map(|user| (user, now)).collect())
         })
     }),
-    at_once: 4,
+    // Mostly they wait for a provider; of the builtin model there are half as many.
+    at_once: 8,
     run: |context, user, slice| {
         Box::pin(async move {
             Ok(match context.embeddings.drain(user, &slice).await? {

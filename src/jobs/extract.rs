@@ -21,10 +21,11 @@ pub static JOB: Job = Job {
         })
     }),
     // Mostly they wait for a model.
-    at_once: 4,
+    at_once: 8,
     run: |context, user, slice| {
         Box::pin(async move {
             let consolidation = Consolidation::new(context.db.clone(), context.embeddings.clone());
+            consolidation.tell_endpoint(user, &slice).await?;
             while let Some((due, at)) = consolidation.next_due(user).await? {
                 if at > context.now() {
                     return Ok(Next::At(at));

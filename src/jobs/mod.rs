@@ -70,7 +70,8 @@ pub struct Job {
     /// What it does, in one sentence.
     pub about: &'static str,
     pub work: Work,
-    /// Runs of one process at once; of one user there is never more than one.
+    /// Runs of one process at once, of which half at most call the same provider; of one user there
+    /// is never more than one.
     pub at_once: usize,
     pub run: fn(JobContext, UserId, Arc<Slice>) -> Running,
 }

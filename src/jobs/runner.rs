@@ -26,7 +26,7 @@ use tracing::Instrument;
 use super::{Failure, JOBS, Job, JobContext, Next, Work};
 use crate::db::UserId;
 use crate::metrics;
-use crate::queue::store::{Claim, End};
+use crate::queue::store::{Claim, End, Room};
 use crate::queue::{self, BACK_OFF_MAX, SERVER, Slice};
 
 /// What is pushed waits so long at most, and what comes meanwhile is worked on together: who adds on
@@ -215,14 +215,17 @@ impl Runner {
 
     /// Takes what is due, as much as there is room for.
     async fn claim(&self) -> Result<Vec<Claim>, sqlx::Error> {
-        let rooms: Vec<(&str, i32)> = {
+        let rooms: Vec<Room> = {
             let running = self.running();
-            let room = |job: &Job| job.at_once - running.iter().filter(|r| r.1 == job.name).count();
-            let rooms = self.jobs.iter().map(|job| (job.name, room(job)));
-            rooms
-                .filter(|(_, room)| *room > 0)
-                .map(|(name, room)| (name, i32::try_from(room).unwrap_or(i32::MAX)))
-                .collect()
+            let places =
+                |job: &Job| job.at_once - running.iter().filter(|r| r.1 == job.name).count();
+            let as_i32 = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
+            let rooms = self.jobs.iter().map(|job| Room {
+                job: job.name,
+                places: as_i32(places(job)),
+                per_endpoint: as_i32(job.at_once.div_ceil(2)),
+            });
+            rooms.filter(|room| room.places > 0).collect()
         };
         let now = self.context.now();
         let mut tx = self.context.db.as_system_again().await?;
@@ -315,6 +318,7 @@ impl Runner {
             started_at,
             took: began.elapsed(),
             counts: slice.counts(),
+            endpoint: slice.endpoint(),
         };
         // Until then it counts as running, and its lease is renewed.
         while let Err(error) = self.finish(&run, &ended).await {
@@ -355,6 +359,7 @@ impl Runner {
         let end = End {
             run_at,
             size,
+            endpoint: run.endpoint,
             problem: problem.as_deref(),
         };
         let mut tx = self.context.db.as_system_again().await?;
@@ -405,6 +410,7 @@ struct Run<'a> {
     started_at: OffsetDateTime,
     took: Duration,
     counts: (u32, u32),
+    endpoint: Option<i64>,
 }
 
 /// Twice as long each time, within a quarter of chance.

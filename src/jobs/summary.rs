@@ -17,10 +17,11 @@ pub static JOB: Job = Job {
             Ok(users.into_iter().map(|user| (user, now)).collect())
         })
     }),
-    at_once: 2,
+    at_once: 4,
     run: |context, user, slice| {
         Box::pin(async move {
             let consolidation = Consolidation::new(context.db, context.embeddings);
+            consolidation.tell_endpoint(user, &slice).await?;
             if consolidation.summarize(user).await? {
                 slice.note(1, 0);
             }

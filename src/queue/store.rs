@@ -91,34 +91,53 @@ pub struct Claim {
     pub attempts: i32,
 }
 
+/// Runs of a job that may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    pub job: &'static str,
+    pub places: i32,
+    /// Runs at once that call the same provider, those under way included.
+    pub per_endpoint: i32,
+}
+
 /// Takes what is due, of everybody or of one user alone, of each job as much as its room: first whoever
-/// has waited for [`PATIENCE`], longest first, then whoever has least to do. What is paused runs only
-/// where somebody asks for one user's. A lease that ends beyond its length was
-/// taken by a clock that was ahead. Where runs kill their process, the
-/// next waits twice as long each time, a minute at most.
+/// has waited for [`PATIENCE`], longest first, then whoever has least to do. Whoever called a provider
+/// that has as many runs as it may have is passed over. What is paused runs only where somebody asks
+/// for one user's. A lease that ends beyond its length was taken by a clock that was ahead. Where runs
+/// kill their process, the next waits twice as long each time, a minute at most.
 pub async fn claim(
     conn: &mut PgConnection,
     lease: i64,
-    rooms: &[(&str, i32)],
+    rooms: &[Room],
     only: Option<UserId>,
     now: OffsetDateTime,
 ) -> Result<Vec<Claim>, sqlx::Error> {
-    let jobs: Vec<String> = rooms.iter().map(|(job, _)| (*job).to_owned()).collect();
-    let room: Vec<i32> = rooms.iter().map(|(_, room)| *room).collect();
+    let jobs: Vec<String> = rooms.iter().map(|room| room.job.to_owned()).collect();
+    let places: Vec<i32> = rooms.iter().map(|room| room.places).collect();
+    let per_endpoint: Vec<i32> = rooms.iter().map(|room| room.per_endpoint).collect();
     let rows = sqlx::query!(
-        "WITH ranked AS (
-             SELECT q.user_id, q.job, r.room, row_number() OVER (
-                        PARTITION BY q.job
-                        ORDER BY CASE WHEN q.waiting_since <= $5 THEN q.waiting_since END NULLS LAST,
-                                 q.size, q.waiting_since, q.user_id) AS place
-             FROM job_queue q JOIN unnest($2::text[], $3::int[]) AS r (job, room) ON r.job = q.job
+        "WITH due AS (
+             SELECT q.user_id, q.job, q.endpoint, r.places, r.per_endpoint,
+                    row_number() OVER (ORDER BY CASE WHEN q.waiting_since <= $5 THEN q.waiting_since END NULLS LAST,
+                                                q.size, q.waiting_since, q.user_id) AS turn
+             FROM job_queue q JOIN unnest($2::text[], $3::int[], $8::int[]) AS r (job, places, per_endpoint)
+                                   ON r.job = q.job
              WHERE q.run_at <= $4 AND (q.lease IS NULL OR q.lease_until NOT BETWEEN $4 AND $6)
                AND CASE WHEN $7::bigint IS NULL
                         THEN NOT EXISTS (SELECT FROM job_settings s WHERE s.job = q.job AND s.paused_at IS NOT NULL)
                         ELSE q.user_id = $7 END
+         ), calling AS (
+             SELECT job, endpoint, count(*) AS runs FROM job_queue
+             WHERE lease = $1 AND lease_until BETWEEN $4 AND $6 GROUP BY job, endpoint
+         ), at_endpoint AS (
+             SELECT d.*, c.runs, row_number() OVER (PARTITION BY d.job, d.endpoint ORDER BY d.turn) AS place_there
+             FROM due d LEFT JOIN calling c ON c.job = d.job AND c.endpoint = d.endpoint
+         ), ranked AS (
+             SELECT a.*, row_number() OVER (PARTITION BY a.job ORDER BY a.turn) AS place
+             FROM at_endpoint a WHERE a.endpoint IS NULL OR a.place_there <= a.per_endpoint - coalesce(a.runs, 0)
          ), picked AS (
              SELECT q.user_id, q.job FROM job_queue q JOIN ranked k ON k.user_id = q.user_id AND k.job = q.job
-             WHERE k.place <= k.room AND q.run_at <= $4 AND (q.lease IS NULL OR q.lease_until NOT BETWEEN $4 AND $6)
+             WHERE k.place <= k.places AND q.run_at <= $4 AND (q.lease IS NULL OR q.lease_until NOT BETWEEN $4 AND $6)
              FOR UPDATE OF q SKIP LOCKED
          )
          UPDATE job_queue q SET lease = $1, lease_until = $6, attempts = q.attempts + 1,
@@ -127,11 +146,12 @@ pub async fn claim(
          RETURNING q.user_id, q.job, q.pushes, q.attempts",
         lease,
         &jobs,
-        &room,
+        &places,
         now,
         now - PATIENCE,
         now + LEASE,
         only.map(|user| user.0),
+        &per_endpoint,
     )
     .fetch_all(conn)
     .await?;
@@ -180,6 +200,8 @@ pub struct End<'a> {
     pub run_at: Option<OffsetDateTime>,
     /// About how much is left.
     pub size: i32,
+    /// The provider that was called, as [`Slice::endpoint`](super::Slice::endpoint).
+    pub endpoint: Option<i64>,
     pub problem: Option<&'a str>,
 }
 
@@ -195,6 +217,7 @@ pub async fn finish(
     let done = sqlx::query!(
         "UPDATE job_queue
          SET lease = NULL, lease_until = NULL, problem = $5, size = $6, waiting_since = $8::timestamptz,
+             endpoint = coalesce($9, endpoint),
              attempts = CASE WHEN $5::text IS NULL THEN 0 ELSE attempts END,
              run_at = CASE WHEN $5::text IS NULL AND pushes <> $7 THEN least($4::timestamptz, $8::timestamptz) ELSE $4 END
          WHERE user_id = $1 AND job = $2 AND lease = $3",
@@ -206,6 +229,7 @@ pub async fn finish(
         end.size,
         claim.pushes,
         now,
+        end.endpoint,
     )
     .execute(conn)
     .await?;

@@ -190,13 +190,12 @@ pub struct Extraction {
     /// How often it was begun. A finish names the attempt that it ends.
     pub attempts: i32,
     pub next_try_at: Option<OffsetDateTime>,
-    /// Somebody is at it until then.
-    pub lease_until: Option<OffsetDateTime>,
     /// Of what is to be read, so many windows were read by earlier attempts.
     pub windows_read: i32,
     pub model: Option<String>,
     pub created_at: OffsetDateTime,
-    pub started_at: Option<OffsetDateTime>,
+    /// Since when it is being read; `None`: nobody reads it.
+    pub reading_since: Option<OffsetDateTime>,
     pub ended_at: Option<OffsetDateTime>,
 }
 

@@ -18,8 +18,6 @@ use crate::queue;
 use facts::Fact;
 pub use narrative::delimited;
 
-/// Longer than the calls of one writing may take: it is not renewed.
-const LEASE: Duration = Duration::minutes(4);
 /// Of the model (Navi).
 const TEMPERATURE: f32 = 0.3;
 /// Of the text.
@@ -126,7 +124,7 @@ impl Consolidation {
             Some(Off::Unwanted) => State::Off(Off::Unwanted),
             _ if row.body.is_some() && !is_stale && row.next_try_at.is_none() => State::Current,
             Some(off) => State::Off(off),
-            None if row.lease_until.is_some_and(|until| until > now) => State::Writing,
+            None if row.writing_since.is_some() => State::Writing,
             None if row.body.is_none() && !row.has_facts => State::Empty,
             None => match row.failure {
                 Some(why) if row.next_try_at.is_none_or(|at| at > now) => {
@@ -196,13 +194,13 @@ impl Consolidation {
         Ok(store::list_due(&mut conn, self.now(), USERS_MAX).await?)
     }
 
-    /// Writes it anew where the facts have changed, unless somebody else is at it. Run twice it
+    /// Writes it anew where the facts have changed. The user's job is the caller's meanwhile. Run twice it
     /// does nothing the second time; killed in the middle, what was written before stays. False where
     /// nothing was due.
     pub async fn summarize(&self, user: UserId) -> Result<bool, ConsolidationError> {
         let now = self.now();
         let mut tx = self.db.as_user(user).await?;
-        let Some(attempt) = store::claim(&mut tx, user, now, now + LEASE).await? else {
+        let Some(attempt) = store::claim(&mut tx, user, now).await? else {
             return Ok(false);
         };
         let limit = facts::FACTS_MAX as i64;

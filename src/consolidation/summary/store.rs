@@ -52,7 +52,7 @@ pub async fn list_changed(
     Ok(users.into_iter().map(UserId).collect())
 }
 
-/// As the system role: whose summary is due and in nobody's hands, longest due first.
+/// As the system role: whose summary is due, longest due first.
 pub async fn list_due(
     conn: &mut PgConnection,
     now: OffsetDateTime,
@@ -60,7 +60,7 @@ pub async fn list_due(
 ) -> Result<Vec<UserId>, sqlx::Error> {
     let users = sqlx::query_scalar!(
         "SELECT s.user_id FROM memory_summaries s JOIN users u ON u.id = s.user_id
-         WHERE s.next_try_at <= $1 AND coalesce(s.lease_until, $1) <= $1 AND u.disabled_at IS NULL
+         WHERE s.next_try_at <= $1 AND u.disabled_at IS NULL
          ORDER BY s.next_try_at LIMIT $2",
         now,
         limit,
@@ -104,24 +104,21 @@ pub async fn note_asked(
     Ok(())
 }
 
-/// Takes it in hand until `lease_until`, if it is due and nobody is at it.
+/// Begins an attempt, if one is due.
 pub async fn claim(
     conn: &mut PgConnection,
     user: UserId,
     now: OffsetDateTime,
-    lease_until: OffsetDateTime,
 ) -> Result<Option<Attempt>, sqlx::Error> {
     sqlx::query_as!(
         Attempt,
-        r#"UPDATE memory_summaries SET started_at = $2, lease_until = $3
-           WHERE user_id = $1 AND next_try_at <= $2 AND coalesce(lease_until, $2) <= $2
+        r#"UPDATE memory_summaries SET started_at = $2, writing_since = $2 WHERE user_id = $1 AND next_try_at <= $2
            RETURNING started_at AS "started_at!", attempts,
                      CASE WHEN body IS NOT NULL THEN facts_hash END AS facts_hash,
                      (SELECT coalesce(max(id), 0) FROM memory_item_events WHERE user_id = $1) AS "event!",
                      (SELECT memory_enabled FROM users WHERE id = $1) AS "is_memory_on!""#,
         user.0,
         now,
-        lease_until,
     )
     .fetch_optional(conn)
     .await
@@ -199,7 +196,7 @@ pub async fn is_ours(
 ) -> Result<bool, sqlx::Error> {
     let found = sqlx::query_scalar!(
         "SELECT user_id FROM memory_summaries
-         WHERE user_id = $1 AND started_at = $2 AND lease_until IS NOT NULL FOR NO KEY UPDATE",
+         WHERE user_id = $1 AND started_at = $2 AND writing_since IS NOT NULL FOR NO KEY UPDATE",
         user.0,
         attempt.started_at,
     );
@@ -247,7 +244,7 @@ pub async fn write(
     sqlx::query!(
         "UPDATE memory_summaries
          SET body = $2, made_at = CASE WHEN $2::text IS NOT NULL THEN $3::timestamptz END, model = $4, facts_hash = $5,
-             facts_total = $6, made_event = $7, tried_event = $7, next_try_at = NULL, lease_until = NULL, attempts = 0,
+             facts_total = $6, made_event = $7, tried_event = $7, next_try_at = NULL, writing_since = NULL, attempts = 0,
              failure = NULL
          WHERE user_id = $1",
         user.0,
@@ -272,7 +269,7 @@ pub async fn write_unchanged(
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE memory_summaries SET facts_total = $2, made_event = $3, tried_event = $3, next_try_at = NULL,
-             lease_until = NULL, attempts = 0, failure = NULL
+             writing_since = NULL, attempts = 0, failure = NULL
          WHERE user_id = $1",
         user.0,
         facts_total,
@@ -293,7 +290,7 @@ pub async fn write_failure(
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE memory_summaries
-         SET attempts = attempts + ($2::text IS NOT NULL)::int, failure = $2, next_try_at = $3, lease_until = NULL,
+         SET attempts = attempts + ($2::text IS NOT NULL)::int, failure = $2, next_try_at = $3, writing_since = NULL,
              tried_event = CASE WHEN $2 IS NOT NULL THEN $4 ELSE tried_event END
          WHERE user_id = $1",
         user.0,
@@ -315,7 +312,7 @@ pub struct Row {
     pub made_event: i64,
     pub newest_event: i64,
     pub next_try_at: Option<OffsetDateTime>,
-    pub lease_until: Option<OffsetDateTime>,
+    pub writing_since: Option<OffsetDateTime>,
     pub started_at: Option<OffsetDateTime>,
     pub failure: Option<String>,
     pub is_memory_on: bool,
@@ -330,7 +327,7 @@ pub async fn find(
     sqlx::query_as!(
         Row,
         r#"SELECT s.body, s.made_at, s.model, coalesce(s.facts_total, 0) AS "facts_total!",
-                  coalesce(s.made_event, 0) AS "made_event!", s.next_try_at, s.lease_until, s.started_at, s.failure,
+                  coalesce(s.made_event, 0) AS "made_event!", s.next_try_at, s.writing_since, s.started_at, s.failure,
                   u.memory_enabled AS is_memory_on,
                   (SELECT coalesce(max(id), 0) FROM memory_item_events WHERE user_id = $1) AS "newest_event!",
                   EXISTS (SELECT FROM memory_items WHERE user_id = $1 AND status = 'active' AND type <> 'turn'

@@ -14,7 +14,7 @@ use time::{Duration, OffsetDateTime};
 
 use self::send::{Answered, Trouble};
 use super::keys::endpoint;
-use super::model::{Row, Space};
+use super::model::{Row, Space, tokens_of};
 use super::query::OTHER_WIDTH;
 use super::spaces::Spaces;
 use super::{EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR};
@@ -28,10 +28,6 @@ use crate::queue::Slice;
 const TEXTS_A_PAGE: usize = 256;
 /// Of the builtin model on two cores, whatever the length of its texts (bench/RESULTS.md).
 const TOKENS_A_SECOND: usize = 1_500;
-/// It reads no more of a text.
-const WINDOW_TOKENS: usize = 256;
-/// About.
-const CHARS_A_TOKEN: usize = 4;
 const BACK_OFF: Duration = Duration::seconds(2);
 const BACK_OFF_MAX: Duration = Duration::minutes(5);
 
@@ -40,7 +36,7 @@ const BACK_OFF_MAX: Duration = Duration::minutes(5);
 pub enum Drained {
     /// Nothing waits.
     Done,
-    /// About so much more waits, for another slice.
+    /// About so many tokens more wait, for another slice.
     More(usize),
     /// Something waits that may not be tried before.
     Later(OffsetDateTime),
@@ -107,15 +103,23 @@ impl Embeddings {
         }
         let sent = self.send_pending(user, space, pace, slice).await?;
         let mut tx = self.0.db.as_user_again(user).await?;
-        let left = store::count_pending(&mut tx, user, space.id).await?;
+        let lengths = store::list_pending_lengths(&mut tx, user, space.id).await?;
+        let left = lengths.into_iter().map(tokens_of).sum();
+        let mut paused_until = None;
+        if let Sent::UntilPause(pause) = sent {
+            // In the space's row, so that what is added meanwhile waits as well.
+            let until = self.0.clock.now() + pause;
+            store::set_pause(&mut tx, user, space.id, until).await?;
+            paused_until = Some(until);
+        }
         tx.commit().await?;
-        match sent {
-            Sent::UntilTrouble(trouble) => {
+        match (sent, paused_until) {
+            (Sent::UntilTrouble(trouble), _) => {
                 Ok(Drained::Later(self.note(user, space, trouble).await?))
             }
             _ if left == 0 => Ok(Drained::Done),
-            Sent::UntilPause(pause) => Ok(Drained::Later(self.0.clock.now() + pause)),
-            Sent::Slice => Ok(Drained::More(left)),
+            (_, Some(until)) => Ok(Drained::Later(until)),
+            _ => Ok(Drained::More(left)),
         }
     }
 
@@ -138,6 +142,7 @@ impl Embeddings {
                 }));
             }
         };
+        slice.calls(endpoint.url.as_str());
         let batch = pace.batch_size.max(1) as usize;
         let group = batch * pace.concurrency.max(1) as usize;
         let mut after = (false, 0);
@@ -288,7 +293,7 @@ fn first_group(space: &Space, rows: &[Row], group: usize) -> usize {
     }
     let mut tokens = 0;
     let within = rows.iter().take_while(|row| {
-        tokens += (row.content.len() / CHARS_A_TOKEN).clamp(1, WINDOW_TOKENS);
+        tokens += tokens_of(row.content.len());
         tokens <= TOKENS_A_SECOND
     });
     within.count().clamp(1, group)

@@ -64,19 +64,45 @@ pub async fn has_pending(
     .await
 }
 
-/// How many are pending, of the first 10,000.
-pub async fn count_pending(
+/// How long the pending texts are, in bytes, of the first 1,000.
+pub async fn list_pending_lengths(
     conn: &mut PgConnection,
     user: UserId,
     space: SpaceId,
-) -> Result<usize, sqlx::Error> {
-    let count = sqlx::query_scalar!(
-        r#"SELECT count(*) AS "n!" FROM (SELECT FROM memory_item_embeddings
-               WHERE user_id = $1 AND space_id = $2 AND state = 'pending' LIMIT 10000) e"#,
+) -> Result<Vec<usize>, sqlx::Error> {
+    let lengths = sqlx::query_scalar!(
+        r#"SELECT octet_length(i.content) AS "bytes!"
+           FROM (SELECT item_id FROM memory_item_embeddings
+                 WHERE user_id = $1 AND space_id = $2 AND state = 'pending'
+                 ORDER BY is_turn, item_id LIMIT 1000) e
+           -- OFFSET 0: each by its key, as in `list_pending`.
+           CROSS JOIN LATERAL (
+               SELECT i.content FROM memory_items i WHERE i.user_id = $1 AND i.id = e.item_id OFFSET 0
+           ) i"#,
         user.0,
         space.0
     );
-    Ok(usize::try_from(count.fetch_one(conn).await?).unwrap_or_default())
+    let lengths = lengths.fetch_all(conn).await?;
+    let as_usize = |bytes| usize::try_from(bytes).unwrap_or_default();
+    Ok(lengths.into_iter().map(as_usize).collect())
+}
+
+/// Nothing is sent for this space before then.
+pub async fn set_pause(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    until: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE embedding_spaces SET retry_at = $3 WHERE user_id = $1 AND id = $2",
+        user.0,
+        space.0,
+        until,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 /// Keeps the width that the provider answered first. False when it answers another now.

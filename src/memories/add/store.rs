@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use super::together::Waiting;
 use crate::accounts::{UserId, Viewer};
 use crate::activity;
-use crate::embedding::Noted;
+use crate::embedding::{Noted, tokens_of};
 use crate::memories::provenance::ItemKey;
 use crate::memories::themes::store::ThemeId;
 use crate::memories::{ItemId, NewItem, words};
@@ -179,6 +179,10 @@ pub(super) async fn insert_together(
     let mut added = AddedTogether {
         ids: vec![None; items.len()],
         noted: Noted {
+            tokens: items
+                .iter()
+                .map(|w| tokens_of(w.item.content().len()))
+                .sum(),
             enabled: first.is_some_and(|row| row.enabled),
             own_enabled: first.is_some_and(|row| row.own_enabled),
             has_space: first.is_some_and(|row| row.has_space),

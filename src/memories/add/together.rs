@@ -198,7 +198,7 @@ impl Adding {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
-        let embedding = embeddings.see_to(&mut tx, user, rows.len(), noted).await?;
+        let embedding = embeddings.see_to(&mut tx, user, noted).await?;
         let count = rows.len();
         rows.retain_mut(|(waiting, _)| waiting.settle());
         if rows.len() < count {

@@ -1,10 +1,10 @@
 //! The ledger: one row for each stretch of a session that was completed, and how the
-//! reading of it ended. Whoever reads claims a row first, and names its attempt when
-//! it ends, so that a reader who comes late writes nothing. No words are in it.
+//! reading of it ended. Whoever reads begins an attempt first, and names it when it ends, so that
+//! a reader who comes late writes nothing. No words are in it.
 
 mod store;
 
-pub use store::{claim, finish, renew};
+pub use store::{claim, finish, is_ours};
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -16,7 +16,7 @@ use crate::queue;
 
 const MESSAGES_A_PAGE: i64 = 500;
 
-/// Who has something due at this moment that is in nobody's hands. As the system role: ids alone.
+/// Who has something due at this moment. As the system role: ids alone.
 pub async fn users_due(db: &Db, now: OffsetDateTime) -> Result<Vec<UserId>, sqlx::Error> {
     store::list_users_due(&mut *db.system_connection().await?, now).await
 }

@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use crate::db::UserId;
 use crate::sessions::model::{Counts, Due, Ending, Extraction, ExtractionId, Outcome, SessionId};
 
-/// As the system role: who has something due that is in nobody's hands, of users who can sign in.
+/// As the system role: who has something due, of users who can sign in.
 pub async fn list_users_due(
     conn: &mut PgConnection,
     now: OffsetDateTime,
@@ -15,7 +15,7 @@ pub async fn list_users_due(
     let users = sqlx::query_scalar!(
         "SELECT DISTINCT e.user_id FROM session_extractions e JOIN users u ON u.id = e.user_id
          WHERE (e.outcome = 'pending' OR e.next_try_at IS NOT NULL)
-           AND coalesce(e.next_try_at, $1) <= $1 AND coalesce(e.lease_until, $1) <= $1
+           AND coalesce(e.next_try_at, $1) <= $1
            AND u.disabled_at IS NULL
            AND NOT EXISTS (SELECT FROM session_extractions b
                            WHERE b.user_id = e.user_id AND b.session_id = e.session_id
@@ -33,7 +33,7 @@ pub async fn find_next_due(
     now: OffsetDateTime,
 ) -> Result<Option<(Due, OffsetDateTime)>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT e.id, greatest(e.next_try_at, e.lease_until, $2) AS "at!"
+        r#"SELECT e.id, greatest(e.next_try_at, $2) AS "at!"
            FROM session_extractions e JOIN users u ON u.id = e.user_id
            WHERE e.user_id = $1 AND (e.outcome = 'pending' OR e.next_try_at IS NOT NULL) AND u.disabled_at IS NULL
              AND NOT EXISTS (SELECT FROM session_extractions b
@@ -65,14 +65,13 @@ struct Row {
     is_fallback: bool,
     attempts: i32,
     next_try_at: Option<OffsetDateTime>,
-    lease_until: Option<OffsetDateTime>,
     windows_read: i32,
     model: Option<String>,
     tokens_in: i64,
     tokens_out: i64,
     duration_ms: i64,
     created_at: OffsetDateTime,
-    started_at: Option<OffsetDateTime>,
+    reading_since: Option<OffsetDateTime>,
     ended_at: Option<OffsetDateTime>,
 }
 
@@ -98,40 +97,36 @@ impl From<Row> for Extraction {
             is_fallback: row.is_fallback,
             attempts: row.attempts,
             next_try_at: row.next_try_at,
-            lease_until: row.lease_until,
             windows_read: row.windows_read,
             model: row.model,
             created_at: row.created_at,
-            started_at: row.started_at,
+            reading_since: row.reading_since,
             ended_at: row.ended_at,
         }
     }
 }
 
-/// Takes a row in hand until `lease_until`, if it is due and in nobody's hands: one attempt
-/// more. Of one session nothing is begun before what came earlier in it has had its turn.
+/// Begins an attempt, if the row is due. Of one session nothing is begun before what came earlier in it has had its turn.
 pub async fn claim(
     conn: &mut PgConnection,
     user: UserId,
     extraction: ExtractionId,
     now: OffsetDateTime,
-    lease_until: OffsetDateTime,
 ) -> Result<Option<Extraction>, sqlx::Error> {
     let row = sqlx::query_as!(
         Row,
-        "UPDATE session_extractions e SET attempts = attempts + 1, started_at = $3, lease_until = $4
+        "UPDATE session_extractions e SET attempts = attempts + 1, reading_since = $3
          WHERE user_id = $1 AND id = $2 AND (outcome = 'pending' OR next_try_at IS NOT NULL)
-           AND coalesce(next_try_at, $3) <= $3 AND coalesce(lease_until, $3) <= $3
+           AND coalesce(next_try_at, $3) <= $3
            AND NOT EXISTS (SELECT FROM session_extractions b
                            WHERE b.user_id = $1 AND b.session_id = e.session_id
                              AND b.first_position < e.first_position AND b.outcome = 'pending')
          RETURNING id, session_id, first_position, last_position, outcome, reason, stored_count, merged_count,
                    superseded_count, malformed_count, skipped_chars, is_fallback, attempts, next_try_at,
-                   lease_until, windows_read, model, tokens_in, tokens_out, duration_ms, created_at, started_at, ended_at",
+                   windows_read, model, tokens_in, tokens_out, duration_ms, created_at, reading_since, ended_at",
         user.0,
         extraction.0,
         now,
-        lease_until,
     );
     Ok(row.fetch_optional(conn).await?.map(Extraction::from))
 }
@@ -147,7 +142,7 @@ pub async fn make_due(
     let done = sqlx::query!(
         "UPDATE session_extractions SET next_try_at = $4
          WHERE user_id = $1 AND session_id = $2 AND first_position = $3
-           AND outcome IN ('failed', 'skipped') AND coalesce(lease_until, $4) <= $4",
+           AND outcome IN ('failed', 'skipped') AND reading_since IS NULL",
         user.0,
         session.0,
         first_position,
@@ -158,24 +153,21 @@ pub async fn make_due(
     Ok(done.rows_affected() == 1)
 }
 
-/// Holds the row longer. False where another attempt has been begun since.
-pub async fn renew(
+/// False where another attempt has been begun since.
+pub async fn is_ours(
     conn: &mut PgConnection,
     user: UserId,
     claimed: &Extraction,
-    lease_until: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
-    let renewed = sqlx::query!(
-        "UPDATE session_extractions SET lease_until = $4
-         WHERE user_id = $1 AND id = $2 AND attempts = $3 AND lease_until IS NOT NULL",
+    sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT FROM session_extractions
+                          WHERE user_id = $1 AND id = $2 AND attempts = $3 AND reading_since IS NOT NULL) AS "is_ours!""#,
         user.0,
         claimed.id.0,
         claimed.attempts,
-        lease_until,
     )
-    .execute(conn)
-    .await?;
-    Ok(renewed.rows_affected() == 1)
+    .fetch_one(conn)
+    .await
 }
 
 /// Writes how this attempt ended. False where another attempt has been begun since: what
@@ -192,9 +184,9 @@ pub async fn finish(
         "UPDATE session_extractions
          SET outcome = $4, reason = $5, stored_count = $6, merged_count = $7, superseded_count = $8,
              malformed_count = $9, skipped_chars = $10, is_fallback = $11, next_try_at = $12, model = $13,
-             tokens_in = $14, tokens_out = $15, duration_ms = $16, ended_at = $17, windows_read = $18, lease_until = NULL,
+             tokens_in = $14, tokens_out = $15, duration_ms = $16, ended_at = $17, windows_read = $18, reading_since = NULL,
              attempts = attempts - ($4 = 'skipped')::int
-         WHERE user_id = $1 AND id = $2 AND attempts = $3 AND lease_until IS NOT NULL",
+         WHERE user_id = $1 AND id = $2 AND attempts = $3 AND reading_since IS NOT NULL",
         user.0,
         claimed.id.0,
         claimed.attempts,
@@ -259,7 +251,7 @@ pub async fn find(
         Row,
         "SELECT id, session_id, first_position, last_position, outcome, reason, stored_count, merged_count,
                 superseded_count, malformed_count, skipped_chars, is_fallback, attempts, next_try_at,
-                lease_until, windows_read, model, tokens_in, tokens_out, duration_ms, created_at, started_at, ended_at
+                windows_read, model, tokens_in, tokens_out, duration_ms, created_at, reading_since, ended_at
          FROM session_extractions WHERE user_id = $1 AND id = $2",
         user.0,
         extraction.0,
@@ -277,7 +269,7 @@ pub async fn list_of(
         Row,
         "SELECT id, session_id, first_position, last_position, outcome, reason, stored_count, merged_count,
                 superseded_count, malformed_count, skipped_chars, is_fallback, attempts, next_try_at,
-                lease_until, windows_read, model, tokens_in, tokens_out, duration_ms, created_at, started_at, ended_at
+                windows_read, model, tokens_in, tokens_out, duration_ms, created_at, reading_since, ended_at
          FROM session_extractions WHERE user_id = $1 AND session_id = $2 ORDER BY first_position",
         user.0,
         session.0,
@@ -296,8 +288,8 @@ pub async fn list_newest(
         Row,
         "SELECT DISTINCT ON (session_id) id, session_id, first_position, last_position, outcome, reason,
                 stored_count, merged_count, superseded_count, malformed_count, skipped_chars, is_fallback,
-                attempts, next_try_at, lease_until, windows_read, model, tokens_in, tokens_out, duration_ms, created_at,
-                started_at, ended_at
+                attempts, next_try_at, windows_read, model, tokens_in, tokens_out, duration_ms, created_at,
+                reading_since, ended_at
          FROM session_extractions WHERE user_id = $1 AND session_id = ANY ($2)
          ORDER BY session_id, first_position DESC",
         user.0,

@@ -289,16 +289,10 @@ async fn a_reading_that_never_comes_to_its_end_is_given_up_and_the_ledger_says_s
         let due = consolidation.due().await.unwrap()[0];
         let now = app.embeddings.now();
         let mut tx = app.db.as_user(user.id).await.unwrap();
-        session_ledger::claim(
-            &mut tx,
-            user.id,
-            due.extraction,
-            now,
-            now + Duration::minutes(1),
-        )
-        .await
-        .unwrap()
-        .unwrap();
+        session_ledger::claim(&mut tx, user.id, due.extraction, now)
+            .await
+            .unwrap()
+            .unwrap();
         tx.commit().await.unwrap();
         app.clock.advance(Duration::minutes(2));
     }
@@ -341,16 +335,10 @@ async fn whoever_falls_over_a_session_leaves_it_failed_and_due_again() {
     let due = consolidation.due().await.unwrap()[0];
     let now = app.embeddings.now();
     let mut tx = app.db.as_user(user.id).await.unwrap();
-    session_ledger::claim(
-        &mut tx,
-        user.id,
-        due.extraction,
-        now,
-        now + Duration::minutes(1),
-    )
-    .await
-    .unwrap()
-    .unwrap();
+    session_ledger::claim(&mut tx, user.id, due.extraction, now)
+        .await
+        .unwrap()
+        .unwrap();
     tx.commit().await.unwrap();
     consolidation.fell_over(due).await.unwrap();
     let row = ledger(&user, "talk").await;
@@ -411,14 +399,12 @@ async fn a_session_behind_one_that_is_read_waits_its_turn_and_one_user_holds_up_
     let of_ben = consolidation.next_due(ben.id).await.unwrap();
     let (first, now) = of_ben.expect("it is due");
     assert_eq!(first, due[1]);
-    let lease_until = now + Duration::minutes(1);
     let mut tx = app.db.as_user(ben.id).await.unwrap();
-    let claimed = session_ledger::claim(&mut tx, ben.id, first.extraction, now, lease_until).await;
-    claimed.unwrap().expect("nobody has it");
+    let claimed = session_ledger::claim(&mut tx, ben.id, first.extraction, now).await;
+    claimed.unwrap().expect("it is due");
     tx.commit().await.unwrap();
     let next = consolidation.next_due(ben.id).await.unwrap();
-    assert_eq!(next, Some((first, lease_until)));
-    assert_eq!(consolidation.due().await.unwrap(), [due[0]]);
+    assert_eq!(next, Some((first, now)), "it has not ended");
 }
 
 #[tokio::test]
@@ -435,26 +421,12 @@ async fn a_reader_that_was_killed_is_followed_by_another_and_comes_too_late_itse
     let next = session_ledger::next_due(&app.db, user.id, now).await;
     let (due, _) = next.unwrap().expect("it is due");
     let mut tx = app.db.as_user(user.id).await.unwrap();
-    let killed = session_ledger::claim(
-        &mut tx,
-        user.id,
-        due.extraction,
-        now,
-        now + Duration::minutes(4),
-    )
-    .await
-    .unwrap()
-    .unwrap();
+    let killed = session_ledger::claim(&mut tx, user.id, due.extraction, now).await;
+    let killed = killed.unwrap().unwrap();
     tx.commit().await.unwrap();
-    assert_eq!(read_due(&app).await, 0, "somebody is at it");
-    app.clock.advance(Duration::minutes(5));
     assert_eq!(read_due(&app).await, 1);
     assert_eq!(items(&app, &user).await.len(), 1);
     let mut tx = app.db.as_user(user.id).await.unwrap();
-    let until = app.embeddings.now() + Duration::minutes(4);
-    assert!(
-        !session_ledger::renew(&mut tx, user.id, &killed, until)
-            .await
-            .unwrap()
-    );
+    let is_ours = session_ledger::is_ours(&mut tx, user.id, &killed).await;
+    assert!(!is_ours.unwrap());
 }

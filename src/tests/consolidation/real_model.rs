@@ -68,9 +68,9 @@ async fn a_session_goes_from_messages_to_the_ledger_with_a_real_model() {
         assert_eq!(item["session"], "talk");
         assert_ne!(item["type"], "instruction");
     }
-    // Nobody holds it, and it is due by its next try alone.
+    // Nobody reads it, and it is due by its next try alone.
     let held: Option<time::OffsetDateTime> =
-        sqlx::query_scalar("SELECT lease_until FROM session_extractions")
+        sqlx::query_scalar("SELECT reading_since FROM session_extractions")
             .fetch_one(&mut app.superuser().await)
             .await
             .unwrap();

@@ -2,9 +2,11 @@ use std::sync::{Arc, Mutex};
 
 use keepsake::consolidation::Consolidation;
 use keepsake::consolidation::summary::{ASKED_EVERY, BEGUN_EVERY, STILL_FOR, WAITS_MAX, WORDS_MAX};
+use keepsake::jobs::{JobContext, Runner};
 use keepsake::providers::chat::ChatLimits;
 use serde_json::{Value, json};
 use time::Duration;
+use tokio::sync::watch;
 use wiremock::ResponseTemplate;
 
 use super::user_of;
@@ -564,12 +566,18 @@ async fn no_other_user_is_told_a_word_and_two_workers_write_it_once() {
     app.clock.advance(STILL_FOR);
     let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
     assert_eq!(consolidation.sweep_summaries().await.unwrap(), 1);
-    let both = tokio::join!(
-        consolidation.summarize(anna.id),
-        consolidation.summarize(anna.id)
-    );
-    both.0.unwrap();
-    both.1.unwrap();
+    let twin = app.twin().await;
+    let (_keep, stop) = watch::channel(false);
+    let of_server = |server: &TestApp| {
+        let context = JobContext {
+            db: server.db.clone(),
+            embeddings: server.embeddings.clone(),
+        };
+        Runner::new(context, stop.clone())
+    };
+    let (one, two) = (of_server(&app), of_server(&twin));
+    let both = tokio::join!(one.run_due(), two.run_due());
+    assert!(both.0.is_ok() && both.1.is_ok());
     assert_eq!(model.calls(), 1);
     let told = summary(&ben).await;
     assert_eq!(

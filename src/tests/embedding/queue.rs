@@ -1,7 +1,7 @@
 //! The queue: what is pushed, claimed and given back, by a clock that tests move.
 
 use keepsake::db::UserId;
-use keepsake::queue::store::{Claim, End};
+use keepsake::queue::store::{Claim, End, Room};
 use keepsake::queue::{self, EMBED, LEASE};
 use serde_json::json;
 use sqlx::PgConnection;
@@ -14,13 +14,18 @@ const THEIRS: i64 = 2;
 const ENDED: End<'_> = End {
     run_at: None,
     size: 0,
+    endpoint: None,
     problem: None,
+};
+const ROOM: Room = Room {
+    job: EMBED,
+    places: 1,
+    per_endpoint: 1,
 };
 
 /// What is first in turn.
 async fn claim(conn: &mut PgConnection, lease: i64, now: OffsetDateTime) -> Option<Claim> {
-    let rooms = [(EMBED, 1)];
-    let claims = queue::store::claim(conn, lease, &rooms, None, now).await;
+    let claims = queue::store::claim(conn, lease, &[ROOM], None, now).await;
     claims.unwrap().into_iter().next()
 }
 
@@ -113,12 +118,56 @@ async fn who_has_least_to_do_goes_first_and_who_has_waited_for_long_goes_next() 
         let end = End {
             run_at: (left > 0).then_some(now),
             size: left,
-            problem: None,
+            ..ENDED
         };
         finish(&mut conn, &claim, &end, now).await;
     }
     // Ben has less than Anna, Zoe least of all; Anna goes once she has waited for 30 s.
     assert_eq!(order, [ben, ben, zoe, anna, ben, ben, ben, anna]);
+}
+
+#[tokio::test]
+async fn runs_that_call_one_provider_leave_places_to_those_that_call_another() {
+    let app = TestApp::start().await;
+    let now = app.embeddings.now();
+    let mut conn = app.superuser().await;
+    let (anna, ben, zoe) = (
+        app.user("anna").await.id,
+        app.user("ben").await.id,
+        app.user("zoe").await.id,
+    );
+    // Each has run before: Anna and Ben called the same.
+    for (user, endpoint) in [(anna, 1), (ben, 1), (zoe, 2)] {
+        push(&mut conn, user, 1, now).await;
+        let claimed = claim(&mut conn, OURS, now).await.expect("it is due");
+        let end = End {
+            endpoint: Some(endpoint),
+            ..ENDED
+        };
+        finish(&mut conn, &claimed, &end, now).await;
+    }
+    push(&mut conn, anna, 1, now).await;
+    push(&mut conn, ben, 2, now).await;
+    push(&mut conn, zoe, 3, now).await;
+    let rooms = [Room { places: 4, ..ROOM }];
+    let claims = queue::store::claim(&mut conn, OURS, &rooms, None, now).await;
+    let mut users: Vec<i64> = claims.unwrap().iter().map(|claim| claim.user.0).collect();
+    users.sort();
+    assert_eq!(users, [anna.0, zoe.0], "Ben's provider has one run");
+    let claims = queue::store::claim(&mut conn, OURS, &rooms, None, now).await;
+    assert_eq!(claims.unwrap(), [], "it is still under way");
+    // A run that calls nobody, or is not known to, changes nothing.
+    let of_anna = Claim {
+        user: anna,
+        job: EMBED.to_owned(),
+        pushes: 2,
+        attempts: 1,
+    };
+    finish(&mut conn, &of_anna, &ENDED, now).await;
+    push(&mut conn, anna, 9, now).await;
+    let next = claim(&mut conn, OURS, now).await.map(|claim| claim.user);
+    assert_eq!(next, Some(ben));
+    assert_eq!(claim(&mut conn, OURS, now).await, None, "Anna's was kept");
 }
 
 #[tokio::test]

@@ -366,7 +366,7 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
         ("bare", "outcome = 'nothing'", false),
         (
             "held",
-            "outcome = 'failed', lease_until = created_at + interval '1 hour', next_try_at = created_at",
+            "outcome = 'failed', reading_since = created_at, next_try_at = created_at",
             false,
         ),
     ] {
@@ -387,7 +387,7 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
             (303, path.as_str())
         );
         let is_due: bool = sqlx::query_scalar(
-            "SELECT coalesce(next_try_at <= $2 AND lease_until IS NULL, false) FROM session_extractions e
+            "SELECT coalesce(next_try_at <= $2 AND reading_since IS NULL, false) FROM session_extractions e
              JOIN sessions s ON s.id = e.session_id WHERE s.external_id = $1",
         )
         .bind(name)

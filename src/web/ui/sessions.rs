@@ -106,7 +106,7 @@ impl Ui {
 
     fn ledger_row(&self, row: &Extraction) -> LedgerRow {
         let (counts, now) = (&row.counts, self.state.clock.now());
-        let is_taken = row.lease_until.is_some_and(|until| until > now);
+        let is_taken = row.reading_since.is_some();
         let has_failed = matches!(
             row.outcome,
             sessions::Outcome::Failed | sessions::Outcome::Skipped
