@@ -23,8 +23,10 @@ const WEEKDAYS: [&str; 7] = [
 pub fn Schedules(jobs: Vec<JobRow>, form: FormState) -> impl IntoView {
     let forms = jobs.into_iter().filter_map(|job| {
         let schedule = job.schedule.clone()?;
-        let is_posted = form.value("job") == job.name;
-        let form = is_posted.then(|| form.clone()).unwrap_or_default();
+        let form = match form.value("job") == job.name {
+            true => form.clone(),
+            false => FormState::default(),
+        };
         Some(view! { <OfJob job schedule form /> })
     });
     view! {
