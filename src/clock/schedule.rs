@@ -138,6 +138,7 @@ pub struct Rounds {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use time::Duration;
     use time::macros::{datetime, time};

@@ -57,6 +57,7 @@ pub fn parse(default: Schedule, at: &str, weekday: &str) -> Result<Schedule, Inv
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use time::macros::time;
 

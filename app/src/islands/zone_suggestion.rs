@@ -20,7 +20,7 @@ pub fn ZoneSuggestion() -> impl IntoView {
             hidden=move || zone.with(String::is_empty)
         >
             <input type="hidden" name="time_zone" prop:value=move || zone.get() />
-            <button type="submit">
+            <button class="long" type="submit">
                 {move || format!("Use {}, as this browser does", zone.get())}
             </button>
         </form>

@@ -58,7 +58,7 @@ fn OfJob(job: JobRow, schedule: ScheduleView, form: FormState) -> impl IntoView 
     });
     let default = schedule.default.map(|default| {
         view! {
-            <button class="quiet" type="submit" name="action" value="unschedule" formnovalidate>
+            <button class="quiet long" type="submit" name="action" value="unschedule" formnovalidate>
                 {format!("Back to the default: {default}")}
             </button>
         }
