@@ -14,21 +14,20 @@ const RUNS_SHOWN: i64 = 100;
 /// A line a job: name, schedule, waiting, later, running, failed; tabs between.
 pub async fn list(config: &Config) -> anyhow::Result<()> {
     let database = Database::of_command(config).await?;
-    let counted = async {
+    let states = async {
         let mut conn = database.db.system_connection().await?;
-        queue::store::count_jobs(&mut conn, wiring::now()).await
+        jobs::states(&mut conn, wiring::now()).await
     }
     .await;
     database.close().await?;
-    let counted = counted?;
-    for job in jobs::JOBS {
-        let counts = counted.iter().find(|counts| counts.job == job.name);
+    for state in states? {
+        let counts = state.counts.as_ref();
         let [waiting, delayed, running, failed] =
             counts.map_or([0; 4], |c| [c.waiting, c.delayed, c.running, c.failed]);
         println!(
             "{}\t{}\t{waiting}\t{delayed}\t{running}\t{failed}",
-            job.name,
-            job.schedule()
+            state.job.name,
+            state.when()
         );
     }
     Ok(())

@@ -1,5 +1,9 @@
 //! Time as a parameter. Everything that asks what time it is asks a [`Clock`],
-//! so that tests can move it.
+//! so that tests can move it. What time it is somewhere: `schedule.rs`.
+
+mod schedule;
+
+pub use schedule::{Rounds, Schedule, Zone};
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -25,7 +25,7 @@
 //! | [`accounts`] | users, passwords, agents, tokens; `access.rs`: what a token opens; `operators/`: service tokens and the users they act for; `people/`: what an admin sees and changes; `invitations/` |
 //! | [`queue`] | what is due, one row a user and job: pushed in the caller's transaction, claimed with a lease, least work first; `runs/`: what ran |
 //! | [`db`], [`postgres`] | roles, migrations, a transaction that knows its user, who acts (`actor.rs`), connections lent · the embedded PostgreSQL |
-//! | [`config`], [`clock`], [`input`], [`metrics`], [`panics`], [`seal`] | the only reader of the environment · time as a parameter · the words for bad input · what is counted · what a panic may say · sealed secrets |
+//! | [`config`], [`clock`], [`input`], [`metrics`], [`panics`], [`seal`] | the only reader of the environment · time as a parameter, and when a schedule comes round in a time zone · the words for bad input · what is counted · what a panic may say · sealed secrets |
 //!
 //! # Walkthrough: one add
 //!

@@ -42,6 +42,8 @@ pub trait Backend: Send + Sync {
     fn viewer(&self) -> Option<Account>;
     /// How the form posted in this request ended; the default when none was.
     fn form(&self) -> FormState;
+    /// Time zones to choose from, by name.
+    fn time_zones(&self) -> Vec<String>;
     /// Answers 404 with the page that is being rendered.
     fn not_found(&self);
     /// Answers 422 or 503 with the page that is being rendered.

@@ -25,8 +25,8 @@ pub use embeddings::{
     WhySurface,
 };
 pub use jobs::{
-    DayRuns, FailedRun, JobFailures, JobRow, JobsLine, JobsPage, LastRun, NextRun, TroubleRow,
-    VectorsView,
+    DayRuns, FailedRun, JobFailures, JobRow, JobsLine, JobsPage, LastRun, NextRun, ScheduleView,
+    TroubleRow, VectorsView,
 };
 pub use sessions::{
     CameOf, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow, SessionsPage,
@@ -45,6 +45,8 @@ pub struct Account {
     pub is_admin: bool,
     /// Whether their agents may read and write memory.
     pub memory_enabled: bool,
+    /// "Europe/Vienna"
+    pub time_zone: String,
 }
 
 /// A point in time, three ways: for machines, for the tooltip, for the eye.
@@ -285,7 +287,7 @@ pub struct NewToken {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FormState {
     /// Which form of the page: `login`, `signup`, `password`, `agent`, `token`, `revoke`, `tools`;
-    /// `memory` (Account, Agents); `embeddings` and `progress` (Settings › Embeddings); `chat` and `chat_limits`
+    /// `memory` (Account, Agents); `time_zone` (Account); `embeddings` and `progress` (Settings › Embeddings); `chat` and `chat_limits`
     /// (Settings › Chat model); `chat_system`,
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`
     /// and `users_max` (Admin); `jobs` (Admin › Jobs); `people` and `invitation` (Admin › Users; the latter

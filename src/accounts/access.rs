@@ -8,6 +8,7 @@ use time::OffsetDateTime;
 use super::model::{ExternalId, OperatorId, Scopes, ToolProfile, UserId, Viewer};
 use super::operators::store as operator_store;
 use super::{AccountError, Accounts, LAST_USE_RESOLUTION, Token, store};
+use crate::clock::Zone;
 use crate::db::actor::Actor;
 
 /// What a token may do, and for whom.
@@ -238,6 +239,14 @@ impl Accounts {
     pub async fn switch_user_memory(&self, user: UserId, on: bool) -> Result<(), AccountError> {
         let mut tx = self.db.as_user(user).await?;
         store::switch_user_memory(&mut tx, user, on, self.clock.now()).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// In force when a schedule next comes round.
+    pub async fn set_time_zone(&self, user: UserId, zone: &Zone) -> Result<(), AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        store::set_time_zone(&mut tx, user, zone, self.clock.now()).await?;
         tx.commit().await?;
         Ok(())
     }

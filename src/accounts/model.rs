@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use time::OffsetDateTime;
 
+use crate::clock::Zone;
 use crate::input::{Invalid, check_text, required_text};
 
 pub const EMAIL_CHARS_MAX: usize = 254;
@@ -67,6 +68,7 @@ pub struct User {
     pub disabled: bool,
     /// Whether their agents may read and write memory.
     pub memory_enabled: bool,
+    pub time_zone: Zone,
     pub created_at: OffsetDateTime,
 }
 
@@ -334,6 +336,18 @@ pub fn parse_expires_days(days: Option<i64>) -> Result<Option<time::Duration>, I
             format!("`expires_days` is out of range; give 1 to {TOKEN_DAYS_MAX} days, or none."),
         )),
     }
+}
+
+/// # Errors
+/// [`Invalid`] where no time zone has this name.
+pub fn parse_time_zone(name: &str) -> Result<Zone, Invalid> {
+    Zone::find(name.trim()).ok_or_else(|| {
+        Invalid::new(
+            "time_zone",
+            "invalid_time_zone",
+            "`time_zone` is not the name of a time zone; give one such as Europe/Vienna, or UTC.",
+        )
+    })
 }
 
 #[derive(Clone, Debug)]

@@ -9,6 +9,7 @@ use super::access::TokenState;
 use super::model::{
     AgentId, Email, Role, Scopes, TokenId, ToolProfile, User, UserId, parse_scopes,
 };
+use crate::clock::Zone;
 
 // System role: nobody is known yet.
 
@@ -61,6 +62,7 @@ struct UserLookup {
     role: String,
     disabled: bool,
     memory_enabled: bool,
+    time_zone: String,
     created_at: OffsetDateTime,
 }
 
@@ -72,6 +74,7 @@ impl From<UserLookup> for User {
             role: Role::from_column(&row.role),
             disabled: row.disabled,
             memory_enabled: row.memory_enabled,
+            time_zone: Zone::from_column(&row.time_zone),
             created_at: row.created_at,
         }
     }
@@ -82,7 +85,7 @@ pub async fn list_users(conn: &mut PgConnection) -> Result<Vec<User>, sqlx::Erro
     let rows = sqlx::query_as!(
         UserLookup,
         r#"SELECT id, email AS "email!", role, disabled_at IS NOT NULL AS "disabled!",
-                  memory_enabled, created_at
+                  memory_enabled, time_zone, created_at
            FROM users WHERE operator_id IS NULL ORDER BY id"#,
     )
     .fetch_all(conn)
@@ -102,7 +105,7 @@ pub async fn find_user(conn: &mut PgConnection, id: UserId) -> Result<Option<Use
     let row = sqlx::query_as!(
         UserLookup,
         r#"SELECT id, email AS "email!", role, disabled_at IS NOT NULL AS "disabled!",
-                  memory_enabled, created_at
+                  memory_enabled, time_zone, created_at
            FROM users WHERE id = $1 AND operator_id IS NULL"#,
         id.0,
     )
@@ -372,7 +375,46 @@ pub async fn delete_expired_web_sessions(
     Ok(done.rows_affected())
 }
 
+/// The time zones of all users, UTC first whether it is anybody's or not.
+pub async fn list_time_zones(conn: &mut PgConnection) -> Result<Vec<String>, sqlx::Error> {
+    let mut zones = vec![Zone::UTC.to_owned()];
+    let others =
+        sqlx::query_scalar!("SELECT DISTINCT time_zone FROM users WHERE time_zone <> 'UTC'");
+    zones.extend(others.fetch_all(conn).await?);
+    Ok(zones)
+}
+
 // App role: the transaction knows its user.
+
+/// `None`: the account is gone, or its erasure has begun.
+pub async fn find_time_zone(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<Zone>, sqlx::Error> {
+    let name = sqlx::query_scalar!(
+        "SELECT time_zone FROM users WHERE id = $1 AND erasing_at IS NULL",
+        user.0
+    );
+    let name = name.fetch_optional(conn).await?;
+    Ok(name.map(|name| Zone::from_column(&name)))
+}
+
+pub async fn set_time_zone(
+    conn: &mut PgConnection,
+    user: UserId,
+    zone: &Zone,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE users SET time_zone = $2, updated_at = $3 WHERE id = $1",
+        user.0,
+        zone.name(),
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
 
 pub async fn switch_user_memory(
     conn: &mut PgConnection,

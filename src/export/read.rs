@@ -154,7 +154,8 @@ struct RawEvent {
 }
 
 /// Records of an export that are for its reader alone.
-const PASSED_OVER: [&str; 8] = [
+const PASSED_OVER: [&str; 9] = [
+    "account",
     "session",
     "message",
     "extraction",

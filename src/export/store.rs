@@ -44,6 +44,20 @@ pub async fn weigh(conn: &mut PgConnection, user: UserId) -> Result<Overview, sq
     .await
 }
 
+/// None where the account is gone.
+pub async fn find_account(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<rows::Account>, sqlx::Error> {
+    sqlx::query_as!(
+        rows::Account,
+        "SELECT time_zone FROM users WHERE id = $1",
+        user.0
+    )
+    .fetch_optional(conn)
+    .await
+}
+
 pub async fn list_agents(
     conn: &mut PgConnection,
     user: UserId,

@@ -141,6 +141,7 @@ impl Export {
     async fn head(&mut self, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
         let mut tx = self.db.as_user(self.user).await?;
         self.last = store::find_last(&mut tx, self.user).await?;
+        let account = store::find_account(&mut tx, self.user).await?;
         let agents = store::list_agents(&mut tx, self.user).await?;
         let settings = store::find_embedding_settings(&mut tx, self.user).await?;
         let chat = store::find_chat_settings(&mut tx, self.user).await?;
@@ -151,6 +152,7 @@ impl Export {
         let at = self.now.format(&Rfc3339).unwrap_or_default();
         let first = format!("{{\"keepsake_export\":{FORM_VERSION},\"exported_at\":\"{at}\"}}\n");
         lines.extend_from_slice(first.as_bytes());
+        account.iter().for_each(|row| write(lines, "account", row));
         self.counts.agents = agents.len();
         agents.iter().for_each(|row| write(lines, "agent", row));
         settings
@@ -282,6 +284,11 @@ pub(super) mod rows {
         pub created_at: OffsetDateTime,
         #[serde(with = "time::serde::rfc3339")]
         pub updated_at: OffsetDateTime,
+    }
+
+    #[derive(Serialize)]
+    pub struct Account {
+        pub time_zone: String,
     }
 
     /// Its tokens are nowhere but in their hashes, and those are not written.

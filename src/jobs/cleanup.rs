@@ -17,6 +17,7 @@ pub static JOB: Job = Job {
     title: "Clean-up",
     about: "Removes web sessions and links that have expired, activity past its time, and runs older than 30 days.",
     work: Work::OfServer(Duration::from_secs(3_600)),
+    schedule: None,
     at_once: 1,
     run: |context, _, slice| {
         Box::pin(async move {

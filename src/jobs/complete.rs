@@ -1,21 +1,38 @@
 //! Completes sessions that have been still, and at night those that pause.
 
-use std::time::Duration;
+use time::macros::time;
 
 use super::{Job, Next, Work};
+use crate::clock::Schedule;
 use crate::sessions;
 
 pub static JOB: Job = Job {
     name: "complete",
     title: "Completion",
-    about: "Completes sessions that have been still for a while, and at 03:00 those that pause.",
-    work: Work::OfServer(Duration::from_secs(60)),
-    at_once: 1,
-    run: |context, _, slice| {
+    about: "Completes sessions that have been still for 30 minutes. At the time of its schedule, 2 minutes are enough.",
+    work: Work::OfUsers(|context| {
         Box::pin(async move {
-            let completed = sessions::complete_still(&context.db, context.now()).await?;
-            slice.note(completed, 0);
-            Ok(Next::Done)
+            let now = context.now();
+            let nights = context.rounds(&JOB).await?;
+            let users = sessions::users_with_still(&context.db, &nights, now).await?;
+            Ok(users.into_iter().map(|user| (user, now)).collect())
+        })
+    }),
+    schedule: Some(Schedule::daily(time!(3:00))),
+    at_once: 2,
+    run: |context, user, slice| {
+        Box::pin(async move {
+            let night = context.schedule(&JOB).await?;
+            loop {
+                let now = context.now();
+                match sessions::complete_still(&context.db, user, night, now).await? {
+                    0 => return Ok(Next::Done),
+                    completed => slice.note(completed, 0),
+                }
+                if slice.is_over() {
+                    return Ok(Next::More(1));
+                }
+            }
         })
     },
 };

@@ -1,11 +1,12 @@
-//! What an admin may do about jobs: run one now, pause it, resume it, try again what failed. Each
-//! act is recorded in the transaction that does it, where it changes anything.
+//! What an admin may do about jobs: run one now, pause it, resume it, set its schedule, try again
+//! what failed. Each act is recorded in the transaction that does it, where it changes anything.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::{Job, Work, sweep};
 use crate::accounts::people::{self, About, Act, By};
+use crate::clock::Schedule;
 use crate::db::Db;
 use crate::queue::{self, SERVER, store};
 
@@ -59,6 +60,38 @@ pub async fn resume(db: &Db, job: &'static Job, now: OffsetDateTime) -> Result<b
     let is_changed = store::resume(&mut tx, job.name).await?;
     if is_changed {
         record(&mut tx, Act::ResumeJob, About::Job(job.name), now).await?;
+    }
+    tx.commit().await?;
+    Ok(is_changed)
+}
+
+/// In place of the job's own. Where the new time has passed today, what was open before it is due
+/// now. False where it was so before.
+pub async fn set_schedule(
+    db: &Db,
+    job: &'static Job,
+    schedule: Schedule,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let mut tx = db.as_system().await?;
+    let is_changed = store::set_schedule(&mut tx, job.name, schedule).await?;
+    if is_changed {
+        record(&mut tx, Act::ScheduleJob, About::Job(job.name), now).await?;
+    }
+    tx.commit().await?;
+    Ok(is_changed)
+}
+
+/// Back to the job's own schedule. False where it has that.
+pub async fn unset_schedule(
+    db: &Db,
+    job: &'static Job,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let mut tx = db.as_system().await?;
+    let is_changed = store::unset_schedule(&mut tx, job.name).await?;
+    if is_changed {
+        record(&mut tx, Act::UnscheduleJob, About::Job(job.name), now).await?;
     }
     tx.commit().await?;
     Ok(is_changed)

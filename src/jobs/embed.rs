@@ -16,6 +16,7 @@ pub static JOB: Job = Job {
             Ok(users.into_iter().map(|user| (user, now)).collect())
         })
     }),
+    schedule: None,
     // Mostly they wait for a provider; of the builtin model there are half as many.
     at_once: 8,
     run: |context, user, slice| {

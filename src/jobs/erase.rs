@@ -20,6 +20,7 @@ pub static JOB: Job = Job {
             Ok(users.into_iter().map(|user| (user, now)).collect())
         })
     }),
+    schedule: None,
     at_once: 1,
     run: |context, user, slice| {
         Box::pin(async move {

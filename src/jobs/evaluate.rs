@@ -10,6 +10,7 @@ pub static JOB: Job = Job {
     about: "Measures what a change of the model did to what is found.",
     // Lost, it costs nothing but the figures.
     work: Work::OfUsers(|_| Box::pin(async { Ok(Vec::new()) })),
+    schedule: None,
     at_once: 1,
     run: |context, user, slice| {
         Box::pin(async move {

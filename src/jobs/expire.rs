@@ -1,7 +1,5 @@
 //! Archives memories whose time is over.
 
-use std::time::Duration;
-
 use super::{Job, Next, Work};
 use crate::memories;
 
@@ -9,13 +7,26 @@ pub static JOB: Job = Job {
     name: "expire",
     title: "Expiry",
     about: "Archives memories that have expired.",
-    work: Work::OfServer(Duration::from_secs(60)),
-    at_once: 1,
-    run: |context, _, slice| {
+    work: Work::OfUsers(|context| {
         Box::pin(async move {
-            let expired = memories::sweep_expired(&context.db, context.now()).await?;
-            slice.note(usize::try_from(expired).unwrap_or(usize::MAX), 0);
-            Ok(Next::Done)
+            let now = context.now();
+            let users = memories::users_with_expired(&context.db, now).await?;
+            Ok(users.into_iter().map(|user| (user, now)).collect())
+        })
+    }),
+    schedule: None,
+    at_once: 2,
+    run: |context, user, slice| {
+        Box::pin(async move {
+            loop {
+                match memories::archive_expired(&context.db, user, context.now()).await? {
+                    0 => return Ok(Next::Done),
+                    archived => slice.note(archived, 0),
+                }
+                if slice.is_over() {
+                    return Ok(Next::More(1));
+                }
+            }
         })
     },
 };

@@ -20,6 +20,7 @@ pub static JOB: Job = Job {
             Ok(users.into_iter().map(|user| (user, now)).collect())
         })
     }),
+    schedule: None,
     // Mostly they wait for a model.
     at_once: 8,
     run: |context, user, slice| {

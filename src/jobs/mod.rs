@@ -20,6 +20,7 @@ mod expire;
 mod extract;
 mod overview;
 mod runner;
+pub mod schedule;
 mod summary;
 mod sweep;
 mod turns;
@@ -30,6 +31,7 @@ use std::time::Duration as StdDuration;
 use futures_util::future::BoxFuture;
 use time::OffsetDateTime;
 
+use crate::clock::Schedule;
 use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
 use crate::queue::Slice;
@@ -70,6 +72,8 @@ pub struct Job {
     /// What it does, in one sentence.
     pub about: &'static str,
     pub work: Work,
+    /// Of a job of users, in each user's time zone; an admin may set another (`schedule.rs`).
+    pub schedule: Option<Schedule>,
     /// Runs of one process at once, of which half at most call the same provider; of one user there
     /// is never more than one.
     pub at_once: usize,
@@ -119,12 +123,13 @@ impl From<sqlx::Error> for Failure {
 }
 
 impl Job {
-    /// When it runs, in words.
-    pub fn schedule(&self) -> &'static str {
-        match self.work {
-            Work::OfUsers(_) => "when there is work",
-            Work::OfServer(every) if every.as_secs() >= 3_600 => "every hour",
-            Work::OfServer(_) => "every minute",
+    /// When it runs, in words; `schedule` is the one in force.
+    pub fn when(&self, schedule: Option<Schedule>) -> String {
+        match (schedule, &self.work) {
+            (Some(schedule), _) => format!("{schedule}, in each user's time zone"),
+            (None, Work::OfUsers(_)) => "when there is work".to_owned(),
+            (None, Work::OfServer(every)) if every.as_secs() >= 3_600 => "every hour".to_owned(),
+            (None, Work::OfServer(_)) => "every minute".to_owned(),
         }
     }
 }

@@ -5,6 +5,7 @@ use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
 use super::{JOBS, Job};
+use crate::clock::Schedule;
 use crate::queue::runs::store::{self as runs_store, DayRuns, LastRun};
 use crate::queue::store::{self, FailedJob, JobCounts};
 
@@ -27,11 +28,23 @@ pub struct JobState {
     pub counts: Option<JobCounts>,
     pub last: Option<LastRun>,
     pub paused_at: Option<OffsetDateTime>,
+    /// Set by an admin, in place of the job's own.
+    pub set_schedule: Option<Schedule>,
 }
 
 impl JobState {
     pub fn failed(&self) -> i64 {
         self.counts.as_ref().map_or(0, |counts| counts.failed)
+    }
+
+    /// The one in force.
+    pub fn schedule(&self) -> Option<Schedule> {
+        self.set_schedule.or(self.job.schedule)
+    }
+
+    /// When the job runs, in words.
+    pub fn when(&self) -> String {
+        self.job.when(self.schedule())
     }
 }
 
@@ -55,11 +68,16 @@ pub async fn states(
     let names: Vec<String> = JOBS.iter().map(|job| job.name.to_owned()).collect();
     let last = runs_store::list_last(conn, &names).await?;
     let paused = store::list_paused(conn).await?;
+    let schedules = store::list_schedules(conn).await?;
     let state = |job: &'static Job| JobState {
         job,
         counts: counts.iter().find(|one| one.job == job.name).cloned(),
         last: last.iter().find(|one| one.job == job.name).cloned(),
         paused_at: paused.iter().find(|one| one.0 == job.name).map(|one| one.1),
+        set_schedule: schedules
+            .iter()
+            .find(|one| one.0 == job.name)
+            .map(|one| one.1),
     };
     Ok(JOBS.iter().copied().map(state).collect())
 }

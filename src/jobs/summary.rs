@@ -17,6 +17,7 @@ pub static JOB: Job = Job {
             Ok(users.into_iter().map(|user| (user, now)).collect())
         })
     }),
+    schedule: None,
     at_once: 4,
     run: |context, user, slice| {
         Box::pin(async move {

@@ -13,6 +13,7 @@ pub static JOB: Job = Job {
     title: "Sweep",
     about: "Finds work that nobody has pushed.",
     work: Work::OfServer(Duration::from_secs(60)),
+    schedule: None,
     at_once: 1,
     run: |context, _, slice| {
         Box::pin(async move {

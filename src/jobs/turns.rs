@@ -15,6 +15,7 @@ pub static JOB: Job = Job {
             Ok(users.into_iter().map(|user| (user, now)).collect())
         })
     }),
+    schedule: None,
     at_once: 2,
     run: |context, user, slice| {
         Box::pin(async move {

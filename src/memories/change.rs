@@ -1,5 +1,5 @@
 //! What may be done to an item that is there: archive, correct, confirm, and forget
-//! by key; and the sweep of what has expired. Each is one transaction that knows its
+//! by key; and archive what has expired. Each is one transaction that knows its
 //! user. No text is changed and no row destroyed: a correction is a new item.
 
 use sqlx::PgConnection;
@@ -14,13 +14,14 @@ use super::{ARCHIVED, EXPIRED, MemoryError, SUPERSEDED, store};
 use crate::accounts::{UserId, Viewer};
 use crate::activity::Call;
 use crate::clock::SharedClock;
-use crate::db::{Db, go_on};
+use crate::db::Db;
 use crate::embedding::Embeddings;
 use crate::input::Invalid;
 
-/// Of a round of the sweep: what is left is found by the next, and no search finds it meanwhile.
-const SWEPT_USERS_MAX: i64 = 200;
-const SWEPT_ITEMS_MAX: i64 = 500;
+/// Users whose items have expired, found at once.
+const EXPIRED_USERS_MAX: i64 = 10_000;
+/// Archived in one transaction.
+const EXPIRED_AT_ONCE: i64 = 500;
 
 /// Archives an item; archiving it again changes nothing (Nova §3.2.4). The call's
 /// record is committed with it.
@@ -264,25 +265,22 @@ async fn forget_once(
     Ok(forgotten.into_iter().map(ItemId).collect())
 }
 
-/// Archives what has expired, of whichever user: searches have left it out since its time, and
-/// this makes a note in its history. Two servers may both sweep. Returns how many.
-pub async fn sweep_expired(db: &Db, now: OffsetDateTime) -> Result<u64, sqlx::Error> {
-    let users = {
-        let mut conn = db.system_connection().await?;
-        store::list_users_with_expired(&mut conn, now, SWEPT_USERS_MAX).await?
-    };
-    let mut swept = 0;
-    for user in users.into_iter().map(UserId) {
-        let done = sweep_expired_of(db, user, now).await;
-        swept += go_on("expiry", user, done)?.unwrap_or_default();
-    }
-    Ok(swept)
+/// Whose items have expired and are not archived yet, longest first.
+pub async fn users_with_expired(db: &Db, now: OffsetDateTime) -> Result<Vec<UserId>, sqlx::Error> {
+    let mut conn = db.system_connection().await?;
+    store::list_users_with_expired(&mut conn, now, EXPIRED_USERS_MAX).await
 }
 
-async fn sweep_expired_of(db: &Db, user: UserId, now: OffsetDateTime) -> Result<u64, sqlx::Error> {
+/// Archives some of a user's items that have expired: searches have left them out since their time, and
+/// this makes a note in their history. Two servers may both do so. Returns how many; none are left where it is 0.
+pub async fn archive_expired(
+    db: &Db,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<usize, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
-    let expired = store::lock_expired(&mut tx, user, now, SWEPT_ITEMS_MAX).await?;
+    let expired = store::lock_expired(&mut tx, user, now, EXPIRED_AT_ONCE).await?;
     let archived = store::archive_items(&mut tx, user, None, &expired, EXPIRED, now).await?;
     tx.commit().await?;
-    Ok(archived.len() as u64)
+    Ok(archived.len())
 }

@@ -14,7 +14,8 @@ pub mod words;
 
 pub use add::{Added, Adding, Tries, add_in, say_again};
 pub use change::{
-    Correction, Target, archive, confirm, correct, forget, supersede_in, sweep_expired,
+    Correction, Target, archive, archive_expired, confirm, correct, forget, supersede_in,
+    users_with_expired,
 };
 pub use model::{
     Item, ItemEvent, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme, ThemeCount,

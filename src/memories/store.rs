@@ -299,20 +299,20 @@ pub async fn renew_item(
     Ok(())
 }
 
-/// As the system role: whose items have expired and are not archived yet.
+/// As the system role: whose items have expired and are not archived yet, longest first.
 pub async fn list_users_with_expired(
     conn: &mut PgConnection,
     now: OffsetDateTime,
     limit: i64,
-) -> Result<Vec<i64>, sqlx::Error> {
-    sqlx::query_scalar!(
-        "SELECT DISTINCT user_id FROM memory_items
-         WHERE status = 'active' AND expires_at <= $1 ORDER BY user_id LIMIT $2",
+) -> Result<Vec<UserId>, sqlx::Error> {
+    let users = sqlx::query_scalar!(
+        "SELECT user_id FROM memory_items WHERE status = 'active' AND expires_at <= $1
+         GROUP BY user_id ORDER BY min(expires_at), user_id LIMIT $2",
         now,
         limit,
-    )
-    .fetch_all(conn)
-    .await
+    );
+    let users = users.fetch_all(conn).await?;
+    Ok(users.into_iter().map(UserId).collect())
 }
 
 /// What another is at is left to it.

@@ -2,9 +2,10 @@
 //! the system role.
 
 use sqlx::PgConnection;
-use time::OffsetDateTime;
+use time::{OffsetDateTime, Weekday};
 
 use super::{BACK_OFF_MAX, LEASE, PATIENCE};
+use crate::clock::Schedule;
 use crate::db::UserId;
 
 pub async fn push(
@@ -395,6 +396,59 @@ pub async fn list_paused(
     Ok(rows
         .into_iter()
         .map(|row| (row.job, row.paused_at))
+        .collect())
+}
+
+/// False where it was so before.
+pub async fn set_schedule(
+    conn: &mut PgConnection,
+    job: &str,
+    schedule: Schedule,
+) -> Result<bool, sqlx::Error> {
+    let weekday = schedule.weekday.map(|day| day.number_from_monday().into());
+    let done = sqlx::query!(
+        "INSERT INTO job_settings AS s (job, at_time, weekday) VALUES ($1, $2, $3)
+         ON CONFLICT (job) DO UPDATE SET at_time = $2, weekday = $3
+         WHERE s.at_time IS DISTINCT FROM $2 OR s.weekday IS DISTINCT FROM $3",
+        job,
+        schedule.at,
+        weekday as Option<i16>,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// False where none was set.
+pub async fn unset_schedule(conn: &mut PgConnection, job: &str) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE job_settings SET at_time = NULL, weekday = NULL WHERE job = $1 AND at_time IS NOT NULL",
+        job
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Schedules that were set, by job.
+pub async fn list_schedules(
+    conn: &mut PgConnection,
+) -> Result<Vec<(String, Schedule)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT job, at_time AS "at!", weekday FROM job_settings WHERE at_time IS NOT NULL"#
+    )
+    .fetch_all(conn)
+    .await?;
+    let weekday = |number: i16| Weekday::Monday.nth_next(number.unsigned_abs() as u8 - 1);
+    Ok(rows
+        .into_iter()
+        .map(|row| {
+            let schedule = Schedule {
+                weekday: row.weekday.map(weekday),
+                at: row.at,
+            };
+            (row.job, schedule)
+        })
         .collect())
 }
 

@@ -10,19 +10,17 @@ pub mod said;
 mod store;
 pub mod turns;
 
-use std::collections::BTreeMap;
-
 use sqlx::PgConnection;
-use time::macros::time;
-use time::{Duration, OffsetDateTime, Time};
+use time::{Duration, OffsetDateTime};
 
 pub use message::{NewMessages, RawMessage, Role, SessionName, ToolCall};
 pub use model::{
     Added, Extraction, ExtractionId, Filter, Message, Outcome, Session, SessionId, State, Why,
 };
 
-use crate::accounts::AgentId;
-use crate::db::{Db, UserId, go_on, is_of_a_gone_user};
+use crate::accounts::{self, AgentId};
+use crate::clock::{Rounds, Schedule};
+use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::input::Invalid;
 use crate::queue;
 use message::{MESSAGES_A_SESSION_MAX, TOOL_CALLS_A_SESSION_MAX};
@@ -32,15 +30,15 @@ use store::{Held, Still, Stretch};
 pub const STILL_FOR: Duration = Duration::minutes(30);
 /// The same, where its agent has gone on in another session, or the night has come.
 pub const PAUSED_FOR: Duration = Duration::minutes(2);
-/// From then on, each night (UTC), sessions of the day before are completed at their first pause.
-pub const NIGHT: Time = time!(3:00);
 /// Messages of a page, at most and where nothing is said.
 pub const PAGE_MAX: i64 = 500;
 /// Of a user (DESIGN §11).
 pub const SESSIONS_MAX: i64 = 100_000;
 pub const PAGE_DEFAULT: i64 = 100;
-/// Completed in one step of the sweep.
-const SWEPT_AT_ONCE: i64 = 500;
+/// Completed in one transaction.
+const COMPLETED_AT_ONCE: i64 = 500;
+/// Users whose sessions are over, found at once.
+const USERS_MAX: i64 = 10_000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
@@ -285,46 +283,32 @@ pub async fn exists(db: &Db, user: UserId, session: SessionId) -> Result<bool, s
     Ok(found.is_some())
 }
 
-/// Completes what is over, of everybody: what has been still for [`STILL_FOR`], and after
-/// [`NIGHT`] what was open before it and pauses. Several servers may do so at once. Returns how
-/// many; one user's trouble holds up no other.
-pub async fn complete_still(db: &Db, now: OffsetDateTime) -> Result<usize, sqlx::Error> {
-    let still = Still {
-        since: now - STILL_FOR,
-        paused_since: now - PAUSED_FOR,
-        night: last_night(now),
-    };
-    let mut completed = 0;
-    loop {
-        let found =
-            store::list_still(&mut *db.system_connection().await?, &still, SWEPT_AT_ONCE).await?;
-        let mut by_user: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
-        for (user, session) in found {
-            by_user.entry(user.0).or_default().push(session.0);
-        }
-        let before = completed;
-        for (user, sessions) in by_user {
-            let user = UserId(user);
-            let done = complete_still_of(db, user, &sessions, &still, now).await;
-            completed += go_on("sessions", user, done)?.unwrap_or_default();
-        }
-        // The rest is in somebody's hands, or cannot be completed now.
-        if completed == before {
-            break;
-        }
-    }
-    Ok(completed)
+/// Whose sessions are over: nothing was said in them for [`STILL_FOR`], or they were open before the
+/// night last came and pause.
+pub async fn users_with_still(
+    db: &Db,
+    nights: &Rounds,
+    now: OffsetDateTime,
+) -> Result<Vec<UserId>, sqlx::Error> {
+    let mut conn = db.system_connection().await?;
+    store::list_users_with_still(&mut conn, &Still::at(now), nights, USERS_MAX).await
 }
 
-async fn complete_still_of(
+/// Completes some of a user's sessions that are over, by the night of the user's time zone. Several
+/// servers may do so at once. Returns how many; none are left where it is 0.
+pub async fn complete_still(
     db: &Db,
     user: UserId,
-    sessions: &[i64],
-    still: &Still,
+    night: Schedule,
     now: OffsetDateTime,
 ) -> Result<usize, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
-    let over = store::hold_still(&mut tx, user, sessions, still).await?;
+    let Some(zone) = accounts::store::find_time_zone(&mut tx, user).await? else {
+        return Ok(0);
+    };
+    let still = Still::at(now);
+    let night = night.last(&zone, now);
+    let over = store::hold_still(&mut tx, user, &still, night, COMPLETED_AT_ONCE).await?;
     let completed = over.len();
     let (still_ones, paused): (Vec<_>, Vec<_>) =
         over.into_iter().partition(|(_, at)| *at <= still.since);
@@ -351,41 +335,4 @@ async fn complete_all(
         queue::push(conn, user, job, sessions.len(), now).await?;
     }
     Ok(())
-}
-
-/// The last time that it was [`NIGHT`].
-fn last_night(now: OffsetDateTime) -> OffsetDateTime {
-    let tonight = now.replace_time(NIGHT);
-    if tonight <= now {
-        tonight
-    } else {
-        tonight - Duration::days(1)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use time::macros::datetime;
-
-    use super::*;
-
-    #[test]
-    fn the_last_night_is_todays_or_yesterdays() {
-        for (now, night) in [
-            (
-                datetime!(2026-11-21 02:59 UTC),
-                datetime!(2026-11-20 03:00 UTC),
-            ),
-            (
-                datetime!(2026-11-21 03:00 UTC),
-                datetime!(2026-11-21 03:00 UTC),
-            ),
-            (
-                datetime!(2026-11-21 23:00 UTC),
-                datetime!(2026-11-21 03:00 UTC),
-            ),
-        ] {
-            assert_eq!(last_night(now), night);
-        }
-    }
 }

@@ -6,10 +6,11 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::SESSIONS_MAX;
 use super::message::{NewMessage, Role, SessionName, ToolCall};
 use super::model::{Filter, Message, Session, SessionId, State, Why};
+use super::{PAUSED_FOR, SESSIONS_MAX, STILL_FOR};
 use crate::accounts::AgentId;
+use crate::clock::Rounds;
 use crate::db::UserId;
 
 /// Where a session stands, for whoever holds it.
@@ -182,24 +183,25 @@ pub async fn hold_still_others(
     .await
 }
 
-/// Of these the open ones that are over, with the time of their last message. Those that
+/// Open sessions of the user that are over, with the time of their last message. Those that
 /// somebody holds are not.
 pub async fn hold_still(
     conn: &mut PgConnection,
     user: UserId,
-    sessions: &[i64],
     still: &Still,
+    night: OffsetDateTime,
+    limit: i64,
 ) -> Result<Vec<(i64, OffsetDateTime)>, sqlx::Error> {
     let rows = sqlx::query!(
         "SELECT id, last_message_at FROM sessions
-         WHERE user_id = $1 AND id = ANY ($2) AND state = 'open'
-           AND (last_message_at <= $3 OR last_message_at <= $4 AND opened_at < $5)
-         ORDER BY id FOR NO KEY UPDATE SKIP LOCKED",
+         WHERE user_id = $1 AND state = 'open' AND last_message_at <= $3
+           AND (last_message_at <= $2 OR opened_at < $4)
+         ORDER BY id LIMIT $5 FOR NO KEY UPDATE SKIP LOCKED",
         user.0,
-        sessions,
         still.since,
         still.paused_since,
-        still.night,
+        night,
+        limit,
     );
     let rows = rows.fetch_all(conn).await?;
     Ok(rows
@@ -238,35 +240,43 @@ pub async fn complete(
     Ok(done.rows_affected() as usize)
 }
 
-/// The moments by which the sweep tells that a session is over.
+/// The moments by which a session is over.
 pub struct Still {
     pub since: OffsetDateTime,
-    /// For sessions that were open before `night`, the last time that it was.
+    /// The same for sessions that were open before the night came; later than `since`.
     pub paused_since: OffsetDateTime,
-    pub night: OffsetDateTime,
 }
 
-/// As the system role: whose sessions are over, longest still first. Ids alone.
-pub async fn list_still(
+impl Still {
+    pub fn at(now: OffsetDateTime) -> Self {
+        Self {
+            since: now - STILL_FOR,
+            paused_since: now - PAUSED_FOR,
+        }
+    }
+}
+
+/// As the system role: whose sessions are over, longest still first.
+pub async fn list_users_with_still(
     conn: &mut PgConnection,
     still: &Still,
+    nights: &Rounds,
     limit: i64,
-) -> Result<Vec<(UserId, SessionId)>, sqlx::Error> {
-    let rows = sqlx::query!(
-        "SELECT s.user_id, s.id FROM sessions s JOIN users u ON u.id = s.user_id
-         WHERE s.state = 'open' AND u.erasing_at IS NULL
-           AND (s.last_message_at <= $1 OR s.last_message_at <= $2 AND s.opened_at < $3)
-         ORDER BY s.last_message_at, s.id LIMIT $4",
+) -> Result<Vec<UserId>, sqlx::Error> {
+    let users = sqlx::query_scalar!(
+        "SELECT s.user_id FROM sessions s JOIN users u ON u.id = s.user_id
+         LEFT JOIN unnest($3::text[], $4::timestamptz[]) AS n (zone, night) ON n.zone = u.time_zone
+         WHERE s.state = 'open' AND s.last_message_at <= $2 AND u.erasing_at IS NULL
+           AND (s.last_message_at <= $1 OR s.opened_at < n.night)
+         GROUP BY s.user_id ORDER BY min(s.last_message_at), s.user_id LIMIT $5",
         still.since,
         still.paused_since,
-        still.night,
+        &nights.zones,
+        &nights.at,
         limit,
     );
-    let rows = rows.fetch_all(conn).await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| (UserId(row.user_id), SessionId(row.id)))
-        .collect())
+    let users = users.fetch_all(conn).await?;
+    Ok(users.into_iter().map(UserId).collect())
 }
 
 struct SessionRow {

@@ -161,6 +161,7 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/account", get(pages::behind_sign_in))
         .route("/account/password", post(forms::change_password))
         .route("/account/memory", post(forms::memory::of_user))
+        .route("/account/time-zone", post(forms::set_time_zone))
         .route("/data", get(pages::behind_sign_in))
         .route("/data/export", get(downloads::export))
         // It goes to a file as it comes, and counts for itself.

@@ -16,6 +16,9 @@ pub fn Field(
     #[prop(optional)] maxlength: Option<&'static str>,
     #[prop(optional)] placeholder: Option<&'static str>,
     #[prop(optional)] inputmode: Option<&'static str>,
+    /// The id of a `datalist`.
+    #[prop(optional)]
+    list: Option<&'static str>,
     #[prop(optional)] autofocus: bool,
     /// May stay empty.
     #[prop(optional)]
@@ -56,6 +59,7 @@ pub fn Field(
                 maxlength=maxlength
                 placeholder=placeholder
                 inputmode=inputmode
+                list=list
                 dir=(kind == "text").then_some("auto")
                 autofocus=autofocus || failed
                 aria-invalid=failed.then_some("true")

@@ -5,11 +5,13 @@ mod copy_button;
 mod keyboard;
 mod live_progress;
 mod live_results;
+mod zone_suggestion;
 
 pub use copy_button::CopyButton;
 pub use keyboard::Keyboard;
 pub use live_progress::LiveProgress;
 pub use live_results::LiveResults;
+pub use zone_suggestion::ZoneSuggestion;
 
 #[cfg(feature = "hydrate")]
 mod browser;

@@ -1,15 +1,19 @@
-//! The account of the person who is signed in: who they are here, whether their
-//! agents may use memory, and a new password. Changing it ends every other session, and the page says so.
+//! The account of the person who is signed in: who they are here, their time zone, whether their
+//! agents may use memory, and a new password. Changing that ends every other session, and the page says so.
 
 use leptos::prelude::*;
 
 use crate::backend::backend;
-use crate::components::{Done, FormError, Frame, MemorySwitch, Password, Section};
+use crate::components::{Done, Field, FormError, Frame, MemorySwitch, Password, Section};
+use crate::islands::ZoneSuggestion;
+use crate::view::FormState;
 
 #[component]
 pub fn Account() -> impl IntoView {
     let posted = backend().form();
     let (form, switch_form) = (posted.of("password"), posted.of("memory"));
+    let zone_form = posted.of("time_zone");
+    let zone = backend().viewer().map(|v| v.time_zone).unwrap_or_default();
     let is_on = backend().viewer().is_some_and(|v| v.memory_enabled);
     view! {
         <Frame section=Section::Account title="Account".to_owned()>
@@ -45,6 +49,7 @@ pub fn Account() -> impl IntoView {
                         of="all of your agents".to_owned()
                     />
                 </section>
+                <TimeZone form=zone_form zone />
                 <section class="part" aria-labelledby="password-title">
                     <h2 id="password-title">"Change your password"</h2>
                     <p class="lead">
@@ -65,4 +70,40 @@ pub fn Account() -> impl IntoView {
             </div>
         </Frame>
     }
+}
+
+#[component]
+fn TimeZone(form: FormState, zone: String) -> impl IntoView {
+    let names = backend().time_zones().into_iter();
+    let options = names.map(|name| view! { <option value=name></option> });
+    let done = form.clone();
+    view! {
+        <section class="part" aria-labelledby="time-zone-title">
+            <h2 id="time-zone-title">"Time zone"</h2>
+            <p class="lead">
+                "What the server does for you at a time of day, such as completing your sessions at night, it does at that time in your zone. Times on these pages stay in UTC."
+            </p>
+            <Done form=done />
+            <form class="stack" method="post" action="/account/time-zone">
+                <FormError form=form.clone() fields=&["time_zone"] />
+                <Field
+                    form=form.or_saved(vec![("time_zone", zone)])
+                    name="time_zone"
+                    label="Time zone"
+                    hint="By its name, such as Europe/Vienna, or UTC."
+                    autocomplete="off"
+                    maxlength="64"
+                    list="time-zones"
+                />
+                <datalist id="time-zones">{options.collect_view()}</datalist>
+                <div>
+                    <button class="primary" type="submit">
+                        "Save time zone"
+                    </button>
+                </div>
+            </form>
+            <ZoneSuggestion />
+        </section>
+    }
+    .into_any()
 }

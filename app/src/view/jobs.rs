@@ -20,7 +20,9 @@ pub struct JobRow {
     pub title: &'static str,
     pub about: &'static str,
     /// "every minute"
-    pub schedule: &'static str,
+    pub when: String,
+    /// Where an admin may set it.
+    pub schedule: Option<ScheduleView>,
     pub last: Option<LastRun>,
     pub next: NextRun,
     pub waiting: i64,
@@ -28,6 +30,17 @@ pub struct JobRow {
     pub can_pause: bool,
     /// Since when.
     pub paused: Option<Moment>,
+}
+
+/// A time of day in each user's time zone, as it is in force.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScheduleView {
+    /// "03:00"
+    pub at: String,
+    /// "Sunday"; `None`: every day.
+    pub weekday: Option<String>,
+    /// "every day at 03:00", where another is set.
+    pub default: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

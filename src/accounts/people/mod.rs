@@ -110,6 +110,8 @@ pub enum Act {
     PauseJob,
     ResumeJob,
     RetryJob,
+    ScheduleJob,
+    UnscheduleJob,
     RetryVectors,
 }
 
@@ -143,6 +145,8 @@ impl Act {
             Self::PauseJob => "pause_job",
             Self::ResumeJob => "resume_job",
             Self::RetryJob => "retry_job",
+            Self::ScheduleJob => "schedule_job",
+            Self::UnscheduleJob => "unschedule_job",
             Self::RetryVectors => "retry_vectors",
         }
     }

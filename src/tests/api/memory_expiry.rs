@@ -87,13 +87,16 @@ async fn the_sweep_archives_what_has_expired_and_says_so_in_its_history() {
     let bens = add(&ben, "Ben's day.", 1).await;
     let lasting = anna.add("For ever.").await;
     let sweep = async || {
-        memories::sweep_expired(&app.db, app.embeddings.now())
-            .await
-            .unwrap()
+        let now = app.embeddings.now();
+        let mut swept = 0;
+        for user in memories::users_with_expired(&app.db, now).await.unwrap() {
+            swept += memories::archive_expired(&app.db, user, now).await.unwrap();
+        }
+        swept
     };
     assert_eq!(sweep().await, 0);
     app.clock.advance(Duration::days(1));
-    let swept: u64 = futures_util::future::join_all((0..3).map(|_| sweep()))
+    let swept: usize = futures_util::future::join_all((0..3).map(|_| sweep()))
         .await
         .into_iter()
         .sum();

@@ -3,7 +3,7 @@
 
 use keepsake::accounts::Scope;
 use keepsake::sessions::model::{Counts, Due, Ending};
-use keepsake::sessions::{self, ExtractionId, Outcome, ledger};
+use keepsake::sessions::{Extraction, ExtractionId, Outcome, ledger};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
@@ -217,11 +217,7 @@ async fn the_sweep_completes_what_is_still_and_at_night_what_pauses() {
     let now = app.embeddings.now();
     let noon = now.replace_time(time::macros::time!(12:00)) + Duration::days(1);
     app.clock.advance(noon - now);
-    let sweep = async || {
-        sessions::complete_still(&app.db, app.embeddings.now())
-            .await
-            .unwrap()
-    };
+    let sweep = async || app.run_job("complete").await;
     add(&anna, "still", json!([said("1", "user", "one")])).await;
     add(&ben, "still", json!([said("1", "user", "one")])).await;
     app.clock.advance(Duration::minutes(29));
@@ -610,7 +606,7 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
         tx.commit().await.unwrap();
         claimed.unwrap()
     };
-    let finish = async |row: &sessions::Extraction, outcome: Outcome, next: Option<Duration>| {
+    let finish = async |row: &Extraction, outcome: Outcome, next: Option<Duration>| {
         let now = app.embeddings.now();
         let mut tx = app.db.as_user(anna.id).await.unwrap();
         let ending = Ending {

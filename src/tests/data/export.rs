@@ -1,5 +1,6 @@
 use std::io::Write;
 
+use keepsake::clock::Zone;
 use keepsake::consolidation::Consolidation;
 use serde_json::json;
 
@@ -12,6 +13,8 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     ben.add("Ben's own").await;
+    let vienna = Zone::find("Europe/Vienna").unwrap();
+    app.accounts.set_time_zone(anna.id, &vienna).await.unwrap();
     let input = json!({ "type": "preference", "content": "Anna likes tea.", "theme": "Food & Drink", "tags": ["tea"] });
     let id = anna.call("memory_add", input).await["id"].clone();
     let old = anna.add("Anna likes coffee.").await;
@@ -64,6 +67,7 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
         .map(|t| t["display_name"].clone())
         .collect();
     assert_eq!(themes, ["Food & Drink", "general"]);
+    assert_eq!(records(&file, "account")[0]["time_zone"], "Europe/Vienna");
     assert_eq!(records(&file, "agent")[0]["name"], "agent");
     let settings = records(&file, "embedding_settings");
     assert_eq!(settings[0]["endpoint"], "https://api.example.com/v1");
@@ -104,6 +108,7 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     );
     // Every kind of record that an export can hold, into another account.
     let kinds = [
+        "account",
         "agent",
         "embedding_settings",
         "chat_settings",
@@ -249,7 +254,7 @@ async fn the_command_line_exports_and_imports_and_says_what_was_not_taken_in() {
         (Some(1), "0 added, 0 known already, 1 failed\n")
     );
     assert!(
-        problems.contains("Line 4: `type` is not known"),
+        problems.contains("Line 5: `type` is not known"),
         "{problems}"
     );
     let (code, _, said) = run("export", "nobody@example.com", "");

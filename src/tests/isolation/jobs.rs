@@ -3,9 +3,10 @@
 
 use keepsake::consolidation::Consolidation;
 use keepsake::erasure::{self, Step};
-use keepsake::sessions;
 use keepsake::sessions::turns::{self, Due};
+use keepsake::{jobs, memories, sessions};
 use serde_json::json;
+use time::Duration;
 
 use super::scene::{Answer, Scene};
 use super::walk;
@@ -173,12 +174,43 @@ async fn erase_takes_the_account_that_asked_for_it_and_no_other() {
 }
 
 #[tokio::test]
+async fn complete_ends_one_users_sessions_by_that_users_night() {
+    let scene = Scene::start().await;
+    let (db, ben) = (&scene.app.db, &scene.ben);
+    let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "Ben rows" }] });
+    let added = ben.post("/api/v1/sessions/open/messages", &said).await;
+    assert_eq!(added.status(), 200);
+    let night = jobs::find("complete").unwrap().schedule.unwrap();
+    let later = scene.app.embeddings.now() + Duration::hours(1);
+    let nobody = keepsake::db::UserId(999_999_999);
+    for (user, completed) in [(ben.id, 1), (ben.id, 0), (nobody, 0)] {
+        let done = sessions::complete_still(db, user, night, later).await;
+        assert_eq!(done.unwrap(), completed, "{user:?}");
+        scene.assert_untouched("complete").await;
+    }
+}
+
+#[tokio::test]
+async fn expire_archives_one_users_memories() {
+    let scene = Scene::start().await;
+    let (db, ben) = (&scene.app.db, &scene.ben);
+    let short = json!({ "type": "fact", "content": "Ben bakes.", "expires_in_days": 1 });
+    ben.call("memory_add", short).await;
+    let later = scene.app.embeddings.now() + Duration::days(2);
+    let nobody = keepsake::db::UserId(999_999_999);
+    for (user, archived) in [(ben.id, 1), (ben.id, 0), (nobody, 0)] {
+        let done = memories::archive_expired(db, user, later).await;
+        assert_eq!(done.unwrap(), archived, "{user:?}");
+        scene.assert_untouched("expire").await;
+    }
+}
+
+#[tokio::test]
 async fn sweep_changes_nobodys_rows_and_queues_ids_alone() {
     let scene = Scene::start().await;
     scene.ben.add("Ben bakes.").await;
     scene.app.embeddings.sweep().await.unwrap();
-    let now = scene.app.embeddings.now();
-    sessions::complete_still(&scene.app.db, now).await.unwrap();
+    scene.app.run_job("complete").await;
     scene.assert_untouched("sweep").await;
     let all: String = sqlx::query_scalar(
         "SELECT coalesce(string_agg(q::text, ' '), '') FROM job_queue q WHERE user_id <> $1",

@@ -138,6 +138,7 @@ const CASES: &[Case] = &[
     get("/account", Own("/account", &[], 200)),
     post("/account/password", Own("/account/password", &[("current_password", "no"), ("new_password", "long enough to be one")], 422)),
     post("/sessions", Own("/sessions", &[("action", "on")], 303)),
+    post("/account/time-zone", Own("/account/time-zone", &[("time_zone", "Asia/Tokyo")], 200)),
     post("/account/memory", Own("/account/memory", &[("action", "on")], 303)),
 ];
 

@@ -1,10 +1,8 @@
 //! Admin › Jobs: how the work stands is seen without a word of it; each button does what it says,
 //! and leaves an admin event.
 
-use keepsake::jobs::{JobContext, Runner};
 use keepsake::queue::{self, SERVER};
 use reqwest::StatusCode;
-use tokio::sync::watch;
 
 use crate::support::{Browser, Provider, TestApp, TestUser};
 
@@ -43,15 +41,6 @@ impl Place {
         let (status, page) = self.press(action, job).await;
         assert_eq!(status, 200, "{action} {job}");
         assert!(page.contains(says), "{action} {job}: {page}");
-    }
-
-    async fn run_due(&self) {
-        let context = JobContext {
-            db: self.app.db.clone(),
-            embeddings: self.app.embeddings.clone(),
-        };
-        let (_keep, stop) = watch::channel(false);
-        Runner::new(context, stop).run_due().await.unwrap();
     }
 
     async fn sql(&self, sql: &'static str) {
@@ -181,12 +170,12 @@ async fn a_paused_job_is_not_claimed_until_it_is_resumed() {
         .app
         .use_provider(&place.anna, &provider, "model")
         .await;
-    place.run_due().await;
+    place.app.run_due().await;
     provider.forget_calls();
     place.anna.add("bees").await;
     place.pressed("pause", "embed", "Vectors is paused.").await;
     place.pressed("pause", "embed", "Vectors is paused.").await;
-    place.run_due().await;
+    place.app.run_due().await;
     assert!(provider.texts().is_empty());
     let page = place.page().await;
     assert!(
@@ -206,7 +195,7 @@ async fn a_paused_job_is_not_claimed_until_it_is_resumed() {
     place
         .pressed("resume", "embed", "Vectors is resumed.")
         .await;
-    place.run_due().await;
+    place.app.run_due().await;
     assert_eq!(provider.texts(), ["bees"]);
     let acts: Vec<_> = place.events().await.into_iter().map(|e| e.0).collect();
     assert_eq!(acts, ["resume_job", "pause_job"], "once each");
@@ -215,7 +204,7 @@ async fn a_paused_job_is_not_claimed_until_it_is_resumed() {
 #[tokio::test]
 async fn a_job_is_run_now() {
     let place = Place::start().await;
-    place.run_due().await;
+    place.app.run_due().await;
     assert_eq!(place.counts("cleanup").await, (0, 1, 0));
     place.pressed("run", "cleanup", "Clean-up runs now.").await;
     assert_eq!(place.counts("cleanup").await, (1, 0, 0));

@@ -4,6 +4,7 @@
 mod health;
 mod jobs;
 mod metrics;
+mod schedules;
 mod several;
 mod stop;
 mod told;

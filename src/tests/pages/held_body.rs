@@ -85,6 +85,7 @@ fn fields_of(path: &str) -> &'static str {
         "/admin/embeddings" => "action=builtin_off",
         "/admin/chat" => "action=save&provider_type=openai&url=http://127.0.0.1:9/v1&model=m",
         "/admin/endpoints" => "action=add&endpoint=127.0.0.1:9",
+        "/account/time-zone" => "time_zone=Asia/Tokyo",
         "/admin/jobs" => "action=pause&job=embed",
         "/admin/operators" => "name=new&users_max=5&scope=act_as&scope=memory:read",
         "/admin/operators/{operator_id}" => "users_max=7",

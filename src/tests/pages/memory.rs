@@ -181,9 +181,7 @@ async fn a_page_says_how_a_memory_is_known_what_it_replaced_and_until_when_it_ho
     let (_, list) = browser.get("/memory?archived=1").await;
     assert!(list.contains("Lives in Lisbon.") && list.contains("expired"));
     assert!(page(lisbon).await.contains("It has expired"));
-    keepsake::memories::sweep_expired(&app.db, app.embeddings.now())
-        .await
-        .unwrap();
+    assert_eq!(app.run_job("expire").await, 1);
     let swept = page(lisbon).await;
     assert!(swept.contains("It has expired") && swept.contains("class=\"event\">expired"));
     // Nobody did it.

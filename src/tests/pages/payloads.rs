@@ -344,11 +344,12 @@ async fn nothing_in_an_address_becomes_markup_and_none_breaks_a_page() {
 }
 
 /// Every form there is, with its fields.
-const FORMS: [(&str, &[&str]); 15] = [
+const FORMS: [(&str, &[&str]); 16] = [
     ("/login", &["email", "password", "next"]),
     ("/signup", &["email", "password", "next"]),
     ("/agents", &["name", "scope", "expires_days"]),
     ("/agents/1/tokens", &["scope", "expires_days"]),
+    ("/account/time-zone", &["time_zone"]),
     ("/account/password", &["current_password", "new_password"]),
     (
         "/settings/embeddings",
@@ -391,7 +392,7 @@ const FORMS: [(&str, &[&str]); 15] = [
     ("/admin/operators/1", &["users_max"]),
     ("/admin/invitations", &["email", "role"]),
     ("/admin/users/1", &["action"]),
-    ("/admin/jobs", &["action", "job"]),
+    ("/admin/jobs", &["action", "job", "at", "weekday"]),
 ];
 
 #[tokio::test]

@@ -1,9 +1,8 @@
 //! One user's trouble stops neither the steps after it nor other users.
 
-use keepsake::jobs::{JobContext, Runner};
+use keepsake::queue::SERVER;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
-use tokio::sync::watch;
 
 use crate::support::{TestApp, TestUser};
 
@@ -33,18 +32,8 @@ async fn break_rows_of(app: &TestApp, user: &TestUser) {
     }
 }
 
-/// All that is due at this moment, the server's own jobs included.
-async fn run_due(app: &TestApp) {
-    let context = JobContext {
-        db: app.db.clone(),
-        embeddings: app.embeddings.clone(),
-    };
-    let (_stop, stopped) = watch::channel(false);
-    Runner::new(context, stopped).run_due().await.unwrap();
-}
-
-async fn failed_jobs(app: &TestApp) -> Vec<String> {
-    sqlx::query_scalar("SELECT job FROM job_queue WHERE problem IS NOT NULL ORDER BY job")
+async fn failed_jobs(app: &TestApp) -> Vec<(i64, String)> {
+    sqlx::query_as("SELECT user_id, job FROM job_queue WHERE problem IS NOT NULL ORDER BY job")
         .fetch_all(&mut app.superuser().await)
         .await
         .unwrap()
@@ -82,8 +71,9 @@ async fn a_user_whose_rows_cannot_be_changed_holds_up_no_other() {
     live(&ben).await;
     break_rows_of(&app, &anna).await;
     app.clock.advance(time::Duration::days(2));
-    run_due(&app).await;
-    assert_eq!(failed_jobs(&app).await, [] as [String; 0]);
+    app.run_due().await;
+    let annas = ["complete", "expire"].map(|job| (anna.id.0, job.to_owned()));
+    assert_eq!(failed_jobs(&app).await, annas, "and are tried again");
     assert_eq!(
         status_and_session(&app, &anna).await,
         ("active".to_owned(), false)
@@ -105,12 +95,9 @@ async fn a_step_that_fails_does_not_stop_those_after_it() {
         .execute(&mut app.superuser().await)
         .await
         .unwrap();
-    run_due(&app).await;
-    assert_eq!(
-        failed_jobs(&app).await,
-        ["complete", "sweep"],
-        "and are tried again"
-    );
+    app.run_due().await;
+    let swept = [(SERVER.0, "sweep".to_owned())];
+    assert_eq!(failed_jobs(&app).await, swept, "and is tried again");
     assert_eq!(
         status_and_session(&app, &ben).await,
         ("archived".to_owned(), false)

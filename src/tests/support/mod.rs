@@ -24,6 +24,7 @@ use keepsake::db::{self, Db, StatementTimeouts};
 use keepsake::embedding::{
     self, Drained, EmbeddingError, Embeddings, EndpointChange, QueryEmbedding, Saved,
 };
+use keepsake::jobs::{self, JobContext, Runner};
 use keepsake::memories::Adding;
 use keepsake::memories::quota::{ITEMS_MAX, ItemQuota};
 use keepsake::providers::settings::EndpointForm;
@@ -38,7 +39,7 @@ use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, watch};
 
 const TEMPLATE: &str = "keepsake_template";
 /// How long a test waits for what must come; nothing is asserted to be fast.
@@ -324,6 +325,34 @@ impl TestApp {
         .fetch_all(&mut self.superuser().await)
         .await
         .unwrap()
+    }
+
+    fn runner(&self) -> (watch::Sender<bool>, Runner) {
+        let (keep, stop) = watch::channel(false);
+        (keep, Runner::new(self.job_context(), stop))
+    }
+
+    fn job_context(&self) -> JobContext {
+        JobContext {
+            db: self.db.clone(),
+            embeddings: self.embeddings.clone(),
+        }
+    }
+
+    /// Runs all that is due at this moment, the server's own jobs included.
+    pub async fn run_due(&self) {
+        let (_keep, runner) = self.runner();
+        runner.run_due().await.unwrap();
+    }
+
+    /// Runs what is due of one job, for all users. Returns how many rows were worked on.
+    pub async fn run_job(&self, name: &str) -> u32 {
+        let job = jobs::find(name).unwrap();
+        jobs::ask_for(job, &self.job_context(), None).await.unwrap();
+        let (_keep, runner) = self.runner();
+        let ran = runner.of(&[job], None).run_due().await.unwrap();
+        assert_eq!(ran.problem, None);
+        ran.done
     }
 
     /// What is due of users, or will be: whose, and which job.

@@ -1,5 +1,5 @@
-//! The form of Admin › Jobs: runs, pauses and resumes a job, and tries again what failed. For
-//! whoever is no admin there is no such form.
+//! The forms of Admin › Jobs: run, pause and resume a job, set its schedule, and try again what
+//! failed. For whoever is no admin there are no such forms.
 
 use axum::extract::{RawForm, State};
 use axum::http::StatusCode;
@@ -7,7 +7,7 @@ use axum::response::Response;
 
 use super::{Form, Outcome, done, respond, unknown_action};
 use crate::embedding::Retried;
-use crate::jobs::{self, Job, control};
+use crate::jobs::{self, Job, control, schedule};
 use crate::web::AppState;
 use crate::web::auth::Admin;
 use crate::web::error::Problem;
@@ -53,6 +53,19 @@ async fn obey(state: &AppState, form: &Form) -> Result<Outcome, Problem> {
             control::resume(db, job, now).await?;
             format!("{} is resumed.", job.title)
         }
+        "schedule" => {
+            let job = job()?;
+            let default = job.schedule.ok_or_else(|| without_schedule(job))?;
+            let new = schedule::parse(default, form.get("at"), form.get("weekday"))?;
+            control::set_schedule(db, job, new, now).await?;
+            format!("{} runs {}.", job.title, job.when(Some(new)))
+        }
+        "unschedule" => {
+            let job = job()?;
+            let default = job.schedule.ok_or_else(|| without_schedule(job))?;
+            control::unset_schedule(db, job, now).await?;
+            format!("{} runs {} again.", job.title, job.when(Some(default)))
+        }
         "retry" => {
             let one = match form.get("job") {
                 "" => None,
@@ -84,6 +97,15 @@ fn not_pausable(job: &Job) -> Problem {
     let sentence = format!(
         "{} cannot be paused: it finds the work of all jobs.",
         job.title
+    );
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_job", sentence)
+}
+
+fn without_schedule(job: &Job) -> Problem {
+    let sentence = format!(
+        "{} runs {}; it has no time of day.",
+        job.title,
+        job.when(None)
     );
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_job", sentence)
 }

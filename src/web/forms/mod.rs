@@ -28,7 +28,7 @@ use super::client::ClientAddress;
 use super::error::{DATABASE_SENTENCE, Problem};
 use super::pages::after_form;
 use super::{AppState, session};
-use crate::accounts::model::parse_expires_days;
+use crate::accounts::model::{parse_expires_days, parse_time_zone};
 use crate::accounts::{
     AccountError, AgentId, AgentName, Email, Password, Scopes, Token, TokenId, TokenWish, UserId,
 };
@@ -229,6 +229,25 @@ pub async fn change_password(
     };
     let outcome = attempt.await;
     respond(&state, signed_in, "/account", "password", &form, outcome).await
+}
+
+pub async fn set_time_zone(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    body: RawForm,
+) -> Response {
+    let form = Form::parse(&body);
+    let user = signed_in.0.id;
+    let mut now_in = signed_in.clone();
+    let attempt = async {
+        let zone = parse_time_zone(form.get("time_zone"))?;
+        state.accounts.set_time_zone(user, &zone).await?;
+        let sentence = format!("Your time zone is {}.", zone.name());
+        now_in.0.time_zone = zone;
+        Ok(done("time_zone", sentence))
+    };
+    let outcome = attempt.await;
+    respond(&state, now_in, "/account", "time_zone", &form, outcome).await
 }
 
 pub async fn create_agent(

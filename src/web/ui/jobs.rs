@@ -3,8 +3,8 @@
 
 use app::backend::PageError;
 use app::view::{
-    DayRuns, FailedRun, JobFailures, JobRow, JobsLine, JobsPage, LastRun, NextRun, TroubleRow,
-    VectorsView,
+    DayRuns, FailedRun, JobFailures, JobRow, JobsLine, JobsPage, LastRun, NextRun, ScheduleView,
+    TroubleRow, VectorsView,
 };
 use app::words::lasted;
 use sqlx::PgConnection;
@@ -12,6 +12,7 @@ use time::macros::format_description;
 use time::{Date, Duration};
 
 use super::{Ui, database};
+use crate::clock::Schedule;
 use crate::embedding::Trouble;
 use crate::jobs::{self, DAYS_COUNTED, JobState};
 use crate::providers::ProviderType;
@@ -66,7 +67,11 @@ impl Ui {
             name: state.job.name,
             title: state.job.title,
             about: state.job.about,
-            schedule: state.job.schedule(),
+            when: state.when(),
+            schedule: state
+                .job
+                .schedule
+                .map(|default| schedule_view(state, default)),
             last: state.last.as_ref().map(|run| LastRun {
                 ended: self.moment(run.ended_at),
                 took: lasted(run.took_ms),
@@ -127,6 +132,16 @@ impl Ui {
             users: trouble.users,
             next_try: trouble.next_try.map(|at| self.moment(at)),
         }
+    }
+}
+
+fn schedule_view(state: &JobState, default: Schedule) -> ScheduleView {
+    let in_force = state.set_schedule.unwrap_or(default);
+    let time = format_description!("[hour]:[minute]");
+    ScheduleView {
+        at: in_force.at.format(time).unwrap_or_default(),
+        weekday: in_force.weekday.map(|day| day.to_string()),
+        default: state.set_schedule.map(|_| default.to_string()),
     }
 }
 

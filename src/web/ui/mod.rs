@@ -35,6 +35,7 @@ use super::error::{DATABASE_SENTENCE, Problem, RETRY_AFTER_S};
 use crate::accounts::model::TokenRecord;
 use crate::accounts::operators::Operator;
 use crate::accounts::{AccountError, Role, ToolProfile, Viewer};
+use crate::clock::Zone;
 use crate::embedding::{EmbeddingError, ItemEmbedding, PENDING, Waiting};
 use crate::erasure;
 use crate::evaluation::Evaluation;
@@ -116,6 +117,7 @@ impl Backend for Ui {
                 email: signed_in.0.email.clone(),
                 is_admin: signed_in.0.role == Role::Admin,
                 memory_enabled: signed_in.0.memory_enabled,
+                time_zone: signed_in.0.time_zone.name().to_owned(),
             }),
             Visitor::Stranger => None,
         }
@@ -123,6 +125,10 @@ impl Backend for Ui {
 
     fn form(&self) -> FormState {
         self.form.clone()
+    }
+
+    fn time_zones(&self) -> Vec<String> {
+        Zone::names()
     }
 
     fn not_found(&self) {

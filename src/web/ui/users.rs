@@ -161,6 +161,8 @@ impl Ui {
             "resume_job" => ("resumed the job", true),
             "retry_job" if event.subject.is_some() => ("retried the failed runs of the job", true),
             "retry_job" => ("retried all failed runs", false),
+            "schedule_job" => ("changed the schedule of the job", true),
+            "unschedule_job" => ("set the default schedule of the job", true),
             "retry_vectors" => ("retried all failed embeddings", false),
             _ => ("accepted an invitation", false),
         };

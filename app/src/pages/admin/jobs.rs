@@ -4,6 +4,7 @@
 
 mod failures;
 mod runs;
+mod schedules;
 mod vectors;
 
 use leptos::prelude::*;
@@ -16,6 +17,7 @@ use crate::islands::LiveProgress;
 use crate::view::{FormState, JobRow, JobsPage, LastRun, NextRun};
 use failures::Failures;
 use runs::Runs;
+use schedules::Schedules;
 use vectors::Vectors;
 
 const PATH: &str = "/admin/jobs";
@@ -46,12 +48,13 @@ fn Whole(page: JobsPage, form: FormState) -> impl IntoView {
     let form = form.of("jobs");
     let look_again = page.is_moving().then_some(LOOK_SECONDS);
     let line = line(&page);
+    let scheduled = page.jobs.clone();
     view! {
         <div class="page" data-renewed-from=PATH>
             <h1>"Jobs"</h1>
             <p class="lead">"The background work of this server, for all users."</p>
             <Done form=form.clone() />
-            <FormError form fields=&[] />
+            <FormError form=form.clone() fields=schedules::FIELDS />
             <div class="parts" data-live="jobs" data-look-again=look_again>
                 <section class="part" aria-labelledby="all-jobs">
                     <h2 id="all-jobs">"All jobs"</h2>
@@ -67,6 +70,7 @@ fn Whole(page: JobsPage, form: FormState) -> impl IntoView {
                 <Vectors vectors=page.vectors />
                 <Runs days=page.days />
             </div>
+            <Schedules jobs=scheduled form />
         </div>
         <LiveProgress />
     }
@@ -131,6 +135,15 @@ fn Row(job: JobRow) -> impl IntoView {
         NextRun::Now => "now".into_any(),
         NextRun::At(moment) => view! { <When moment /> }.into_any(),
     };
+    let change = job.schedule.map(|_| {
+        view! {
+            " "
+            <a href=format!("#schedule-{}", job.name)>
+                "Change"
+                <span class="visually-hidden">" the schedule of " {job.title}</span>
+            </a>
+        }
+    });
     view! {
         <tr>
             <th scope="row">
@@ -138,7 +151,7 @@ fn Row(job: JobRow) -> impl IntoView {
                 {paused}
                 <span class="job-about">{job.about}</span>
             </th>
-            <td data-label="Schedule">{job.schedule}</td>
+            <td data-label="Schedule">{job.when} {change}</td>
             <td data-label="Last run">{last(job.last)}</td>
             <td data-label="Next run">{next}</td>
             <td data-label="Waiting" class="number">

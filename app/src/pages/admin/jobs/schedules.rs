@@ -1,0 +1,123 @@
+//! The forms that set the schedules of jobs. They stand beside what the page renews by itself, so
+//! that nothing that is being typed is lost.
+
+use leptos::prelude::*;
+
+use super::PATH;
+use crate::components::FieldError;
+use crate::view::{FormState, JobRow, ScheduleView};
+
+/// What the forms blame.
+pub const FIELDS: &[&str] = &["at", "weekday"];
+const WEEKDAYS: [&str; 7] = [
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+];
+
+#[component]
+pub fn Schedules(jobs: Vec<JobRow>, form: FormState) -> impl IntoView {
+    let forms = jobs.into_iter().filter_map(|job| {
+        let schedule = job.schedule.clone()?;
+        let form = match form.value("job") == job.name {
+            true => form.clone(),
+            false => FormState::default(),
+        };
+        Some(view! { <OfJob job schedule form /> })
+    });
+    view! {
+        <section class="part" aria-labelledby="schedules-title">
+            <h2 id="schedules-title">"Schedules"</h2>
+            <p class="lead">
+                "When jobs run that have a time of day. It is the local time of each user, who sets a time zone on the page Account."
+            </p>
+            {forms.collect_view()}
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn OfJob(job: JobRow, schedule: ScheduleView, form: FormState) -> impl IntoView {
+    let (name, title) = (job.name, job.title);
+    let id = format!("schedule-{name}");
+    let typed = |field: &str, saved: String| match form.values.get(field) {
+        Some(typed) if form.error.is_some() => typed.clone(),
+        _ => saved,
+    };
+    let time_error = form.error_of("at");
+    let weekday_error = form.error_of("weekday");
+    let at = typed("at", schedule.at);
+    let weekday = schedule.weekday.map(|day| {
+        let chosen = typed("weekday", day);
+        view! { <Weekday id=id.clone() chosen error=weekday_error /> }
+    });
+    let default = schedule.default.map(|default| {
+        view! {
+            <button class="quiet long" type="submit" name="action" value="unschedule" formnovalidate>
+                {format!("Back to the default: {default}")}
+            </button>
+        }
+    });
+    let error_id = format!("{id}-error");
+    let is_wrong = time_error.is_some();
+    view! {
+        <form method="post" action=PATH class="stack" id=id.clone()>
+            <h3>{title}</h3>
+            <p>{format!("Runs {}.", job.when)}</p>
+            <input type="hidden" name="job" value=name />
+            {weekday}
+            <div class="field">
+                <label for=format!("{id}-at")>
+                    "Time of day" <span class="visually-hidden">" of " {title}</span>
+                </label>
+                <input
+                    id=format!("{id}-at")
+                    type="time"
+                    name="at"
+                    value=at
+                    required=true
+                    autofocus=is_wrong
+                    aria-invalid=is_wrong.then_some("true")
+                    aria-describedby=is_wrong.then(|| error_id.clone())
+                />
+                <FieldError id=error_id error=time_error />
+            </div>
+            <div class="actions">
+                <button class="primary" type="submit" name="action" value="schedule">
+                    "Save schedule"
+                    <span class="visually-hidden">" of " {title}</span>
+                </button>
+                {default}
+            </div>
+        </form>
+    }
+    .into_any()
+}
+
+#[component]
+fn Weekday(id: String, chosen: String, error: Option<String>) -> impl IntoView {
+    let options = WEEKDAYS.map(|day| {
+        view! {
+            <option value=day selected=day == chosen>
+                {day}
+            </option>
+        }
+    });
+    let error_id = format!("{id}-weekday-error");
+    let described_by = error.is_some().then(|| error_id.clone());
+    view! {
+        <div class="field">
+            <label for=format!("{id}-weekday")>"Day of the week"</label>
+            <select id=format!("{id}-weekday") name="weekday" aria-describedby=described_by>
+                {options.collect_view()}
+            </select>
+            <FieldError id=error_id error />
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,397 @@
+//! Schedules: a time of day, and of the week, in somebody's time zone. The one place that converts
+//! between instants and the time somewhere. When a schedule last came round follows from the time it is
+//! now and from nothing else: whatever clock jumps, the answer is right for the new time.
+
+use std::fmt;
+
+use jiff::civil::{Date, DateTime};
+use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::{Timestamp, ToSpan};
+use time::{OffsetDateTime, Time, Weekday};
+
+/// A time zone of the IANA database.
+#[derive(Clone, Debug)]
+pub struct Zone(TimeZone);
+
+impl Zone {
+    pub const UTC: &str = "UTC";
+
+    /// By its name, such as `Europe/Vienna`, in whatever case.
+    pub fn find(name: &str) -> Option<Self> {
+        TimeZone::get(name)
+            .ok()
+            .filter(|zone| zone.iana_name().is_some())
+            .map(Self)
+    }
+
+    /// As a row has it. A name that this program does not know counts as UTC.
+    pub fn from_column(name: &str) -> Self {
+        Self::find(name).unwrap_or(Self(TimeZone::UTC))
+    }
+
+    pub fn name(&self) -> &str {
+        self.0.iana_name().unwrap_or(Self::UTC)
+    }
+
+    /// Those to choose from, by name: UTC, and those of places.
+    pub fn names() -> Vec<String> {
+        let all = jiff::tz::db().available();
+        let mut names: Vec<String> = all
+            .map(|name| name.as_str().to_owned())
+            .filter(|name| name == Self::UTC || name.contains('/') && !name.starts_with("Etc/"))
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn date(&self, at: OffsetDateTime) -> Option<Date> {
+        let at = Timestamp::from_nanosecond(at.unix_timestamp_nanos()).ok()?;
+        Some(self.0.to_datetime(at).date())
+    }
+
+    /// A local time that comes twice, as clocks are set back: the first. One that does not come, as
+    /// clocks are set forward: when they are.
+    fn instant(&self, local: DateTime) -> Option<OffsetDateTime> {
+        let ambiguous = self.0.to_ambiguous_timestamp(local);
+        let is_skipped = matches!(ambiguous.offset(), AmbiguousOffset::Gap { .. });
+        let earlier = ambiguous.earlier().ok()?;
+        let at = match is_skipped {
+            true => self.0.following(earlier).next()?.timestamp(),
+            false => earlier,
+        };
+        OffsetDateTime::from_unix_timestamp_nanos(at.as_nanosecond()).ok()
+    }
+}
+
+/// When something comes round, in whichever time zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// `None`: every day.
+    pub weekday: Option<Weekday>,
+    pub at: Time,
+}
+
+impl Schedule {
+    pub const fn daily(at: Time) -> Self {
+        Self { weekday: None, at }
+    }
+
+    pub const fn weekly(weekday: Weekday, at: Time) -> Self {
+        Self {
+            weekday: Some(weekday),
+            at,
+        }
+    }
+
+    /// The last time it came round in the zone; `now` is one.
+    pub fn last(self, zone: &Zone, now: OffsetDateTime) -> OffsetDateTime {
+        let last = zone.date(now).and_then(|today| {
+            // From tomorrow on: where clocks are set back past midnight, it has been tomorrow before.
+            let days = (-1..=7).map(|ago| today.saturating_sub(ago.days()));
+            days.filter(|day| self.is_on(*day))
+                .filter_map(|day| zone.instant(self.on(day)))
+                .find(|at| *at <= now)
+        });
+        // Past the calendar's ends.
+        last.unwrap_or(OffsetDateTime::UNIX_EPOCH)
+    }
+
+    /// The same for each of these zones.
+    pub fn rounds(self, zones: Vec<String>, now: OffsetDateTime) -> Rounds {
+        let last = |name: &String| self.last(&Zone::from_column(name), now);
+        Rounds {
+            at: zones.iter().map(last).collect(),
+            zones,
+        }
+    }
+
+    fn is_on(self, day: Date) -> bool {
+        let number = day.weekday().to_monday_one_offset().unsigned_abs();
+        self.weekday
+            .is_none_or(|weekday| weekday.number_from_monday() == number)
+    }
+
+    fn on(self, day: Date) -> DateTime {
+        let (hour, minute, second) = self.at.as_hms();
+        day.at(hour as i8, minute as i8, second as i8, 0)
+    }
+}
+
+/// "every day at 03:00"
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.weekday {
+            Some(weekday) => write!(f, "every {weekday}")?,
+            None => write!(f, "every day")?,
+        }
+        write!(f, " at {:02}:{:02}", self.at.hour(), self.at.minute())
+    }
+}
+
+/// When a schedule last came round in each time zone: what statements join with the users', so that
+/// they compute no local time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rounds {
+    pub zones: Vec<String>,
+    /// Of each.
+    pub at: Vec<OffsetDateTime>,
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use time::Duration;
+    use time::macros::{datetime, time};
+
+    use super::*;
+
+    const NIGHT: Schedule = Schedule::daily(time!(3:00));
+
+    fn check(schedule: Schedule, zone: &str, cases: &[(OffsetDateTime, OffsetDateTime)]) {
+        let zone = Zone::find(zone).unwrap();
+        for (now, last) in cases {
+            assert_eq!(
+                schedule.last(&zone, *now),
+                *last,
+                "{schedule} in {zone:?} at {now}"
+            );
+        }
+    }
+
+    #[test]
+    fn it_came_round_today_or_yesterday() {
+        check(
+            NIGHT,
+            "UTC",
+            &[
+                (
+                    datetime!(2026-11-21 02:59:59 UTC),
+                    datetime!(2026-11-20 03:00 UTC),
+                ),
+                (
+                    datetime!(2026-11-21 03:00 UTC),
+                    datetime!(2026-11-21 03:00 UTC),
+                ),
+                (
+                    datetime!(2026-11-21 23:00 UTC),
+                    datetime!(2026-11-21 03:00 UTC),
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn east_and_west_of_utc_it_is_another_day() {
+        let now = datetime!(2026-11-21 17:30 UTC);
+        for (zone, last) in [
+            // The 22nd, 07:30.
+            ("Pacific/Kiritimati", datetime!(2026-11-21 13:00 UTC)),
+            // The 22nd, 02:30.
+            ("Asia/Tokyo", datetime!(2026-11-20 18:00 UTC)),
+            ("Asia/Kathmandu", datetime!(2026-11-20 21:15 UTC)),
+            // The 21st, 06:30.
+            ("Pacific/Pago_Pago", datetime!(2026-11-21 14:00 UTC)),
+            ("America/New_York", datetime!(2026-11-21 08:00 UTC)),
+        ] {
+            check(NIGHT, zone, &[(now, last)]);
+        }
+        let zones = vec!["UTC".to_owned(), "Nowhere/Gone".to_owned()];
+        let rounds = NIGHT.rounds(zones, now);
+        assert_eq!(rounds.at, [datetime!(2026-11-21 03:00 UTC); 2]);
+    }
+
+    #[test]
+    fn a_time_that_is_skipped_in_spring_comes_when_clocks_are_set_forward() {
+        // On 29 March 2026, 02:00 became 03:00 in Vienna, at 01:00 UTC.
+        let set_forward = datetime!(2026-03-29 01:00 UTC);
+        for skipped in [time!(2:00), time!(2:30), time!(2:59), time!(3:00)] {
+            let before = Schedule::daily(skipped);
+            let second = Duration::SECOND;
+            let yesterday = OffsetDateTime::new_utc(
+                set_forward.date() - Duration::DAY,
+                skipped - Duration::HOUR,
+            );
+            check(
+                before,
+                "Europe/Vienna",
+                &[
+                    (set_forward - second, yesterday),
+                    (set_forward, set_forward),
+                    (set_forward + second, set_forward),
+                    (set_forward + Duration::hours(20), set_forward),
+                ],
+            );
+        }
+        // What is not skipped that day comes after 23 hours.
+        check(
+            Schedule::daily(time!(4:00)),
+            "Europe/Vienna",
+            &[
+                (
+                    datetime!(2026-03-29 01:59 UTC),
+                    datetime!(2026-03-28 03:00 UTC),
+                ),
+                (
+                    datetime!(2026-03-29 02:00 UTC),
+                    datetime!(2026-03-29 02:00 UTC),
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_time_that_comes_twice_in_autumn_comes_round_once() {
+        // On 25 October 2026, 03:00 became 02:00 in Vienna, at 01:00 UTC.
+        check(
+            Schedule::daily(time!(2:30)),
+            "Europe/Vienna",
+            &[
+                (
+                    datetime!(2026-10-25 00:29 UTC),
+                    datetime!(2026-10-24 00:30 UTC),
+                ),
+                (
+                    datetime!(2026-10-25 00:30 UTC),
+                    datetime!(2026-10-25 00:30 UTC),
+                ),
+                (
+                    datetime!(2026-10-25 01:30 UTC),
+                    datetime!(2026-10-25 00:30 UTC),
+                ),
+                (
+                    datetime!(2026-10-26 01:29 UTC),
+                    datetime!(2026-10-25 00:30 UTC),
+                ),
+            ],
+        );
+        check(
+            NIGHT,
+            "Europe/Vienna",
+            &[
+                (
+                    datetime!(2026-10-25 01:59 UTC),
+                    datetime!(2026-10-24 01:00 UTC),
+                ),
+                (
+                    datetime!(2026-10-25 02:00 UTC),
+                    datetime!(2026-10-25 02:00 UTC),
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn clocks_that_are_set_back_past_midnight_bring_no_day_back() {
+        // In 2006, 00:01 of 29 October became 23:01 of the 28th in St John's, at 02:31 UTC.
+        check(
+            Schedule::daily(time!(0:00)),
+            "America/St_Johns",
+            &[
+                (
+                    datetime!(2006-10-29 02:29 UTC),
+                    datetime!(2006-10-28 02:30 UTC),
+                ),
+                (
+                    datetime!(2006-10-29 02:30 UTC),
+                    datetime!(2006-10-29 02:30 UTC),
+                ),
+                (
+                    datetime!(2006-10-29 03:00 UTC),
+                    datetime!(2006-10-29 02:30 UTC),
+                ),
+                (
+                    datetime!(2006-10-29 12:00 UTC),
+                    datetime!(2006-10-29 02:30 UTC),
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_week_is_as_long_as_its_days() {
+        check(
+            Schedule::weekly(Weekday::Sunday, time!(3:00)),
+            "Europe/Vienna",
+            &[
+                // Sunday the 22nd.
+                (
+                    datetime!(2026-11-22 01:59 UTC),
+                    datetime!(2026-11-15 02:00 UTC),
+                ),
+                (
+                    datetime!(2026-11-22 02:00 UTC),
+                    datetime!(2026-11-22 02:00 UTC),
+                ),
+                (
+                    datetime!(2026-11-28 23:30 UTC),
+                    datetime!(2026-11-22 02:00 UTC),
+                ),
+                (
+                    datetime!(2026-11-29 02:00 UTC),
+                    datetime!(2026-11-29 02:00 UTC),
+                ),
+                // A week with a day of 23 hours at its end.
+                (
+                    datetime!(2026-03-29 00:59 UTC),
+                    datetime!(2026-03-22 02:00 UTC),
+                ),
+                (
+                    datetime!(2026-03-29 01:00 UTC),
+                    datetime!(2026-03-29 01:00 UTC),
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn each_day_of_two_years_it_comes_round_once() {
+        for zone in ["Europe/Vienna", "America/New_York", "Australia/Lord_Howe"] {
+            let zone = Zone::find(zone).unwrap();
+            let schedule = Schedule::daily(time!(2:15));
+            let start = datetime!(2026-01-01 12:00 UTC);
+            let mut seen = vec![schedule.last(&zone, start)];
+            let end = datetime!(2028-01-02 12:00 UTC);
+            let mut now = start;
+            while now < end {
+                now += Duration::minutes(15);
+                let last = schedule.last(&zone, now);
+                assert!(last <= now && last >= *seen.last().unwrap());
+                if Some(&last) != seen.last() {
+                    seen.push(last);
+                }
+            }
+            assert_eq!(seen.len() - 1, 731, "{zone:?}");
+        }
+    }
+
+    #[test]
+    fn zones_are_found_by_name_alone() {
+        assert_eq!(Zone::find("europe/vienna").unwrap().name(), "Europe/Vienna");
+        assert_eq!(Zone::find("UTC").unwrap().name(), "UTC");
+        for bad in [
+            "",
+            "Vienna",
+            "Europe/",
+            "Etc/Unknown",
+            "CET-1CEST",
+            "+01:00",
+            "../zone",
+            "Europe/Vienna\0",
+        ] {
+            assert!(Zone::find(bad).is_none(), "{bad}");
+        }
+        let names = Zone::names();
+        assert!(names.len() > 300, "{names:?}");
+        for name in ["UTC", "Europe/Vienna", "America/Argentina/Ushuaia"] {
+            assert!(names.iter().any(|one| one == name), "{name}");
+        }
+        assert!(names.iter().all(|name| Zone::find(name).is_some()));
+    }
+
+    #[test]
+    fn it_is_said_in_words() {
+        assert_eq!(NIGHT.to_string(), "every day at 03:00");
+        let weekly = Schedule::weekly(Weekday::Sunday, time!(18:05));
+        assert_eq!(weekly.to_string(), "every Sunday at 18:05");
+    }
+}

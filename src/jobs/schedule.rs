@@ -1,0 +1,84 @@
+//! Schedules of jobs: a job's own, or what an admin has set in its place. A job with a schedule
+//! asks when it last came round for each user ([`JobContext::rounds`]), and finds in the rows of the domain
+//! what has not been done since. So a schedule that was missed is made up for once, and one that a
+//! clock brings back does nothing twice.
+
+use sqlx::PgConnection;
+use time::macros::format_description;
+use time::{Time, Weekday};
+
+use super::{Failure, Job, JobContext};
+use crate::accounts;
+use crate::clock::{Rounds, Schedule};
+use crate::input::Invalid;
+use crate::queue::store;
+
+impl JobContext {
+    /// The job's schedule that is in force.
+    pub(super) async fn schedule(&self, job: &Job) -> Result<Schedule, Failure> {
+        let mut conn = self.db.system_connection().await?;
+        in_force(&mut conn, job).await
+    }
+
+    /// When it last came round, in each time zone of users.
+    pub(super) async fn rounds(&self, job: &Job) -> Result<Rounds, Failure> {
+        let mut conn = self.db.system_connection().await?;
+        let schedule = in_force(&mut conn, job).await?;
+        let zones = accounts::store::list_time_zones(&mut conn).await?;
+        Ok(schedule.rounds(zones, self.now()))
+    }
+}
+
+async fn in_force(conn: &mut PgConnection, job: &Job) -> Result<Schedule, Failure> {
+    let set = store::list_schedules(conn).await?;
+    let set = set.into_iter().find(|(name, _)| name == job.name);
+    let schedule = set.map(|(_, schedule)| schedule).or(job.schedule);
+    schedule.ok_or_else(|| Failure::Other("the job has no schedule".to_owned()))
+}
+
+/// What a form says in place of `default`: the time, and the day where it has one.
+///
+/// # Errors
+/// [`Invalid`] naming `at` or `weekday`.
+pub fn parse(default: Schedule, at: &str, weekday: &str) -> Result<Schedule, Invalid> {
+    let time = Time::parse(at.trim(), format_description!("[hour]:[minute]"));
+    let at = time.map_err(|_| {
+        let sentence = "`at` is not a time of day; give hours and minutes, such as 03:00 or 23:30.";
+        Invalid::new("at", "invalid_time", sentence)
+    })?;
+    let weekday = match default.weekday {
+        None => None,
+        Some(_) => Some(weekday.trim().parse::<Weekday>().map_err(|_| {
+            let sentence = "`weekday` is not a day of the week; give its name, such as Sunday.";
+            Invalid::new("weekday", "invalid_weekday", sentence)
+        })?),
+    };
+    Ok(Schedule { weekday, at })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use time::macros::time;
+
+    use super::*;
+
+    #[test]
+    fn a_form_sets_a_time_and_the_day_of_a_job_that_has_one() {
+        let daily = Schedule::daily(time!(3:00));
+        let weekly = Schedule::weekly(Weekday::Sunday, time!(3:00));
+        assert_eq!(
+            parse(daily, " 23:30", "Monday"),
+            Ok(Schedule::daily(time!(23:30)))
+        );
+        let monday = Schedule::weekly(Weekday::Monday, time!(0:05));
+        assert_eq!(parse(weekly, "00:05", "Monday"), Ok(monday));
+        for bad in ["", "3", "24:00", "12:60", "3 Uhr", "03:00:00", "-1:00"] {
+            assert_eq!(parse(daily, bad, "").unwrap_err().field, "at", "{bad}");
+        }
+        for bad in ["", "8", "Sonntag"] {
+            let refused = parse(weekly, "03:00", bad).unwrap_err();
+            assert_eq!(refused.field, "weekday", "{bad}");
+        }
+    }
+}
