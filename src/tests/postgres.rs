@@ -302,7 +302,16 @@ async fn a_long_statement_that_outlives_its_postmaster_does_not_block_the_restar
                 .await;
         }
     });
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    let mut watch = PgConnection::connect_with(&options).await.unwrap();
+    loop {
+        let running = "SELECT EXISTS (SELECT FROM pg_stat_activity
+                                      WHERE query LIKE '%3000000000%' AND pid <> pg_backend_pid())";
+        let query = sqlx::query_scalar(running).fetch_one(&mut watch);
+        if query.await.unwrap() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     kill_process(data.postmaster().unwrap(), Signal::KILL).unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
     let down = until_accepting(&options).await;

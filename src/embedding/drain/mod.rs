@@ -26,8 +26,8 @@ use crate::queue::Slice;
 
 /// Texts of a page that is read from the database at once.
 const TEXTS_A_PAGE: usize = 256;
-/// Of the builtin model on two cores, whatever the length of its texts (bench/RESULTS.md).
-const TOKENS_A_SECOND: usize = 1_500;
+/// Of the builtin model on two cores: half a second, whatever the length of its texts (bench/RESULTS.md).
+const BUILTIN_TOKENS_A_BATCH: usize = 750;
 const BACK_OFF: Duration = Duration::seconds(2);
 const BACK_OFF_MAX: Duration = Duration::minutes(5);
 
@@ -286,7 +286,7 @@ enum Sent {
 }
 
 /// How many of these rows are sent together: `group` at most, and no more than the builtin model
-/// does in about a second.
+/// does in about half a second.
 fn first_group(space: &Space, rows: &[Row], group: usize) -> usize {
     if space.settings.provider_type != ProviderType::Builtin {
         return group.min(rows.len());
@@ -294,7 +294,7 @@ fn first_group(space: &Space, rows: &[Row], group: usize) -> usize {
     let mut tokens = 0;
     let within = rows.iter().take_while(|row| {
         tokens += tokens_of(row.content.len());
-        tokens <= TOKENS_A_SECOND
+        tokens <= BUILTIN_TOKENS_A_BATCH
     });
     within.count().clamp(1, group)
 }

@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex};
 
 use keepsake::consolidation::Consolidation;
 use keepsake::consolidation::summary::{ASKED_EVERY, BEGUN_EVERY, STILL_FOR, WAITS_MAX, WORDS_MAX};
-use keepsake::jobs::{JobContext, Runner};
+use keepsake::jobs::Runner;
 use keepsake::providers::chat::ChatLimits;
 use serde_json::{Value, json};
 use time::Duration;
@@ -568,13 +568,7 @@ async fn no_other_user_is_told_a_word_and_two_workers_write_it_once() {
     assert_eq!(consolidation.sweep_summaries().await.unwrap(), 1);
     let twin = app.twin().await;
     let (_keep, stop) = watch::channel(false);
-    let of_server = |server: &TestApp| {
-        let context = JobContext {
-            db: server.db.clone(),
-            embeddings: server.embeddings.clone(),
-        };
-        Runner::new(context, stop.clone())
-    };
+    let of_server = |server: &TestApp| Runner::new(server.job_context(), stop.clone());
     let (one, two) = (of_server(&app), of_server(&twin));
     let both = tokio::join!(one.run_due(), two.run_due());
     assert!(both.0.is_ok() && both.1.is_ok());

@@ -1,10 +1,8 @@
 use keepsake::embedding::{Drained, EndpointChange, Saved};
-use keepsake::jobs::{JobContext, Runner};
 use keepsake::providers::settings::EndpointForm;
 use keepsake::queue::Slice;
 use serde_json::{Value, json};
 use time::Duration;
-use tokio::sync::watch;
 
 use crate::support::{Provider, TestApp, TestUser};
 
@@ -291,16 +289,6 @@ async fn a_million_that_wait_are_enough() {
     anna.add("One more.").await;
 }
 
-/// What the jobs would do at this moment.
-async fn run_due(app: &TestApp) {
-    let context = JobContext {
-        db: app.db.clone(),
-        embeddings: app.embeddings.clone(),
-    };
-    let (_keep, stop) = watch::channel(false);
-    Runner::new(context, stop).run_due().await.unwrap();
-}
-
 #[tokio::test]
 async fn what_is_added_while_its_user_pauses_waits_for_the_pause_to_end() {
     let app = TestApp::start().await;
@@ -324,17 +312,17 @@ async fn what_is_added_while_its_user_pauses_waits_for_the_pause_to_end() {
     };
     app.embeddings.save(anna.id, change).await.unwrap();
     anna.add("item 1").await;
-    run_due(&app).await;
+    app.run_due().await;
     assert_eq!(provider.texts().len(), 1);
     // Nothing was left when the pause began; each of these pushes.
     for n in 2..5 {
         anna.add(&format!("item {n}")).await;
-        run_due(&app).await;
+        app.run_due().await;
     }
     assert_eq!(provider.texts().len(), 1, "one batch a pause");
     for sent in 2..5 {
         app.clock.advance(Duration::seconds(61));
-        run_due(&app).await;
+        app.run_due().await;
         assert_eq!(provider.texts().len(), sent);
     }
     assert!(problem(&app, &anna).await.is_none());

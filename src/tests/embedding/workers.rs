@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keepsake::jobs::{self, JobContext};
+use keepsake::jobs;
 use keepsake::queue;
 use sqlx::AssertSqlSafe;
 use tokio::sync::watch;
@@ -18,13 +18,9 @@ pub struct Worker {
 impl Worker {
     pub fn start(app: &TestApp) -> Self {
         let (stop, stopped) = watch::channel(false);
-        let context = JobContext {
-            db: app.db.clone(),
-            embeddings: app.embeddings.clone(),
-        };
         Self {
             stop,
-            running: tokio::spawn(jobs::run(context, stopped)),
+            running: tokio::spawn(jobs::run(app.job_context(), stopped)),
         }
     }
 
@@ -34,7 +30,7 @@ impl Worker {
     }
 
     /// As `kill -9` would: nothing is put back, nothing is said.
-    async fn kill(self) {
+    pub async fn kill(self) {
         self.running.abort();
         self.running.await.ok();
     }

@@ -8,6 +8,7 @@ mod schedules;
 mod several;
 mod stop;
 mod told;
+mod victims;
 
 use std::process::Command;
 

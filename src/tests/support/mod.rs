@@ -332,7 +332,7 @@ impl TestApp {
         (keep, Runner::new(self.job_context(), stop))
     }
 
-    fn job_context(&self) -> JobContext {
+    pub fn job_context(&self) -> JobContext {
         JobContext {
             db: self.db.clone(),
             embeddings: self.embeddings.clone(),

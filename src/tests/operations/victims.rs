@@ -1,0 +1,134 @@
+//! `kill -9` while every kind of job runs: the next server does all of it, and nothing twice.
+
+use keepsake::consolidation::Consolidation;
+use keepsake::{erasure, jobs};
+use serde_json::{Value, json};
+use sqlx::Connection;
+use time::Duration;
+
+use crate::chat::use_server;
+use crate::embedding::workers::Worker;
+use crate::support::{ChatServer, Provider, TestApp, TestUser, until};
+
+const FACT: &str = r#"{"facts":[{"category":"profile","key":"sport","value":"Anna rows at dawn","source":"conversation","source_context":""}]}"#;
+/// What no job comes past.
+const LOCKED: &str =
+    "LOCK TABLE users, sessions, memory_items, memory_summaries, web_sessions, job_runs
+                      IN ACCESS EXCLUSIVE MODE";
+
+async fn say(user: &TestUser, session: &str, text: &str) {
+    let said = json!({ "messages": [{ "id": "1", "role": "user", "content": text }] });
+    let path = format!("/api/v1/sessions/{session}/messages");
+    assert_eq!(user.post(&path, &said).await.status(), 200);
+}
+
+async fn session(user: &TestUser, name: &str) -> Value {
+    let answer = user.get(&format!("/api/v1/sessions/{name}")).await;
+    answer.json().await.unwrap()
+}
+
+async fn count(app: &TestApp, sql: &'static str) -> i64 {
+    let mut conn = app.superuser().await;
+    sqlx::query_scalar(sql).fetch_one(&mut conn).await.unwrap()
+}
+
+#[tokio::test]
+async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing_twice() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (carl, zoe) = (app.user("carl").await, app.user("zoe").await);
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    app.use_provider(&ben, &provider, "model").await;
+    let (reader, writer) = (
+        ChatServer::saying(FACT).await,
+        ChatServer::saying("Zoe rows.").await,
+    );
+    use_server(&app, &anna, &reader).await;
+    use_server(&app, &zoe, &writer).await;
+    // Expiry, completion and cleaning up are due tomorrow.
+    let short = json!({ "type": "fact", "content": "The tea is hot.", "expires_in_days": 1 });
+    anna.call("memory_add", short).await;
+    say(&anna, "open", "One moment.").await;
+    let mut conn = app.superuser().await;
+    sqlx::query(
+        "INSERT INTO job_runs (user_id, job, started_at, ended_at, took_ms, outcome)
+         VALUES (0, 'sweep', '2020-01-01', '2020-01-01', 1, 'done')",
+    )
+    .execute(&mut conn)
+    .await
+    .unwrap();
+    app.clock.advance(Duration::days(2));
+    // Sessions, turns, vectors.
+    say(&anna, "talk", "I row at dawn.").await;
+    let completed = anna
+        .post("/api/v1/sessions/talk/complete", &json!({}))
+        .await;
+    assert_eq!(completed.status(), 200);
+    zoe.add("Zoe rows.").await;
+    let now = app.embeddings.now();
+    let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
+    consolidation.ask_for_summary(zoe.id).await.unwrap();
+    erasure::begin(&app.db, carl.id, now).await.unwrap();
+    for job in jobs::JOBS {
+        jobs::ask_for(job, &app.job_context(), None).await.unwrap();
+    }
+    // Only the sweep knows of Ben's.
+    ben.add("Ben bakes.").await;
+    sqlx::query("DELETE FROM job_queue WHERE user_id = $1")
+        .bind(ben.id.0)
+        .execute(&mut conn)
+        .await
+        .unwrap();
+
+    let mut lock = conn.begin().await.unwrap();
+    sqlx::query(LOCKED).execute(&mut *lock).await.unwrap();
+    let victim = Worker::start(&app);
+    until("every kind of job runs", async || {
+        let mut watch = app.superuser().await;
+        let running: Vec<String> = sqlx::query_scalar(
+            "SELECT DISTINCT job FROM job_queue WHERE lease IS NOT NULL ORDER BY job",
+        )
+        .fetch_all(&mut watch)
+        .await
+        .unwrap();
+        jobs::JOBS
+            .iter()
+            .all(|job| running.iter().any(|name| name == job.name))
+    })
+    .await;
+    victim.kill().await;
+    lock.rollback().await.unwrap();
+
+    let next = app.twin().await;
+    // Its clock has moved on like the one on the wall: the dead server's leases have run out.
+    next.clock.advance(Duration::seconds(20));
+    let worker = Worker::start(&next);
+    until("all of it is done", async || {
+        let are_ready = async |user: &TestUser| {
+            let rows = app.vectors(user, "active").await;
+            !rows.is_empty() && rows.iter().all(|(_, state)| state == "ready")
+        };
+        are_ready(&anna).await
+            && are_ready(&ben).await
+            && session(&anna, "talk").await["extraction"]["outcome"] == "stored"
+            && session(&anna, "open").await["state"] == "completed"
+            && zoe.call("memory_summary", json!({})).await["summary"].is_string()
+            && count(&app, "SELECT count(*) FROM memory_items WHERE is_turn").await > 0
+            && count(&app, "SELECT count(*) FROM users WHERE erasing_at IS NOT NULL").await == 0
+            && count(&app, "SELECT count(*) FROM job_runs WHERE ended_at < '2021-01-01'").await == 0
+            && count(&app, "SELECT count(*) FROM memory_items WHERE content = 'The tea is hot.' AND status = 'active'")
+                .await
+                == 0
+    })
+    .await;
+    worker.stop().await;
+    let stored = "SELECT count(*) FROM memory_items WHERE content = 'Anna rows at dawn'";
+    assert_eq!(count(&app, stored).await, 1);
+    let mut texts = provider.texts();
+    let sent = texts.len();
+    texts.sort();
+    texts.dedup();
+    assert_eq!(texts.len(), sent, "no text was sent twice");
+    assert_eq!(writer.asked().len(), 1);
+}
