@@ -105,10 +105,15 @@ export async function embeddings(t, { javaScriptEnabled }) {
     assert.ok(!(await page.content()).includes("sk-never-shown"));
   });
 
-  await t.test("what the rebuild changed is measured with both models, and shown", async () => {
+  await t.test("asked for, what the rebuild changed is measured with both models, and shown", async () => {
     endpoint.state.delayMs = 0;
     await page.goto(settings);
     const measured = page.locator("[data-live=measured]");
+    await measured.getByRole("heading", { name: "Measure what this change did?" }).waitFor();
+    await measured.getByText(/About \d+ questions, and about \d+ tokens at each of the two models/).waitFor();
+    assert.equal(await measured.locator("table").count(), 0);
+    await page.locator("#measure").click();
+    await page.waitForURL(settings);
     await until("the figures", async () => (await measured.locator("table").count()) > 0);
     await measured.getByText("Your endpoint · first-model").waitFor();
     await measured.getByText("Builtin MiniLM").waitFor();

@@ -171,7 +171,6 @@ pub async fn own(config: &Config, email: &str, as_json: bool) -> anyhow::Result<
         let tell = |done: usize, of: usize| {
             bar.set_length(of as u64);
             bar.set_position(done as u64);
-            true
         };
         let now = evaluation.measure(user, tell).await;
         bar.finish_and_clear();
@@ -245,6 +244,8 @@ fn measurement(measured: &Measured) -> Value {
         "items": measured.asked.items,
         "questions": measured.asked.questions,
         "questions_by_model": measured.asked.by_model,
+        "embedding_tokens": measured.tokens.embedding,
+        "chat_tokens": measured.tokens.chat,
         "now": side(&measured.now),
         "before": measured.before.as_ref().map(side),
     })

@@ -12,7 +12,7 @@
 //! | [`web`] | connections (`server.rs`, `connection.rs`), routes, who is asking and how many calls each may have at once (`calls.rs`), errors into responses; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `ui/` implements the port of `app`, the pages |
 //! | [`jobs`] | all background work: one list, one file a job, each calling one operation of the domain; `runner.rs` claims, runs and records |
 //! | [`tools`] | what agents can call: one file a tool, one registry for every door; `guidance.rs` is what goes into a prompt |
-//! | [`evaluation`] | how well search finds, in figures: `trial.rs` puts a data set through scratch accounts, `own.rs` measures what a rebuild did to a user's own memory |
+//! | [`evaluation`] | how well search finds, in figures: `trial.rs` puts a data set through scratch accounts, `own.rs` measures a user's own memory, `asked/` what a rebuild did to it |
 //! | [`export`] | a person's data out, in small steps, and in again; `read.rs` parses a line |
 //! | [`erasure`] | one memory, one session, or an account and all in it, gone for good, with a receipt |
 //! | [`consolidation`] | completed sessions become memories: `transcript.rs` renders, `prompt.rs` asks, `facts.rs` reads the answer, `quoted.rs` tells a person's own words from what they pasted, `same.rs` tells by words what says the same, `keep.rs` decides what is new; `summary/` tells what is remembered (docs/consolidation.md) |

@@ -100,7 +100,7 @@ enum Command {
     /// Bring the database to this version's schema, and end
     Migrate,
     /// Compute a user's vectors anew with the settings in force; waits, with a progress bar
-    Rebuild(Account),
+    Rebuild(Rebuild),
     /// Score how well search finds: a data set whose answers are known, or an account's own memory
     #[command(after_help = EVAL)]
     Eval(Eval),
@@ -157,6 +157,15 @@ struct Account {
     /// E-mail address of the account
     #[arg(long)]
     email: String,
+}
+
+#[derive(Args)]
+struct Rebuild {
+    #[command(flatten)]
+    account: Account,
+    /// Then measure what that changed, by questions asked of the old vectors and of the new
+    #[arg(long)]
+    measure: bool,
 }
 
 #[derive(Subcommand)]
@@ -284,7 +293,9 @@ async fn obey(command: Command, config: Config) -> anyhow::Result<()> {
             serve::serve(&config, workers).await
         }
         Command::Work => serve::work(&config).await,
-        Command::Rebuild(Account { email }) => rebuild::rebuild(&config, &email).await,
+        Command::Rebuild(given) => {
+            rebuild::rebuild(&config, &given.account.email, given.measure).await
+        }
         Command::Eval(Eval { file, email, json }) => match (email, file) {
             (Some(email), _) => eval::own(&config, &email, json).await,
             (None, file) => eval::data_set(&config, &file.unwrap_or_default(), json).await,

@@ -38,11 +38,6 @@ struct ToolLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ProviderLabels {
-    provider_type: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct CallLabels {
     provider_type: &'static str,
     purpose: &'static str,
@@ -58,6 +53,7 @@ struct FailureLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct TokenLabels {
     provider_type: &'static str,
+    purpose: &'static str,
     /// `in` or `out`
     direction: &'static str,
 }
@@ -89,7 +85,7 @@ struct Metrics {
     tools: Timed<ToolLabels>,
     provider_calls: Timed<CallLabels>,
     provider_failures: Family<FailureLabels, Counter>,
-    texts_embedded: Family<ProviderLabels, Counter>,
+    texts_embedded: Family<CallLabels, Counter>,
     chat_tokens: Family<TokenLabels, Counter>,
     jobs: Timed<JobLabels>,
     pool_waits: Timed<PoolLabels>,
@@ -219,7 +215,7 @@ pub fn tool_called(tool: &'static str, door: &'static str, outcome: &'static str
     observe(&METRICS.tools, &labels, took);
 }
 
-/// `purpose` is `embedding` or `chat`, `failure` its kind.
+/// `purpose` is `embedding`, `chat` or `evaluation`, `failure` its kind.
 pub fn provider_called(
     purpose: &'static str,
     provider_type: &'static str,
@@ -241,16 +237,25 @@ pub fn provider_called(
     }
 }
 
-pub fn texts_embedded(provider_type: &'static str, texts: usize) {
+pub fn texts_embedded(purpose: &'static str, provider_type: &'static str, texts: usize) {
     let texts = u64::try_from(texts).unwrap_or(u64::MAX);
-    let labels = ProviderLabels { provider_type };
+    let labels = CallLabels {
+        provider_type,
+        purpose,
+    };
     METRICS.texts_embedded.get_or_create(&labels).inc_by(texts);
 }
 
-pub fn tokens_spent(provider_type: &'static str, tokens_in: u64, tokens_out: u64) {
+pub fn tokens_spent(
+    purpose: &'static str,
+    provider_type: &'static str,
+    tokens_in: u64,
+    tokens_out: u64,
+) {
     for (direction, tokens) in [("in", tokens_in), ("out", tokens_out)] {
         let labels = TokenLabels {
             provider_type,
+            purpose,
             direction,
         };
         METRICS.chat_tokens.get_or_create(&labels).inc_by(tokens);
@@ -396,8 +401,9 @@ mod tests {
         let call = |failure, took| provider_called("chat", "openai", failure, took);
         call(None, Duration::from_millis(20));
         call(Some("timed_out"), Duration::from_secs(30));
-        texts_embedded("openai", 3);
-        tokens_spent("openai", 120, 7);
+        texts_embedded("embedding", "openai", 3);
+        tokens_spent("chat", "openai", 120, 7);
+        tokens_spent("evaluation", "openai", 50, 5);
         let pool = |pool, value| Gauge {
             name: "pool_connections",
             help: "Connections",
@@ -410,8 +416,9 @@ mod tests {
             r#"keepsake_http_request_duration_seconds_bucket{le="0.0025",method="GET",route="/memory/{id}",status="4xx"} 0"#,
             r#"keepsake_http_request_duration_seconds_bucket{le="0.005",method="GET",route="/memory/{id}",status="4xx"} 1"#,
             r#"keepsake_provider_failures_total{provider_type="openai",kind="timed_out",purpose="chat"} 1"#,
-            r#"keepsake_provider_tokens_total{provider_type="openai",direction="in"} 120"#,
-            r#"keepsake_provider_texts_total{provider_type="openai"} 3"#,
+            r#"keepsake_provider_tokens_total{provider_type="openai",purpose="chat",direction="in"} 120"#,
+            r#"keepsake_provider_tokens_total{provider_type="openai",purpose="evaluation",direction="in"} 50"#,
+            r#"keepsake_provider_texts_total{provider_type="openai",purpose="embedding"} 3"#,
             r#"keepsake_pool_connections{pool="app"} 3.0"#,
             r#"keepsake_pool_connections{pool="system"} 1.0"#,
         ] {

@@ -11,24 +11,25 @@ use keepsake::accounts::{Email, UserId};
 use keepsake::config::Config;
 use keepsake::embedding::{Embeddings, Saved, Texts};
 use keepsake::evaluation::Evaluation;
+use keepsake::evaluation::asked::{Answer, Standing};
+use keepsake::evaluation::own::Tokens;
 use keepsake::jobs::{self, JobContext, Runner};
-use keepsake::queue::{self, Slice};
+use keepsake::queue;
 use keepsake::wiring::{self, Database};
 use tokio::sync::watch;
 
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 const SHOWN_EVERY: Duration = Duration::from_millis(500);
 
-pub async fn rebuild(config: &Config, email: &str) -> anyhow::Result<()> {
+pub async fn rebuild(config: &Config, email: &str, is_measured: bool) -> anyhow::Result<()> {
     let email = Email::parse(email)?;
     let database = Database::of_command(config).await?;
     let rebuilt = async {
         let user = super::find_user(config, &database, &email).await?;
         let embeddings = wiring::embeddings(config, &database.db)?;
         let is_rebuilt = start_and_wait(&database, &embeddings, user).await?;
-        if is_rebuilt {
-            let evaluation = Evaluation::new(database.db.clone(), embeddings);
-            tell_what_changed(&evaluation, user).await?;
+        if is_rebuilt && is_measured {
+            measure(&database, &embeddings, user).await?;
         }
         Ok(())
     }
@@ -58,7 +59,7 @@ async fn start_and_wait(
         "{wide_bar} {pos} of {len} texts{msg} · {per_sec} · {eta} left",
     )?);
     tokio::select! {
-        worked = work_off(database, embeddings, user) => worked?,
+        worked = work_off(database, embeddings, user, queue::EMBED, until_rebuilt(embeddings, user)) => worked?,
         Err(error) = show(&bar, embeddings, user) => return Err(error),
     }
     bar.finish_and_clear();
@@ -79,23 +80,25 @@ async fn start_and_wait(
     Ok(true)
 }
 
-/// Until nothing is being rebuilt, whatever else may wait. Whoever has the job, a server or we, the
-/// other only looks.
-async fn work_off(
+/// Runs a job of the user until this is so, whatever else may wait. Whoever has the job, a server or
+/// we, the other only looks.
+async fn work_off<T>(
     database: &Database,
     embeddings: &Embeddings,
     user: UserId,
-) -> anyhow::Result<()> {
+    job: &str,
+    until: impl Future<Output = anyhow::Result<T>>,
+) -> anyhow::Result<T> {
     let context = JobContext {
         db: database.db.clone(),
         embeddings: embeddings.clone(),
     };
     let (_stop, stopped) = watch::channel(false);
-    let job = jobs::find(queue::EMBED).context("there is no such job")?;
+    let job = jobs::find(job).context("there is no such job")?;
     let runner = Runner::new(context, stopped).of(&[job], Some(user));
     tokio::select! {
         () = jobs::work(runner) => bail!("the work ended before its time"),
-        rebuilt = until_rebuilt(embeddings, user) => rebuilt,
+        ended = until => ended,
     }
 }
 
@@ -134,9 +137,37 @@ async fn show(
     }
 }
 
-/// A worker of a running server may be measuring already, and its figures are as good.
-async fn tell_what_changed(evaluation: &Evaluation, user: UserId) -> anyhow::Result<()> {
-    evaluation.after_rebuild(user, &Slice::whole()).await?;
+/// By the job that the page asks for, of a running server or of ours.
+async fn measure(database: &Database, embeddings: &Embeddings, user: UserId) -> anyhow::Result<()> {
+    let evaluation = Evaluation::new(database.db.clone(), embeddings.clone());
+    match evaluation.ask_for(user).await? {
+        Answer::Begun | Answer::UnderWay => {}
+        answer => {
+            println!("{}", answer.sentence());
+            return Ok(());
+        }
+    }
+    let bar = ProgressBar::new(0);
+    bar.set_style(ProgressStyle::with_template(
+        "{wide_bar} {pos} of {len} answers",
+    )?);
+    let until_measured = async {
+        loop {
+            match evaluation.standing(user).await? {
+                Standing::UnderWay { answers, total } => {
+                    bar.set_length(total.unsigned_abs());
+                    bar.set_position(answers.unsigned_abs());
+                }
+                ended => return anyhow::Ok(ended),
+            }
+            tokio::time::sleep(SHOWN_EVERY).await;
+        }
+    };
+    let ended = work_off(database, embeddings, user, queue::EVALUATE, until_measured).await?;
+    bar.finish_and_clear();
+    if let Standing::GivenUp(why) = ended {
+        bail!("nothing was measured: {why}");
+    }
     let Some(measured) = evaluation.latest(user).await? else {
         return Ok(());
     };
@@ -146,8 +177,9 @@ async fn tell_what_changed(evaluation: &Evaluation, user: UserId) -> anyhow::Res
         let [.., found] = before.found;
         format!(", before the rebuild {found}")
     });
+    let Tokens { embedding, chat } = measured.tokens;
     println!(
-        "of {of} questions about these memories, {found} find theirs among the first 10{before}"
+        "of {of} questions about these memories, {found} find theirs among the first 10{before}; that took about {embedding} tokens of vectors and {chat} of the chat model"
     );
     Ok(())
 }

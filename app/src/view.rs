@@ -20,9 +20,9 @@ pub use data::{DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, R
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use embeddings::{
     AdminPage, Confirmation, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingState,
-    EmbeddingWait, EmbeddingsPage, EndpointSettings, FailedItem, FoundView, ItemEmbedding,
-    MeasuredView, OwnEndpoint, QueueCounts, Rebuild, ScoreParts, SpaceView, TestResult, Why,
-    WhySurface,
+    EmbeddingWait, EmbeddingsPage, EndpointSettings, EvaluationOffer, EvaluationView, FailedItem,
+    FoundView, ItemEmbedding, MeasuredView, OwnEndpoint, QueueCounts, Rebuild, ScoreParts,
+    SpaceView, TestResult, Why, WhySurface,
 };
 pub use jobs::{
     DayRuns, FailedRun, JobFailures, JobRow, JobsLine, JobsPage, LastRun, NextRun, ScheduleView,

@@ -190,7 +190,7 @@ mod tests {
     use crate::consolidation::summary::facts::{Fact, ask as summary_ask, within_bounds};
     use crate::consolidation::transcript::WINDOW_CHARS_MAX;
     use crate::providers::chat::settings::CAP_TOKENS_MIN;
-    use crate::providers::chat::{ChatMessage, ChatRequest};
+    use crate::providers::chat::{ChatMessage, ChatPurpose, ChatRequest};
 
     /// Each rule of the extractor that this one follows, and the words that tell it.
     const RULES: [(&str, &str); 24] = [
@@ -319,6 +319,7 @@ mod tests {
         ] {
             let messages = [ChatMessage::system(ask.system), ChatMessage::user(ask.user)];
             let request = ChatRequest {
+                purpose: ChatPurpose::Memory,
                 messages: &messages,
                 schema: None,
                 max_tokens: AskLimits::default().answer_tokens_max,

@@ -14,7 +14,7 @@ use super::transcript::{self, ToolNames, Transcript};
 use super::{Consolidation, ConsolidationError, back_off, fallback, store};
 use crate::db::UserId;
 use crate::memories::{ItemKey, ItemType, Source};
-use crate::providers::chat::{ChatError, ChatMessage, ChatRequest, Completion};
+use crate::providers::chat::{ChatError, ChatMessage, ChatPurpose, ChatRequest, Completion};
 use crate::sessions::model::Extraction;
 use crate::sessions::{Message, Role, ToolCall, ledger};
 
@@ -225,6 +225,7 @@ impl Consolidation {
             ChatMessage::user(ask.user.as_str()),
         ];
         let request = ChatRequest {
+            purpose: ChatPurpose::Memory,
             messages: &messages,
             schema,
             max_tokens: self.limits.answer_tokens_max,

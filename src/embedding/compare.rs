@@ -1,27 +1,48 @@
 //! For whoever compares what two models make of one memory: the space that serves and the one
 //! that served before it, and a question's vector in either. It must change nothing.
 
-use super::model::{NamedWord, QueryVector, Space, SpaceId, without_speakers};
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::model::{NamedWord, QueryVector, Space, without_speakers};
+use super::query::AskedFor;
 use super::spaces::Spaces;
-use super::{Embeddings, store};
+use super::{Embeddings, RETIRED_FOR, store};
 use crate::db::UserId;
+use crate::providers::chat::estimated_tokens;
 
 pub struct Compared {
     pub now: Space,
-    /// While its rows are there, which is [`super::RETIRED_FOR`] or a little more.
-    pub before: Option<Space>,
+    /// Until its rows go, or a rebuild is under way.
+    pub before: Option<Before>,
+}
+
+/// The space that served before.
+pub struct Before {
+    pub space: Space,
+    /// When its rows go.
+    pub until: OffsetDateTime,
 }
 
 impl Embeddings {
     /// `None` where nothing serves, or is switched off.
-    pub async fn spaces_to_compare(&self, user: UserId) -> Result<Option<Compared>, sqlx::Error> {
-        let mut tx = self.0.db.as_user(user).await?;
-        let (_, effective) = self.effective(&mut tx, user).await?;
-        let Some(now) = Spaces::of(&mut tx, user).await?.active else {
+    pub async fn compared(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+    ) -> Result<Option<Compared>, sqlx::Error> {
+        let (_, effective) = self.effective(conn, user).await?;
+        let spaces = Spaces::of(conn, user).await?;
+        let Some(now) = spaces.active.filter(|_| effective.settings().is_some()) else {
             return Ok(None);
         };
-        let before = store::find_retired(&mut tx, user).await?;
-        Ok(effective.settings().map(|_| Compared { now, before }))
+        // One transaction retired the one and activated the other.
+        let until = now.activated_at.unwrap_or(now.created_at) + RETIRED_FOR;
+        let retired = store::find_retired(conn, user).await?;
+        let before = retired
+            .filter(|_| spaces.building.is_none() && self.now() < until)
+            .map(|space| Before { space, until });
+        Ok(Some(Compared { now, before }))
     }
 
     async fn speakers(
@@ -33,14 +54,8 @@ impl Embeddings {
         Ok(store::find_serving(&mut tx, user, names).await?.speakers)
     }
 
-    pub async fn is_space_there(&self, user: UserId, space: SpaceId) -> Result<bool, sqlx::Error> {
-        let mut tx = self.0.db.as_user(user).await?;
-        Ok(store::find_retired(&mut tx, user)
-            .await?
-            .is_some_and(|found| found.id == space))
-    }
-
-    /// A question's vector in this space, from its own model, and kept nowhere.
+    /// A question's vector in this space, from its own model, and kept nowhere; and the tokens that
+    /// were sent for it, about.
     ///
     /// # Errors
     /// Why there is none, as a clause.
@@ -50,7 +65,7 @@ impl Embeddings {
         space: &Space,
         text: &str,
         names: &[NamedWord],
-    ) -> Result<QueryVector, String> {
+    ) -> Result<(QueryVector, u64), String> {
         let speakers = self
             .speakers(user, names)
             .await
@@ -59,11 +74,13 @@ impl Embeddings {
         let system = self.system_settings().await;
         let system = system.map_err(|error| error.to_string())?;
         let asked = self.with_prefix_in_force(space.clone(), &system);
-        let vector = self.ask(user, &asked, &query).await?;
-        Ok(QueryVector {
+        let tokens = estimated_tokens(&asked.settings.query_prefix) + estimated_tokens(&query);
+        let vector = self.ask(user, &asked, &query, AskedFor::Evaluation).await?;
+        let vector = QueryVector {
             space_id: space.id,
             vector,
             speakers,
-        })
+        };
+        Ok((vector, tokens))
     }
 }

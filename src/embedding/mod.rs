@@ -29,6 +29,7 @@ use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
 pub use change::{EndpointChange, Saved};
+pub use compare::{Before, Compared};
 pub use drain::Drained;
 pub use health::{BuiltinState, OpenVectors, Retried, SystemProviderState, Trouble};
 pub use model::{
@@ -53,8 +54,11 @@ use crate::seal::{SealError, Sealer};
 
 /// Past this an add is refused until some are done (DESIGN §10).
 pub const PENDING_MAX: i64 = 1_000_000;
-/// How long a retired space answers searches that began before the swap.
-pub const RETIRED_FOR: Duration = Duration::seconds(60);
+/// How long what served before a rebuild can be compared with what serves now, unless another
+/// rebuild begins.
+pub const RETIRED_FOR: Duration = Duration::days(1);
+/// How long it answers searches that began before the swap, whatever begins.
+pub const SEARCHED_FOR: Duration = Duration::seconds(60);
 /// The rate of a rebuild is that of the last so many seconds.
 pub const RATE_WINDOW: Duration = Duration::seconds(10);
 const SYSTEM_SETTINGS_KEPT_FOR: std::time::Duration = std::time::Duration::from_secs(1);

@@ -16,6 +16,9 @@ use crate::providers::{Endpoint, ProviderError, ProviderType};
 /// Past this a search goes on by words (DESIGN §10).
 pub const QUERY_DEADLINE: Duration = Duration::from_millis(1_500);
 
+/// Nobody waits, and the endpoint may have to read its model first.
+const EVALUATION_DEADLINE: Duration = Duration::from_secs(30);
+
 const WARM_UP_DEADLINE: Duration = Duration::from_secs(60);
 
 /// Said on the page too, where the rebuild begins.
@@ -45,6 +48,15 @@ fn key(user: UserId, space: SpaceId, prefix: &str, text: &str) -> CacheKey {
         .chain_update([0])
         .chain_update(text);
     (user.0, space.0, hash.finalize().into())
+}
+
+/// Who wants a query's vector.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum AskedFor {
+    Search,
+    /// It waits longer, and what fails is no reason to leave the endpoint alone: searches
+    /// notice nothing of it.
+    Evaluation,
 }
 
 /// What a search has to go by, besides words.
@@ -145,11 +157,14 @@ impl Embeddings {
             None => {
                 tx.commit().await?;
                 let query = without_speakers(text, names, &serving.speakers);
-                let asked = self.ask(user, &space, &query).await;
+                let asked = self.ask(user, &space, &query, AskedFor::Search).await;
                 tx = self.0.db.as_user(user).await?;
                 match asked {
                     Ok(vector) => self.keep(key, (vector, serving.speakers)),
-                    Err(reason) => return Ok((tx, QueryEmbedding::degraded(reason))),
+                    Err(reason) => {
+                        let reason = format!("{reason}; found by words alone");
+                        return Ok((tx, QueryEmbedding::degraded(reason)));
+                    }
                 }
             }
         };
@@ -271,51 +286,58 @@ impl Embeddings {
         known
     }
 
+    /// Or why there is none, as a clause.
     pub(super) async fn ask(
         &self,
         user: UserId,
         space: &Space,
         text: &str,
+        asked_for: AskedFor,
     ) -> Result<Vector, String> {
-        let words_alone = |why: &dyn std::fmt::Display| format!("{why}; found by words alone");
         let now = self.0.clock.now();
         let breakers = &self.0.breakers;
         // The builtin model is part of the server: it is late when it has much to do, never dead.
-        let is_builtin = space.settings.provider_type == ProviderType::Builtin;
-        if !is_builtin && !breakers.admits(user, space.id, now) {
-            return Err(words_alone(
-                &"the embedding endpoint has failed several times and is left alone for a moment",
-            ));
+        let has_breaker =
+            space.settings.provider_type != ProviderType::Builtin && asked_for == AskedFor::Search;
+        if has_breaker && !breakers.admits(user, space.id, now) {
+            return Err(
+                "the embedding endpoint has failed several times and is left alone for a moment"
+                    .to_owned(),
+            );
         }
-        let endpoint = match self.endpoint(user, space).await {
-            Ok(endpoint) => endpoint,
-            Err(error) => return Err(words_alone(&error)),
-        };
+        let endpoint = self.endpoint(user, space).await;
+        let endpoint = endpoint.map_err(|error| error.to_string())?;
         let query = format!("{}{text}", space.settings.query_prefix);
-        let answer = self
-            .0
-            .embedder
-            .embed_query(&endpoint, query, QUERY_DEADLINE)
-            .await;
+        let embedder = &self.0.embedder;
+        let answer = match asked_for {
+            AskedFor::Search => embedder.embed_query(&endpoint, query, QUERY_DEADLINE).await,
+            AskedFor::Evaluation => {
+                embedder
+                    .embed_question(&endpoint, query, EVALUATION_DEADLINE)
+                    .await
+            }
+        };
         let embedded = match answer {
             Ok(embedded) => embedded,
             Err(error) => {
                 // A question that the model does not take says nothing about the endpoint.
-                if !is_builtin && !error.is_about_the_input() {
+                if has_breaker && !error.is_about_the_input() {
                     breakers.failed(user, space.id, now);
                 }
-                return Err(words_alone(&error));
+                return Err(error.to_string());
             }
         };
-        breakers.succeeded(user, space.id);
+        if has_breaker {
+            breakers.succeeded(user, space.id);
+        }
         let values = embedded
             .vectors
             .first()
             .map(Vec::as_slice)
             .unwrap_or_default();
         if space.dimensions.is_some_and(|d| d as usize != values.len()) {
-            return Err(words_alone(&OTHER_WIDTH));
+            return Err(OTHER_WIDTH.to_owned());
         }
-        Vector::from_answer(values).map_err(|error| words_alone(&error))
+        Vector::from_answer(values).map_err(|error| error.to_string())
     }
 }

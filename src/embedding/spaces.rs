@@ -7,7 +7,6 @@ use super::model::{Space, SpaceState};
 use super::{EmbeddingError, Embeddings, drain, overview, store};
 use crate::db::UserId;
 use crate::providers::settings::{Effective, ProviderSettings};
-use crate::queue;
 
 /// So many items get their pending rows in the transaction of an add, where it makes the first space.
 const FIRST_ITEMS_MAX: i64 = 1_000;
@@ -212,7 +211,6 @@ impl Embeddings {
         }
         store::retire_active(&mut tx, user, now).await?;
         store::activate(&mut tx, user, building.id, now).await?;
-        queue::push(&mut tx, user, queue::EVALUATE, 1, now).await?;
         tx.commit().await?;
         tracing::info!(
             user = user.0,

@@ -1,8 +1,9 @@
 //! How well search finds, in figures, through the search that agents use: of a data set whose
 //! answers are known (`trial.rs`; docs/evaluation.md says its form), and of a user's own memory
-//! before and after a rebuild (`own.rs`). It must never keep a question, and asks nothing of
-//! memory but what an agent could.
+//! (`own.rs`), before and after a rebuild where its user asks for that (`asked/`). It must keep no
+//! question past the end of a measurement, and asks nothing of memory but what an agent could.
 
+pub mod asked;
 pub mod dataset;
 pub mod own;
 mod questions;
@@ -20,6 +21,7 @@ use crate::embedding::{EmbeddingError, Embeddings};
 use crate::erasure::ErasureError;
 use crate::input::Invalid;
 use crate::memories::MemoryError;
+use crate::providers::chat::ChatError;
 use crate::search::query::Balance;
 use crate::search::store::CANDIDATES_MAX;
 use crate::search::{Filters, Hit, SearchQuery};
@@ -35,6 +37,9 @@ pub enum EvaluationError {
         "no vectors serve this account, or their model does not answer; see Settings › Embeddings"
     )]
     NothingServes,
+    /// Why a model made no vector of a question, as a clause.
+    #[error("{0}")]
+    Silent(String),
     #[error("no vectors are being made: {problem}")]
     NoVectors { problem: String },
     #[error("broken off; what was made for it is erased")]
@@ -48,6 +53,8 @@ pub enum EvaluationError {
     #[error(transparent)]
     Embedding(#[from] EmbeddingError),
     #[error(transparent)]
+    Chat(#[from] ChatError),
+    #[error(transparent)]
     Erasure(#[from] ErasureError),
     #[error(transparent)]
     Database(#[from] sqlx::Error),
@@ -59,6 +66,7 @@ impl EvaluationError {
         match self {
             Self::Database(error) => db::is_of_a_gone_user(error),
             Self::Embedding(error) => error.is_of_a_gone_user(),
+            Self::Chat(error) => error.is_of_a_gone_user(),
             _ => false,
         }
     }

@@ -1,11 +1,10 @@
-//! What evaluation asks the database: texts to make questions of, and what was measured. No
-//! question and no text of an item is ever written. Every function takes a connection that knows
-//! its user.
+//! What evaluation asks the database: texts to make questions of, and what was measured, which
+//! is counts. Every function takes a connection that knows its user.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::own::{Asked, Measured, Side, SideScores};
+use super::own::{Asked, Measured, Side, SideScores, Tokens};
 use super::questions::Text;
 use super::score::CUTOFFS;
 use crate::db::UserId;
@@ -19,40 +18,74 @@ pub struct Row<'a> {
     pub scores: &'a SideScores,
 }
 
-/// The newest active items; turns of conversations are none.
+/// Some of the newest items.
+pub struct Page {
+    /// The last of the page before: when it was made, and its id.
+    pub after: Option<(OffsetDateTime, i64)>,
+    pub limit: i64,
+    /// Of each text.
+    pub chars_max: i32,
+}
+
+/// The newest active items that have a row in this space; turns of conversations are none.
 pub async fn list_texts(
     conn: &mut PgConnection,
     user: UserId,
-    limit: i64,
+    space: SpaceId,
+    page: Page,
     now: OffsetDateTime,
 ) -> Result<Vec<Text>, sqlx::Error> {
+    let (after_at, after_id) = page.after.unzip();
     sqlx::query_as!(
         Text,
-        "SELECT id AS item_id, content FROM memory_items
-         WHERE user_id = $1 AND NOT is_turn AND status = 'active' AND (expires_at IS NULL OR expires_at > $3)
-         ORDER BY created_at DESC, id DESC LIMIT $2",
+        r#"SELECT i.id AS item_id, i.created_at, left(i.content, $6) AS "content!" FROM memory_items i
+           WHERE i.user_id = $1 AND NOT i.is_turn AND i.status = 'active'
+             AND (i.expires_at IS NULL OR i.expires_at > $7)
+             AND ($3::timestamptz IS NULL OR (i.created_at, i.id) < ($3, $4::bigint))
+             AND EXISTS (SELECT FROM memory_item_embeddings e
+                         WHERE e.user_id = $1 AND e.space_id = $2 AND e.item_id = i.id)
+           ORDER BY i.created_at DESC, i.id DESC LIMIT $5"#,
         user.0,
-        limit,
+        space.0,
+        after_at,
+        after_id,
+        page.limit,
+        page.chars_max,
         now,
     )
     .fetch_all(conn)
     .await
 }
 
-/// Whether the space that serves was rebuilt, after `since`, and nobody has measured it.
-pub async fn is_unmeasured(
+/// What questions would be made of.
+pub struct Sample {
+    pub items: i64,
+    /// Of their beginnings, on average.
+    pub chars: i64,
+}
+
+/// Of the same items as [`list_texts`], so many at most.
+pub async fn sample(
     conn: &mut PgConnection,
     user: UserId,
-    since: OffsetDateTime,
-) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"SELECT EXISTS (
-               SELECT FROM embedding_spaces s
-               WHERE s.user_id = $1 AND s.state = 'active' AND s.activated_at > s.created_at AND s.activated_at > $2
-                 AND NOT EXISTS (SELECT FROM evaluations e WHERE e.user_id = $1 AND e.space_id = s.id)
-           ) AS "is_so!""#,
+    space: SpaceId,
+    (items_max, chars_max): (i64, i32),
+    now: OffsetDateTime,
+) -> Result<Sample, sqlx::Error> {
+    sqlx::query_as!(
+        Sample,
+        r#"SELECT count(*) AS "items!", coalesce(avg(length(left(content, $4))), 0)::bigint AS "chars!"
+           FROM (SELECT i.content FROM memory_items i
+                 WHERE i.user_id = $1 AND NOT i.is_turn AND i.status = 'active'
+                   AND (i.expires_at IS NULL OR i.expires_at > $5)
+                   AND EXISTS (SELECT FROM memory_item_embeddings e
+                               WHERE e.user_id = $1 AND e.space_id = $2 AND e.item_id = i.id)
+                 ORDER BY i.created_at DESC, i.id DESC LIMIT $3) i"#,
         user.0,
-        since,
+        space.0,
+        items_max,
+        chars_max,
+        now,
     )
     .fetch_one(conn)
     .await
@@ -113,9 +146,11 @@ pub async fn find_latest(
     user: UserId,
 ) -> Result<Option<Measured>, sqlx::Error> {
     let rows = sqlx::query!(
-        "SELECT side, measured_at, provider_type, model, items, questions, questions_by_model, found, found_by_meaning
-         FROM evaluations
-         WHERE user_id = $1 AND space_id = (
+        "SELECT e.side, e.measured_at, e.provider_type, e.model, e.items, e.questions, e.questions_by_model,
+                e.found, e.found_by_meaning, r.embedding_tokens, r.chat_tokens
+         FROM evaluations e
+         LEFT JOIN evaluation_requests r ON r.user_id = e.user_id AND r.space_id = e.space_id
+         WHERE e.user_id = $1 AND e.space_id = (
              SELECT space_id FROM evaluations WHERE user_id = $1 AND side = 'now' AND questions > 0
              ORDER BY measured_at DESC, space_id DESC LIMIT 1)",
         user.0,
@@ -123,12 +158,18 @@ pub async fn find_latest(
     .fetch_all(conn)
     .await?;
     let mut before = None;
+    let mut tokens = Tokens::default();
     let mut now = None;
     for row in rows {
         let asked = Asked {
             items: row.items,
             questions: row.questions,
             by_model: row.questions_by_model,
+        };
+        // Those of before evaluation was asked for have none.
+        tokens = Tokens {
+            embedding: row.embedding_tokens.unwrap_or_default(),
+            chat: row.chat_tokens.unwrap_or_default(),
         };
         let scores = SideScores {
             provider_type: ProviderType::from_column(&row.provider_type),
@@ -146,6 +187,7 @@ pub async fn find_latest(
         asked,
         now,
         before,
+        tokens,
     }))
 }
 

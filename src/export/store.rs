@@ -125,7 +125,8 @@ pub async fn list_chat_spend(
 ) -> Result<Vec<rows::ChatSpend>, sqlx::Error> {
     sqlx::query_as!(
         rows::ChatSpend,
-        r#"SELECT to_char(day, 'YYYY-MM-DD') AS "day!", tokens_in, tokens_out, calls, failed_calls
+        r#"SELECT to_char(day, 'YYYY-MM-DD') AS "day!", tokens_in, tokens_out, evaluation_tokens, calls,
+                  failed_calls
            FROM chat_spend WHERE user_id = $1 ORDER BY day"#,
         user.0
     )

@@ -319,6 +319,7 @@ pub(super) mod rows {
         pub day: String,
         pub tokens_in: i64,
         pub tokens_out: i64,
+        pub evaluation_tokens: i64,
         pub calls: i64,
         pub failed_calls: i64,
     }

@@ -20,15 +20,19 @@ pub static JOB: Job = Job {
     // Mostly they wait for a provider; of the builtin model there are half as many.
     at_once: 8,
     run: |context, user, slice| {
-        Box::pin(async move {
-            Ok(match context.embeddings.drain(user, &slice).await? {
-                Drained::Done => Next::Done,
-                Drained::More(left) => Next::More(left),
-                Drained::Later(at) => Next::At(at),
-            })
-        })
+        Box::pin(async move { Ok(context.embeddings.drain(user, &slice).await?.into()) })
     },
 };
+
+impl From<Drained> for Next {
+    fn from(drained: Drained) -> Self {
+        match drained {
+            Drained::Done => Self::Done,
+            Drained::More(left) => Self::More(left),
+            Drained::Later(at) => Self::At(at),
+        }
+    }
+}
 
 impl From<EmbeddingError> for Failure {
     fn from(error: EmbeddingError) -> Self {

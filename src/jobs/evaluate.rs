@@ -1,22 +1,27 @@
-//! Measures what a rebuild did to what is found.
+//! Measures what a rebuild did to what is found, where its user asks for that.
 
-use super::{Failure, Job, Next, Work};
+use super::{Failure, Job, JobContext, Work};
 use crate::evaluation::{Evaluation, EvaluationError};
 use crate::queue;
 
 pub static JOB: Job = Job {
     name: queue::EVALUATE,
     title: "Evaluation",
-    about: "Measures what a change of the model did to what is found.",
-    // Lost, it costs nothing but the figures.
-    work: Work::OfUsers(|_| Box::pin(async { Ok(Vec::new()) })),
+    about: "Measures what a change of the model did to what is found, where its user asks for that.",
+    work: Work::OfUsers(|context: JobContext| {
+        Box::pin(async move {
+            let now = context.now();
+            let evaluation = Evaluation::new(context.db, context.embeddings);
+            let users = evaluation.users_asked().await?;
+            Ok(users.into_iter().map(|user| (user, now)).collect())
+        })
+    }),
     schedule: None,
     at_once: 1,
     run: |context, user, slice| {
         Box::pin(async move {
             let evaluation = Evaluation::new(context.db, context.embeddings);
-            evaluation.after_rebuild(user, &slice).await?;
-            Ok(Next::Done)
+            Ok(evaluation.go_on(user, &slice).await?.into())
         })
     },
 };

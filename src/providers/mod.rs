@@ -77,12 +77,24 @@ pub struct Embedder {
 
 /// What a call was for, as figures name it.
 const EMBEDDING: &str = "embedding";
+const EVALUATION: &str = "evaluation";
 
 /// What texts are embedded for.
 #[derive(Clone, Copy)]
 enum Purpose {
     Query,
     Document,
+    /// A question that nobody waits for.
+    Evaluation,
+}
+
+impl Purpose {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Query | Self::Document => EMBEDDING,
+            Self::Evaluation => EVALUATION,
+        }
+    }
 }
 
 struct Shared {
@@ -149,6 +161,18 @@ impl Embedder {
             .await
     }
 
+    /// The same for a question of an evaluation, counted under that name: the builtin model
+    /// answers it in its turn among the texts of memories.
+    pub async fn embed_question(
+        &self,
+        endpoint: &Endpoint,
+        question: String,
+        deadline: Duration,
+    ) -> Result<Embedded, ProviderError> {
+        self.embed_as(Purpose::Evaluation, endpoint, &[question], deadline)
+            .await
+    }
+
     async fn embed_as(
         &self,
         purpose: Purpose,
@@ -173,9 +197,9 @@ impl Embedder {
             ))
             .await;
         let failure = called.as_ref().err().map(ProviderError::kind);
-        metrics::provider_called(EMBEDDING, provider, failure, began.elapsed());
+        metrics::provider_called(purpose.as_str(), provider, failure, began.elapsed());
         if failure.is_none() {
-            metrics::texts_embedded(provider, texts.len());
+            metrics::texts_embedded(purpose.as_str(), provider, texts.len());
         }
         called
     }
@@ -190,7 +214,7 @@ impl Embedder {
         let asking = self.ask(purpose, endpoint, texts);
         let embedded = match (endpoint.provider_type, purpose) {
             // A part of this server: it has no connection to lose, and ends what it has begun.
-            (ProviderType::Builtin, Purpose::Document) => asking.await?,
+            (ProviderType::Builtin, Purpose::Document | Purpose::Evaluation) => asking.await?,
             (provider_type, _) => {
                 let late = match provider_type {
                     ProviderType::Builtin => ProviderError::Busy,
@@ -220,8 +244,8 @@ impl Embedder {
                 custom::embed(http, &self.shared.forms, endpoint, texts).await
             }
             ProviderType::Builtin => match (&self.shared.builtin, purpose) {
-                (Some(model), Purpose::Document) => model.embed(texts).await,
                 (Some(model), Purpose::Query) => model.embed_query(texts).await,
+                (Some(model), _) => model.embed(texts).await,
                 (None, _) => Err(ProviderError::BuiltinMissing(BuiltinFlaw::Off)),
             },
         }

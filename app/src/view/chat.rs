@@ -30,6 +30,8 @@ pub struct DayTokens {
     pub day: String,
     pub tokens_in: i64,
     pub tokens_out: i64,
+    /// Of both.
+    pub evaluation_tokens: i64,
     /// Those that failed too.
     pub calls: i64,
     pub failed_calls: i64,

@@ -168,16 +168,46 @@ pub struct EmbeddingsPage {
     /// The first 5.
     pub failures: Vec<FailedItem>,
     pub is_admin: bool,
+    /// The last rebuild that was measured.
     pub measured: Option<MeasuredView>,
-    /// A rebuild has just ended, and what it changed is being measured.
-    pub is_measuring: bool,
+    pub evaluation: EvaluationView,
 }
 
 impl EmbeddingsPage {
     /// Something changes by itself: the page is worth looking at again.
     pub fn is_working(&self) -> bool {
-        self.rebuild.is_some() || self.is_measuring || (self.is_enabled && self.counts.pending > 0)
+        self.rebuild.is_some()
+            || matches!(self.evaluation, EvaluationView::UnderWay { .. })
+            || (self.is_enabled && self.counts.pending > 0)
     }
+}
+
+/// How it stands with measuring what the last rebuild changed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EvaluationView {
+    /// There is nothing to measure, or it is measured.
+    Idle,
+    /// It can be asked for.
+    Offered(EvaluationOffer),
+    UnderWay {
+        answers: i64,
+        /// 0: the questions are still to be made.
+        total: i64,
+    },
+    /// One sentence: why nothing was measured.
+    GivenUp(String),
+}
+
+/// About what it would cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EvaluationOffer {
+    pub questions: i64,
+    /// Of them, put by the chat model.
+    pub by_model: i64,
+    /// At each of the two models.
+    pub embedding_tokens: i64,
+    pub chat_tokens: i64,
+    pub until: Moment,
 }
 
 /// How well the person's own memory was found after a rebuild, and before it.
@@ -191,6 +221,10 @@ pub struct MeasuredView {
     pub now: FoundView,
     /// `None` where its vectors were gone, or its model did not answer any more.
     pub before: Option<FoundView>,
+    /// What it took, about: tokens for vectors, of both models …
+    pub embedding_tokens: i64,
+    /// … and of the chat model.
+    pub chat_tokens: i64,
 }
 
 /// Questions whose memory came first, among the first 5, among the first 10.

@@ -17,7 +17,7 @@ use super::keys::endpoint;
 use super::model::{Row, Space, tokens_of};
 use super::query::OTHER_WIDTH;
 use super::spaces::Spaces;
-use super::{EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR};
+use super::{EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR, SEARCHED_FOR};
 use crate::db::UserId;
 use crate::input::sentence;
 use crate::providers::settings::{self, Pace, SYSTEM_KEY, own_key};
@@ -54,9 +54,14 @@ impl Embeddings {
         self.follow_if_behind(user).await?;
         let now = self.0.clock.now();
         let mut tx = self.0.db.as_user(user).await?;
-        super::store::delete_retired(&mut tx, user, now - RETIRED_FOR).await?;
         let (user_settings, effective) = self.effective(&mut tx, user).await?;
         let spaces = Spaces::of(&mut tx, user).await?;
+        // Never three of them for long.
+        let kept_for = match spaces.building {
+            Some(_) => SEARCHED_FOR,
+            None => RETIRED_FOR,
+        };
+        super::store::delete_retired(&mut tx, user, now - kept_for).await?;
         tx.commit().await?;
         if effective.settings().is_none() {
             return Ok(Drained::Done);

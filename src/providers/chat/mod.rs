@@ -16,7 +16,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use change::{ChatChange, ChatLimits, Overview};
-pub use model::{ChatEndpoint, ChatMessage, ChatModel, ChatRequest, ChatRole, Completion};
+pub use model::{
+    ChatEndpoint, ChatMessage, ChatModel, ChatPurpose, ChatRequest, ChatRole, Completion,
+    estimated_tokens,
+};
 pub use report::ChatReport;
 pub use settings::{ChatForm, ChatProvider, ChatSettings, Effective, SystemChat, Who};
 pub use spend::{CapReached, DaySpend, Spent};

@@ -18,8 +18,23 @@ use crate::metrics;
 use crate::providers::client::{AROUND_BYTES_MAX, Http, Target};
 use crate::providers::{EndpointUrl, ProviderError, ProviderType, Reach, SecretKey};
 
-/// What a call was for, as figures name it.
-const CHAT: &str = "chat";
+/// What a call is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChatPurpose {
+    /// What is remembered: sessions are read, the summary is written.
+    Memory,
+    Evaluation,
+}
+
+impl ChatPurpose {
+    /// As figures name it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Memory => "chat",
+            Self::Evaluation => "evaluation",
+        }
+    }
+}
 
 /// All that a call needs.
 #[derive(Clone, Debug)]
@@ -87,6 +102,7 @@ impl fmt::Debug for ChatMessage {
 
 #[derive(Clone, Copy, Debug)]
 pub struct ChatRequest<'a> {
+    pub purpose: ChatPurpose,
     pub messages: &'a [ChatMessage],
     /// What the answer is to be, where the server can hold a model to it. OpenAI wants
     /// every property required and `additionalProperties: false`.
@@ -117,7 +133,8 @@ impl ChatRequest<'_> {
     }
 }
 
-pub(super) fn estimated_tokens(text: &str) -> u64 {
+/// Four characters count as one.
+pub fn estimated_tokens(text: &str) -> u64 {
     let chars = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
     chars.div_ceil(CHARS_A_TOKEN)
 }
@@ -193,14 +210,20 @@ impl ChatModel {
     ) -> Result<Completion, ProviderError> {
         let provider = endpoint.provider_type.as_str();
         let began = Instant::now();
-        let span = tracing::error_span!("provider_call", provider, purpose = CHAT);
+        let purpose = request.purpose.as_str();
+        let span = tracing::error_span!("provider_call", provider, purpose);
         let asked = self.ask(endpoint, request).instrument(span);
         let called = tokio::time::timeout(request.deadline, asked).await;
         let called = called.unwrap_or(Err(ProviderError::TimedOut));
         let failure = called.as_ref().err().map(ProviderError::kind);
-        metrics::provider_called(CHAT, provider, failure, began.elapsed());
+        metrics::provider_called(purpose, provider, failure, began.elapsed());
         if let Ok(completion) = &called {
-            metrics::tokens_spent(provider, completion.tokens_in, completion.tokens_out);
+            metrics::tokens_spent(
+                purpose,
+                provider,
+                completion.tokens_in,
+                completion.tokens_out,
+            );
         }
         called
     }
@@ -239,6 +262,7 @@ impl ChatModel {
         let schema = report::schema();
         let messages = report::question();
         let request = ChatRequest {
+            purpose: ChatPurpose::Memory,
             messages: &messages,
             schema: Some(&schema),
             max_tokens: report::TOKENS_MAX,

@@ -7,7 +7,7 @@ mod spend;
 use std::time::Duration;
 
 use keepsake::providers::chat::{
-    Chat, ChatChange, ChatError, ChatForm, ChatMessage, ChatRequest, Completion,
+    Chat, ChatChange, ChatError, ChatForm, ChatMessage, ChatPurpose, ChatRequest, Completion,
 };
 
 use crate::support::{ChatServer, TestApp, TestUser};
@@ -46,6 +46,7 @@ pub async fn use_server(app: &TestApp, user: &TestUser, server: &ChatServer) {
 pub async fn ask(app: &TestApp, user: &TestUser) -> Result<Completion, ChatError> {
     let messages = [ChatMessage::user("Hello?")];
     let request = ChatRequest {
+        purpose: ChatPurpose::Memory,
         messages: &messages,
         schema: None,
         max_tokens: 98,

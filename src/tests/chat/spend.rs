@@ -3,7 +3,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use keepsake::clock::Clock;
 use keepsake::providers::chat::spend::{self, Wish};
-use keepsake::providers::chat::{CapReached, ChatError, ChatLimits, DaySpend, Spent};
+use keepsake::providers::chat::{CapReached, ChatError, ChatLimits, ChatPurpose, DaySpend, Spent};
 use time::OffsetDateTime;
 use wiremock::ResponseTemplate;
 
@@ -34,6 +34,7 @@ async fn settle(app: &TestApp, user: &TestUser, held: &spend::Reservation, token
     let spent = Spent {
         tokens_in: tokens,
         tokens_out: 0,
+        purpose: ChatPurpose::Memory,
         is_failed: false,
     };
     let mut tx = app.db.as_user(user.id).await.unwrap();

@@ -1,4 +1,4 @@
-use keepsake::embedding::{Drained, Saved, Texts};
+use keepsake::embedding::{Drained, RETIRED_FOR, SEARCHED_FOR, Saved, Texts};
 use serde_json::json;
 use time::Duration;
 
@@ -181,14 +181,14 @@ async fn items_added_from_many_sides_while_spaces_swap_are_never_without_a_row()
 }
 
 #[tokio::test]
-async fn a_retired_space_answers_for_a_minute_and_then_its_rows_go() {
+async fn a_retired_space_stays_for_a_day_and_then_its_rows_go() {
     let app = TestApp::start().await;
     let provider = Provider::start().await;
     let (anna, _) = anna_with_items(&app, &provider).await;
     app.use_provider(&anna, &provider, "new").await;
     app.drain(&anna).await;
     assert_eq!(app.vectors(&anna, "retired").await.len(), 3);
-    app.clock.advance(Duration::seconds(59));
+    app.clock.advance(RETIRED_FOR - Duration::seconds(1));
     app.drain(&anna).await;
     assert_eq!(app.vectors(&anna, "retired").await.len(), 3);
     app.clock.advance(Duration::seconds(2));
@@ -197,6 +197,22 @@ async fn a_retired_space_answers_for_a_minute_and_then_its_rows_go() {
     app.drain(&anna).await;
     assert!(app.vectors(&anna, "retired").await.is_empty());
     assert_eq!(app.vectors(&anna, "active").await.len(), 3);
+}
+
+#[tokio::test]
+async fn where_another_rebuild_begins_a_retired_space_answers_for_a_minute() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, _) = anna_with_items(&app, &provider).await;
+    app.use_provider(&anna, &provider, "new").await;
+    app.drain(&anna).await;
+    provider.behave(|b| b.status = Some(503));
+    app.use_provider(&anna, &provider, "newer").await;
+    app.drain(&anna).await;
+    assert_eq!(app.vectors(&anna, "retired").await.len(), 3);
+    app.clock.advance(SEARCHED_FOR + Duration::seconds(1));
+    app.drain(&anna).await;
+    assert!(app.vectors(&anna, "retired").await.is_empty());
 }
 
 #[tokio::test]

@@ -1,5 +1,43 @@
 //! Evaluation through a real database: a data set leaves nothing behind, and a rebuild's effect
-//! on a user's own memory is measured once, for them alone.
+//! on a user's own memory is measured where they ask for it, once, for them alone.
 
+mod asked;
 mod own;
 mod trial;
+
+use keepsake::evaluation::Evaluation;
+use serde_json::json;
+
+use crate::support::{ChatServer, Provider, TestApp, TestUser, said};
+
+/// Each of two words alone, and of three that many have.
+async fn with_memories(app: &TestApp, provider: &Provider, count: usize) -> TestUser {
+    let anna = app.user("anna").await;
+    app.use_provider(&anna, provider, "old").await;
+    for n in 0..count {
+        let place = ["garden", "harbour", "meadow", "orchard"][n % 4];
+        let act = ["waters", "paints", "sweeps"][n % 3];
+        let day = ["monday", "tuesday", "friday", "saturday", "sunday"][n % 5];
+        anna.add(&format!("anna {act} item{n} thing{n} {place} {day}"))
+            .await;
+    }
+    app.drain(&anna).await;
+    anna
+}
+
+fn evaluation(app: &TestApp) -> Evaluation {
+    Evaluation::new(app.db.clone(), app.embeddings.clone())
+}
+
+/// A chat model that puts a question for each line it is told.
+async fn questioner() -> ChatServer {
+    ChatServer::answering(|asked, _| {
+        let told = asked["messages"][1]["content"].as_str().unwrap();
+        let lines = told.lines().filter(|line| line.starts_with("anna")).count();
+        let questions: Vec<String> = (0..lines)
+            .map(|n| format!("what about the {n} that anna waters in the garden?"))
+            .collect();
+        said(&json!({ "questions": questions }).to_string())
+    })
+    .await
+}

@@ -3,6 +3,8 @@
 
 use keepsake::consolidation::Consolidation;
 use keepsake::erasure::{self, Step};
+use keepsake::evaluation::Evaluation;
+use keepsake::queue::Slice;
 use keepsake::sessions::turns::{self, Due};
 use keepsake::{jobs, memories, sessions};
 use serde_json::json;
@@ -11,7 +13,7 @@ use time::Duration;
 use super::scene::{Answer, Scene};
 use super::walk;
 use crate::chat::use_server;
-use crate::support::{ChatServer, DueNow, Provider, turns_due};
+use crate::support::{ChatServer, DueNow, Provider, change_model, turns_due};
 
 /// Its test is below, under this name.
 const CASES: &[&str] = &[
@@ -155,6 +157,33 @@ async fn summarize_tells_one_users_facts_to_that_users_model() {
     let nobody = keepsake::db::UserId(999_999_999);
     consolidation.summarize(nobody).await.unwrap();
     scene.assert_untouched("summarize for nobody").await;
+}
+
+#[tokio::test]
+async fn evaluate_asks_one_users_questions_of_that_users_models() {
+    let scene = Scene::start().await;
+    let (app, ben, bens_provider) = (&scene.app, &scene.ben, Provider::start().await);
+    app.use_provider(ben, &bens_provider, "old").await;
+    for n in 0..12 {
+        ben.add(&format!("ben rows item{n} thing{n} garden monday"))
+            .await;
+    }
+    app.drain(ben).await;
+    change_model(app, ben, &bens_provider, "new").await;
+    app.drain(ben).await;
+    bens_provider.forget_calls();
+    scene.annas_provider.forget_calls();
+    let evaluation = Evaluation::new(app.db.clone(), app.embeddings.clone());
+    evaluation.ask_for(ben.id).await.unwrap();
+    assert_eq!(evaluation.users_asked().await.unwrap(), [ben.id]);
+    evaluation.go_on(ben.id, &Slice::whole()).await.unwrap();
+    let asked = bens_provider.texts();
+    assert!(
+        asked.len() > 20 && asked.iter().all(|text| !text.contains("quokka")),
+        "{asked:?}"
+    );
+    assert!(scene.annas_provider.texts().is_empty());
+    scene.assert_untouched("evaluate").await;
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use keepsake::providers::chat::{
-    ChatEndpoint, ChatMessage, ChatModel, ChatRequest, ChatRole, Completion,
+    ChatEndpoint, ChatMessage, ChatModel, ChatPurpose, ChatRequest, ChatRole, Completion,
 };
 use keepsake::providers::{
     EndpointUrl, NotChat, ProviderError, ProviderType, Reach, SecretKey, Unreachable,
@@ -47,6 +47,7 @@ async fn ask(
 ) -> Result<Completion, ProviderError> {
     let messages = messages();
     let request = ChatRequest {
+        purpose: ChatPurpose::Memory,
         messages: &messages,
         schema,
         max_tokens: 100,
@@ -306,6 +307,7 @@ async fn a_silent_model_is_given_up_at_the_deadline() {
     .await;
     let messages = messages();
     let request = ChatRequest {
+        purpose: ChatPurpose::Memory,
         messages: &messages,
         schema: None,
         max_tokens: 1,

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use keepsake::providers::chat::{ChatMessage, ChatRequest};
+use keepsake::providers::chat::{ChatMessage, ChatPurpose, ChatRequest};
 use keepsake::providers::{Endpoint, ProviderError, ProviderType, SecretKey};
 
 use serde_json::{Value, json};
@@ -149,6 +149,7 @@ async fn it_answers_in_json_by_the_schema_that_it_is_given() {
         ChatMessage::user("I drink tea every morning. Do I like tea?"),
     ];
     let request = ChatRequest {
+        purpose: ChatPurpose::Memory,
         messages: &messages,
         schema: Some(&schema),
         max_tokens: 24,

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use keepsake::clock::MovableClock;
-use keepsake::providers::chat::{ChatEndpoint, ChatMessage, ChatRequest};
+use keepsake::providers::chat::{ChatEndpoint, ChatMessage, ChatPurpose, ChatRequest};
 use keepsake::providers::{
     Embedder, Endpoint, EndpointUrl, NameLookup, NotChat, NotEmbeddings, ProviderError,
     ProviderType, Reach, SecretKey, Unreachable,
@@ -244,6 +244,7 @@ async fn chat(embedder: &Embedder, url: &str, reach: Reach) -> Result<(), Provid
     };
     let messages = [ChatMessage::user("one")];
     let request = ChatRequest {
+        purpose: ChatPurpose::Memory,
         messages: &messages,
         schema: None,
         max_tokens: 1,

@@ -36,11 +36,12 @@ impl Remembered {
 
     /// What the process said at its end, which comes in time.
     async fn rebuild(&self) -> Output {
-        let mut command = tokio::process::Command::from(self.home.command(&[
-            "rebuild",
-            "--email",
-            &self.anna.email,
-        ]));
+        self.rebuild_with(&[]).await
+    }
+
+    async fn rebuild_with(&self, flags: &[&str]) -> Output {
+        let given = [&["rebuild", "--email", &self.anna.email], flags].concat();
+        let mut command = tokio::process::Command::from(self.home.command(&given));
         command
             .env("KEEPSAKE_DATABASE_URL", database_url(&self.app.options))
             .stdout(Stdio::piped())
@@ -68,6 +69,33 @@ async fn says_how_many_were_rebuilt() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success());
     assert!(said.contains("2 rebuilt, 0 failed"), "{said}");
+}
+
+#[tokio::test]
+async fn measures_what_it_changed_where_that_is_asked_for() {
+    let here = Remembered::new().await;
+    let said = |output: Output| String::from_utf8(output.stdout).unwrap();
+    let few = said(here.rebuild_with(&["--measure"]).await);
+    assert!(
+        few.contains("There are too few memories to measure"),
+        "{few}"
+    );
+    for n in 0..12 {
+        here.anna
+            .add(&format!("anna waters item{n} thing{n} garden monday"))
+            .await;
+    }
+    here.app.drain(&here.anna).await;
+    here.provider.forget_calls();
+    let unasked = said(here.rebuild().await);
+    assert!(!unasked.contains("questions"), "{unasked}");
+    assert_eq!(here.provider.texts().len(), 14);
+    let measured = said(here.rebuild_with(&["--measure"]).await);
+    assert!(
+        measured.contains("of 12 questions about these memories")
+            && measured.contains("before the rebuild"),
+        "{measured}"
+    );
 }
 
 #[tokio::test]

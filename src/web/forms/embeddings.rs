@@ -10,6 +10,8 @@ use axum::response::Response;
 use super::endpoint_test::{failed, tried};
 use super::{Form, Outcome, done, respond, unknown_action};
 use crate::embedding::{EmbeddingError, EndpointChange, Saved, SystemSaved, Texts};
+use crate::evaluation::Evaluation;
+use crate::evaluation::asked::Answer;
 use crate::providers::TestReport;
 use crate::providers::settings::EndpointForm;
 use crate::web::AppState;
@@ -117,6 +119,13 @@ async fn change_settings(
                 many => format!("{} texts are embedded again.", words::count(many as i64)),
             };
             Ok(done("progress", again))
+        }
+        "measure" => {
+            let evaluation = Evaluation::new(state.db.clone(), embeddings);
+            Ok(match evaluation.ask_for(user).await? {
+                Answer::Begun => Outcome::Redirect,
+                answer => done("progress", answer.sentence()),
+            })
         }
         "rebuild" => {
             embeddings.rebuild(user).await?;

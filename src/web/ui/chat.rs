@@ -74,6 +74,7 @@ fn day_view(spent: &DaySpend) -> DayTokens {
         day: spent.day.format(format).unwrap_or_default(),
         tokens_in: spent.tokens_in,
         tokens_out: spent.tokens_out,
+        evaluation_tokens: spent.evaluation_tokens,
         calls: spent.calls,
         failed_calls: spent.failed_calls,
     }

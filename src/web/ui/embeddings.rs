@@ -4,8 +4,9 @@
 use app::view::EmbeddingState as StateView;
 use app::view::{
     AdminPage, EffectiveProvider, EmbeddingCounts, EmbeddingWait, EmbeddingsPage, EndpointSettings,
-    FailedItem, FoundView, ItemEmbedding as ItemEmbeddingView, JobsLine, MeasuredView, OperatorRow,
-    OwnEndpoint, QueueCounts, Rebuild as RebuildView, ScoreParts, SpaceView,
+    EvaluationOffer, EvaluationView, FailedItem, FoundView, ItemEmbedding as ItemEmbeddingView,
+    JobsLine, MeasuredView, OperatorRow, OwnEndpoint, QueueCounts, Rebuild as RebuildView,
+    ScoreParts, SpaceView,
 };
 
 use super::Ui;
@@ -15,6 +16,7 @@ use crate::embedding::{
     EmbeddingState, ItemEmbedding, Overview, Rebuild, SystemOverview, Texts, Waiting,
 };
 use crate::evaluation::Measured;
+use crate::evaluation::asked::{Offer, Standing};
 use crate::evaluation::own::SideScores;
 use crate::providers::chat::{ChatProvider, SystemChat};
 use crate::providers::settings::{Effective, Pace, ProviderSettings, preset_of};
@@ -90,6 +92,25 @@ impl Ui {
             by_model: measured.asked.by_model,
             now: found_view(measured.now),
             before: measured.before.map(found_view),
+            embedding_tokens: measured.tokens.embedding,
+            chat_tokens: measured.tokens.chat,
+        }
+    }
+
+    fn evaluation_view(&self, standing: Standing) -> EvaluationView {
+        match standing {
+            Standing::Nothing | Standing::Measured => EvaluationView::Idle,
+            Standing::UnderWay { answers, total } => EvaluationView::UnderWay { answers, total },
+            Standing::GivenUp(why) => EvaluationView::GivenUp(why),
+            Standing::Offered(Offer { estimate, until }) => {
+                EvaluationView::Offered(EvaluationOffer {
+                    questions: estimate.questions as i64,
+                    by_model: estimate.by_model as i64,
+                    embedding_tokens: estimate.embedding_tokens as i64,
+                    chat_tokens: estimate.chat_tokens as i64,
+                    until: self.moment(until),
+                })
+            }
         }
     }
 
@@ -99,7 +120,7 @@ impl Ui {
         overview: Overview,
         chat: &ChatProvider,
         measured: Option<Measured>,
-        is_measuring: bool,
+        standing: Standing,
         is_admin: bool,
     ) -> EmbeddingsPage {
         let in_use = overview.effective.settings().is_some();
@@ -138,7 +159,7 @@ impl Ui {
                 .collect(),
             is_admin,
             measured: measured.map(|measured| self.measured_view(measured)),
-            is_measuring,
+            evaluation: self.evaluation_view(standing),
         }
     }
 

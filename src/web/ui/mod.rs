@@ -263,14 +263,12 @@ impl Backend for Ui {
         );
         let evaluation = Evaluation::new(self.state.db.clone(), self.state.embeddings.clone());
         let measured = evaluation.latest(viewer.user_id).await;
-        let is_measuring = evaluation.is_measuring(viewer.user_id).await;
-        let (measured, is_measuring) =
-            (measured.map_err(database)?, is_measuring.map_err(database)?);
+        let standing = evaluation.standing(viewer.user_id).await;
         Ok(self.embeddings_view(
             overview,
             &chat.settings.own,
-            measured,
-            is_measuring,
+            measured.map_err(database)?,
+            standing.map_err(chat_error)?,
             is_admin,
         ))
     }

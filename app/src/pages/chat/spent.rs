@@ -62,6 +62,7 @@ fn LastDays(days: Vec<DayTokens>) -> impl IntoView {
                     <td class="number">{count(day.failed_calls)}</td>
                     <td class="number">{count(day.tokens_in)}</td>
                     <td class="number">{count(day.tokens_out)}</td>
+                    <td class="number">{count(day.evaluation_tokens)}</td>
                 </tr>
             }
         })
@@ -86,6 +87,9 @@ fn LastDays(days: Vec<DayTokens>) -> impl IntoView {
                             </th>
                             <th scope="col" class="number">
                                 "Written"
+                            </th>
+                            <th scope="col" class="number">
+                                "Of these, evaluation"
                             </th>
                         </tr>
                     </thead>
@@ -121,6 +125,7 @@ mod tests {
             day: "1 May".to_owned(),
             tokens_in: 1_200,
             tokens_out: 34,
+            evaluation_tokens: 0,
             calls: 2,
             failed_calls: 1,
         };

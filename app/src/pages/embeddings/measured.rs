@@ -3,8 +3,9 @@
 
 use leptos::prelude::*;
 
-use crate::components::{When, count};
-use crate::view::{EmbeddingsPage, FoundView, MeasuredView};
+use super::PATH;
+use crate::components::{Progress, When, count};
+use crate::view::{EmbeddingsPage, EvaluationOffer, EvaluationView, FoundView, MeasuredView};
 
 const LOOK_SECONDS: u32 = 2;
 /// Questions in a hundred: less than this is chance.
@@ -13,26 +14,100 @@ const PLACES: [&str; 3] = ["first", "among 5", "among 10"];
 
 #[component]
 pub fn MeasuredPart(page: EmbeddingsPage) -> impl IntoView {
-    let is_shown = page.is_enabled && (page.is_measuring || page.measured.is_some());
-    let body = is_shown.then(|| match page.measured {
-        _ if page.is_measuring => view! {
-            <p class="hint">"Measuring what the rebuild changed: questions are made of your memories and asked of the old vectors and the new."</p>
+    let is_under_way = matches!(page.evaluation, EvaluationView::UnderWay { .. });
+    let is_offered = matches!(page.evaluation, EvaluationView::Offered(_));
+    let is_idle = page.evaluation == EvaluationView::Idle;
+    let is_shown = page.is_enabled && (!is_idle || page.measured.is_some());
+    let title = match is_offered {
+        true => "Measure what this change did?",
+        false => "What the rebuild changed",
+    };
+    let standing = match page.evaluation {
+        EvaluationView::Idle => ().into_any(),
+        EvaluationView::Offered(offer) => view! { <Offer offer /> }.into_any(),
+        EvaluationView::UnderWay { answers, total } => {
+            view! { <UnderWay answers total /> }.into_any()
+        }
+        EvaluationView::GivenUp(why) => view! {
+            <p class="problem">
+                <strong>"It was not measured. "</strong>
+                {why}
+            </p>
         }
         .into_any(),
-        Some(measured) => view! { <Plot measured /> }.into_any(),
-        None => ().into_any(),
+    };
+    // What stands below is of another rebuild.
+    let earlier = (!is_idle && page.measured.is_some())
+        .then(|| view! { <h3>"What an earlier rebuild changed"</h3> });
+    let body = is_shown.then(|| {
+        view! {
+            <h2 id="measured-title">{title}</h2>
+            {standing}
+            {earlier}
+            {page.measured.map(|measured| view! { <Plot measured /> })}
+        }
     });
     view! {
         <section
             class="measured"
             class:part=is_shown
             data-live="measured"
-            data-look-again=page.is_measuring.then_some(LOOK_SECONDS)
+            data-look-again=is_under_way.then_some(LOOK_SECONDS)
             aria-labelledby=is_shown.then_some("measured-title")
         >
-            {is_shown.then(|| view! { <h2 id="measured-title">"What the rebuild changed"</h2> })}
             {body}
         </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Offer(offer: EvaluationOffer) -> impl IntoView {
+    let cost = cost_of(&offer);
+    view! {
+        <p>
+            "Questions are made of your memories, and the same are asked of the old vectors and of the new."
+        </p>
+        <p class="hint">
+            {cost} " The old vectors go " <When moment=offer.until />
+            ", or when another rebuild begins."
+        </p>
+        <form class="actions" method="post" action=PATH>
+            <button id="measure" type="submit" name="action" value="measure">
+                "Measure it"
+            </button>
+        </form>
+    }
+    .into_any()
+}
+
+fn cost_of(offer: &EvaluationOffer) -> String {
+    let asked = format!(
+        "About {} questions, and about {} tokens at each of the two models for their vectors",
+        count(offer.questions),
+        count(offer.embedding_tokens)
+    );
+    match offer.by_model {
+        0 => format!("{asked}."),
+        by_model => format!(
+            "{asked}; about {} tokens of your chat model, which puts {} of them.",
+            count(offer.chat_tokens),
+            count(by_model)
+        ),
+    }
+}
+
+#[component]
+fn UnderWay(answers: i64, total: i64) -> impl IntoView {
+    let line = match total {
+        0 => "The questions are made first".to_owned(),
+        total => format!("{} of {} answers", count(answers), count(total)),
+    };
+    view! {
+        <p class="hint">
+            "It is being measured: each question is asked of the old vectors and of the new."
+        </p>
+        <Progress label="Questions answered".to_owned() done=answers failed=0 total line />
     }
     .into_any()
 }
@@ -60,6 +135,7 @@ fn Plot(measured: MeasuredView) -> impl IntoView {
             count(measured.by_model.into())
         )
     });
+    let took = (measured.embedding_tokens > 0).then(|| took(&measured));
     view! {
         <p>{verdict(&measured)}</p>
         <table class="plot">
@@ -77,10 +153,21 @@ fn Plot(measured: MeasuredView) -> impl IntoView {
             {measured.before.as_ref().map(|before| view! { "Before: " <bdi>{before.name.clone()}</bdi> ". " })}
             "Now: " <bdi>{measured.now.name.clone()}</bdi> ". "
             {format!("{} questions, each made of one of your memories without its most telling words.", count(questions.into()))}
-            {by_model} " Measured " <When moment=measured.at /> "."
+            {by_model} " Measured " <When moment=measured.at /> "." {took}
         </p>
     }
     .into_any()
+}
+
+fn took(measured: &MeasuredView) -> String {
+    let vectors = format!(
+        " It took about {} tokens for vectors",
+        count(measured.embedding_tokens)
+    );
+    match measured.chat_tokens {
+        0 => format!("{vectors}."),
+        chat => format!("{vectors} and {} of your chat model.", count(chat)),
+    }
 }
 
 fn percent(found: i32, questions: i32) -> f64 {
@@ -175,6 +262,8 @@ mod tests {
             by_model: 0,
             now: found(now),
             before: before.map(found),
+            embedding_tokens: 0,
+            chat_tokens: 0,
         })
     }
 

@@ -8,7 +8,7 @@ pub mod store;
 use sqlx::PgConnection;
 use time::{Date, Duration, OffsetDateTime};
 
-use super::{ChatRequest, Completion};
+use super::{ChatPurpose, ChatRequest, Completion};
 use crate::db::UserId;
 use crate::providers::ProviderError;
 
@@ -49,6 +49,7 @@ pub struct Reservation {
 pub struct Spent {
     pub tokens_in: i64,
     pub tokens_out: i64,
+    pub purpose: ChatPurpose,
     pub is_failed: bool,
 }
 
@@ -67,6 +68,7 @@ impl Spent {
         Self {
             tokens_in: tokens(tokens_in),
             tokens_out: tokens(tokens_out),
+            purpose: request.purpose,
             is_failed: answer.is_err(),
         }
     }
@@ -81,6 +83,8 @@ pub struct DaySpend {
     pub day: Date,
     pub tokens_in: i64,
     pub tokens_out: i64,
+    /// Of both.
+    pub evaluation_tokens: i64,
     /// Those that failed too.
     pub calls: i64,
     pub failed_calls: i64,
@@ -92,6 +96,7 @@ impl DaySpend {
             day,
             tokens_in: 0,
             tokens_out: 0,
+            evaluation_tokens: 0,
             calls: 0,
             failed_calls: 0,
         }

@@ -5,6 +5,7 @@ use time::{Date, OffsetDateTime};
 
 use super::{DaySpend, Spent};
 use crate::db::UserId;
+use crate::providers::chat::ChatPurpose;
 
 /// Tokens of the day so far; nobody else reserves or settles until the transaction ends.
 pub async fn lock_day(
@@ -118,17 +119,22 @@ pub async fn add(
     day: Date,
     spent: Spent,
 ) -> Result<(), sqlx::Error> {
+    let evaluation_tokens = match spent.purpose {
+        ChatPurpose::Evaluation => spent.tokens_in + spent.tokens_out,
+        ChatPurpose::Memory => 0,
+    };
     sqlx::query!(
-        "INSERT INTO chat_spend AS s (user_id, day, tokens_in, tokens_out, calls, failed_calls)
-         VALUES ($1, $2, $3, $4, 1, $5::bool::int)
+        "INSERT INTO chat_spend AS s (user_id, day, tokens_in, tokens_out, calls, failed_calls, evaluation_tokens)
+         VALUES ($1, $2, $3, $4, 1, $5::bool::int, $6)
          ON CONFLICT (user_id, day) DO UPDATE
          SET tokens_in = s.tokens_in + $3, tokens_out = s.tokens_out + $4, calls = s.calls + 1,
-             failed_calls = s.failed_calls + $5::bool::int",
+             failed_calls = s.failed_calls + $5::bool::int, evaluation_tokens = s.evaluation_tokens + $6",
         user.0,
         day,
         spent.tokens_in,
         spent.tokens_out,
         spent.is_failed,
+        evaluation_tokens,
     )
     .execute(conn)
     .await?;
@@ -143,7 +149,7 @@ pub async fn list_days(
 ) -> Result<Vec<DaySpend>, sqlx::Error> {
     sqlx::query_as!(
         DaySpend,
-        "SELECT day, tokens_in, tokens_out, calls, failed_calls FROM chat_spend
+        "SELECT day, tokens_in, tokens_out, evaluation_tokens, calls, failed_calls FROM chat_spend
          WHERE user_id = $1 AND day >= $2 ORDER BY day",
         user.0,
         since,

@@ -1,0 +1,385 @@
+//! What a rebuild changed, where its user asks for it: once a rebuild, while the vectors of before are
+//! there. The request is a row, and so is each question, with where it found its memory: work goes on
+//! after a kill, and gives its place to others between any two questions. The questions go at the end.
+
+mod store;
+
+use time::{Duration, OffsetDateTime};
+
+use super::own::{Asked, Side, SideScores, TEXTS_MAX};
+use super::questions::{self, Estimate, ITEM_CHARS_MAX, ITEMS_A_CALL, QUESTIONS_MIN};
+use super::{Evaluation, EvaluationError, store as kept};
+use crate::db::UserId;
+use crate::embedding::model::Space;
+use crate::embedding::{Compared, Drained};
+use crate::input::sentence;
+use crate::providers::chat::ChatError;
+use crate::queue::{self, Slice};
+use store::Request;
+
+/// So many are kept.
+const MEASUREMENTS_KEPT: i64 = 20;
+/// A model that answers none of so many calls, over some minutes, is not asked any more.
+const SILENCES_MAX: i32 = 8;
+const BACK_OFF: Duration = Duration::seconds(2);
+
+/// How it stands with measuring the last rebuild.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// There is nothing to compare.
+    Nothing,
+    /// It can be asked for.
+    Offered(Offer),
+    /// So many of the answers are there.
+    UnderWay {
+        answers: i64,
+        /// 0: the questions are still to be made.
+        total: i64,
+    },
+    /// Why nothing was measured.
+    GivenUp(String),
+    Measured,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    pub estimate: Estimate,
+    /// The vectors of before are there for so long.
+    pub until: OffsetDateTime,
+}
+
+/// What came of asking for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Begun,
+    UnderWay,
+    /// It was measured, or given up.
+    Over,
+    /// The vectors of before are gone.
+    Gone,
+    TooFew,
+}
+
+impl Answer {
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Begun => "The same questions are asked of the old vectors and of the new.",
+            Self::UnderWay => "It is being measured already.",
+            Self::Over => {
+                "This change was measured already; what the next rebuild changes can be measured again."
+            }
+            Self::Gone => "There is nothing to compare with: the old vectors are gone.",
+            Self::TooFew => {
+                "There are too few memories to measure: at least 10 are needed that were there before the rebuild."
+            }
+        }
+    }
+}
+
+impl Evaluation {
+    pub async fn standing(&self, user: UserId) -> Result<Standing, ChatError> {
+        let now = self.embeddings.now();
+        let mut tx = self.db.as_user(user).await?;
+        if let Some(request) = store::find_open(&mut tx, user).await? {
+            let (answers, total) = store::count_answers(&mut tx, user, &request).await?;
+            return Ok(Standing::UnderWay { answers, total });
+        }
+        let Some(Compared { now: space, before }) = self.embeddings.compared(&mut tx, user).await?
+        else {
+            return Ok(Standing::Nothing);
+        };
+        let ended = store::find_ended(&mut tx, user, space.id).await?;
+        match (ended, before) {
+            (Some(None), _) => Ok(Standing::Measured),
+            // It is told as long as it could have been measured.
+            (Some(Some(problem)), Some(_)) => Ok(Standing::GivenUp(problem)),
+            (Some(Some(_)), None) | (None, None) => Ok(Standing::Nothing),
+            (None, Some(before)) => {
+                let bounds = (TEXTS_MAX, ITEM_CHARS_MAX);
+                let sample = kept::sample(&mut tx, user, before.space.id, bounds, now).await?;
+                tx.commit().await?;
+                let items = usize::try_from(sample.items).unwrap_or_default();
+                if items < QUESTIONS_MIN {
+                    return Ok(Standing::Nothing);
+                }
+                let (_, chat) = self.embeddings.chat().chosen(user).await?;
+                let prefix = |space: &Space| space.settings.query_prefix.chars().count();
+                let prefix_chars = prefix(&space).max(prefix(&before.space)) as u64;
+                let chars = sample.chars.unsigned_abs();
+                let has_model = chat.provider().is_some();
+                Ok(Standing::Offered(Offer {
+                    estimate: questions::estimate(items, chars, prefix_chars, has_model),
+                    until: before.until,
+                }))
+            }
+        }
+    }
+
+    /// Somebody wants to know what the last rebuild changed.
+    pub async fn ask_for(&self, user: UserId) -> Result<Answer, sqlx::Error> {
+        let now = self.embeddings.now();
+        let mut tx = self.db.as_user(user).await?;
+        if store::find_open(&mut tx, user).await?.is_some() {
+            return Ok(Answer::UnderWay);
+        }
+        let Some(Compared {
+            now: space,
+            before: Some(before),
+        }) = self.embeddings.compared(&mut tx, user).await?
+        else {
+            return Ok(Answer::Gone);
+        };
+        let bounds = (QUESTIONS_MIN as i64, 1);
+        let sample = kept::sample(&mut tx, user, before.space.id, bounds, now).await?;
+        if sample.items < QUESTIONS_MIN as i64 {
+            return Ok(Answer::TooFew);
+        }
+        if !store::insert(&mut tx, user, space.id, before.space.id, now).await? {
+            return Ok(Answer::Over);
+        }
+        store::delete_older(&mut tx, user, MEASUREMENTS_KEPT).await?;
+        queue::push_now(&mut tx, user, queue::EVALUATE, now).await?;
+        tx.commit().await?;
+        Ok(Answer::Begun)
+    }
+
+    /// Whose measurement was asked for and has not ended.
+    pub async fn users_asked(&self) -> Result<Vec<UserId>, EvaluationError> {
+        let mut conn = self.db.system_connection().await?;
+        Ok(store::list_users(&mut conn).await?)
+    }
+
+    /// Goes on with what was asked for, until it has ended or the slice is over: never more than one
+    /// call of a model later. Run twice it does nothing the second time; killed in the middle,
+    /// one call is made again.
+    pub async fn go_on(&self, user: UserId, slice: &Slice) -> Result<Drained, EvaluationError> {
+        loop {
+            let mut tx = self.db.as_user(user).await?;
+            let Some(request) = store::find_open(&mut tx, user).await? else {
+                return Ok(Drained::Done);
+            };
+            let compared = self.embeddings.compared(&mut tx, user).await?;
+            tx.commit().await?;
+            let stepped = match spaces_of(&request, compared) {
+                Ok(spaces) => self.step(user, &request, &spaces).await,
+                Err(why) => Ok(Step::GiveUp(why.to_owned())),
+            };
+            let step = match stepped {
+                Err(few @ EvaluationError::TooFew { .. }) => {
+                    Step::GiveUp(sentence(&few.to_string()))
+                }
+                stepped => stepped?,
+            };
+            match step {
+                Step::Done => slice.note(1, 0),
+                Step::Silent(side, why) => return self.wait(user, &request, side, &why).await,
+                Step::GiveUp(why) => self.give_up(user, &request, &why).await?,
+            }
+            if slice.is_over() {
+                return Ok(Drained::More(1));
+            }
+        }
+    }
+
+    /// The next call of a model, or what comes before and after all of them.
+    async fn step(
+        &self,
+        user: UserId,
+        request: &Request,
+        spaces: &Spaces,
+    ) -> Result<Step, EvaluationError> {
+        if request.questions == 0 {
+            return self.make_questions(user, request, spaces).await;
+        }
+        let mut tx = self.db.as_user(user).await?;
+        let limit = ITEMS_A_CALL as i64;
+        let for_model =
+            store::list_for_model(&mut tx, user, request, limit, ITEM_CHARS_MAX).await?;
+        // All of one model before the other: an endpoint may have to load it for the first.
+        let (mut side, mut space, mut next) = (Side::Now, &spaces.now, None);
+        if let Some(before) = &spaces.before {
+            (side, space) = (Side::Before, before);
+            next = store::find_next(&mut tx, user, request, side).await?;
+        }
+        if next.is_none() {
+            (side, space) = (Side::Now, &spaces.now);
+            next = store::find_next(&mut tx, user, request, side).await?;
+        }
+        tx.commit().await?;
+        if !for_model.is_empty() {
+            return self.put_by_model(user, request, &for_model).await;
+        }
+        let Some((number, question)) = next else {
+            return self.measure_up(user, request, spaces).await;
+        };
+        let (place, tokens) = match self.ask(user, space, &question).await {
+            Err(EvaluationError::Silent(why)) => return Ok(Step::Silent(side, why)),
+            answer => answer?,
+        };
+        let mut tx = self.db.as_user(user).await?;
+        let answer = store::Answer {
+            number,
+            side,
+            place,
+            tokens,
+        };
+        store::note_answer(&mut tx, user, request, &answer).await?;
+        tx.commit().await?;
+        Ok(Step::Done)
+    }
+
+    async fn make_questions(
+        &self,
+        user: UserId,
+        request: &Request,
+        spaces: &Spaces,
+    ) -> Result<Step, EvaluationError> {
+        let oldest = spaces.before.as_ref().unwrap_or(&spaces.now).id;
+        let (texts, questions) = self.own_questions(user, oldest).await?;
+        let (_, chat) = self.embeddings.chat().chosen(user).await?;
+        let step = questions::step_by_model(questions.len());
+        let is_for_model: Vec<bool> = (0..questions.len())
+            .map(|number| chat.provider().is_some() && number % step == 0)
+            .collect();
+        let items = i64::try_from(texts.len()).unwrap_or(i64::MAX);
+        let mut tx = self.db.as_user(user).await?;
+        store::insert_questions(&mut tx, user, request, items, &questions, &is_for_model).await?;
+        tx.commit().await?;
+        Ok(Step::Done)
+    }
+
+    /// Where no model answers, or its answer does not fit, the questions stay as they are.
+    async fn put_by_model(
+        &self,
+        user: UserId,
+        request: &Request,
+        for_model: &[(i32, String)],
+    ) -> Result<Step, EvaluationError> {
+        let contents: Vec<&str> = for_model.iter().map(|(_, text)| text.as_str()).collect();
+        let (put, tokens) = questions::put(&self.embeddings.chat(), user, &contents).await;
+        let numbers: Vec<i32> = for_model.iter().map(|(number, _)| *number).collect();
+        let mut tx = self.db.as_user(user).await?;
+        match put {
+            Some(put) => store::put(&mut tx, user, request, &numbers, &put).await?,
+            None => store::leave_by_words(&mut tx, user, request).await?,
+        }
+        store::add_chat_tokens(&mut tx, user, request, tokens).await?;
+        tx.commit().await?;
+        Ok(Step::Done)
+    }
+
+    /// Writes what was found; questions whose memory was erased meanwhile are none.
+    async fn measure_up(
+        &self,
+        user: UserId,
+        request: &Request,
+        spaces: &Spaces,
+    ) -> Result<Step, EvaluationError> {
+        let mut tx = self.db.as_user(user).await?;
+        let found = store::list_found(&mut tx, user, request).await?;
+        let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
+        let asked = Asked {
+            items: request.items,
+            questions: count(found.len()),
+            by_model: count(found.iter().filter(|found| found.is_by_model).count()),
+        };
+        let before: Vec<_> = found.iter().filter_map(|found| found.before).collect();
+        let now: Vec<_> = found.iter().filter_map(|found| found.now).collect();
+        if asked.questions == 0 {
+            return Err(EvaluationError::TooFew { questions: 0 });
+        }
+        let sides = [
+            (Side::Before, spaces.before.as_ref(), before),
+            (Side::Now, Some(&spaces.now), now),
+        ];
+        for (side, space, places) in sides {
+            let Some(space) = space else { continue };
+            let row = kept::Row {
+                space: request.space,
+                side,
+                scores: &SideScores::of(space, &places),
+            };
+            kept::insert(&mut tx, user, asked, row, self.embeddings.now()).await?;
+        }
+        kept::delete_older(&mut tx, user, MEASUREMENTS_KEPT).await?;
+        store::end(&mut tx, user, request, None, self.embeddings.now()).await?;
+        tx.commit().await?;
+        Ok(Step::Done)
+    }
+
+    /// A model that goes on not to answer is left out; where it is the one that serves, so is all.
+    async fn wait(
+        &self,
+        user: UserId,
+        request: &Request,
+        side: Side,
+        why: &str,
+    ) -> Result<Drained, EvaluationError> {
+        let now = self.embeddings.now();
+        let mut tx = self.db.as_user(user).await?;
+        let silences = store::note_silence(&mut tx, user, request).await?;
+        if silences < SILENCES_MAX {
+            tx.commit().await?;
+            let doublings = silences.unsigned_abs().saturating_sub(1);
+            return Ok(Drained::Later(now + BACK_OFF * 2_i32.pow(doublings)));
+        }
+        match side {
+            Side::Before => store::leave_before_out(&mut tx, user, request).await?,
+            Side::Now => {
+                let why = sentence(&format!("the model that serves does not answer: {why}"));
+                store::end(&mut tx, user, request, Some(&why), now).await?;
+            }
+        }
+        tx.commit().await?;
+        Ok(Drained::More(1))
+    }
+
+    async fn give_up(
+        &self,
+        user: UserId,
+        request: &Request,
+        why: &str,
+    ) -> Result<(), EvaluationError> {
+        let mut tx = self.db.as_user(user).await?;
+        store::end(&mut tx, user, request, Some(why), self.embeddings.now()).await?;
+        Ok(tx.commit().await?)
+    }
+}
+
+/// Those that a request compares.
+struct Spaces {
+    now: Space,
+    before: Option<Space>,
+}
+
+/// Or why they cannot be compared any more.
+fn spaces_of(request: &Request, compared: Option<Compared>) -> Result<Spaces, &'static str> {
+    let Some(compared) = compared else {
+        return Err("Embeddings were switched off before all questions were asked.");
+    };
+    if compared.now.id != request.space {
+        return Err("Another rebuild ended before all questions were asked.");
+    }
+    let Some(wanted) = request.before else {
+        return Ok(Spaces {
+            now: compared.now,
+            before: None,
+        });
+    };
+    let before = compared.before.map(|before| before.space);
+    match before.filter(|space| space.id == wanted) {
+        Some(before) => Ok(Spaces {
+            now: compared.now,
+            before: Some(before),
+        }),
+        None => Err("The old vectors were gone before all questions were asked."),
+    }
+}
+
+enum Step {
+    Done,
+    /// A model did not answer, and why.
+    Silent(Side, String),
+    /// Why nothing can be measured.
+    GiveUp(String),
+}

@@ -1,0 +1,417 @@
+//! The statements of what was asked for. A question is written here until the measurement ends, or
+//! its memory is erased. Every function takes a connection that knows its user, but for
+//! [`list_users`].
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use crate::db::UserId;
+use crate::embedding::model::SpaceId;
+use crate::evaluation::own::{Place, Side};
+use crate::evaluation::questions::OwnQuestion;
+
+/// One that has not ended.
+pub struct Request {
+    pub space: SpaceId,
+    /// `None`: its model does not answer.
+    pub before: Option<SpaceId>,
+    pub items: i64,
+    /// 0: they are still to be made.
+    pub questions: i32,
+}
+
+/// False where it was asked for before.
+pub async fn insert(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    before: SpaceId,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "INSERT INTO evaluation_requests (user_id, space_id, before_id, asked_at)
+         VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+        user.0,
+        space.0,
+        before.0,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// All but the latest so many.
+pub async fn delete_older(
+    conn: &mut PgConnection,
+    user: UserId,
+    kept: i64,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "DELETE FROM evaluation_requests WHERE user_id = $1 AND space_id NOT IN (
+             SELECT space_id FROM evaluation_requests WHERE user_id = $1
+             ORDER BY asked_at DESC, space_id DESC LIMIT $2)",
+        user.0,
+        kept,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// As the system role.
+pub async fn list_users(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
+    let ids = sqlx::query_scalar!(
+        "SELECT DISTINCT r.user_id FROM evaluation_requests r JOIN users u ON u.id = r.user_id
+         WHERE r.ended_at IS NULL AND u.disabled_at IS NULL ORDER BY r.user_id"
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(ids.into_iter().map(UserId).collect())
+}
+
+/// The one that was asked for first.
+pub async fn find_open(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<Request>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT space_id, before_id, items, questions FROM evaluation_requests
+         WHERE user_id = $1 AND ended_at IS NULL ORDER BY asked_at, space_id LIMIT 1",
+        user.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| Request {
+        space: SpaceId(row.space_id),
+        before: row.before_id.map(SpaceId),
+        items: row.items,
+        questions: row.questions,
+    }))
+}
+
+/// Of the one about this space, where it has ended, why nothing was measured.
+pub async fn find_ended(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+) -> Result<Option<Option<String>>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT problem FROM evaluation_requests WHERE user_id = $1 AND space_id = $2 AND ended_at IS NOT NULL",
+        user.0,
+        space.0,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Answers that are there, and how many there will be.
+pub async fn count_answers(
+    conn: &mut PgConnection,
+    user: UserId,
+    request: &Request,
+) -> Result<(i64, i64), sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT count(*) AS "questions!", count(place_before) AS "before!", count(place_now) AS "now!"
+           FROM evaluation_questions WHERE user_id = $1 AND space_id = $2"#,
+        user.0,
+        request.space.0,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(match request.before {
+        Some(_) => (row.before + row.now, 2 * row.questions),
+        None => (row.now, row.questions),
+    })
+}
+
+/// Those of items that are there; `is_for_model`: of each question, whether the chat model is to
+/// put it.
+pub async fn insert_questions(
+    conn: &mut PgConnection,
+    user: UserId,
+    request: &Request,
+    items: i64,
+    questions: &[OwnQuestion],
+    is_for_model: &[bool],
+) -> Result<(), sqlx::Error> {
+    let ids: Vec<i64> = questions.iter().map(|question| question.item_id).collect();
+    let texts: Vec<&str> = questions.iter().map(|q| q.text.as_str()).collect();
+    sqlx::query!(
+        "INSERT INTO evaluation_questions (user_id, space_id, number, item_id, question, by_model)
+         SELECT $1, $2, q.number, q.item_id, q.question, CASE WHEN NOT q.is_for_model THEN false END
+         FROM unnest($3::bigint[], $4::text[], $5::bool[])
+              WITH ORDINALITY AS q (item_id, question, is_for_model, number)
+         WHERE EXISTS (SELECT FROM memory_items i WHERE i.user_id = $1 AND i.id = q.item_id)
+         ON CONFLICT DO NOTHING",
+        user.0,
+        request.space.0,
+        &ids,
+        &texts as &[&str],
+        is_for_model,
+    )
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query!(
+        "UPDATE evaluation_requests SET items = $3, questions = $4 WHERE user_id = $1 AND space_id = $2",
+        user.0,
+        request.space.0,
+        items,
+        i32::try_from(questions.len()).unwrap_or(i32::MAX),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Numbers of questions that the chat model is still to put, with the beginning of their items.
+pub async fn list_for_model(
+    conn: &mut PgConnection,
+    user: UserId,
+    request: &Request,
+    limit: i64,
+    chars_max: i32,
+) -> Result<Vec<(i32, String)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT q.number, left(i.content, $4) AS "content!" FROM evaluation_questions q
+           JOIN memory_items i ON i.user_id = q.user_id AND i.id = q.item_id
+           WHERE q.user_id = $1 AND q.space_id = $2 AND q.by_model IS NULL ORDER BY q.number LIMIT $3"#,
+        user.0,
+        request.space.0,
+        limit,
+        chars_max,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (row.number, row.content))
+        .collect())
+}
+
+/// As the chat model puts them.
+pub async fn put(
+    conn: &mut PgConnection,
+    user: UserId,
+    request: &Request,
+    numbers: &[i32],
+    texts: &[String],
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE evaluation_questions q SET question = p.question, by_model = true
+         FROM unnest($3::int[], $4::text[]) AS p (number, question)
+         WHERE q.user_id = $1 AND q.space_id = $2 AND q.number = p.number",
+        user.0,
+        request.space.0,
+        numbers,
+        texts,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// All that the chat model has not put.
+pub async fn leave_by_words(
+    conn: &mut PgConnection,
+    user: UserId,
+    request: &Request,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE evaluation_questions SET by_model = false
+         WHERE user_id = $1 AND space_id = $2 AND by_model IS NULL",
+        user.0,
+        request.space.0,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn add_chat_tokens(
+    conn: &mut PgConnection,
+    user: UserId,
+    request: &Request,
+    tokens: i64,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE evaluation_requests SET chat_tokens = chat_tokens + $3 WHERE user_id = $1 AND space_id = $2",
+        user.0,
+        request.space.0,
+        tokens,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The next question to this side, with its number.
+pub async fn find_next(
+    conn: &mut PgConnection,
+    user: UserId,
+    request: &Request,
+    side: Side,
+) -> Result<Option<(i32, OwnQuestion)>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT number, item_id, question, coalesce(by_model, false) AS "by_model!" FROM evaluation_questions
+           WHERE user_id = $1 AND space_id = $2
+             AND CASE WHEN $3::bool THEN place_before IS NULL ELSE place_now IS NULL END
+           ORDER BY number LIMIT 1"#,
+        user.0,
+        request.space.0,
+        side == Side::Before,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| {
+        let question = OwnQuestion {
+            item_id: row.item_id,
+            text: row.question,
+            is_by_model: row.by_model,
+        };
+        (row.number, question)
+    }))
+}
+
+/// What one side answered.
+pub struct Answer {
+    pub number: i32,
+    pub side: Side,
+    pub place: Place,
+    pub tokens: i64,
+}
+
+pub async fn note_answer(
+    conn: &mut PgConnection,
+    user: UserId,
+    request: &Request,
+    answer: &Answer,
+) -> Result<(), sqlx::Error> {
+    let Place { found, by_meaning } = answer.place;
+    match answer.side {
+        Side::Before => sqlx::query!(
+            "UPDATE evaluation_questions SET place_before = $4, place_before_by_meaning = $5
+             WHERE user_id = $1 AND space_id = $2 AND number = $3",
+            user.0,
+            request.space.0,
+            answer.number,
+            found,
+            by_meaning,
+        ),
+        Side::Now => sqlx::query!(
+            "UPDATE evaluation_questions SET place_now = $4, place_now_by_meaning = $5
+             WHERE user_id = $1 AND space_id = $2 AND number = $3",
+            user.0,
+            request.space.0,
+            answer.number,
+            found,
+            by_meaning,
+        ),
+    }
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query!(
+        "UPDATE evaluation_requests SET embedding_tokens = embedding_tokens + $3, failures = 0
+         WHERE user_id = $1 AND space_id = $2",
+        user.0,
+        request.space.0,
+        answer.tokens,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Returns how many there were in a row.
+pub async fn note_silence(
+    conn: &mut PgConnection,
+    user: UserId,
+    request: &Request,
+) -> Result<i32, sqlx::Error> {
+    sqlx::query_scalar!(
+        "UPDATE evaluation_requests SET failures = failures + 1
+         WHERE user_id = $1 AND space_id = $2 RETURNING failures",
+        user.0,
+        request.space.0,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+pub async fn leave_before_out(
+    conn: &mut PgConnection,
+    user: UserId,
+    request: &Request,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE evaluation_requests SET before_id = NULL, failures = 0 WHERE user_id = $1 AND space_id = $2",
+        user.0,
+        request.space.0,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Where a question found its item.
+pub struct Found {
+    pub is_by_model: bool,
+    pub before: Option<Place>,
+    pub now: Option<Place>,
+}
+
+pub async fn list_found(
+    conn: &mut PgConnection,
+    user: UserId,
+    request: &Request,
+) -> Result<Vec<Found>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT coalesce(by_model, false) AS "by_model!", place_before, place_before_by_meaning, place_now,
+                  place_now_by_meaning
+           FROM evaluation_questions WHERE user_id = $1 AND space_id = $2 ORDER BY number"#,
+        user.0,
+        request.space.0,
+    )
+    .fetch_all(conn)
+    .await?;
+    let place = |found: Option<i32>, by_meaning: Option<i32>| {
+        let (found, by_meaning) = found.zip(by_meaning)?;
+        Some(Place { found, by_meaning })
+    };
+    Ok(rows
+        .into_iter()
+        .map(|row| Found {
+            is_by_model: row.by_model,
+            before: place(row.place_before, row.place_before_by_meaning),
+            now: place(row.place_now, row.place_now_by_meaning),
+        })
+        .collect())
+}
+
+/// `why`: nothing was measured.
+pub async fn end(
+    conn: &mut PgConnection,
+    user: UserId,
+    request: &Request,
+    why: Option<&str>,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "DELETE FROM evaluation_questions WHERE user_id = $1 AND space_id = $2",
+        user.0,
+        request.space.0,
+    )
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query!(
+        "UPDATE evaluation_requests SET ended_at = $4, problem = $3
+         WHERE user_id = $1 AND space_id = $2 AND ended_at IS NULL",
+        user.0,
+        request.space.0,
+        why,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
