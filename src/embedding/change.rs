@@ -119,6 +119,7 @@ impl Embeddings {
             }
         }
         settings::store::save_user_settings(&mut tx, user, &wanted, now).await?;
+        store::forget_removed_key(&mut tx, user).await?;
         let followed = self
             .follow(&mut tx, user, &effective, Because::UserChanged)
             .await?;

@@ -210,6 +210,7 @@ impl Embeddings {
             return Ok(!is_complete);
         }
         store::retire_active(&mut tx, user, now).await?;
+        store::forget_removed_key(&mut tx, user).await?;
         store::activate(&mut tx, user, building.id, now).await?;
         tx.commit().await?;
         tracing::info!(

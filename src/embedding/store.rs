@@ -352,6 +352,19 @@ pub async fn refresh_space(
     Ok(())
 }
 
+/// Where the user has removed their key, what served before has none of it either.
+pub async fn forget_removed_key(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE embedding_spaces SET sealed_key = NULL
+         WHERE user_id = $1 AND state = 'retired' AND sealed_key IS NOT NULL
+           AND NOT EXISTS (SELECT FROM embedding_settings WHERE user_id = $1 AND sealed_key IS NOT NULL)",
+        user.0,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Pending rows for the items that have none in this space; all of them, active
 /// and archived. Returns how many.
 pub async fn insert_missing(

@@ -70,14 +70,16 @@ pub async fn list_users(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Er
     Ok(ids.into_iter().map(UserId).collect())
 }
 
-/// The one that was asked for first.
+/// The one that was asked for first; none of a user who is disabled.
 pub async fn find_open(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<Option<Request>, sqlx::Error> {
     let row = sqlx::query!(
         "SELECT space_id, before_id, items, questions FROM evaluation_requests
-         WHERE user_id = $1 AND ended_at IS NULL ORDER BY asked_at, space_id LIMIT 1",
+         WHERE user_id = $1 AND ended_at IS NULL
+           AND NOT EXISTS (SELECT FROM users WHERE id = $1 AND disabled_at IS NOT NULL)
+         ORDER BY asked_at, space_id LIMIT 1",
         user.0
     )
     .fetch_optional(conn)

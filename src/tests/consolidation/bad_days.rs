@@ -259,7 +259,7 @@ async fn with_memory_off_nothing_is_read() {
 }
 
 #[tokio::test]
-async fn two_readers_at_once_keep_each_fact_once() {
+async fn two_readers_at_once_keep_each_fact_once_and_two_servers_read_once() {
     let app = TestApp::start().await;
     let model = finding(
         json!([fact("profile", "name", "Anna", "user_explicit", "")]),
@@ -270,11 +270,18 @@ async fn two_readers_at_once_keep_each_fact_once() {
     told(&user, "talk", &[user_says("m1", TALK)]).await;
     let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
     let due = consolidation.due().await.unwrap()[0];
+    // As processes that lost their place and woke up late.
     let readings = (0..8).map(|_| consolidation.extract(due));
     for ended in futures_util::future::join_all(readings).await {
         ended.unwrap();
     }
-    assert_eq!(model.asked().len(), 1);
+    assert_eq!(items(&app, &user).await.len(), 1);
+
+    told(&user, "talk", &[user_says("m2", "More.")]).await;
+    let asked = model.asked().len();
+    let twin = app.twin().await;
+    tokio::join!(app.run_due(), twin.run_due());
+    assert_eq!(model.asked().len(), asked + 1);
     assert_eq!(items(&app, &user).await.len(), 1);
 }
 

@@ -1,4 +1,5 @@
-use keepsake::embedding::{Drained, RETIRED_FOR, SEARCHED_FOR, Saved, Texts};
+use keepsake::embedding::{Drained, EndpointChange, RETIRED_FOR, SEARCHED_FOR, Saved, Texts};
+use keepsake::providers::settings::EndpointForm;
 use serde_json::json;
 use time::Duration;
 
@@ -105,9 +106,9 @@ async fn a_key_that_is_confirmed_later_travels_sealed() {
     assert!(!staged.is_empty() && !staged.contains("sk-secret"));
     provider.behave(|b| b.key = Some("sk-secret"));
     let url = provider.url();
-    let change = |staged| keepsake::embedding::EndpointChange {
+    let change = |staged| EndpointChange {
         own_enabled: true,
-        form: keepsake::providers::settings::EndpointForm {
+        form: EndpointForm {
             provider_type: "openai",
             url: &url,
             model: "new",
@@ -359,4 +360,44 @@ async fn a_rebuild_in_which_nothing_succeeds_does_not_take_over() {
     assert_eq!(app.drain(&anna).await, Drained::Done);
     assert_eq!(app.vectors(&anna, "active").await, all(&ids, "ready"));
     assert!(app.vectors(&anna, "building").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_key_that_is_removed_goes_from_what_served_before_as_well() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let (anna, _) = anna_with_items(&app, &provider).await;
+    let url = provider.url();
+    let kept = async || -> i64 {
+        let mut conn = app.superuser().await;
+        let keys = "SELECT count(*) FROM embedding_spaces WHERE sealed_key IS NOT NULL";
+        sqlx::query_scalar(keys).fetch_one(&mut conn).await.unwrap()
+    };
+    let save = async |model: &str, key: &str, clear_key: bool| {
+        let form = EndpointForm {
+            provider_type: "openai",
+            url: &url,
+            model,
+            key,
+            clear_key,
+            ..EndpointForm::default()
+        };
+        let change = EndpointChange {
+            own_enabled: true,
+            form,
+            staged: "",
+            confirmed: true,
+        };
+        app.embeddings.save(anna.id, change).await.unwrap();
+        app.drain(&anna).await;
+    };
+    save("old", "sk-old", false).await;
+    save("new", "", false).await;
+    assert_eq!(kept().await, 2, "both may be asked");
+    save("new", "", true).await;
+    assert_eq!(kept().await, 0);
+    // Removed while what has it still serves: it goes when that is replaced.
+    save("new", "sk-new", false).await;
+    save("newer", "", true).await;
+    assert_eq!(kept().await, 0);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keepsake::embedding::{Drained, RETIRED_FOR};
 use keepsake::evaluation::asked::{Answer, Offer, Standing};
-use keepsake::jobs::{self, JobContext, Runner};
+use keepsake::jobs;
 use keepsake::queue::{self, Slice};
 use serde_json::Value;
 use time::Duration;
@@ -25,19 +25,9 @@ async fn rebuilt(app: &TestApp, provider: &Provider, count: usize) -> TestUser {
     anna
 }
 
-fn context(app: &TestApp) -> JobContext {
-    JobContext {
-        db: app.db.clone(),
-        embeddings: app.embeddings.clone(),
-    }
-}
-
 /// The job, as a server runs it, until nothing of it is due.
 async fn run_job(app: &TestApp) {
-    let (_stop, stopped) = watch::channel(false);
-    let job = jobs::find(queue::EVALUATE).unwrap();
-    let runner = Runner::new(context(app), stopped).of(&[job], None);
-    assert_eq!(runner.run_due().await.unwrap().problem, None);
+    app.run_job(queue::EVALUATE).await;
 }
 
 async fn offered(app: &TestApp, user: &TestUser) -> Offer {
@@ -76,9 +66,6 @@ async fn after_a_rebuild_nothing_is_asked_of_a_model_until_somebody_wants_it() {
     let anna = rebuilt(&app, &provider, 30).await;
     assert!(!app.jobs().await.iter().any(|(_, job)| job == "evaluate"));
     // Nor does the sweep find any.
-    jobs::ask_for(jobs::find("evaluate").unwrap(), &context(&app), None)
-        .await
-        .unwrap();
     run_job(&app).await;
     assert!(provider.texts().is_empty(), "{:?}", provider.texts());
     assert_eq!(offered(&app, &anna).await.estimate.questions, 30);
@@ -223,7 +210,7 @@ async fn a_lost_job_and_a_kill_in_the_middle_lose_nothing_that_was_asked() {
         .unwrap();
     assert_eq!(evaluation(&app).users_asked().await.unwrap(), [anna.id]);
     let job = jobs::find("evaluate").unwrap();
-    jobs::ask_for(job, &context(&app), None).await.unwrap();
+    jobs::ask_for(job, &app.job_context(), None).await.unwrap();
     run_job(&app).await;
     // One more than there are answers.
     assert_eq!(provider.texts().len(), 41);

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::support::{ChatServer, Provider, TestApp, TestUser, said};
 
 /// Each of two words alone, and of three that many have.
-async fn with_memories(app: &TestApp, provider: &Provider, count: usize) -> TestUser {
+pub async fn with_memories(app: &TestApp, provider: &Provider, count: usize) -> TestUser {
     let anna = app.user("anna").await;
     app.use_provider(&anna, provider, "old").await;
     for n in 0..count {
@@ -32,7 +32,7 @@ fn evaluation(app: &TestApp) -> Evaluation {
 /// A chat model that puts a question for each line it is told.
 async fn questioner() -> ChatServer {
     ChatServer::answering(|asked, _| {
-        let told = asked["messages"][1]["content"].as_str().unwrap();
+        let told = asked["messages"][1]["content"].as_str().unwrap_or_default();
         let lines = told.lines().filter(|line| line.starts_with("anna")).count();
         let questions: Vec<String> = (0..lines)
             .map(|n| format!("what about the {n} that anna waters in the garden?"))
