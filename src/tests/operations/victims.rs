@@ -1,5 +1,6 @@
 //! `kill -9` while every kind of job runs: the next server does all of it, and nothing twice.
 
+use keepsake::clock::Clock;
 use keepsake::consolidation::Consolidation;
 use keepsake::evaluation::Evaluation;
 use keepsake::evaluation::asked::{Answer, Standing};
@@ -11,7 +12,7 @@ use time::Duration;
 use crate::chat::use_server;
 use crate::embedding::workers::Worker;
 use crate::evaluation::with_memories;
-use crate::support::{Asked, ChatServer, Provider, TestApp, TestUser, change_model, until};
+use crate::support::{ChatServer, Provider, TestApp, TestUser, change_model, until};
 
 const FACT: &str = r#"{"facts":[{"category":"profile","key":"sport","value":"Anna rows at dawn","source":"conversation","source_context":""}]}"#;
 /// What no job comes past.
@@ -55,7 +56,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     // Expiry, completion and cleaning up are due tomorrow.
     let short = json!({ "type": "fact", "content": "The tea is hot.", "expires_in_days": 1 });
     anna.call("memory_add", short).await;
-    say(&anna, "open", "One moment.").await;
+    say(&ben, "open", "One moment.").await;
     let mut conn = app.superuser().await;
     sqlx::query(
         "INSERT INTO job_runs (user_id, job, started_at, ended_at, took_ms, outcome)
@@ -89,7 +90,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     }
     // Only the sweep knows of Ben's.
     ben.add("Ben bakes.").await;
-    sqlx::query("DELETE FROM job_queue WHERE user_id = $1")
+    sqlx::query("DELETE FROM job_queue WHERE user_id = $1 AND job = 'embed'")
         .bind(ben.id.0)
         .execute(&mut conn)
         .await
@@ -116,7 +117,8 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
 
     let next = app.twin().await;
     // Its clock has moved on like the one on the wall: the dead server's leases have run out.
-    next.clock.advance(Duration::seconds(20));
+    let ahead = app.clock.now() - next.clock.now();
+    next.clock.advance(ahead + Duration::seconds(20));
     let worker = Worker::start(&next);
     until("all of it is done", async || {
         let are_ready = async |user: &TestUser| {
@@ -128,7 +130,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
             && are_ready(&anna).await
             && are_ready(&ben).await
             && session(&anna, "talk").await["extraction"]["outcome"] == "stored"
-            && session(&anna, "open").await["state"] == "completed"
+            && session(&ben, "open").await["state"] == "completed"
             && zoe.call("memory_summary", json!({})).await["summary"].is_string()
             && count(&app, "SELECT count(*) FROM memory_items WHERE is_turn").await > 0
             && count(&app, "SELECT count(*) FROM users WHERE erasing_at IS NOT NULL").await == 0
@@ -144,7 +146,6 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     let texts = provider.texts();
     let sent = texts.iter().filter(|text| *text == "Ben bakes.").count();
     assert_eq!(sent, 1);
-    let read = |asked: &Asked| asked.body.to_string().contains("I row at dawn.");
-    assert_eq!(reader.asked().iter().filter(|asked| read(asked)).count(), 1);
+    assert_eq!(session(&anna, "talk").await["extraction"]["attempts"], 1);
     assert_eq!(writer.asked().len(), 1);
 }

@@ -6,7 +6,7 @@ mod due;
 mod gate;
 mod provider;
 
-pub use chat::{Asked, ChatServer, refused, said};
+pub use chat::{ChatServer, refused, said};
 pub use due::{DueNow, turns_due};
 pub use gate::{PATIENCE, until};
 pub use provider::{Provider, WIDTH, vector_of};
