@@ -95,9 +95,15 @@ export async function embeddings(t, { javaScriptEnabled }) {
     await page.waitForURL(settings);
     const stillSame = javaScriptEnabled && (await mark(page));
     await until("a bar", async () => /^\d+ of 40/.test(((await line()) ?? "").trim()));
+    const work = await context.newPage();
+    await work.goto(`${url}/settings/work`);
+    await work.getByText(/^\d+ of 40 memories have their vectors$/).waitFor();
     assert.equal((await tool(token, "memory_search", { query: "bicycle", limit: 1 })).mode, "hybrid");
     await until("the rebuild", allReady);
     if (stillSame) await stillSame();
+    if (!javaScriptEnabled) await work.reload();
+    await work.getByText("Nothing is waiting.").waitFor();
+    await work.close();
     await page.getByRole("heading", { name: "Your endpoint" }).waitFor();
     const item = await tool(token, "memory_get", { item_id: archived });
     assert.deepEqual([item.embedding.state, item.embedding.model], ["ready", "first-model"]);

@@ -11,7 +11,7 @@ use crate::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, DataPage, DocsPage,
     EmbeddingsPage, FormState, InvitationPage, ItemPage, JobsPage, MemoryFilters, MemoryPage,
     Receipt, ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage,
-    UsersFilters, UsersPage,
+    UsersFilters, UsersPage, WorkPage,
 };
 
 /// Rows a step of "load more", and at first.
@@ -76,6 +76,7 @@ pub trait Backend: Send + Sync {
     async fn receipt(&self, id: &str) -> Result<Option<Receipt>, PageError>;
     async fn chat_page(&self) -> Result<ChatPage, PageError>;
     async fn embeddings_page(&self) -> Result<EmbeddingsPage, PageError>;
+    async fn work_page(&self) -> Result<WorkPage, PageError>;
     /// `None` when the person is no admin.
     async fn admin_page(&self) -> Result<Option<AdminPage>, PageError>;
     /// `None` when the person is no admin.

@@ -10,7 +10,7 @@ use leptos_router::{SsrMode, path};
 
 use crate::pages::{
     Account, Activity, Admin, Agents, Chat, Data, Docs, Embeddings, Erased, Invitation, Item, Jobs,
-    Login, Memory, NotFound, Reset, Session, Sessions, Summary, Users,
+    Login, Memory, NotFound, Reset, Session, Sessions, Summary, Users, Work,
 };
 
 /// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.
@@ -58,6 +58,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/activity") view=Activity ssr=SsrMode::Async />
                 <Route path=path!("/settings/embeddings") view=Embeddings ssr=SsrMode::Async />
                 <Route path=path!("/settings/chat") view=Chat ssr=SsrMode::Async />
+                <Route path=path!("/settings/work") view=Work ssr=SsrMode::Async />
                 <Route path=path!("/admin") view=Admin ssr=SsrMode::Async />
                 <Route path=path!("/admin/jobs") view=Jobs ssr=SsrMode::Async />
                 <Route path=path!("/admin/users") view=Users ssr=SsrMode::Async />

@@ -11,6 +11,7 @@ mod jobs;
 mod sessions;
 mod summary;
 mod users;
+mod work;
 
 use std::collections::BTreeMap;
 
@@ -37,6 +38,7 @@ pub use users::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
     ResetPage, UsersFilters, UsersPage,
 };
+pub use work::{Task, WorkPage};
 
 /// The person who is signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]

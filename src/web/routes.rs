@@ -126,6 +126,7 @@ fn people(state: &AppState) -> Router<AppState> {
             "/settings/chat",
             get(pages::behind_sign_in).post(forms::chat::settings),
         )
+        .route("/settings/work", get(pages::behind_sign_in))
         .route("/admin", get(pages::behind_sign_in))
         .route(
             "/admin/jobs",

@@ -21,6 +21,7 @@ pub enum Section {
     Chat,
     Account,
     Data,
+    Work,
     Admin,
     Jobs,
     Users,
@@ -47,6 +48,7 @@ const SETTINGS: &[Link] = &[
     (Section::Chat, "/settings/chat", "Chat"),
     (Section::Account, "/account", "Account"),
     (Section::Data, "/data", "Your data"),
+    (Section::Work, "/settings/work", "Work"),
 ];
 
 /// The pages under Admin, likewise.

@@ -17,6 +17,7 @@ mod not_found;
 mod reset;
 mod sessions;
 mod summary;
+mod work;
 
 pub use account::Account;
 pub use activity::Activity;
@@ -34,3 +35,4 @@ pub use not_found::NotFound;
 pub use reset::Reset;
 pub use sessions::{Session, Sessions};
 pub use summary::Summary;
+pub use work::Work;

@@ -4,7 +4,7 @@
 
 mod store;
 
-pub use store::{claim, finish, is_ours};
+pub use store::{Unread, claim, finish, is_ours};
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -32,6 +32,14 @@ pub async fn next_due(
     let due = store::find_next_due(&mut tx, user, now).await?;
     tx.commit().await?;
     Ok(due)
+}
+
+/// What waits to be read of a user's sessions, or is being read.
+pub async fn unread_of(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Unread, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let unread = store::count_unread(&mut tx, user, now).await?;
+    tx.commit().await?;
+    Ok(unread)
 }
 
 /// Its person wants a stretch that failed or was skipped read again, now. False where there is

@@ -50,6 +50,43 @@ pub async fn find_next_due(
     }))
 }
 
+/// Stretches that wait, those that will be tried again among them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// Of the first 10,000.
+    pub stretches: i64,
+    /// One of them is being read.
+    pub is_read: bool,
+    /// Why the one that comes next was not read before: a clause for people.
+    pub reason: Option<String>,
+    /// When that is; `None` where something can be read now.
+    pub next_at: Option<OffsetDateTime>,
+}
+
+pub async fn count_unread(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<Unread, sqlx::Error> {
+    sqlx::query_as!(
+        Unread,
+        r#"WITH unread AS (
+               SELECT id, next_try_at, reading_since, reason FROM session_extractions
+               WHERE user_id = $1 AND (outcome = 'pending' OR next_try_at IS NOT NULL) LIMIT 10000
+           ), next AS (
+               SELECT next_try_at, reason FROM unread ORDER BY next_try_at NULLS FIRST, id LIMIT 1
+           )
+           SELECT (SELECT count(*) FROM unread) AS "stretches!",
+                  EXISTS (SELECT FROM unread WHERE reading_since IS NOT NULL) AS "is_read!",
+                  (SELECT reason FROM next) AS reason,
+                  (SELECT next_try_at FROM next WHERE next_try_at > $2) AS next_at"#,
+        user.0,
+        now,
+    )
+    .fetch_one(conn)
+    .await
+}
+
 struct Row {
     id: i64,
     session_id: i64,

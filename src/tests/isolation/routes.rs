@@ -136,6 +136,7 @@ const CASES: &[Case] = &[
     post("/admin/operators/{operator_id}/tokens/{token_id}/revoke",
         Admin("/admin/operators/{operator}/tokens/{operator_token}/revoke", &[])),
     get("/account", Own("/account", &[], 200)),
+    get("/settings/work", Own("/settings/work", &[], 200)),
     post("/account/password", Own("/account/password", &[("current_password", "no"), ("new_password", "long enough to be one")], 422)),
     post("/sessions", Own("/sessions", &[("action", "on")], 303)),
     post("/account/time-zone", Own("/account/time-zone", &[("time_zone", "Asia/Tokyo")], 200)),

@@ -15,3 +15,4 @@ mod reset_links;
 mod sessions;
 mod sign_in;
 mod users;
+mod work;

@@ -12,6 +12,7 @@ mod moment;
 mod sessions;
 mod summary;
 mod users;
+mod work;
 
 pub(super) use embeddings::host_port;
 
@@ -21,7 +22,7 @@ use app::view::{
     DocsPage, EmbeddingsPage, FormState, InvitationPage, ItemPage, JobsPage, MemoryFilters,
     MemoryPage, Moment, OperatorRow, Receipt, ResetPage, SearchMode, SessionFilters, SessionPage,
     SessionsPage, SignInOffer, SummaryPage, ThemeCount, TokenRow, TokenState, UsersFilters,
-    UsersPage,
+    UsersPage, WorkPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};
@@ -271,6 +272,11 @@ impl Backend for Ui {
             standing.map_err(chat_error)?,
             is_admin,
         ))
+    }
+
+    async fn work_page(&self) -> Result<WorkPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.work_view(&viewer).await
     }
 
     async fn chat_page(&self) -> Result<ChatPage, PageError> {

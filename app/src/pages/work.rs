@@ -1,0 +1,107 @@
+//! What is being done for the person at this moment: vectors, readings, the summary, and how far
+//! each is. What is idle is not listed.
+
+use leptos::prelude::*;
+
+use crate::backend::backend;
+use crate::components::{Frame, Progress, Section, StateBadge, Trouble, When};
+use crate::islands::LiveProgress;
+use crate::view::{Task, WorkPage};
+
+const PATH: &str = "/settings/work";
+const LOOK_SECONDS: u32 = 2;
+
+#[component]
+pub fn Work() -> impl IntoView {
+    let backend = backend();
+    let page = Suspend::new(async move {
+        match backend.work_page().await {
+            Ok(page) => view! { <Whole page /> }.into_any(),
+            Err(error) => {
+                view! { <Trouble heading="Background work" error href=PATH.to_owned() /> }
+                    .into_any()
+            }
+        }
+    });
+    view! {
+        <Frame section=Section::Work title="Background work".to_owned()>
+            {page}
+        </Frame>
+    }
+}
+
+#[component]
+fn Whole(page: WorkPage) -> impl IntoView {
+    let is_idle = page.tasks.is_empty();
+    let line = match page.tasks.len() {
+        0 => "Nothing is waiting.".to_owned(),
+        1 => "One thing is being done.".to_owned(),
+        n => format!("{n} things are being done."),
+    };
+    let tasks = page.tasks.into_iter().map(|task| view! { <One task /> });
+    let idle = is_idle.then(|| {
+        view! {
+            <p class="hint">
+                "New memories get their vectors within seconds, completed sessions are read by your chat model, and the summary is written once your memory has been still for a while. What is under way then stands here."
+            </p>
+        }
+    });
+    view! {
+        <div class="page" data-renewed-from=PATH>
+            <h1>"Background work"</h1>
+            <p class="lead">"What the server is doing for you."</p>
+            <div
+                class="parts"
+                data-live="work"
+                data-look-again=(!is_idle).then_some(LOOK_SECONDS)
+            >
+                <p class="lead" data-progress-line="">
+                    {line}
+                </p>
+                {idle}
+                {tasks.collect_view()}
+            </div>
+        </div>
+        <LiveProgress />
+    }
+    .into_any()
+}
+
+#[component]
+fn One(task: Task) -> impl IntoView {
+    let id = format!("work-{}", task.name);
+    let state = match task.problem {
+        Some(_) => "waiting",
+        None => "pending",
+    };
+    let far = match task.progress {
+        Some((done, total)) => view! {
+            <Progress label=task.title.to_owned() done failed=0 total line=task.line />
+        }
+        .into_any(),
+        None => view! { <p>{task.line}</p> }.into_any(),
+    };
+    let problem = task
+        .problem
+        .map(|why| view! { <p class="problem">{why}</p> });
+    let next = task
+        .next
+        .map(|moment| view! { <p class="hint">"It goes on " <When moment /> "."</p> });
+    view! {
+        <section class="part" aria-labelledby=id.clone()>
+            <h2 id=id.clone()>{task.title}</h2>
+            <p class="badges">
+                <StateBadge state />
+            </p>
+            {far}
+            {problem}
+            {next}
+            <p>
+                <a href=task.href>
+                    "More about it" <span class="visually-hidden">": " {task.title}</span>
+                </a>
+            </p>
+        </section>
+    }
+    .into_any()
+}

@@ -1,0 +1,85 @@
+//! Settings › Work: what is being done for one's own memory, and for nobody else's.
+
+use serde_json::json;
+
+use crate::chat::use_server;
+use crate::support::{Browser, ChatServer, Provider, TestApp, TestUser};
+
+const PATH: &str = "/settings/work";
+const IDLE: &str = "Nothing is waiting.";
+
+async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
+    let browser = app.browser();
+    browser.sign_in(user).await;
+    browser
+}
+
+async fn look(browser: &Browser) -> String {
+    let (status, page) = browser.get(PATH).await;
+    assert_eq!(status, 200);
+    page
+}
+
+#[tokio::test]
+async fn each_person_sees_how_far_their_own_work_is_and_nobody_elses() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (provider, model) = (
+        Provider::start().await,
+        ChatServer::saying(r#"{"facts":[]}"#).await,
+    );
+    app.use_provider(&anna, &provider, "model").await;
+    use_server(&app, &anna, &model).await;
+    let (hers, his) = (signed_in(&app, &anna).await, signed_in(&app, &ben).await);
+    assert!(look(&hers).await.contains(IDLE));
+    for text in ["Anna keeps bees.", "Anna rows.", "Tea, not coffee."] {
+        anna.add(text).await;
+    }
+    let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "I row." }] });
+    anna.post("/api/v1/sessions/talk/messages", &said).await;
+    anna.post("/api/v1/sessions/talk/complete", &json!({}))
+        .await;
+    let page = look(&hers).await;
+    for told in [
+        "0 of 3 memories have their vectors",
+        "What was said in 1 session is made searchable.",
+        "1 session waits to be read.",
+        "It is written once your memory has been still for a while.",
+    ] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    assert!(look(&his).await.contains(IDLE), "none of it is Ben's");
+    let (status, _) = app.browser().get(PATH).await;
+    assert_eq!(status, 303, "a stranger signs in first");
+
+    app.run_due().await;
+    // The summary alone waits for the memory to be still.
+    let page = look(&hers).await;
+    assert!(!page.contains("vectors</"), "{page}");
+    assert!(!page.contains("read.") && page.contains("One thing is being done."));
+}
+
+#[tokio::test]
+async fn what_stands_in_the_way_is_said_and_so_is_a_pause_of_the_job() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    provider.behave(|b| b.status = Some(503));
+    anna.add("Anna keeps bees.").await;
+    app.run_due().await;
+    let hers = signed_in(&app, &anna).await;
+    let page = look(&hers).await;
+    assert!(
+        page.contains("The endpoint failed with status 503."),
+        "{page}"
+    );
+    assert!(page.contains("It goes on"), "{page}");
+    let job = keepsake::jobs::find("embed").unwrap();
+    let now = app.embeddings.now();
+    keepsake::jobs::control::pause(&app.db, job, now)
+        .await
+        .unwrap();
+    let page = look(&hers).await;
+    assert!(page.contains("An admin has paused this work."), "{page}");
+}

@@ -1,0 +1,181 @@
+//! What is being done for one person: what their own rows say is waiting, and what stands in its way.
+
+use app::backend::PageError;
+use app::view::{ImportState, SummaryState, Task, WorkPage};
+use app::words::{count, texts};
+
+use super::{Ui, chat_error, database, embedding_error};
+use crate::accounts::Viewer;
+use crate::embedding::Overview;
+use crate::evaluation::Evaluation;
+use crate::evaluation::asked::Standing;
+use crate::input::sentence;
+use crate::queue;
+use crate::sessions::{ledger, turns};
+
+impl Ui {
+    pub(super) async fn work_view(&self, viewer: &Viewer) -> Result<WorkPage, PageError> {
+        let tasks = [
+            self.import_task(viewer).await?,
+            self.vectors_task(viewer).await?,
+            self.turns_task(viewer).await?,
+            self.sessions_task(viewer).await?,
+            self.summary_task(viewer).await?,
+            self.evaluation_task(viewer).await?,
+        ];
+        let mut tasks: Vec<Task> = tasks.into_iter().flatten().collect();
+        let mut conn = self.state.db.system_connection().await.map_err(database)?;
+        let paused = queue::store::list_paused(&mut conn)
+            .await
+            .map_err(database)?;
+        drop(conn);
+        for task in &mut tasks {
+            if paused.iter().any(|(job, _)| job == task.name) {
+                task.problem = Some("An admin has paused this work.".to_owned());
+                task.next = None;
+            }
+        }
+        Ok(WorkPage { tasks })
+    }
+
+    async fn import_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
+        let import = self.data_view(viewer).await?.import;
+        let running = import.filter(|import| matches!(import.state, ImportState::Running));
+        Ok(running.map(|import| {
+            let total = import.bytes_total.max(1);
+            Task {
+                name: "import",
+                title: "Import",
+                href: "/data",
+                progress: Some((import.bytes_done, total)),
+                line: format!(
+                    "{} % of the file, {} added",
+                    100 * import.bytes_done.min(total) / total,
+                    count(import.added)
+                ),
+                problem: None,
+                next: None,
+            }
+        }))
+    }
+
+    async fn vectors_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
+        let overview = self.state.embeddings.overview(viewer.user_id).await;
+        let overview = overview.map_err(embedding_error)?;
+        let Overview {
+            counts,
+            rebuild,
+            serving,
+            texts: all,
+            ..
+        } = overview;
+        let (counts, space) = match rebuild {
+            Some(rebuild) => (rebuild.counts, Some(rebuild.space)),
+            None => (counts, serving),
+        };
+        if counts.pending == 0 {
+            return Ok(None);
+        }
+        let ended = counts.ready + counts.failed;
+        let problem = space.as_ref().and_then(|space| space.problem.clone());
+        // A pause between batches is none.
+        let next = space.filter(|_| problem.is_some()).and_then(|s| s.retry_at);
+        Ok(Some(Task {
+            name: queue::EMBED,
+            title: "Vectors",
+            href: "/settings/embeddings",
+            progress: Some((ended, ended + counts.pending)),
+            line: format!(
+                "{} of {} have their vectors",
+                count(ended),
+                texts(all.memories, all.from_messages)
+            ),
+            problem,
+            next: next.map(|at| self.moment(at)),
+        }))
+    }
+
+    async fn turns_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
+        let due = turns::due_of(&self.state.db, viewer.user_id).await;
+        let due = due.map_err(database)?.len() as i64;
+        Ok((due > 0).then(|| Task {
+            name: queue::TURNS,
+            title: "Words of sessions",
+            href: "/sessions",
+            progress: None,
+            line: format!("What was said in {} is made searchable.", sessions(due)),
+            problem: None,
+            next: None,
+        }))
+    }
+
+    async fn sessions_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
+        let now = self.state.clock.now();
+        let unread = ledger::unread_of(&self.state.db, viewer.user_id, now).await;
+        let unread = unread.map_err(database)?;
+        Ok((unread.stretches > 0).then(|| Task {
+            name: queue::EXTRACT,
+            title: "Reading of sessions",
+            href: "/sessions",
+            progress: None,
+            line: match (unread.stretches, unread.is_read) {
+                (1, true) => "A session is being read.".to_owned(),
+                (n, true) => format!("A session is being read, of {} that wait.", count(n)),
+                (n, false) if n == 1 => "1 session waits to be read.".to_owned(),
+                (n, false) => format!("{} wait to be read.", sessions(n)),
+            },
+            problem: unread.reason.map(|why| sentence(&why)),
+            next: unread.next_at.map(|at| self.moment(at)),
+        }))
+    }
+
+    async fn summary_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
+        let page = self.summary_view(viewer).await?;
+        let line = match page.state {
+            SummaryState::Writing => "It is being written.",
+            SummaryState::Waiting if page.is_due => "It will be written in a moment.",
+            SummaryState::Waiting => "It is written once your memory has been still for a while.",
+            SummaryState::Failed => "It could not be written.",
+            SummaryState::Current
+            | SummaryState::Empty
+            | SummaryState::Off
+            | SummaryState::MemoryOff => return Ok(None),
+        };
+        Ok(Some(Task {
+            name: queue::SUMMARY,
+            title: "Summary",
+            href: "/summary",
+            progress: None,
+            line: line.to_owned(),
+            problem: page.reason,
+            next: page.next_try.filter(|_| !page.is_due),
+        }))
+    }
+
+    async fn evaluation_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
+        let evaluation = Evaluation::new(self.state.db.clone(), self.state.embeddings.clone());
+        let standing = evaluation.standing(viewer.user_id).await;
+        let Standing::UnderWay { answers, total } = standing.map_err(chat_error)? else {
+            return Ok(None);
+        };
+        Ok(Some(Task {
+            name: queue::EVALUATE,
+            title: "What the rebuild changed",
+            href: "/settings/embeddings",
+            progress: (total > 0).then_some((answers, total)),
+            line: match total {
+                0 => "The questions are made first.".to_owned(),
+                total => format!("{} of {} answers", count(answers), count(total)),
+            },
+            problem: None,
+            next: None,
+        }))
+    }
+}
+
+fn sessions(n: i64) -> String {
+    match n {
+        1 => "1 session".to_owned(),
+        n => format!("{} sessions", count(n)),
+    }
+}
