@@ -71,7 +71,7 @@ impl Ui {
         })
     }
 
-    fn import_view(&self, import: Shown) -> ImportProgress {
+    pub(super) fn import_view(&self, import: Shown) -> ImportProgress {
         let outcome = import.outcome;
         let problems = outcome.problems.into_iter();
         ImportProgress {

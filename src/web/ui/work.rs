@@ -39,7 +39,8 @@ impl Ui {
     }
 
     async fn import_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
-        let import = self.data_view(viewer).await?.import;
+        let last = self.state.imports.last(viewer.user_id).await;
+        let import = last.map_err(database)?.map(|last| self.import_view(last));
         let running = import.filter(|import| matches!(import.state, ImportState::Running));
         Ok(running.map(|import| {
             let total = import.bytes_total.max(1);
@@ -121,7 +122,7 @@ impl Ui {
             line: match (unread.stretches, unread.is_read) {
                 (1, true) => "A session is being read.".to_owned(),
                 (n, true) => format!("A session is being read, of {} that wait.", count(n)),
-                (n, false) if n == 1 => "1 session waits to be read.".to_owned(),
+                (1, false) => "1 session waits to be read.".to_owned(),
                 (n, false) => format!("{} wait to be read.", sessions(n)),
             },
             problem: unread.reason.map(|why| sentence(&why)),
