@@ -102,7 +102,7 @@ export async function embeddings(t, { javaScriptEnabled }) {
     await until("the rebuild", allReady);
     if (stillSame) await stillSame();
     if (!javaScriptEnabled) await work.reload();
-    await work.getByText("Nothing is waiting.").waitFor();
+    await work.locator("[data-progress-line]", { hasText: "Nothing is waiting." }).waitFor();
     await work.close();
     await page.getByRole("heading", { name: "Your endpoint" }).waitFor();
     const item = await tool(token, "memory_get", { item_id: archived });
