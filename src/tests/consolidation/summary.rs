@@ -2,11 +2,9 @@ use std::sync::{Arc, Mutex};
 
 use keepsake::consolidation::Consolidation;
 use keepsake::consolidation::summary::{ASKED_EVERY, BEGUN_EVERY, STILL_FOR, WAITS_MAX, WORDS_MAX};
-use keepsake::jobs::Runner;
 use keepsake::providers::chat::ChatLimits;
 use serde_json::{Value, json};
 use time::Duration;
-use tokio::sync::watch;
 use wiremock::ResponseTemplate;
 
 use super::user_of;
@@ -567,11 +565,7 @@ async fn no_other_user_is_told_a_word_and_two_workers_write_it_once() {
     let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
     assert_eq!(consolidation.sweep_summaries().await.unwrap(), 1);
     let twin = app.twin().await;
-    let (_keep, stop) = watch::channel(false);
-    let of_server = |server: &TestApp| Runner::new(server.job_context(), stop.clone());
-    let (one, two) = (of_server(&app), of_server(&twin));
-    let both = tokio::join!(one.run_due(), two.run_due());
-    assert!(both.0.is_ok() && both.1.is_ok());
+    tokio::join!(app.run_due(), twin.run_due());
     assert_eq!(model.calls(), 1);
     let told = summary(&ben).await;
     assert_eq!(

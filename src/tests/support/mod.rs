@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId};
 use keepsake::activity::Activity;
-use keepsake::clock::{MovableClock, SharedClock};
+use keepsake::clock::{Clock, MovableClock, SharedClock};
 use keepsake::config::{MetricsToken, PublicUrl, SignUp, TrustedProxies};
 use keepsake::db::{self, Db, StatementTimeouts};
 use keepsake::embedding::{
@@ -367,11 +367,14 @@ impl TestApp {
 
     /// Another server on the same database: a second one, or this one restarted.
     pub async fn twin(&self) -> Self {
-        Self::start_as(Wish {
+        let twin = Self::start_as(Wish {
             database: Some(self.options.clone()),
             ..Wish::default()
         })
-        .await
+        .await;
+        // The same time, however long this took: leases are judged by it.
+        twin.clock.advance(self.clock.now() - twin.clock.now());
+        twin
     }
 
     /// Until as many connections to this database wait for a lock that another holds.
