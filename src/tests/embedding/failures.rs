@@ -1,4 +1,4 @@
-use keepsake::embedding::{Drained, EndpointChange, Saved};
+use keepsake::embedding::{Drained, Saved};
 use keepsake::providers::settings::EndpointForm;
 use keepsake::queue::Slice;
 use serde_json::{Value, json};
@@ -304,13 +304,7 @@ async fn what_is_added_while_its_user_pauses_waits_for_the_pause_to_end() {
         pause_ms: "60000",
         ..EndpointForm::default()
     };
-    let change = EndpointChange {
-        own_enabled: true,
-        form,
-        staged: "",
-        confirmed: true,
-    };
-    app.embeddings.save(anna.id, change).await.unwrap();
+    app.confirm_endpoint(&anna, form).await;
     anna.add("item 1").await;
     app.run_due().await;
     assert_eq!(provider.texts().len(), 1);

@@ -382,13 +382,7 @@ async fn a_key_that_is_removed_goes_from_what_served_before_as_well() {
             clear_key,
             ..EndpointForm::default()
         };
-        let change = EndpointChange {
-            own_enabled: true,
-            form,
-            staged: "",
-            confirmed: true,
-        };
-        app.embeddings.save(anna.id, change).await.unwrap();
+        app.confirm_endpoint(&anna, form).await;
         app.drain(&anna).await;
     };
     save("old", "sk-old", false).await;

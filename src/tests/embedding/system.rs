@@ -423,13 +423,7 @@ async fn another_prefix_of_queries_of_ones_own_provider_is_in_force_at_once_on_e
             document_prefix: "doc: ",
             ..form(&url)
         };
-        let change = keepsake::embedding::EndpointChange {
-            own_enabled: true,
-            form,
-            staged: "",
-            confirmed: true,
-        };
-        twin.embeddings.save(anna.id, change).await.unwrap()
+        twin.confirm_endpoint(&anna, form).await
     };
     save("one: ").await;
     anna.add("Anna keeps bees.").await;

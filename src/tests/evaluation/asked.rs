@@ -37,13 +37,17 @@ async fn offered(app: &TestApp, user: &TestUser) -> Offer {
     }
 }
 
+/// A slice that is over when it begins: it ends after one step.
+async fn go_one_step(app: &TestApp, user: &TestUser) -> Drained {
+    let (_stop, stopping) = watch::channel(true);
+    let slice = Slice::begin(stopping);
+    evaluation(app).go_on(user.id, &slice).await.unwrap()
+}
+
 /// Goes on until it has ended, whatever it would wait for; returns the slices that took.
 async fn go_on_to_the_end(app: &TestApp, user: &TestUser) -> usize {
-    // Over when it begins: each ends after one step.
-    let (_stop, stopping) = watch::channel(true);
     for slices in 0..1_000 {
-        let slice = Slice::begin(stopping.clone());
-        match evaluation(app).go_on(user.id, &slice).await.unwrap() {
+        match go_one_step(app, user).await {
             Drained::Done => return slices,
             Drained::More(_) | Drained::Later(_) => {}
         }
@@ -181,11 +185,8 @@ async fn a_lost_job_and_a_kill_in_the_middle_lose_nothing_that_was_asked() {
     let provider = Provider::start().await;
     let anna = rebuilt(&app, &provider, 20).await;
     evaluation(&app).ask_for(anna.id).await.unwrap();
-    let (_stop, stopping) = watch::channel(true);
     for _ in 0..11 {
-        let slice = Slice::begin(stopping.clone());
-        let ended = evaluation(&app).go_on(anna.id, &slice).await.unwrap();
-        assert_eq!(ended, Drained::More(1));
+        assert_eq!(go_one_step(&app, &anna).await, Drained::More(1));
     }
     // The questions were made, and ten were asked.
     assert_eq!(provider.texts().len(), 10);
@@ -263,9 +264,7 @@ async fn nobody_asks_for_anothers_or_sees_any_of_it() {
     );
     assert_eq!(count(&app, "evaluation_requests").await, 0);
     evaluation(&app).ask_for(anna.id).await.unwrap();
-    let (_stop, stopping) = watch::channel(true);
-    let slice = Slice::begin(stopping);
-    evaluation(&app).go_on(anna.id, &slice).await.unwrap();
+    go_one_step(&app, &anna).await;
     for table in ["evaluation_requests", "evaluation_questions"] {
         assert!(count(&app, table).await > 0, "{table}");
         let mut as_ben = app.db.as_user(ben.id).await.unwrap();
@@ -315,9 +314,7 @@ async fn what_cannot_be_finished_is_given_up_once_with_a_sentence() {
     let provider = Provider::start().await;
     let anna = rebuilt(&app, &provider, 12).await;
     evaluation(&app).ask_for(anna.id).await.unwrap();
-    let (_stop, stopping) = watch::channel(true);
-    let slice = Slice::begin(stopping);
-    evaluation(&app).go_on(anna.id, &slice).await.unwrap();
+    go_one_step(&app, &anna).await;
     assert_eq!(count(&app, "evaluation_questions").await, 12);
     change_model(&app, &anna, &provider, "newer").await;
     provider.forget_calls();
@@ -382,9 +379,7 @@ async fn a_question_goes_with_its_memory() {
     let provider = Provider::start().await;
     let anna = rebuilt(&app, &provider, 12).await;
     evaluation(&app).ask_for(anna.id).await.unwrap();
-    let (_stop, stopping) = watch::channel(true);
-    let slice = Slice::begin(stopping);
-    evaluation(&app).go_on(anna.id, &slice).await.unwrap();
+    go_one_step(&app, &anna).await;
     let one: i64 = sqlx::query_scalar("SELECT item_id FROM evaluation_questions LIMIT 1")
         .fetch_one(&mut app.superuser().await)
         .await

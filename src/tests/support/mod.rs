@@ -289,6 +289,17 @@ impl TestApp {
         self.embeddings.save(user.id, change).await.unwrap()
     }
 
+    /// Saves the form of the user's own endpoint, and confirms what it changes.
+    pub async fn confirm_endpoint(&self, user: &TestUser, form: EndpointForm<'_>) -> Saved {
+        let change = EndpointChange {
+            own_enabled: true,
+            form,
+            staged: "",
+            confirmed: true,
+        };
+        self.embeddings.save(user.id, change).await.unwrap()
+    }
+
     /// The vector that a search for this would go by, or why there is none.
     pub async fn embed_query(&self, user: &TestUser, text: &str) -> QueryEmbedding {
         self.embeddings
@@ -493,13 +504,7 @@ pub async fn change_model(app: &TestApp, user: &TestUser, provider: &Provider, m
         batch_size: "6",
         ..EndpointForm::default()
     };
-    let change = EndpointChange {
-        own_enabled: true,
-        form,
-        staged: "",
-        confirmed: true,
-    };
-    let saved = app.embeddings.save(user.id, change).await.unwrap();
+    let saved = app.confirm_endpoint(user, form).await;
     assert!(matches!(saved, Saved::Rebuilding { .. }), "{saved:?}");
 }
 
