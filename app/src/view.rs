@@ -106,8 +106,7 @@ pub struct ItemRow {
     pub tags: Vec<String>,
     /// Why agents do not find it without asking; `None` while it is active.
     pub retired: Option<Retired>,
-    /// Who wrote it: the agent's name, or the source.
-    pub source: String,
+    pub word: Word,
     pub created: Moment,
     /// 0 to 1 within this answer; `None` when the list is by date.
     pub score: Option<f64>,
@@ -115,6 +114,26 @@ pub struct ItemRow {
     pub parts: Option<ScoreParts>,
     /// One sentence: why it could not be embedded.
     pub embedding_error: Option<String>,
+}
+
+/// Whose word a memory is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// "your word", "an agent's word", "a tool's word", "from outside"
+    pub whose: &'static str,
+    /// How it came, in plain words, where that says more.
+    pub source: Option<String>,
+    /// The agent that added it, by name.
+    pub agent: Option<String>,
+}
+
+/// A memory that contradicts another, which holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PutAside {
+    pub id: i64,
+    /// Of its text.
+    pub beginning: String,
+    pub word: Word,
 }
 
 /// The session in which a turn was said, and the message's position there.
@@ -132,6 +151,8 @@ pub enum Retired {
     Archived,
     /// A newer one took its place.
     Superseded,
+    /// Another held when it came, and holds.
+    PutAside,
     Expired,
 }
 
@@ -186,10 +207,13 @@ pub struct ItemPage {
     pub content: String,
     pub tags: Vec<String>,
     pub retired: Option<Retired>,
-    /// In plain words.
+    /// Whose word it is, and how it came, in plain words.
+    pub word: &'static str,
     pub source: String,
     pub source_context: Option<String>,
     pub agent: Option<String>,
+    /// When it is true, such as "since 2019"; may be empty.
+    pub period: String,
     /// 0 to 100
     pub confidence: i16,
     pub protected: bool,
@@ -204,6 +228,8 @@ pub struct ItemPage {
     pub said_in: Option<(i64, Option<i32>)>,
     /// Those whose place it took, newest first.
     pub superseded: Vec<i64>,
+    /// What contradicts it and was put aside, newest first.
+    pub put_aside: Vec<PutAside>,
     pub history: Vec<HistoryEntry>,
     /// The last times that an agent got it, newest first.
     pub readings: Vec<Reading>,

@@ -268,18 +268,19 @@ class Series:
             await user.complete(session)
         began, met = time.monotonic(), 0
         for _ in range(self.given.kills):
-            while not self.number("SELECT count(*) FROM session_extractions WHERE lease_until > now()"):
+            started = self.sql("SELECT now()")[0][0]
+            being_read = f"SELECT count(*) FROM session_extractions WHERE reading_since > '{started}'"
+            while not self.number(being_read):
                 if not self.left():
                     fail("all sessions were read before the server was killed often enough: give more")
                 await asyncio.sleep(0.02)
             await asyncio.sleep(chance.uniform(0, 0.6))
-            met += self.number("SELECT count(*) FROM session_extractions WHERE lease_until > now()")
+            met += self.number(being_read)
             self.server.kill()
             self.server.start()
             await self.server.ready()
             if self.given.short:
-                self.sql("UPDATE session_extractions SET lease_until = now() WHERE lease_until IS NOT NULL")
-                self.sql("UPDATE job_queue SET lease_until = now() WHERE lease_until IS NOT NULL")
+                self.sql("UPDATE job_queue SET lease_until = now(), run_at = now() WHERE lease_until IS NOT NULL")
         await self.drained(len(sessions))
         self.check(users)
         return {"kills of the server; readings that they cut off": f"{self.given.kills}; {met}",

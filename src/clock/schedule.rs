@@ -140,42 +140,40 @@ pub struct Rounds {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use time::Duration;
-    use time::macros::{datetime, time};
+    use time::macros::{datetime, format_description, time};
+    use time::{Duration, PrimitiveDateTime};
 
     use super::*;
 
     const NIGHT: Schedule = Schedule::daily(time!(3:00));
 
-    fn check(schedule: Schedule, zone: &str, cases: &[(OffsetDateTime, OffsetDateTime)]) {
+    fn check(schedule: Schedule, zone: &str, now: OffsetDateTime, last: OffsetDateTime) {
         let zone = Zone::find(zone).unwrap();
+        assert_eq!(
+            schedule.last(&zone, now),
+            last,
+            "{schedule} in {zone:?} at {now}"
+        );
+    }
+
+    /// The time, and when it last came round then; in UTC.
+    fn check_each(schedule: Schedule, zone: &str, cases: &[(&str, &str)]) {
+        let form = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
+        let at = |text| PrimitiveDateTime::parse(text, form).unwrap().assume_utc();
         for (now, last) in cases {
-            assert_eq!(
-                schedule.last(&zone, *now),
-                *last,
-                "{schedule} in {zone:?} at {now}"
-            );
+            check(schedule, zone, at(now), at(last));
         }
     }
 
     #[test]
     fn it_came_round_today_or_yesterday() {
-        check(
+        check_each(
             NIGHT,
             "UTC",
             &[
-                (
-                    datetime!(2026-11-21 02:59:59 UTC),
-                    datetime!(2026-11-20 03:00 UTC),
-                ),
-                (
-                    datetime!(2026-11-21 03:00 UTC),
-                    datetime!(2026-11-21 03:00 UTC),
-                ),
-                (
-                    datetime!(2026-11-21 23:00 UTC),
-                    datetime!(2026-11-21 03:00 UTC),
-                ),
+                ("2026-11-21 02:59:59", "2026-11-20 03:00:00"),
+                ("2026-11-21 03:00:00", "2026-11-21 03:00:00"),
+                ("2026-11-21 23:00:00", "2026-11-21 03:00:00"),
             ],
         );
     }
@@ -193,7 +191,7 @@ mod tests {
             ("Pacific/Pago_Pago", datetime!(2026-11-21 14:00 UTC)),
             ("America/New_York", datetime!(2026-11-21 08:00 UTC)),
         ] {
-            check(NIGHT, zone, &[(now, last)]);
+            check(NIGHT, zone, now, last);
         }
         let zones = vec!["UTC".to_owned(), "Nowhere/Gone".to_owned()];
         let rounds = NIGHT.rounds(zones, now);
@@ -211,30 +209,22 @@ mod tests {
                 set_forward.date() - Duration::DAY,
                 skipped - Duration::HOUR,
             );
-            check(
-                before,
-                "Europe/Vienna",
-                &[
-                    (set_forward - second, yesterday),
-                    (set_forward, set_forward),
-                    (set_forward + second, set_forward),
-                    (set_forward + Duration::hours(20), set_forward),
-                ],
-            );
+            for (now, last) in [
+                (set_forward - second, yesterday),
+                (set_forward, set_forward),
+                (set_forward + second, set_forward),
+                (set_forward + Duration::hours(20), set_forward),
+            ] {
+                check(before, "Europe/Vienna", now, last);
+            }
         }
         // What is not skipped that day comes after 23 hours.
-        check(
+        check_each(
             Schedule::daily(time!(4:00)),
             "Europe/Vienna",
             &[
-                (
-                    datetime!(2026-03-29 01:59 UTC),
-                    datetime!(2026-03-28 03:00 UTC),
-                ),
-                (
-                    datetime!(2026-03-29 02:00 UTC),
-                    datetime!(2026-03-29 02:00 UTC),
-                ),
+                ("2026-03-29 01:59:00", "2026-03-28 03:00:00"),
+                ("2026-03-29 02:00:00", "2026-03-29 02:00:00"),
             ],
         );
     }
@@ -242,40 +232,22 @@ mod tests {
     #[test]
     fn a_time_that_comes_twice_in_autumn_comes_round_once() {
         // On 25 October 2026, 03:00 became 02:00 in Vienna, at 01:00 UTC.
-        check(
+        check_each(
             Schedule::daily(time!(2:30)),
             "Europe/Vienna",
             &[
-                (
-                    datetime!(2026-10-25 00:29 UTC),
-                    datetime!(2026-10-24 00:30 UTC),
-                ),
-                (
-                    datetime!(2026-10-25 00:30 UTC),
-                    datetime!(2026-10-25 00:30 UTC),
-                ),
-                (
-                    datetime!(2026-10-25 01:30 UTC),
-                    datetime!(2026-10-25 00:30 UTC),
-                ),
-                (
-                    datetime!(2026-10-26 01:29 UTC),
-                    datetime!(2026-10-25 00:30 UTC),
-                ),
+                ("2026-10-25 00:29:00", "2026-10-24 00:30:00"),
+                ("2026-10-25 00:30:00", "2026-10-25 00:30:00"),
+                ("2026-10-25 01:30:00", "2026-10-25 00:30:00"),
+                ("2026-10-26 01:29:00", "2026-10-25 00:30:00"),
             ],
         );
-        check(
+        check_each(
             NIGHT,
             "Europe/Vienna",
             &[
-                (
-                    datetime!(2026-10-25 01:59 UTC),
-                    datetime!(2026-10-24 01:00 UTC),
-                ),
-                (
-                    datetime!(2026-10-25 02:00 UTC),
-                    datetime!(2026-10-25 02:00 UTC),
-                ),
+                ("2026-10-25 01:59:00", "2026-10-24 01:00:00"),
+                ("2026-10-25 02:00:00", "2026-10-25 02:00:00"),
             ],
         );
     }
@@ -283,62 +255,32 @@ mod tests {
     #[test]
     fn clocks_that_are_set_back_past_midnight_bring_no_day_back() {
         // In 2006, 00:01 of 29 October became 23:01 of the 28th in St John's, at 02:31 UTC.
-        check(
+        check_each(
             Schedule::daily(time!(0:00)),
             "America/St_Johns",
             &[
-                (
-                    datetime!(2006-10-29 02:29 UTC),
-                    datetime!(2006-10-28 02:30 UTC),
-                ),
-                (
-                    datetime!(2006-10-29 02:30 UTC),
-                    datetime!(2006-10-29 02:30 UTC),
-                ),
-                (
-                    datetime!(2006-10-29 03:00 UTC),
-                    datetime!(2006-10-29 02:30 UTC),
-                ),
-                (
-                    datetime!(2006-10-29 12:00 UTC),
-                    datetime!(2006-10-29 02:30 UTC),
-                ),
+                ("2006-10-29 02:29:00", "2006-10-28 02:30:00"),
+                ("2006-10-29 02:30:00", "2006-10-29 02:30:00"),
+                ("2006-10-29 03:00:00", "2006-10-29 02:30:00"),
+                ("2006-10-29 12:00:00", "2006-10-29 02:30:00"),
             ],
         );
     }
 
     #[test]
     fn a_week_is_as_long_as_its_days() {
-        check(
+        check_each(
             Schedule::weekly(Weekday::Sunday, time!(3:00)),
             "Europe/Vienna",
             &[
                 // Sunday the 22nd.
-                (
-                    datetime!(2026-11-22 01:59 UTC),
-                    datetime!(2026-11-15 02:00 UTC),
-                ),
-                (
-                    datetime!(2026-11-22 02:00 UTC),
-                    datetime!(2026-11-22 02:00 UTC),
-                ),
-                (
-                    datetime!(2026-11-28 23:30 UTC),
-                    datetime!(2026-11-22 02:00 UTC),
-                ),
-                (
-                    datetime!(2026-11-29 02:00 UTC),
-                    datetime!(2026-11-29 02:00 UTC),
-                ),
+                ("2026-11-22 01:59:00", "2026-11-15 02:00:00"),
+                ("2026-11-22 02:00:00", "2026-11-22 02:00:00"),
+                ("2026-11-28 23:30:00", "2026-11-22 02:00:00"),
+                ("2026-11-29 02:00:00", "2026-11-29 02:00:00"),
                 // A week with a day of 23 hours at its end.
-                (
-                    datetime!(2026-03-29 00:59 UTC),
-                    datetime!(2026-03-22 02:00 UTC),
-                ),
-                (
-                    datetime!(2026-03-29 01:00 UTC),
-                    datetime!(2026-03-29 01:00 UTC),
-                ),
+                ("2026-03-29 00:59:00", "2026-03-22 02:00:00"),
+                ("2026-03-29 01:00:00", "2026-03-29 01:00:00"),
             ],
         );
     }

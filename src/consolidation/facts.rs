@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::memories::provenance::{KEY_CHARS_MAX, SOURCE_CONTEXT_CHARS_MAX};
-use crate::memories::{ItemKey, ItemType, Source};
+use crate::memories::{ItemKey, ItemType, Period, Source};
 
 /// Of an answer, this much is read, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
@@ -95,6 +95,8 @@ pub struct Fact {
     pub key: ItemKey,
     pub value: String,
     pub source: Source,
+    /// When it is true, where that was said.
+    pub period: Period,
     /// The words it comes from, as the model repeats them; may be empty.
     pub context: String,
 }
@@ -314,6 +316,7 @@ fn fact(object: &serde_json::Map<String, Value>) -> Option<Fact> {
         key,
         value,
         source: read_source(&text("source").unwrap_or_default()),
+        period: Period::read(text("valid_from"), text("valid_until")),
         context: context.chars().take(SOURCE_CONTEXT_CHARS_MAX).collect(),
     })
 }
@@ -341,6 +344,7 @@ mod tests {
             key: ItemKey::parse("name").expect("valid").expect("a key"),
             value: "Anna".to_owned(),
             source: Source::UserExplicit,
+            period: Period::default(),
             context: "My name is Anna".to_owned(),
         }
     }
@@ -406,6 +410,24 @@ mod tests {
                 (Category::Other, Source::Conversation)
             ]
         );
+    }
+
+    #[test]
+    fn when_a_fact_is_true_is_read_and_what_is_no_date_is_passed_over() {
+        let of = |from: &str, until: &str| {
+            let fact = format!(
+                r#"[{{"key":"k","value":"v","valid_from":"{from}","valid_until":"{until}"}}]"#
+            );
+            read(&fact)
+                .expect("facts")
+                .facts
+                .remove(0)
+                .period
+                .to_string()
+        };
+        assert_eq!(of("2019", ""), "since 2019");
+        assert_eq!(of("", "2026-06"), "until June 2026");
+        assert_eq!(of("2026", "2019"), "");
     }
 
     #[test]

@@ -296,9 +296,11 @@ fn item_of(one: &Found, row: &Extraction) -> Option<NewItem> {
     let item = NewItem::parse(one.item_type, &one.value, Some(one.theme), &[]).ok()?;
     let item = item
         .with_key(one.key.clone())
+        .with_period(one.period)
         .yielding(Yielding::PutAside)
         .with_provenance(Provenance {
             source: one.source,
+            trust: Some(one.trust),
             context: one.quote.clone(),
             confidence: Some(one.confidence),
             session_id: Some(row.session_id.0),
@@ -329,6 +331,9 @@ pub(super) fn once_each(mut found: Vec<Found>) -> (Vec<Found>, i32) {
                 one.said_at = one.said_at.max(kept[*at].said_at);
                 if words.are_those_of(said) {
                     kept[*at].said_at = one.said_at;
+                    if one.trust > kept[*at].trust {
+                        kept[*at] = one.clone();
+                    }
                     Some(*at)
                 } else {
                     (*said, *at) = (words, kept.len());

@@ -27,8 +27,9 @@ use crate::embedding::Embeddings;
 use crate::memories::MemoryError;
 use crate::providers::chat::{Chat, ChatError};
 use crate::queue::Slice;
-use crate::sessions::ledger;
 use crate::sessions::model::{Counts, Due, Ending, Extraction, Outcome};
+use crate::sessions::{self, ledger};
+use transcript::without_own_memory;
 
 /// A stretch whose reading was begun so often and never ended, with the server killed each
 /// time, is left alone: the ledger says so.
@@ -101,6 +102,25 @@ impl Default for AskLimits {
             answer_tokens_max: 2_048,
         }
     }
+}
+
+/// Whether the user said this in a conversation that is held: in their own words, not pasted.
+pub async fn is_said_by_user(db: &Db, user: UserId, words: &str) -> Result<bool, sqlx::Error> {
+    let words = likeness::flat(words);
+    if words.chars().count() < likeness::REPEATED_CHARS_MIN {
+        return Ok(false);
+    }
+    // The database knows no small letters but those of ASCII for certain.
+    let longest = words
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .max_by_key(|word| word.len())
+        .unwrap_or_default();
+    let said = sessions::said_by_user(db, user, longest).await?;
+    let is_own = move || {
+        let own = |text: &String| likeness::flat(&quoted::own_words(&without_own_memory(text)));
+        said.iter().any(|text| own(text).contains(&words))
+    };
+    Ok(reading::off_the_runtime(is_own).await)
 }
 
 /// When what failed is tried again, after so many attempts, twice as long each time.

@@ -4,16 +4,16 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use time::{Duration, OffsetDateTime};
+use time::{Date, Duration, OffsetDateTime};
 
 use super::facts::{self, Answer, Fact, Nonsense};
 use super::keeping::once_each;
-use super::likeness::{Evidence, evidence, source_seen};
+use super::likeness::{Seen, evidence, source_seen};
 use super::prompt::{self, Ask};
 use super::transcript::{self, ToolNames, Transcript};
 use super::{Consolidation, ConsolidationError, back_off, fallback, store};
 use crate::db::UserId;
-use crate::memories::{ItemKey, ItemType, Source};
+use crate::memories::{ItemKey, ItemType, Period, Source, Trust};
 use crate::providers::chat::{ChatError, ChatMessage, ChatPurpose, ChatRequest, Completion};
 use crate::sessions::model::Extraction;
 use crate::sessions::{Message, Role, ToolCall, ledger};
@@ -35,6 +35,8 @@ pub(super) struct Found {
     pub key: Option<ItemKey>,
     pub value: String,
     pub source: Source,
+    pub trust: Trust,
+    pub period: Period,
     pub confidence: i16,
     /// The words it comes from.
     pub quote: Option<String>,
@@ -128,13 +130,21 @@ impl Consolidation {
             (messages, transcript)
         };
         let (messages, transcript) = off_the_runtime(rendered).await;
+        let date = said_at(&messages, row.last_position).unwrap_or(self.now());
         reading.skipped_chars = dropped + transcript.skipped_chars;
         if transcript.windows.is_empty() {
             return Ok(reading);
         }
         let mut found = Vec::new();
-        self.ask_for_facts(user, row, &transcript, &known, &mut reading, &mut found)
-            .await?;
+        self.ask_for_facts(
+            user,
+            row,
+            (&transcript, date.date()),
+            &known,
+            &mut reading,
+            &mut found,
+        )
+        .await?;
         let is_failed = matches!(reading.end, End::Failed(..));
         reading.is_fallback = is_failed && row.attempts >= FALLBACK_FROM_ATTEMPT;
         let is_fallback = reading.is_fallback;
@@ -153,7 +163,7 @@ impl Consolidation {
         &self,
         user: UserId,
         row: &Extraction,
-        transcript: &Transcript,
+        (transcript, date): (&Transcript, Date),
         known: &[(String, String)],
         reading: &mut Reading,
         found: &mut Vec<(Fact, i32)>,
@@ -171,7 +181,7 @@ impl Consolidation {
                 reading.end = end;
                 return Ok(());
             }
-            let ask = prompt::extraction(window, known);
+            let ask = prompt::extraction(window, known, date);
             match self.ask_for(user, &ask, &schema).await {
                 Ok(completion) => {
                     reading.pay(&completion);
@@ -337,7 +347,9 @@ fn weight(message: &Message) -> usize {
 }
 
 /// Work that takes more than a millisecond does not hold up what else the runtime does.
-async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(super) async fn off_the_runtime<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         // As if it had happened here: whoever runs the reading writes that down.
@@ -355,15 +367,9 @@ fn locate(found: Vec<(Fact, i32)>, messages: &[Message]) -> Vec<Found> {
         .collect()
 }
 
-fn of_fact(
-    fact: Fact,
-    seen: Option<Evidence>,
-    end: i32,
-    messages: &[Message],
-    has_tools: bool,
-) -> Found {
-    let source = source_seen(fact.source, seen.as_ref(), has_tools);
-    let position = seen.as_ref().map(|e| e.position);
+fn of_fact(fact: Fact, seen: Seen, end: i32, messages: &[Message], has_tools: bool) -> Found {
+    let (source, trust) = source_seen(fact.source, &seen, has_tools);
+    let position = seen.evidence.as_ref().map(|e| e.position);
     let place = position.unwrap_or(end);
     Found {
         theme: fact.category.as_str(),
@@ -371,11 +377,14 @@ fn of_fact(
         key: Some(fact.key),
         value: fact.value,
         source,
+        trust,
+        period: fact.period,
         confidence: facts::confidence(source),
         said_at: said_at(messages, place),
         place,
         position,
         quote: seen
+            .evidence
             .map(|e| e.quote)
             .or_else(|| (!fact.context.is_empty()).then_some(fact.context)),
     }
@@ -396,6 +405,8 @@ fn by_patterns(messages: &[Message]) -> impl Iterator<Item = Found> {
             quote: Some(statement.sentence.clone()),
             value: statement.sentence,
             source: Source::UserExplicit,
+            trust: Trust::User,
+            period: Period::default(),
             confidence: PATTERN_CONFIDENCE,
             said_at: said_at(messages, statement.position),
             place: statement.position,

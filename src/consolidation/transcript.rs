@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::memories::Trust;
 use crate::sessions::said::{around_own_memory, pieces};
 use crate::sessions::{Message, Role};
 
@@ -31,6 +32,32 @@ const OWN_TOOLS: [&str; 10] = [
     "memory_confirm",
     "memory_summary",
     "memory_stats",
+];
+
+/// Parts of the names of tools that hand over what others wrote: pages, mails, files.
+const FETCHING: [&str; 22] = [
+    "attachment",
+    "brows",
+    "chat",
+    "crawl",
+    "doc",
+    "download",
+    "feed",
+    "fetch",
+    "file",
+    "http",
+    "inbox",
+    "issue",
+    "mail",
+    "message",
+    "page",
+    "pdf",
+    "read",
+    "scrape",
+    "search",
+    "slack",
+    "url",
+    "web",
 ];
 
 /// A conversation, cut into what a model reads at once.
@@ -64,6 +91,16 @@ impl<'m> ToolNames<'m> {
     /// Whether the message is the answer of a tool of ours: nothing is learned from it.
     pub fn is_own_memory(&self, message: &Message) -> bool {
         message.role == Role::Tool && self.of_result(message).is_some_and(is_own_tool)
+    }
+
+    /// Whose word a tool's answer is: its own, or that of whoever wrote what it fetched. Of an
+    /// unknown tool nobody knows.
+    pub fn trust_of(&self, message: &Message) -> Trust {
+        let name = self.of_result(message).map(str::to_lowercase);
+        match name.is_some_and(|name| !FETCHING.iter().any(|part| name.contains(part))) {
+            true => Trust::Tool,
+            false => Trust::External,
+        }
     }
 }
 
@@ -279,6 +316,23 @@ mod tests {
             result(3, "c1", "Has two cats."),
         ];
         assert!(ToolNames::of(&messages).is_own_memory(&messages[2]));
+    }
+
+    #[test]
+    fn what_a_tool_fetched_is_not_the_tools_own_word() {
+        for (name, trust) in [
+            ("get_weather", Trust::Tool),
+            ("mcp__home__thermostat", Trust::Tool),
+            ("WebFetch", Trust::External),
+            ("read_file", Trust::External),
+            ("gmail.list_threads", Trust::External),
+        ] {
+            let messages = [call(1, "", "c1", name, "{}"), result(2, "c1", "x")];
+            let tools = ToolNames::of(&messages);
+            assert_eq!(tools.trust_of(&messages[1]), trust, "{name}");
+        }
+        let orphan = [result(1, "none", "x")];
+        assert_eq!(ToolNames::of(&orphan).trust_of(&orphan[0]), Trust::External);
     }
 
     #[test]

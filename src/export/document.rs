@@ -13,7 +13,7 @@ use super::read::{ItemRecord, attributes, date};
 use crate::accounts::AgentName;
 use crate::input::Invalid;
 use crate::memories::model::{TAG_CHARS_MAX, TAGS_MAX};
-use crate::memories::{ItemType, NewItem, Status};
+use crate::memories::{ItemType, NewItem, Period, Status, Trust};
 
 /// The tool by which ChatGPT keeps a memory: its messages to it are the memories.
 const MEMORY_TOOL: &str = "bio";
@@ -151,10 +151,12 @@ fn plain(source: &str, item: NewItem, created_at: Option<OffsetDateTime>) -> Ite
         key: None,
         status: Status::Active,
         source: source.to_owned(),
+        trust: Trust::Agent,
         source_context: None,
         confidence: 100,
         protected: false,
         expires_at: None,
+        period: Period::default(),
         last_verified_at: None,
         attributes: json!({}),
         superseded_by: None,

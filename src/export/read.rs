@@ -11,7 +11,7 @@ use super::FORM_VERSION;
 use crate::accounts::AgentName;
 use crate::input::{Invalid, check_text, required_text};
 use crate::memories::provenance::{CONFIDENCE_MAX, parse_confidence, parse_source_context};
-use crate::memories::{ItemKey, ItemType, NewItem, Status, ThemeSlug};
+use crate::memories::{ItemKey, ItemType, NewItem, Period, Status, ThemeSlug, Trust};
 
 pub const SOURCE_CHARS_MAX: usize = 64;
 pub const DESCRIPTION_CHARS_MAX: usize = 2_000;
@@ -21,11 +21,12 @@ pub const EVENTS_MAX: usize = 1_000;
 /// Years that a date may have.
 const YEARS: std::ops::RangeInclusive<i32> = 1900..=9999;
 /// Of an item's history; what a newer Keepsake calls otherwise is passed over.
-const EVENTS: [&str; 7] = [
+const EVENTS: [&str; 8] = [
     "added",
     "archived",
     "imported",
     "superseded",
+    "put_aside",
     "confirmed",
     "expired",
     "named",
@@ -62,10 +63,12 @@ pub struct ItemRecord {
     pub key: Option<ItemKey>,
     pub status: Status,
     pub source: String,
+    pub trust: Trust,
     pub source_context: Option<String>,
     pub confidence: i16,
     pub protected: bool,
     pub expires_at: Option<OffsetDateTime>,
+    pub period: Period,
     pub last_verified_at: Option<OffsetDateTime>,
     /// An object.
     pub attributes: Value,
@@ -126,12 +129,17 @@ struct RawItem {
     tags: Vec<String>,
     status: Option<String>,
     source: Option<String>,
+    trust: Option<String>,
     source_context: Option<String>,
     confidence: Option<i64>,
     #[serde(default)]
     protected: bool,
     #[serde(default, with = "time::serde::rfc3339::option")]
     expires_at: Option<OffsetDateTime>,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    valid_from: Option<OffsetDateTime>,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    valid_until: Option<OffsetDateTime>,
     #[serde(default, with = "time::serde::rfc3339::option")]
     last_verified_at: Option<OffsetDateTime>,
     attributes: Option<Value>,
@@ -267,10 +275,15 @@ fn item(raw: RawItem) -> Result<ItemRecord, Invalid> {
         key: ItemKey::parse(raw.key.as_deref().unwrap_or_default())?,
         status,
         source: required_text("source", source, SOURCE_CHARS_MAX)?.to_owned(),
+        trust: trust(raw.trust.as_deref(), source)?,
         source_context: parse_source_context(raw.source_context.as_deref().unwrap_or_default())?,
         confidence: parse_confidence(raw.confidence.unwrap_or(CONFIDENCE_MAX))?,
         protected: raw.protected,
         expires_at: date("expires_at", raw.expires_at)?,
+        period: Period::new(
+            raw.valid_from.map(whole_microseconds),
+            raw.valid_until.map(whole_microseconds),
+        )?,
         last_verified_at: date("last_verified_at", raw.last_verified_at)?,
         attributes: attributes(raw.attributes)?,
         superseded_by: raw.superseded_by,
@@ -278,6 +291,25 @@ fn item(raw: RawItem) -> Result<ItemRecord, Invalid> {
         created_at: date("created_at", raw.created_at)?,
         updated_at: date("updated_at", raw.updated_at)?,
         events: events(raw.events)?,
+    })
+}
+
+/// Exports of before there were classes have none: then it goes by the source.
+fn trust(given: Option<&str>, source: &str) -> Result<Trust, Invalid> {
+    let Some(given) = given else {
+        return Ok(match source {
+            "user_explicit" => Trust::User,
+            "tool_call" | "auto_discovery" => Trust::Tool,
+            "web" => Trust::External,
+            _ => Trust::Agent,
+        });
+    };
+    Trust::parse(given).ok_or_else(|| {
+        Invalid::new(
+            "trust",
+            "invalid_trust",
+            "`trust` is not known; it is user, agent, tool or external.",
+        )
     })
 }
 
@@ -337,9 +369,14 @@ fn events(raw: Vec<RawEvent>) -> Result<Vec<EventRecord>, Invalid> {
     Ok(events)
 }
 
-/// In whole microseconds, as PostgreSQL keeps them: what comes in a second time is to be equal.
+/// As PostgreSQL keeps them: what comes in a second time is to be equal.
+fn whole_microseconds(at: OffsetDateTime) -> OffsetDateTime {
+    at.replace_microsecond(at.microsecond()).unwrap_or(at)
+}
+
+/// In whole microseconds.
 pub(super) fn date(field: &'static str, at: OffsetDateTime) -> Result<OffsetDateTime, Invalid> {
-    let whole = at.replace_microsecond(at.microsecond()).unwrap_or(at);
+    let whole = whole_microseconds(at);
     if YEARS.contains(&whole.to_offset(time::UtcOffset::UTC).year()) {
         return Ok(whole);
     }
@@ -380,6 +417,10 @@ mod tests {
             (
                 r#"{"record":"item","type":"fact","content":"x","status":"canary"}"#,
                 "status",
+            ),
+            (
+                r#"{"record":"item","type":"fact","content":"x","trust":"canary"}"#,
+                "trust",
             ),
             (
                 r#"{"record":"item","type":"fact","content":"x","created_at":"canary"}"#,

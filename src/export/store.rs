@@ -163,7 +163,8 @@ pub async fn list_items(
 ) -> Result<Vec<rows::Item>, sqlx::Error> {
     let found = sqlx::query!(
         r#"SELECT i.id, i.type AS item_type, t.slug AS theme, i.key, i.content, i.tags, i.status, i.source,
-                  i.source_context, i.confidence, i.protected, i.expires_at, i.last_verified_at,
+                  i.trust, i.source_context, i.confidence, i.protected, i.expires_at,
+                  i.valid_from, i.valid_until, i.last_verified_at,
                   i.attributes, i.superseded_by, a.name AS "agent?", i.created_at, i.updated_at
            FROM memory_items i
            JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
@@ -187,10 +188,13 @@ pub async fn list_items(
             tags: row.tags,
             status: row.status,
             source: row.source,
+            trust: row.trust,
             source_context: row.source_context,
             confidence: row.confidence,
             protected: row.protected,
             expires_at: row.expires_at,
+            valid_from: row.valid_from,
+            valid_until: row.valid_until,
             last_verified_at: row.last_verified_at,
             attributes: row.attributes,
             superseded_by: row.superseded_by,

@@ -360,11 +360,16 @@ pub(super) mod rows {
         pub tags: Vec<String>,
         pub status: String,
         pub source: String,
+        pub trust: String,
         pub source_context: Option<String>,
         pub confidence: i16,
         pub protected: bool,
         #[serde(with = "time::serde::rfc3339::option")]
         pub expires_at: Option<OffsetDateTime>,
+        #[serde(with = "time::serde::rfc3339::option")]
+        pub valid_from: Option<OffsetDateTime>,
+        #[serde(with = "time::serde::rfc3339::option")]
+        pub valid_until: Option<OffsetDateTime>,
         #[serde(with = "time::serde::rfc3339::option")]
         pub last_verified_at: Option<OffsetDateTime>,
         pub attributes: Value,

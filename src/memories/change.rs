@@ -8,9 +8,11 @@ use time::OffsetDateTime;
 use super::add::store::link;
 use super::add::{Added, Tries, add_in};
 use super::model::{Item, ItemId, ItemType, NewItem, Status, ThemeSlug};
-use super::provenance::{Expiry, ItemKey, Provenance, Source, Yielding};
+use super::period::Period;
+use super::provenance::{Expiry, ItemKey, Provenance, Yielding};
 use super::store::Renewal;
-use super::{ARCHIVED, EXPIRED, MemoryError, SUPERSEDED, store};
+use super::trust::{Newcomer, Verdict, verdict};
+use super::{ARCHIVED, EXPIRED, MemoryError, PUT_ASIDE, SUPERSEDED, store};
 use crate::accounts::{UserId, Viewer};
 use crate::activity::Call;
 use crate::clock::SharedClock;
@@ -44,9 +46,9 @@ pub async fn archive(
     Ok(())
 }
 
-/// Of two active items that contradict each other one gives way, whatever their keys: the older one,
-/// unless it was said later than the other or is confirmed and the other is not the user's word.
-/// True where the older one gave way; false too where nothing was changed. In the caller's transaction.
+/// Of two active items that contradict each other one gives way, whatever their keys, as
+/// [`verdict`] says. True where the older one gave way; false too where nothing was changed. In
+/// the caller's transaction.
 pub async fn supersede_in(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -65,19 +67,21 @@ pub async fn supersede_in(
     let (Some(old), Some(new)) = (of(older), of(newer)) else {
         return Ok(false);
     };
-    let is_users_word = new.source == Source::UserExplicit.as_str();
-    let stays = new.stated_at() < old.stated_at() || (old.protected && !is_users_word);
-    if stays && new.protected {
+    let newcomer = Newcomer {
+        trust: new.trust,
+        said_at: Some(new.stated_at()),
+    };
+    let supersedes = verdict(old.as_holder(), newcomer) == Verdict::Supersedes;
+    if !supersedes && new.protected {
         return Ok(false);
     }
-    let (gone, instead) = if stays {
-        (newer, older)
-    } else {
-        (older, newer)
+    let (gone, instead, event) = match supersedes {
+        true => (older, newer, SUPERSEDED),
+        false => (newer, older, PUT_ASIDE),
     };
-    store::archive_items(conn, user, viewer.agent_id, &[gone.0], SUPERSEDED, now).await?;
+    store::archive_items(conn, user, viewer.agent_id, &[gone.0], event, now).await?;
     link(conn, user, gone, instead).await?;
-    Ok(!stays)
+    Ok(supersedes)
 }
 
 /// Which item is to be corrected.
@@ -97,6 +101,8 @@ pub struct Correction {
     pub key: Option<ItemKey>,
     pub tags: Option<Vec<String>>,
     pub expiry: Option<Expiry>,
+    /// Each side for itself.
+    pub period: Period,
     pub provenance: Provenance,
 }
 
@@ -109,7 +115,12 @@ impl Correction {
             self.theme.as_deref().or(old.theme.as_deref()),
             self.tags.as_deref().unwrap_or(&old.tags),
         )?;
+        let period = Period::new(
+            self.period.from.or(old.period.from),
+            self.period.until.or(old.period.until),
+        )?;
         Ok(item
+            .with_period(period)
             .with_key(self.key.clone().or(old_key.flatten()))
             .with_expiry(self.expiry.or(old.expires_at.map(Expiry::At)))
             .with_provenance(self.provenance.clone())
@@ -173,8 +184,10 @@ async fn correct_once(
         let said = correction.provenance.confidence;
         let renewal = Renewal {
             confidence: said.unwrap_or(old.confidence.max(new.confidence())),
+            trust: old.trust.max(new.trust()),
             tags: new.tags().to_vec(),
             expires_at: new.expires_at(now),
+            period: new.period(),
             stated_at: now,
         };
         store::renew_item(&mut tx, user, &old, &renewal, now).await?;

@@ -4,12 +4,14 @@
 mod add;
 mod change;
 pub mod model;
+pub mod period;
 pub mod provenance;
 pub mod quota;
 pub mod speakers;
 mod stop_words;
 pub mod store;
 pub mod themes;
+pub mod trust;
 pub mod words;
 
 pub use add::{Added, Adding, Tries, add_in, say_again};
@@ -18,13 +20,16 @@ pub use change::{
     users_with_expired,
 };
 pub use model::{
-    Item, ItemEvent, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme, ThemeCount,
-    ThemeNames, ThemeSlug, Turn,
+    GaveWay, Item, ItemEvent, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme,
+    ThemeCount, ThemeNames, ThemeSlug, Turn,
 };
+pub use period::Period;
 pub use provenance::{Expiry, ItemKey, Provenance, Source, Yielding};
 pub use stop_words::is_stop_word;
 pub use themes::{describe_theme, fullest_themes, list_themes};
+pub use trust::Trust;
 
+use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use crate::accounts::Viewer;
@@ -35,6 +40,7 @@ use crate::input::Invalid;
 /// Of an item's history, when it left what is active.
 const ARCHIVED: &str = "archived";
 const SUPERSEDED: &str = "superseded";
+const PUT_ASIDE: &str = "put_aside";
 const EXPIRED: &str = "expired";
 
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +53,7 @@ pub enum MemoryError {
         superseded_by: Option<ItemId>,
     },
     #[error(
-        "item {id} has this key and is confirmed; nothing was added: correct it with memory_correct, or give the source user_explicit when the user said so"
+        "item {id} has this key and is confirmed; nothing was added: correct it with memory_correct, or give the source user_explicit with the user's own words as source_context"
     )]
     Confirmed { id: ItemId },
     #[error("no active item has this key")]
@@ -73,18 +79,39 @@ fn not_active(id: ItemId, superseded_by: Option<ItemId>) -> String {
 }
 
 /// An item or a turn, and where its vector stands.
+pub struct Found {
+    pub item: Item,
+    pub embedding: ItemEmbedding,
+    /// Those for which it stands, newest first, at most 50.
+    pub gave_way: Vec<GaveWay>,
+}
+
 pub async fn get(
     db: &Db,
     embeddings: &Embeddings,
     viewer: &Viewer,
     id: ItemId,
-) -> Result<(Item, ItemEmbedding), MemoryError> {
+) -> Result<Found, MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
-    let found = store::find_to_read(&mut tx, viewer.user_id, id).await?;
-    let item = found.ok_or(MemoryError::NotFound(id))?;
-    let states = embeddings.states(&mut tx, viewer.user_id, &[id.0]).await?;
+    let found = find(&mut tx, embeddings, viewer.user_id, id).await?;
     tx.commit().await?;
-    Ok((item, states[0].clone()))
+    Ok(found)
+}
+
+async fn find(
+    conn: &mut PgConnection,
+    embeddings: &Embeddings,
+    user: UserId,
+    id: ItemId,
+) -> Result<Found, MemoryError> {
+    let found = store::find_to_read(conn, user, id).await?;
+    let item = found.ok_or(MemoryError::NotFound(id))?;
+    let states = embeddings.states(conn, user, &[id.0]).await?;
+    Ok(Found {
+        item,
+        embedding: states[0].clone(),
+        gave_way: store::list_given_way(conn, user, id).await?,
+    })
 }
 
 /// Items that came of a session of the user, in the order of what was said, at most `limit`; and
@@ -101,15 +128,8 @@ pub async fn of_session(
     Ok(found)
 }
 
-/// An item or a turn with all that is known of it.
-pub struct Whole {
-    pub item: Item,
-    pub embedding: ItemEmbedding,
-    /// Oldest first.
-    pub history: Vec<ItemEvent>,
-    /// Those whose place it took, newest first.
-    pub superseded: Vec<ItemId>,
-}
+/// The same, with its history, oldest first.
+pub type Whole = (Found, Vec<ItemEvent>);
 
 pub async fn get_whole(
     db: &Db,
@@ -118,18 +138,10 @@ pub async fn get_whole(
     id: ItemId,
 ) -> Result<Whole, MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
-    let found = store::find_to_read(&mut tx, viewer.user_id, id).await?;
-    let item = found.ok_or(MemoryError::NotFound(id))?;
+    let found = find(&mut tx, embeddings, viewer.user_id, id).await?;
     let history = store::list_events(&mut tx, viewer.user_id, id).await?;
-    let superseded = store::list_superseded(&mut tx, viewer.user_id, id).await?;
-    let states = embeddings.states(&mut tx, viewer.user_id, &[id.0]).await?;
     tx.commit().await?;
-    Ok(Whole {
-        item,
-        embedding: states[0].clone(),
-        history,
-        superseded,
-    })
+    Ok((found, history))
 }
 
 /// Counts of items by status, type and theme, and of the vectors that are still to be made:

@@ -7,7 +7,9 @@ use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 use unicode_normalization::UnicodeNormalization;
 
+use super::period::Period;
 use super::provenance::{Expiry, ItemKey, Provenance, Yielding};
+use super::trust::{Holder, Newcomer, Trust};
 use crate::input::{Invalid, check_text, required_text};
 
 pub const CONTENT_CHARS_MAX: usize = 20_000;
@@ -179,6 +181,7 @@ pub struct NewItem {
     key: Option<ItemKey>,
     provenance: Provenance,
     expiry: Option<Expiry>,
+    period: Period,
     yielding: Yielding,
 }
 
@@ -209,6 +212,7 @@ impl NewItem {
             key: None,
             provenance: Provenance::default(),
             expiry: None,
+            period: Period::default(),
             yielding: Yielding::default(),
         })
     }
@@ -227,6 +231,12 @@ impl NewItem {
 
     pub fn with_expiry(mut self, expiry: Option<Expiry>) -> Self {
         self.expiry = expiry;
+        self
+    }
+
+    /// The same, true in the world then.
+    pub fn with_period(mut self, period: Period) -> Self {
+        self.period = period;
         self
     }
 
@@ -264,6 +274,19 @@ impl NewItem {
         &self.provenance
     }
 
+    pub fn trust(&self) -> Trust {
+        let provenance = &self.provenance;
+        provenance.trust.unwrap_or(provenance.source.trust())
+    }
+
+    /// As one that contradicts another.
+    pub(super) fn as_newcomer(&self) -> Newcomer {
+        Newcomer {
+            trust: self.trust(),
+            said_at: self.provenance.said_at,
+        }
+    }
+
     /// In percent.
     pub fn confidence(&self) -> i16 {
         let by_source = self.provenance.source.confidence();
@@ -277,6 +300,10 @@ impl NewItem {
 
     pub fn expires_at(&self, now: OffsetDateTime) -> Option<OffsetDateTime> {
         self.expiry.map(|expiry| expiry.from(now))
+    }
+
+    pub fn period(&self) -> Period {
+        self.period
     }
 
     pub(super) fn yields(&self) -> Yielding {
@@ -324,6 +351,7 @@ pub struct Item {
     pub tags: Vec<String>,
     pub status: Status,
     pub source: String,
+    pub trust: Trust,
     pub source_context: Option<String>,
     /// The agent that added it, by name.
     pub agent: Option<String>,
@@ -331,6 +359,8 @@ pub struct Item {
     pub confidence: i16,
     pub protected: bool,
     pub expires_at: Option<OffsetDateTime>,
+    /// When what it says is true.
+    pub period: Period,
     /// When somebody last said that it holds.
     pub last_verified_at: Option<OffsetDateTime>,
     pub superseded_by: Option<ItemId>,
@@ -356,6 +386,30 @@ impl Item {
         let again = self.last_verified_at.unwrap_or(self.created_at);
         again.max(self.created_at)
     }
+
+    pub(super) fn as_holder(&self) -> Holder {
+        Holder {
+            trust: self.trust,
+            is_confirmed: self.protected,
+            stated_at: self.stated_at(),
+        }
+    }
+}
+
+/// An item that another stands for.
+#[derive(Clone, Debug)]
+pub struct GaveWay {
+    pub id: ItemId,
+    /// Of its text, [`Self::CHARS_MAX`] characters.
+    pub beginning: String,
+    pub source: String,
+    pub trust: Trust,
+    /// It contradicts what held when it came, and never held itself.
+    pub is_put_aside: bool,
+}
+
+impl GaveWay {
+    pub const CHARS_MAX: i32 = 200;
 }
 
 /// Where a turn was said, as its agent calls it.

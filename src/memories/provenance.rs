@@ -5,6 +5,7 @@
 use time::{Duration, OffsetDateTime};
 
 use super::model::slug;
+use super::trust::Trust;
 use crate::input::{Invalid, check_text};
 
 pub const KEY_CHARS_MAX: usize = 128;
@@ -81,8 +82,17 @@ impl Source {
         }
     }
 
-    /// How sure what is known so is when nobody says, in percent: what a tool gave outweighs what
-    /// was said. Extraction, which reads the user's own words, is surer of them and says so itself.
+    /// Whose word it is where nobody has looked: that the user said it is the agent's word alone.
+    pub fn trust(self) -> Trust {
+        match self {
+            Self::Agent | Self::Conversation | Self::UserExplicit | Self::Guess => Trust::Agent,
+            Self::ToolCall | Self::AutoDiscovery => Trust::Tool,
+            Self::Web => Trust::External,
+        }
+    }
+
+    /// How sure what is known so is when nobody says, in percent. Extraction, which reads the user's
+    /// own words, is surer of them and says so itself.
     pub fn confidence(self) -> i16 {
         match self {
             Self::ToolCall | Self::AutoDiscovery => 95,
@@ -119,6 +129,8 @@ pub fn parse_source_context(text: &str) -> Result<Option<String>, Invalid> {
 #[derive(Clone, Debug, Default)]
 pub struct Provenance {
     pub source: Source,
+    /// Of whoever looked; `None`: [`Source::trust`]
+    pub trust: Option<Trust>,
     /// [`parse_source_context`]
     pub context: Option<String>,
     /// [`parse_confidence`]; `None`: [`Source::confidence`]
@@ -160,17 +172,16 @@ impl Expiry {
     }
 }
 
-/// Which active item of the key stays active when it is confirmed and the new one's source is
-/// not the user, or when the new one was said before it.
+/// What becomes of an item where the active one of its key stays ([`super::trust::verdict`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Yielding {
-    /// The confirmed one, and the add is refused, so that whoever adds can ask or correct.
+    /// It is kept beside that one, archived and linked to it. Where that one is confirmed and stays
+    /// for it, the add is refused, so that whoever adds can ask or correct.
     #[default]
     Refused,
-    /// The one that is there; the new one is kept beside it, archived and linked to it:
-    /// for whoever adds in nobody's presence and may lose nothing.
+    /// It is kept beside it in any case: for whoever adds in nobody's presence and may lose nothing.
     PutAside,
-    /// The new one in any case: a correction.
+    /// None stays: it is a correction.
     Never,
 }
 

@@ -5,9 +5,12 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::model::{
-    EXPIRING_SOON, Item, ItemEvent, ItemId, ItemType, OfSession, Stats, Status, ThemeSlug, Turn,
+    EXPIRING_SOON, GaveWay, Item, ItemEvent, ItemId, ItemType, OfSession, Stats, Status, ThemeSlug,
+    Turn,
 };
+use super::period::Period;
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
+use super::trust::Trust;
 use super::words;
 use crate::accounts::{AgentId, UserId, Viewer};
 use crate::embedding::store::share_spaces;
@@ -85,8 +88,8 @@ pub async fn find_to_read(
 ) -> Result<Option<Item>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT i.id, t.slug AS "slug?", t.display_name AS "display_name?", i.type AS item_type, i.key, i.content, i.tags,
-                  i.status, i.source, i.source_context, a.name AS "agent?", i.confidence,
-                  i.protected, i.expires_at, i.last_verified_at, i.superseded_by, i.session_id, i.message_id,
+                  i.status, i.source, i.trust, i.source_context, a.name AS "agent?", i.confidence,
+                  i.protected, i.expires_at, i.valid_from, i.valid_until, i.last_verified_at, i.superseded_by, i.session_id, i.message_id,
                   i.created_at, i.updated_at, i.turn_session_id, s.external_id AS "session?", m.external_id AS "message?",
                   m.position AS "position?"
            FROM memory_items i
@@ -126,11 +129,16 @@ pub async fn find_to_read(
         tags: row.tags,
         status: Status::from_column(&row.status),
         source: row.source,
+        trust: Trust::from_column(&row.trust),
         source_context: row.source_context,
         agent: row.agent,
         confidence: row.confidence,
         protected: row.protected,
         expires_at: row.expires_at,
+        period: Period {
+            from: row.valid_from,
+            until: row.valid_until,
+        },
         last_verified_at: row.last_verified_at,
         superseded_by: row.superseded_by.map(ItemId),
         said_in: row.session_id.map(|session| {
@@ -167,20 +175,33 @@ pub async fn list_events(
         .collect())
 }
 
-/// Those whose place an item took, newest first.
-pub async fn list_superseded(
+/// Those for which an item stands, newest first: whose place it took, and what was put aside for it.
+pub async fn list_given_way(
     conn: &mut PgConnection,
     user: UserId,
     id: ItemId,
-) -> Result<Vec<ItemId>, sqlx::Error> {
-    let ids = sqlx::query_scalar!(
-        "SELECT id FROM memory_items WHERE user_id = $1 AND superseded_by = $2 ORDER BY id DESC LIMIT 50",
+) -> Result<Vec<GaveWay>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, left(i.content, $3) AS "beginning!", i.source, i.trust,
+                  EXISTS (SELECT FROM memory_item_events e
+                          WHERE e.user_id = $1 AND e.item_id = i.id AND e.event = 'put_aside') AS "is_put_aside!"
+           FROM memory_items i WHERE i.user_id = $1 AND i.superseded_by = $2 ORDER BY i.id DESC LIMIT 50"#,
         user.0,
         id.0,
+        GaveWay::CHARS_MAX,
     )
     .fetch_all(conn)
     .await?;
-    Ok(ids.into_iter().map(ItemId).collect())
+    Ok(rows
+        .into_iter()
+        .map(|row| GaveWay {
+            id: ItemId(row.id),
+            beginning: row.beginning,
+            source: row.source,
+            trust: Trust::from_column(&row.trust),
+            is_put_aside: row.is_put_aside,
+        })
+        .collect())
 }
 
 /// Those of them that were active, with this event in their history; what is superseded is held
@@ -252,8 +273,10 @@ pub async fn confirm_item(
 /// What is changed of an item whose text stays.
 pub struct Renewal {
     pub confidence: i16,
+    pub trust: Trust,
     pub tags: Vec<String>,
     pub expires_at: Option<OffsetDateTime>,
+    pub period: Period,
     pub stated_at: OffsetDateTime,
 }
 
@@ -269,13 +292,15 @@ pub async fn renew_item(
     // A rebuild copies the expiry too.
     share_spaces(conn, user).await?;
     let has_other_tags = item.tags != renewal.tags;
-    let is_changed = has_other_tags || item.expires_at != renewal.expires_at;
+    let is_changed =
+        has_other_tags || item.expires_at != renewal.expires_at || item.period != renewal.period;
     let words =
         has_other_tags.then(|| words::of_item(&item.content, item.key.as_deref(), &renewal.tags));
     sqlx::query!(
         "WITH item AS (
              UPDATE memory_items
-             SET confidence = $3, tags = $4, expires_at = $5, last_verified_at = greatest(last_verified_at, $6),
+             SET confidence = $3, tags = $4, expires_at = $5, trust = $10,
+                 valid_from = $11, valid_until = $12, last_verified_at = greatest(last_verified_at, $6),
                  updated_at = CASE WHEN $7 THEN $8 ELSE updated_at END,
                  content_tsv = coalesce($9::text::tsvector, content_tsv)
              WHERE user_id = $1 AND id = $2 AND status = 'active'
@@ -293,6 +318,9 @@ pub async fn renew_item(
         is_changed,
         now,
         words,
+        renewal.trust.as_str(),
+        renewal.period.from,
+        renewal.period.until,
     )
     .execute(conn)
     .await?;

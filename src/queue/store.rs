@@ -105,7 +105,7 @@ pub struct Room {
 /// has waited for [`PATIENCE`], longest first, then whoever has least to do. Whoever called a provider
 /// that has as many runs as it may have is passed over. What is paused runs only where somebody asks
 /// for one user's. A lease that ends beyond its length was taken by a clock that was ahead. Where runs
-/// kill their process, the next waits twice as long each time, a minute at most.
+/// kill their process, the next waits twice as long each time, half a minute at most.
 pub async fn claim(
     conn: &mut PgConnection,
     lease: i64,
@@ -142,7 +142,7 @@ pub async fn claim(
              FOR UPDATE OF q SKIP LOCKED
          )
          UPDATE job_queue q SET lease = $1, lease_until = $6, attempts = q.attempts + 1,
-                                run_at = $4 + interval '1 second' * least(2 ^ least(q.attempts, 6), 60)
+                                run_at = $4 + interval '1 second' * least(2 ^ least(q.attempts, 5), 30)
          FROM picked p WHERE q.user_id = p.user_id AND q.job = p.job
          RETURNING q.user_id, q.job, q.pushes, q.attempts",
         lease,

@@ -8,7 +8,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{Decode, Postgres, Row};
 use time::OffsetDateTime;
 
-use crate::memories::{ItemId, ItemType, Status, Turn};
+use crate::memories::{ItemId, ItemType, Period, Status, Trust, Turn};
 
 /// A row that an arm found: its signals, and what else there is to read of it.
 pub struct Candidate<Rest = PgRow> {
@@ -62,9 +62,12 @@ pub struct FoundItem {
     /// What has expired is as good as archived.
     pub status: Status,
     pub key: Option<String>,
-    /// The agent's name, or how else the item came.
     pub source: String,
+    pub trust: Trust,
+    /// The agent that added it, by name.
+    pub agent: Option<String>,
     pub expires_at: Option<OffsetDateTime>,
+    pub period: Period,
     /// Another item took its place.
     pub is_superseded: bool,
     pub turn: Option<Turn>,
@@ -123,7 +126,10 @@ impl FoundItem {
         let item_type = ItemType::from_column(columns.next()?);
         let (content, tags) = (columns.next()?, columns.next()?);
         let status = Status::from_column(columns.next()?);
-        let (key, source, expires_at) = (columns.next()?, columns.next()?, columns.next()?);
+        let (key, source) = (columns.next()?, columns.next()?);
+        let trust = Trust::from_column(columns.next()?);
+        let (agent, expires_at) = (columns.next()?, columns.next()?);
+        let (from, until) = (columns.next()?, columns.next()?);
         Ok(Self {
             id,
             created_at,
@@ -134,7 +140,10 @@ impl FoundItem {
             status: status.at(expires_at, now),
             key,
             source,
+            trust,
+            agent,
             expires_at,
+            period: Period { from, until },
             is_superseded: columns.next()?,
             turn: turn(columns)?,
         })

@@ -53,8 +53,8 @@ pub async fn list_recent(
     let query = sqlx::query!(
         r#"WITH newest AS MATERIALIZED (
                -- Cut before the joins, so that the index gives the rows in order.
-               SELECT i.id, i.theme_id, i.agent_id, i.type, i.content, i.tags, i.status, i.key, i.source,
-                      i.created_at, i.expires_at, i.superseded_by
+               SELECT i.id, i.theme_id, i.agent_id, i.type, i.content, i.tags, i.status, i.key, i.source, i.trust,
+                      i.created_at, i.expires_at, i.valid_from, i.valid_until, i.superseded_by
                FROM memory_items i
                WHERE i.user_id = $1 AND NOT i.is_turn AND $11
                  AND ($2::text IS NULL OR i.theme_id = (
@@ -72,7 +72,8 @@ pub async fn list_recent(
                LIMIT $8
            )
            SELECT i.id, i.created_at, t.slug AS theme, i.type, i.content, i.tags, i.status, i.key,
-                  coalesce(a.name, i.source) AS source, i.expires_at, i.superseded_by IS NOT NULL AS is_superseded,
+                  i.source, i.trust, a.name AS agent, i.expires_at,
+                  i.valid_from, i.valid_until, i.superseded_by IS NOT NULL AS is_superseded,
                   NULL::bigint AS session_id, NULL::text AS session, NULL::integer AS position, NULL::text AS message,
                   NULL::text AS role
            FROM newest i
@@ -379,7 +380,8 @@ pub async fn find(
                   (SELECT array_agg(b.id ORDER BY b.id) FROM beside b WHERE b.of = c.id) AS beside,
                   (SELECT array_agg(b.steps ORDER BY b.id) FROM beside b WHERE b.of = c.id) AS steps,
                   t.slug AS theme, i.type, i.content, i.tags, i.status, i.key,
-                  coalesce(a.name, i.source) AS source, i.expires_at, i.superseded_by IS NOT NULL AS is_superseded,
+                  i.source, i.trust, a.name AS agent, i.expires_at,
+                  i.valid_from, i.valid_until, i.superseded_by IS NOT NULL AS is_superseded,
                   s.id AS session_id, s.external_id AS session, m.position, m.external_id AS message,
                   i.source AS role
            FROM candidates c

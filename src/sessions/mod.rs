@@ -40,6 +40,14 @@ const COMPLETED_AT_ONCE: i64 = 500;
 /// Users whose sessions are over, found at once.
 const USERS_MAX: i64 = 10_000;
 
+/// Messages in which the user wrote this, in small letters: of the latest sessions, the latest first.
+pub async fn said_by_user(db: &Db, user: UserId, part: &str) -> Result<Vec<String>, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let said = store::list_said(&mut tx, user, part).await?;
+    tx.commit().await?;
+    Ok(said)
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     #[error(transparent)]

@@ -13,6 +13,12 @@ use crate::accounts::AgentId;
 use crate::clock::Rounds;
 use crate::db::UserId;
 
+/// What a user said is looked for in so many sessions, in so many messages of each …
+const SAID_IN_SESSIONS: i64 = 20;
+const SAID_MESSAGES: i64 = 100;
+/// … and that many are enough.
+const SAID_FOUND_MAX: i64 = 20;
+
 /// Where a session stands, for whoever holds it.
 pub struct Held {
     pub id: SessionId,
@@ -26,6 +32,30 @@ pub struct Held {
 pub struct Inserted {
     pub messages: usize,
     pub tool_calls: usize,
+}
+
+/// Of the latest user messages of the latest sessions those that have this in them, in small letters.
+pub async fn list_said(
+    conn: &mut PgConnection,
+    user: UserId,
+    part: &str,
+) -> Result<Vec<String>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT m.content
+         FROM (SELECT id FROM sessions WHERE user_id = $1 ORDER BY last_message_at DESC, id DESC LIMIT $3) s
+         CROSS JOIN LATERAL (
+             SELECT content FROM session_messages
+             WHERE user_id = $1 AND session_id = s.id AND role = 'user' ORDER BY position DESC LIMIT $4
+         ) m
+         WHERE strpos(lower(m.content), $2) > 0 LIMIT $5",
+        user.0,
+        part,
+        SAID_IN_SESSIONS,
+        SAID_MESSAGES,
+        SAID_FOUND_MAX,
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Holds the session until the transaction ends, so that messages come in one after the other.

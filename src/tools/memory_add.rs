@@ -4,7 +4,9 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::{ToolEmbeddingState, ToolItemType, ToolSource, Whole, provenance};
+use super::values::{
+    ToolEmbeddingState, ToolItemType, ToolSource, ToolTrust, Whole, check_said, provenance,
+};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
@@ -12,7 +14,7 @@ use crate::memories::model::{CONTENT_CHARS_MAX, TAG_CHARS_MAX, TAGS_MAX, THEME_C
 use crate::memories::provenance::{
     CONFIDENCE_MAX, EXPIRES_IN_DAYS_MAX, KEY_CHARS_MAX, SOURCE_CONTEXT_CHARS_MAX,
 };
-use crate::memories::{Added, Expiry, ItemKey, NewItem, Status};
+use crate::memories::{Added, Expiry, ItemKey, NewItem, Period, Provenance, Source, Status, Trust};
 
 pub struct MemoryAdd;
 
@@ -42,7 +44,11 @@ pub struct Input {
     /// For what holds only so long.
     #[schemars(range(min = 1, max = EXPIRES_IN_DAYS_MAX))]
     expires_in_days: Option<Whole>,
-    /// The words it came from.
+    /// Since when: 2019, 2019-05 or 2019-05-17.
+    valid_from: Option<String>,
+    /// Until when, inclusive.
+    valid_until: Option<String>,
+    /// The words it came from; user_explicit needs them, verbatim.
     #[schemars(length(max = SOURCE_CONTEXT_CHARS_MAX))]
     source_context: Option<String>,
 }
@@ -50,21 +56,51 @@ pub struct Input {
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     id: i64,
-    #[schemars(extend("const" = "active"))]
+    /// archived: it was put aside.
+    #[schemars(extend("enum" = ["active", "archived"]))]
     status: &'static str,
     embedding: ToolEmbeddingState,
+    /// Whose word it is; a tool's or a page's takes no place of the user's or an agent's.
+    trust: ToolTrust,
     /// The same was active in its theme already; `id` is that item, which took over the tags and the expiry.
     duplicate: bool,
     /// The item of the same key whose place it took; it is kept, archived.
     superseded: Option<i64>,
+    /// The item of the same key that stays; this one is kept beside it, archived.
+    put_aside_for: Option<i64>,
+    /// What to know of it, in a sentence.
+    note: Option<String>,
 }
 
+/// `user_explicit`, and nobody is known to have said so.
+const NOT_SAID: &str = "No message of the user that is held here has the source_context in their own words, so it counts as the agent's word.";
+const NO_CONTEXT: &str =
+    "Without the user's words as source_context it counts as the agent's word.";
+
 impl Output {
-    pub(super) fn new(added: Added) -> Self {
+    pub(super) fn new(added: Added, provenance: &Provenance) -> Self {
+        let trust = provenance.trust.unwrap_or(provenance.source.trust());
+        let is_claimed = provenance.source == Source::UserExplicit && trust != Trust::User;
+        let note = match (added.put_aside_for, is_claimed) {
+            (Some(holder), _) => Some(format!(
+                "Item {} of this key stays, being more trusted, confirmed or later; this one is kept beside it, archived.",
+                holder.0
+            )),
+            (None, true) if provenance.context.is_none() => Some(NO_CONTEXT.to_owned()),
+            (None, true) => Some(NOT_SAID.to_owned()),
+            (None, false) => None,
+        };
+        let status = match added.put_aside_for {
+            Some(_) => Status::Archived,
+            None => Status::Active,
+        };
         Self {
             id: added.id.0,
-            status: Status::Active.as_str(),
+            status: status.as_str(),
             embedding: added.embedding.into(),
+            trust: trust.into(),
+            put_aside_for: added.put_aside_for.map(|id| id.0),
+            note,
             duplicate: added.duplicate,
             superseded: added.superseded.map(|id| id.0),
         }
@@ -98,16 +134,22 @@ impl Tool for MemoryAdd {
             &tags,
         )?;
         let expiry = input.expires_in_days.map(|n| Expiry::in_days(n.0));
+        let mut provenance = provenance(
+            input.source,
+            input.source_context.as_deref(),
+            input.confidence,
+        )?;
         let item = item
             .with_key(ItemKey::parse(input.key.as_deref().unwrap_or_default())?)
             .with_expiry(expiry.transpose()?)
-            .with_provenance(provenance(
-                input.source,
-                input.source_context.as_deref(),
-                input.confidence,
+            .with_period(Period::parse(
+                input.valid_from.as_deref(),
+                input.valid_until.as_deref(),
             )?);
+        check_said(&context.db, call.viewer.user_id, &mut provenance).await?;
+        let item = item.with_provenance(provenance);
         let added = context.adding.add(call, &item).await?;
-        Ok(Output::new(added))
+        Ok(Output::new(added, item.provenance()))
     }
 
     fn touched(output: &Output) -> Vec<i64> {

@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::memory_add::Output;
-use super::values::{ToolItemType, ToolSource, Whole, provenance, required_key, theme_filter};
+use super::values::{
+    ToolItemType, ToolSource, Whole, check_said, provenance, required_key, theme_filter,
+};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
@@ -14,7 +16,7 @@ use crate::memories::model::{CONTENT_CHARS_MAX, TAG_CHARS_MAX, TAGS_MAX, THEME_C
 use crate::memories::provenance::{
     CONFIDENCE_MAX, EXPIRES_IN_DAYS_MAX, KEY_CHARS_MAX, SOURCE_CONTEXT_CHARS_MAX,
 };
-use crate::memories::{self, Correction, Expiry, ItemId, ItemKey, ItemType, Target};
+use crate::memories::{self, Correction, Expiry, ItemId, ItemKey, ItemType, Period, Target};
 
 pub struct MemoryCorrect;
 
@@ -47,6 +49,10 @@ pub struct Input {
     /// Only to change it.
     #[schemars(range(min = 1, max = EXPIRES_IN_DAYS_MAX))]
     expires_in_days: Option<Whole>,
+    /// Only to change it, as in memory_add.
+    valid_from: Option<String>,
+    /// Only to change it.
+    valid_until: Option<String>,
     /// The words it came from.
     #[schemars(length(max = SOURCE_CONTEXT_CHARS_MAX))]
     source_context: Option<String>,
@@ -64,8 +70,10 @@ impl Tool for MemoryCorrect {
     type Output = Output;
 
     async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
-        let (target, correction) = input.parse()?;
-        context.adding.take_room(call.viewer.user_id).await?;
+        let (target, mut correction) = input.parse()?;
+        let user = call.viewer.user_id;
+        check_said(&context.db, user, &mut correction.provenance).await?;
+        context.adding.take_room(user).await?;
         let added = memories::correct(
             &context.db,
             &context.clock,
@@ -75,7 +83,7 @@ impl Tool for MemoryCorrect {
             &correction,
         )
         .await?;
-        Ok(Output::new(added))
+        Ok(Output::new(added, &correction.provenance))
     }
 
     fn touched(output: &Output) -> Vec<i64> {
@@ -110,6 +118,7 @@ impl Input {
             key: new_key,
             tags: self.tags,
             expiry: expiry.transpose()?,
+            period: Period::parse(self.valid_from.as_deref(), self.valid_until.as_deref())?,
             provenance: provenance(self.source, self.source_context.as_deref(), self.confidence)?,
         };
         Ok((target, correction))

@@ -5,12 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::{FoundType, SaidIn, ToolEmbeddingState, Whole};
+use super::values::{FoundType, SaidIn, ToolEmbeddingState, ToolTrust, Whole};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
-use crate::embedding::ItemEmbedding;
-use crate::memories::{self, Item, ItemId};
+use crate::memories::{self, Found, ItemId};
 
 pub struct MemoryGet;
 
@@ -35,8 +34,12 @@ pub struct Output {
     tags: Vec<String>,
     #[schemars(extend("enum" = ["active", "archived"]))]
     status: &'static str,
-    /// The agent that added it, or how else it came.
+    /// How it is known.
     source: String,
+    /// Whose word it is.
+    trust: ToolTrust,
+    /// The agent that added it.
+    agent: Option<String>,
     /// The words it came from.
     source_context: Option<String>,
     /// How sure its source was, in percent.
@@ -47,12 +50,22 @@ pub struct Output {
     #[serde(with = "time::serde::rfc3339::option")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     expires_at: Option<OffsetDateTime>,
+    /// Since when what it says is true.
+    #[serde(with = "time::serde::rfc3339::option")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    valid_from: Option<OffsetDateTime>,
+    /// The first moment at which it is true no more.
+    #[serde(with = "time::serde::rfc3339::option")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    valid_until: Option<OffsetDateTime>,
     /// When it was last said to hold.
     #[serde(with = "time::serde::rfc3339::option")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     last_verified_at: Option<OffsetDateTime>,
     /// The item that was added under the same key later.
     superseded_by: Option<i64>,
+    /// Items that contradict it and were put aside for it.
+    contradicted_by: Vec<i64>,
     #[serde(with = "time::serde::rfc3339")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     created_at: OffsetDateTime,
@@ -93,9 +106,8 @@ impl Tool for MemoryGet {
 
     async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         let id = ItemId(input.item_id.0);
-        let (item, embedding) =
-            memories::get(&context.db, &context.embeddings, &call.viewer, id).await?;
-        Ok(Output::new(item, embedding, context.clock.now()))
+        let found = memories::get(&context.db, &context.embeddings, &call.viewer, id).await?;
+        Ok(Output::new(found, context.clock.now()))
     }
 
     fn touched(output: &Output) -> Vec<i64> {
@@ -104,7 +116,13 @@ impl Tool for MemoryGet {
 }
 
 impl Output {
-    fn new(item: Item, embedding: ItemEmbedding, now: OffsetDateTime) -> Self {
+    fn new(found: Found, now: OffsetDateTime) -> Self {
+        let Found {
+            item,
+            embedding,
+            gave_way,
+        } = found;
+        let contradicting = gave_way.iter().filter(|other| other.is_put_aside);
         let status = item.status_at(now).as_str();
         Self {
             id: item.id.0,
@@ -115,12 +133,17 @@ impl Output {
             content: item.content,
             tags: item.tags,
             status,
-            source: item.agent.unwrap_or(item.source),
+            source: item.source,
+            trust: item.trust.into(),
+            agent: item.agent,
             source_context: item.source_context,
             confidence: item.confidence,
             protected: item.protected,
             expires_at: item.expires_at,
+            valid_from: item.period.from,
+            valid_until: item.period.until,
             superseded_by: item.superseded_by.map(|id| id.0),
+            contradicted_by: contradicting.map(|other| other.id.0).collect(),
             source_thread: item.source_session,
             source_message: item.source_message,
             said_in: item.turn.map(SaidIn::from),

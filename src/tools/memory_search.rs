@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::{FoundType, SaidIn, Whole};
+use super::values::{FoundType, SaidIn, ToolTrust, Whole};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
@@ -76,10 +76,25 @@ struct ResultItem {
     #[schemars(range(min = 0, max = 1))]
     score: f64,
     signals: Signals,
-    /// The agent that added it, or how else it came.
+    /// How it is known.
     source: String,
+    /// Whose word it is.
+    trust: ToolTrust,
+    /// The agent that added it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
     #[schemars(extend("enum" = ["active", "archived"]))]
     status: &'static str,
+    /// Since when what it says is true.
+    #[serde(with = "time::serde::rfc3339::option")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    valid_from: Option<OffsetDateTime>,
+    /// The first moment at which it is true no more.
+    #[serde(with = "time::serde::rfc3339::option")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    valid_until: Option<OffsetDateTime>,
     /// The name of the fact, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
@@ -214,7 +229,11 @@ impl ResultItem {
             created_at: hit.item.created_at,
             score: hit.score,
             source: hit.item.source,
+            trust: hit.item.trust.into(),
+            agent: hit.item.agent,
             status: hit.item.status.as_str(),
+            valid_from: hit.item.period.from,
+            valid_until: hit.item.period.until,
             key: hit.item.key,
             tags: hit.item.tags,
             said_in: hit.item.turn.map(SaidIn::from),

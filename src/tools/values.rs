@@ -5,10 +5,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::consolidation;
+use crate::db::{Db, UserId};
 use crate::embedding::EmbeddingState;
 use crate::input::Invalid;
 use crate::memories::provenance::{parse_confidence, parse_source_context};
-use crate::memories::{ItemKey, ItemType, Provenance, Source, ThemeSlug, Turn};
+use crate::memories::{ItemKey, ItemType, Provenance, Source, ThemeSlug, Trust, Turn};
 
 // An item type as tools take and give it. Its schema has no description: every call of a model would pay for it.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
@@ -164,6 +166,43 @@ pub fn provenance(
         confidence: confidence.map(|n| parse_confidence(n.0)).transpose()?,
         ..Provenance::default()
     })
+}
+
+/// What an agent says that the user said is theirs where they did.
+pub async fn check_said(
+    db: &Db,
+    user: UserId,
+    provenance: &mut Provenance,
+) -> Result<(), sqlx::Error> {
+    if provenance.source == Source::UserExplicit
+        && let Some(words) = &provenance.context
+        && consolidation::is_said_by_user(db, user, words).await?
+    {
+        provenance.trust = Some(Trust::User);
+    }
+    Ok(())
+}
+
+// Whose word it is; no description, as above.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum ToolTrust {
+    User,
+    Agent,
+    Tool,
+    External,
+}
+
+impl From<Trust> for ToolTrust {
+    fn from(trust: Trust) -> Self {
+        match trust {
+            Trust::User => Self::User,
+            Trust::Agent => Self::Agent,
+            Trust::Tool => Self::Tool,
+            Trust::External => Self::External,
+        }
+    }
 }
 
 /// A key that has to be there.

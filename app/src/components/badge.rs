@@ -62,6 +62,7 @@ pub fn retired_state(retired: Retired) -> &'static str {
     match retired {
         Retired::Archived => "archived",
         Retired::Superseded => "superseded",
+        Retired::PutAside => "put aside",
         Retired::Expired => "expired",
     }
 }

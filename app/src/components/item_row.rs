@@ -6,6 +6,18 @@ use leptos::prelude::*;
 use super::{EmbeddingMark, Score, StateBadge, TypeBadge, When, retired_state};
 use crate::view::{self, EmbeddingBadge, EmbeddingState, Span};
 
+/// Whose word it is: "an agent's word (a conversation), from claude-code".
+#[component]
+pub fn WordOf(word: view::Word) -> impl IntoView {
+    view! {
+        <span class="source">
+            {word.whose} {word.source.map(|source| format!(" ({source})"))}
+            {word.agent.map(|agent| view! { ", from " <bdi>{agent}</bdi> })}
+        </span>
+    }
+    .into_any()
+}
+
 #[component]
 pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
     let mark = row.embedding_error.is_some().then(|| {
@@ -25,13 +37,14 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
             let why = format!("/memory/{}", row.id);
             view! {
                 <span class="source">
-                    {format!("said by the {}, with ", turn.role)} <bdi>{row.source}</bdi>
+                    {format!("said by the {}", turn.role)}
+                    {row.word.agent.map(|agent| view! { ", with " <bdi>{agent}</bdi> })}
                 </span>
                 <a class="above" href=why>"about this turn"</a>
             }
             .into_any()
         }
-        None => view! { <span class="source">"from " <bdi>{row.source}</bdi></span> }.into_any(),
+        None => view! { <WordOf word=row.word /> }.into_any(),
     };
     view! {
         <li class="row" data-row="" data-archived=row.retired.map(|_| "")>

@@ -10,11 +10,11 @@ use crate::address::{session_at, session_from};
 use crate::backend::backend;
 use crate::components::{
     Content, EmbeddingMark, Fact, Facts, Frame, Marked, Section, StateBadge, Trouble, TypeBadge,
-    When, count, did, retired_state,
+    When, WordOf, count, did, retired_state,
 };
 use crate::view::{
-    ActivityFilters, EmbeddingBadge, HistoryEntry, ItemErasure, ItemPage, MemoryFilters, Reading,
-    Retired, TurnPlace,
+    ActivityFilters, EmbeddingBadge, HistoryEntry, ItemErasure, ItemPage, MemoryFilters, PutAside,
+    Reading, Retired, TurnPlace,
 };
 use why::{Surfaces, Vector};
 
@@ -70,6 +70,7 @@ fn Whole(item: ItemPage) -> impl IntoView {
         let why = match retired {
             Retired::Archived => "It is archived",
             Retired::Superseded => "Another memory has taken its place",
+            Retired::PutAside => "It contradicts another memory, which holds",
             Retired::Expired => "It has expired",
         };
         view! { <p class="aside">{why} ": agents find it only when they ask for archived memories."</p> }
@@ -82,6 +83,7 @@ fn Whole(item: ItemPage) -> impl IntoView {
                     <Content text=item.content.clone() />
                     {retired}
                     <Chain older=item.superseded.clone() newer=item.superseded_by />
+                    <Contradictions put_aside=item.put_aside.clone() />
                 </div>
                 <Surfaces id=item.id why=item.why.clone() embedding=item.embedding.clone() />
                 {match item.turn.clone() {
@@ -132,6 +134,30 @@ fn Chain(older: Vec<i64>, newer: Option<i64>) -> impl IntoView {
         {older}
     }
     .into_any()
+}
+
+/// What it was said against, by others whose word counts for less here.
+#[component]
+fn Contradictions(put_aside: Vec<PutAside>) -> impl IntoView {
+    let list = (!put_aside.is_empty()).then(|| {
+        let entries = put_aside.into_iter().map(|aside| {
+            view! {
+                <li>
+                    <a href=format!("/memory/{}", aside.id) dir="auto">
+                        <Marked text=aside.beginning />
+                    </a>
+                    <WordOf word=aside.word />
+                </li>
+            }
+        });
+        view! {
+            <section class="contradictions" aria-labelledby="contradictions">
+                <h2 id="contradictions">"Put aside, since it contradicts this"</h2>
+                <ul>{entries.collect_view()}</ul>
+            </section>
+        }
+    });
+    view! { {list} }.into_any()
 }
 
 /// A turn is no memory, and goes with what it was said in.
@@ -279,12 +305,18 @@ fn Provenance(item: ItemPage) -> impl IntoView {
             </p>
         }
     });
-    let mut facts: Vec<Fact> = vec![("Source", view! { <bdi>{item.source}</bdi> }.into_any())];
+    let mut facts: Vec<Fact> = vec![
+        ("Whose word", item.word.into_any()),
+        ("Source", view! { <bdi>{item.source}</bdi> }.into_any()),
+    ];
     if let Some(agent) = item.agent {
         facts.push(("Agent", view! { <bdi>{agent}</bdi> }.into_any()));
     }
     if let Some(key) = item.key {
         facts.push(("Key", view! { <code>{key}</code> }.into_any()));
+    }
+    if !item.period.is_empty() {
+        facts.push(("True", item.period.into_any()));
     }
     facts.push((
         "Confidence",

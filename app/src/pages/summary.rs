@@ -214,6 +214,7 @@ fn source(item: SummaryItem) -> AnyView {
             <a href=format!("/memory/{}", item.id) dir="auto">
                 <Marked text=item.beginning />
             </a>
+            <span class="source">{item.word}</span>
             {archived}
         </li>
     }

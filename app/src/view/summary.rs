@@ -24,6 +24,8 @@ pub struct SummaryItem {
     pub id: i64,
     /// Of its text.
     pub beginning: String,
+    /// "your word", "an agent's word", …
+    pub word: &'static str,
     /// False where it was archived since.
     pub is_active: bool,
 }

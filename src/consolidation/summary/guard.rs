@@ -192,6 +192,7 @@ mod tests {
                 id: ItemId(1),
                 theme: "home-lab".to_owned(),
                 key: Some("home_city".to_owned()),
+                trust: crate::memories::Trust::Agent,
                 content: (*content).to_owned(),
             })
             .collect();

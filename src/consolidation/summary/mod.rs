@@ -12,7 +12,7 @@ use time::{Duration, OffsetDateTime};
 
 use super::{Consolidation, ConsolidationError, back_off};
 use crate::db::{UserId, go_on, is_of_a_gone_user};
-use crate::memories::ItemId;
+use crate::memories::{ItemId, Trust};
 use crate::providers::chat::{ChatError, Effective};
 use crate::queue;
 use facts::Fact;
@@ -53,6 +53,7 @@ pub(in crate::consolidation) struct Attempt {
 pub struct SourceItem {
     pub id: ItemId,
     pub beginning: String,
+    pub trust: Trust,
     pub is_cut: bool,
     /// False where it has been archived since.
     pub is_active: bool,

@@ -234,6 +234,7 @@ mod tests {
             id: ItemId(1),
             theme: "profile".to_owned(),
             key: None,
+            trust: crate::memories::Trust::Agent,
             content: content.to_owned(),
         });
         read(answer, false, &facts)

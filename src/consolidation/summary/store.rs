@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use super::facts::Fact;
 use super::{Attempt, SourceItem};
 use crate::db::UserId;
-use crate::memories::ItemId;
+use crate::memories::{ItemId, Trust};
 
 /// Until when what is seen is still to be waited for.
 #[derive(Clone, Copy, Debug)]
@@ -124,7 +124,7 @@ pub async fn claim(
     .await
 }
 
-/// What a summary may stand on: active items, the most certain first, of those the latest. What
+/// What a summary may stand on: active items, what tools and pages say last, the most certain first, of those the latest. What
 /// was merely said (type `turn`) is none.
 pub async fn list_facts(
     conn: &mut PgConnection,
@@ -134,11 +134,11 @@ pub async fn list_facts(
     now: OffsetDateTime,
 ) -> Result<Vec<Fact>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, t.slug, i.key, left(i.content, $2) AS "content!"
+        r#"SELECT i.id, t.slug, i.key, i.trust, left(i.content, $2) AS "content!"
            FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            WHERE i.user_id = $1 AND i.status = 'active' AND i.type <> 'turn'
              AND (i.expires_at IS NULL OR i.expires_at > $4)
-           ORDER BY i.protected DESC, i.confidence DESC, greatest(i.last_verified_at, i.created_at) DESC, i.id DESC
+           ORDER BY i.protected DESC, i.trust IN ('user', 'agent') DESC, i.confidence DESC, greatest(i.last_verified_at, i.created_at) DESC, i.id DESC
            LIMIT $3"#,
         user.0,
         chars_max,
@@ -153,6 +153,7 @@ pub async fn list_facts(
             id: ItemId(row.id),
             theme: row.slug,
             key: row.key,
+            trust: Trust::from_column(&row.trust),
             content: row.content,
         })
         .collect())
@@ -348,7 +349,7 @@ pub async fn list_items(
     chars_max: i32,
 ) -> Result<Vec<SourceItem>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, left(i.content, $2) AS "content!", length(i.content) > $2 AS "is_cut!",
+        r#"SELECT i.id, left(i.content, $2) AS "content!", length(i.content) > $2 AS "is_cut!", i.trust,
                   i.status = 'active' AS "is_active!"
            FROM memory_summary_items m JOIN memory_items i ON i.user_id = m.user_id AND i.id = m.item_id
            WHERE m.user_id = $1 ORDER BY i.id"#,
@@ -362,6 +363,7 @@ pub async fn list_items(
         .map(|row| SourceItem {
             id: ItemId(row.id),
             beginning: row.content,
+            trust: Trust::from_column(&row.trust),
             is_cut: row.is_cut,
             is_active: row.is_active,
         })

@@ -113,11 +113,16 @@ pub struct NewRow<'a> {
     tags: &'a [String],
     status: &'static str,
     source: &'a str,
+    trust: &'static str,
     source_context: Option<&'a str>,
     confidence: i16,
     protected: bool,
     #[serde(with = "time::serde::rfc3339::option")]
     expires_at: Option<OffsetDateTime>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    valid_from: Option<OffsetDateTime>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    valid_until: Option<OffsetDateTime>,
     #[serde(with = "time::serde::rfc3339::option")]
     last_verified_at: Option<OffsetDateTime>,
     attributes: &'a Value,
@@ -149,10 +154,13 @@ impl<'a> NewRow<'a> {
             tags: item.tags(),
             status: record.status.as_str(),
             source: &record.source,
+            trust: record.trust.as_str(),
             source_context: record.source_context.as_deref(),
             confidence: record.confidence,
             protected: record.protected,
             expires_at: record.expires_at,
+            valid_from: record.period.from,
+            valid_until: record.period.until,
             last_verified_at: record.last_verified_at,
             attributes: &record.attributes,
             created_at,
@@ -268,15 +276,17 @@ pub async fn insert_items(
     let rows = serde_json::to_value(rows).unwrap_or_default();
     let made = sqlx::query!(
         r#"INSERT INTO memory_items (user_id, theme_id, agent_id, type, key, content, content_hash, tags,
-               status, source, source_context, confidence, protected, expires_at, last_verified_at,
-               attributes, created_at, updated_at, content_tsv)
+               status, source, trust, source_context, confidence, protected, expires_at, last_verified_at,
+               attributes, created_at, updated_at, content_tsv, valid_from, valid_until)
            SELECT $1, f.theme_id, f.agent_id, f.item_type, f.key, f.content, decode(f.content_hash, 'hex'), f.tags,
-                  f.status, f.source, f.source_context, f.confidence, f.protected, f.expires_at,
-                  f.last_verified_at, f.attributes, f.created_at, f.updated_at, f.words::tsvector
+                  f.status, f.source, f.trust, f.source_context, f.confidence, f.protected, f.expires_at,
+                  f.last_verified_at, f.attributes, f.created_at, f.updated_at, f.words::tsvector,
+                  f.valid_from, f.valid_until
            FROM jsonb_to_recordset($2) AS f (theme_id bigint, agent_id bigint, item_type text, key text,
-                content text, content_hash text, tags text[], status text, source text, source_context text,
+                content text, content_hash text, tags text[], status text, source text, trust text, source_context text,
                 confidence smallint, protected boolean, expires_at timestamptz, last_verified_at timestamptz,
-                attributes jsonb, created_at timestamptz, updated_at timestamptz, words text)
+                attributes jsonb, created_at timestamptz, updated_at timestamptz, words text,
+                valid_from timestamptz, valid_until timestamptz)
            ON CONFLICT DO NOTHING
            RETURNING id, theme_id AS "theme_id!", encode(content_hash, 'hex') AS "content_hash!", key, status, created_at"#,
         user.0,

@@ -10,12 +10,12 @@ pub use together::Adding;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use self::store::Met;
 use super::model::{Item, ItemId, NewItem, Status, TAGS_MAX};
-use super::provenance::{Source, Yielding};
+use super::provenance::Yielding;
 use super::quota::too_many_themes;
 use super::store::{Renewal, archive_items, find_item, lock_item, renew_item};
 use super::themes::store::{ThemeId, ensure_theme};
+use super::trust::{Because, Trust, Verdict, verdict};
 use super::{EXPIRED, MemoryError, SUPERSEDED};
 use crate::accounts::{UserId, Viewer};
 use crate::activity::Call;
@@ -158,9 +158,12 @@ pub async fn add_in(
             return known(conn, embeddings, viewer, same.id, superseded).await;
         }
         if let Some(holder) = met.iter().find(|met| met.is_of_key) {
-            if stays(holder, item) {
-                return match item.yields() {
-                    Yielding::Refused if !is_older(holder, item) => {
+            let verdict = verdict(holder.standing, item.as_newcomer());
+            if let Verdict::Stays(because) = verdict
+                && item.yields() != Yielding::Never
+            {
+                return match (item.yields(), because) {
+                    (Yielding::Refused, Because::Confirmed) => {
                         Err(MemoryError::Confirmed { id: holder.id })
                     }
                     _ => put_aside(conn, embeddings, viewer, theme, item, holder.id, now).await,
@@ -182,22 +185,10 @@ pub async fn add_in(
     }
 }
 
-/// Whether the item that has the key keeps it.
-fn stays(holder: &Met, item: &NewItem) -> bool {
-    let said_by_user = item.provenance().source == Source::UserExplicit;
-    item.yields() != Yielding::Never
-        && (is_older(holder, item) || (holder.is_confirmed && !said_by_user))
-}
-
-/// Whether it was said before what has its key was last said: a conversation that is read late.
-fn is_older(holder: &Met, item: &NewItem) -> bool {
-    let said_at = item.provenance().said_at;
-    said_at.is_some_and(|at| at < holder.stated_at)
-}
-
 /// A statement repeats what an item says: the item takes over its tags, is as sure as the surer
-/// of both, and holds as long as the newer of both says. False where it is active no more. In
-/// the caller's transaction.
+/// of both, and holds as long as the newer of both says; where both have one text, the item is as
+/// trusted as the more trusted. What is less trusted renews nothing. False where the item is
+/// active no more. In the caller's transaction.
 pub async fn say_again(
     conn: &mut PgConnection,
     user: UserId,
@@ -210,10 +201,19 @@ pub async fn say_again(
     let Some(old) = found.filter(|old| old.status_at(now) == Status::Active) else {
         return Ok(false);
     };
+    if item.trust().is_below(old.as_holder().held_by()) {
+        return Ok(true);
+    }
+    let has_its_text = old.content == item.content();
     let renewal = Renewal {
         confidence: old.confidence.max(item.confidence()),
+        trust: match has_its_text {
+            true => old.trust.max(item.trust()),
+            false => old.trust,
+        },
         tags: joined(&old.tags, item.tags()),
         expires_at: expiry_of_both(&old, item, now),
+        period: item.period().or(old.period),
         stated_at: item.created_at(now),
     };
     renew_item(conn, user, &old, &renewal, now).await?;
@@ -240,7 +240,7 @@ fn expiry_of_both(old: &Item, item: &NewItem, now: OffsetDateTime) -> Option<Off
         return old.expires_at;
     }
     let new = item.expires_at(now);
-    match old.protected && provenance.source != Source::UserExplicit {
+    match old.protected && item.trust() != Trust::User {
         // None is for ever.
         true => old.expires_at.zip(new).map(|(old, new)| old.max(new)),
         false => new,

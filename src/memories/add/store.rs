@@ -10,6 +10,7 @@ use crate::activity;
 use crate::embedding::{Noted, tokens_of};
 use crate::memories::provenance::ItemKey;
 use crate::memories::themes::store::ThemeId;
+use crate::memories::trust::{Holder, Trust};
 use crate::memories::{ItemId, NewItem, words};
 
 /// The item and its first event, in one statement. `None` when it meets an active item: of its
@@ -27,10 +28,11 @@ pub async fn insert_item(
     let id = sqlx::query_scalar!(
         r#"WITH item AS (
                INSERT INTO memory_items (user_id, theme_id, agent_id, type, key, content, content_hash, tags,
-                                         status, source, source_context, session_id, message_id, confidence,
-                                         expires_at, superseded_by, created_at, updated_at, content_tsv)
+                                         status, source, trust, source_context, session_id, message_id, confidence,
+                                         expires_at, superseded_by, created_at, updated_at, content_tsv,
+                                         valid_from, valid_until)
                SELECT $1, $2, $3, $4, $5::text, $6, $7, $8, CASE WHEN $15::bigint IS NULL THEN 'active' ELSE 'archived' END,
-                      $9, $10, $11, $12, $13, $14, $15, $16, $17, $18::text::tsvector
+                      $9, $19, $10, $11, $12, $13, $14, $15, $16, $17, $18::text::tsvector, $20, $21
                WHERE $15 IS NOT NULL OR NOT EXISTS (
                    SELECT FROM memory_items i
                    WHERE i.user_id = $1 AND i.theme_id = $2 AND i.content_hash = $7 AND i.status = 'active'
@@ -40,7 +42,7 @@ pub async fn insert_item(
            ), event AS (
                INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
                SELECT $1, item.id, $3, e.event, $17 FROM item
-               JOIN (VALUES (1, 'added'), (2, 'superseded')) AS e (n, event) ON e.n = 1 OR item.status = 'archived'
+               JOIN (VALUES (1, 'added'), (2, 'put_aside')) AS e (n, event) ON e.n = 1 OR item.status = 'archived'
                ORDER BY e.n
            )
            SELECT id AS "id!" FROM item"#,
@@ -62,6 +64,9 @@ pub async fn insert_item(
         item.created_at(now),
         now,
         words::of_item(item.content(), key, item.tags()),
+        item.trust().as_str(),
+        item.period().from,
+        item.period().until,
     )
     .fetch_optional(conn)
     .await?;
@@ -106,10 +111,12 @@ pub(super) async fn insert_together(
                SELECT g.*, (SELECT t.id FROM memory_themes t WHERE t.user_id = $1 AND t.slug = g.slug) AS theme_id
                FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::bytea[], $7::integer[], $8::integer[],
                            $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::smallint[], $14::timestamptz[],
-                           $15::timestamptz[], $16::text[], $17::timestamptz[], $18::text[], $19::integer[])
+                           $15::timestamptz[], $16::text[], $17::timestamptz[], $18::text[], $19::integer[], $23::text[],
+                           $24::timestamptz[], $25::timestamptz[])
                     WITH ORDINALITY
                     AS g (slug, agent_id, type, content, content_hash, tags_begin, tags_end, source, source_context, session_id,
-                          message_id, confidence, expires_at, created_at, words, called_at, tool, duration_us, n)
+                          message_id, confidence, expires_at, created_at, words, called_at, tool, duration_us, trust,
+                          valid_from, valid_until, n)
            ), settings AS MATERIALIZED (
                SELECT coalesce(e.enabled, true) AS enabled, coalesce(e.own_enabled, false) AS own_enabled
                FROM (SELECT $1::bigint AS user_id) u LEFT JOIN embedding_settings e ON e.user_id = u.user_id
@@ -117,11 +124,12 @@ pub(super) async fn insert_together(
                SELECT id, is_full FROM embedding_spaces WHERE user_id = $1 AND state IN ('active', 'building')
            ), item AS (
                INSERT INTO memory_items (user_id, theme_id, agent_id, type, content, content_hash, tags, status, source,
-                                         source_context, session_id, message_id, confidence, expires_at, created_at,
-                                         updated_at, content_tsv)
+                                         trust, source_context, session_id, message_id, confidence, expires_at,
+                                         created_at, updated_at, content_tsv, valid_from, valid_until)
                SELECT $1, g.theme_id, g.agent_id, g.type, g.content, g.content_hash,
-                      ($20::text[])[g.tags_begin : g.tags_end], 'active', g.source, g.source_context, g.session_id,
-                      g.message_id, g.confidence, g.expires_at, g.created_at, $21, g.words::tsvector
+                      ($20::text[])[g.tags_begin : g.tags_end], 'active', g.source, g.trust, g.source_context,
+                      g.session_id, g.message_id, g.confidence, g.expires_at, g.created_at, $21, g.words::tsvector,
+                      g.valid_from, g.valid_until
                FROM given g
                WHERE g.theme_id IS NOT NULL AND NOT EXISTS (SELECT FROM spaces, settings WHERE is_full AND enabled) AND (
                    SELECT i.id FROM memory_items i
@@ -172,6 +180,9 @@ pub(super) async fn insert_together(
         &tags,
         now,
         activity::OK,
+        &each(items, |w| w.item.trust().as_str().to_owned()),
+        &each(items, |w| w.item.period().from) as &[Option<OffsetDateTime>],
+        &each(items, |w| w.item.period().until) as &[Option<OffsetDateTime>],
     )
     .fetch_all(conn)
     .await?;
@@ -202,9 +213,7 @@ pub struct Met {
     pub is_same: bool,
     /// It has the new one's key. One that is neither has its text, and no key.
     pub is_of_key: bool,
-    pub is_confirmed: bool,
-    /// When it was last said.
-    pub stated_at: OffsetDateTime,
+    pub standing: Holder,
     pub expires_at: Option<OffsetDateTime>,
 }
 
@@ -218,7 +227,7 @@ pub async fn lock_met(
 ) -> Result<Vec<Met>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT id, content_hash = $3 AND ($4::text IS NULL OR key IS NOT NULL) AS "is_same!",
-                  coalesce(key = $4, false) AS "is_of_key!", protected,
+                  coalesce(key = $4, false) AS "is_of_key!", trust, protected,
                   greatest(created_at, last_verified_at) AS "stated_at!", expires_at
            FROM memory_items
            WHERE user_id = $1 AND theme_id = $2 AND status = 'active'
@@ -237,8 +246,11 @@ pub async fn lock_met(
             id: ItemId(row.id),
             is_same: row.is_same,
             is_of_key: row.is_of_key,
-            is_confirmed: row.protected,
-            stated_at: row.stated_at,
+            standing: Holder {
+                trust: Trust::from_column(&row.trust),
+                is_confirmed: row.protected,
+                stated_at: row.stated_at,
+            },
             expires_at: row.expires_at,
         })
         .collect())
@@ -267,7 +279,7 @@ pub async fn find_aside(
     Ok(id.map(ItemId))
 }
 
-/// Leads from an item to the one that took its place, which is confirmed where the older was.
+/// Leads from an item to the one that took its place.
 pub async fn link(
     conn: &mut PgConnection,
     user: UserId,
@@ -275,12 +287,7 @@ pub async fn link(
     newer: ItemId,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "WITH older AS (
-             UPDATE memory_items SET superseded_by = $3
-             WHERE user_id = $1 AND id = $2 AND id <> $3 RETURNING protected
-         )
-         UPDATE memory_items i SET protected = true FROM older
-         WHERE i.user_id = $1 AND i.id = $3 AND older.protected AND NOT i.protected",
+        "UPDATE memory_items SET superseded_by = $3 WHERE user_id = $1 AND id = $2 AND id <> $3",
         user.0,
         older.0,
         newer.0,

@@ -91,9 +91,10 @@ pub async fn insert(
     let said: Vec<OffsetDateTime> = turns.iter().map(|turn| turn.said_at).collect();
     let words: Vec<String> = turns.iter().map(Turn::words).collect();
     sqlx::query_scalar!(
-        "INSERT INTO memory_items (user_id, agent_id, type, content, content_hash, source, turn_session_id,
+        "INSERT INTO memory_items (user_id, agent_id, type, content, content_hash, source, trust, turn_session_id,
                                    turn_position, turn_part, created_at, updated_at, content_tsv)
-         SELECT $1, $2, 'turn', t.content, t.content_hash, t.role, $3, t.position, t.part, t.said_at, $11,
+         SELECT $1, $2, 'turn', t.content, t.content_hash, t.role,
+                CASE t.role WHEN 'user' THEN 'user' ELSE 'agent' END, $3, t.position, t.part, t.said_at, $11,
                 t.words::tsvector
          FROM unnest($4::integer[], $5::smallint[], $6::text[], $7::text[], $8::bytea[], $9::timestamptz[], $10::text[])
               AS t (position, part, role, content, content_hash, said_at, words)

@@ -1,7 +1,9 @@
 //! Keys that supersede, provenance, and the tools correct, confirm, forget and stats.
 
 use keepsake::accounts::Viewer;
-use keepsake::memories::{self, Expiry, ItemKey, ItemType, NewItem, Provenance, Source, Yielding};
+use keepsake::memories::{
+    self, Expiry, ItemKey, ItemType, NewItem, Provenance, Source, Trust, Yielding,
+};
 use serde_json::{Value, json};
 use time::Duration;
 
@@ -298,12 +300,26 @@ async fn a_confirmed_item_yields_to_the_user_and_to_a_correction_alone() {
     );
     assert_eq!(get(&anna, &porto["id"]).await["status"], "active");
 
+    // That the user said so is looked up.
     let mut said = city("Lives in Rome.");
     said["source"] = json!("user_explicit");
+    said["source_context"] = json!("I live in Rome now");
+    let (status, refused) = anna.refused("memory_add", said.clone()).await;
+    assert_eq!((status, refused["code"].as_str()), (409, Some("confirmed")));
+    let messages = json!({ "messages": [
+        { "id": "m1", "role": "assistant", "content": "So I live in Rome now, she says." },
+        { "id": "m2", "role": "user", "content": "By the way, I live in\nROME now." },
+    ] });
+    let posted = anna.post("/api/v1/sessions/talk/messages", &messages).await;
+    assert_eq!(posted.status(), 200);
     let rome = add(&anna, said).await;
     assert_eq!(rome["superseded"], porto["id"]);
-    // What takes the place of a confirmed item is confirmed.
-    assert_eq!(get(&anna, &rome["id"]).await["protected"], true);
+    assert_eq!(
+        (&rome["trust"], &rome["note"]),
+        (&json!("user"), &json!(null))
+    );
+    // What takes the place of a confirmed item is not confirmed by that.
+    assert_eq!(get(&anna, &rome["id"]).await["protected"], false);
     let corrected = json!({ "key": "home city", "content": "Lives in Oslo." });
     let oslo = anna.call("memory_correct", corrected).await;
     assert_eq!(oslo["superseded"], rome["id"]);
@@ -570,6 +586,7 @@ async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
     };
     let said = |source, ago: i64| Provenance {
         source,
+        trust: (source == Source::UserExplicit).then_some(Trust::User),
         context: Some("I moved.".to_owned()),
         confidence: Some(90),
         session_id: Some(session),
@@ -591,7 +608,7 @@ async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
     assert_eq!(rome["confidence"], 90);
     assert_eq!(
         history(&app, &anna, &json!(first.id.0)).await,
-        ["added", "superseded"]
+        ["added", "put_aside"]
     );
 
     anna.call("memory_confirm", json!({ "item_id": holder.id.0 }))

@@ -11,6 +11,8 @@ mod memory_keys;
 mod memory_list_themes;
 mod memory_search;
 mod memory_switch;
+mod memory_times;
+mod memory_trust;
 mod openapi;
 mod prompt;
 mod quotas;

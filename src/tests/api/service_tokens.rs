@@ -100,7 +100,7 @@ async fn a_service_token_acts_for_the_user_it_names_who_is_made_on_first_use() {
     let item = bot
         .call("customer-1", "memory_get", json!({ "item_id": one }))
         .await;
-    assert_eq!(item["source"], "support-bot", "{item}");
+    assert_eq!(item["agent"], "support-bot", "{item}");
     assert_eq!(count(&app, OPERATED).await, 2);
     let users = app.accounts.list_operated_users().await.unwrap();
     let named: Vec<_> = users

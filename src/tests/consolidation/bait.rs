@@ -149,6 +149,8 @@ async fn however_it_comes_in_it_is_nobodys_word_but_its_sources() {
                 (&json!("fact"), &json!(source)),
                 "{case}"
             );
+            let trust = kept[0]["trust"].as_str();
+            assert_eq!(trust, Some("external"), "{case}");
             assert_eq!(
                 (&kept[0]["session"], &kept[0]["theme"]),
                 (&json!("talk"), &json!("profile")),

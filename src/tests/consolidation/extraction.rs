@@ -260,3 +260,41 @@ async fn a_text_that_gives_orders_is_no_word_of_the_user() {
     );
     assert_eq!(kept[0]["message"], 3);
 }
+
+#[tokio::test]
+async fn since_when_a_fact_is_true_is_kept_beside_the_sentence() {
+    let app = TestApp::start().await;
+    let sentence = "I have lived in Graz since 2019";
+    let mut home = fact(
+        "profile",
+        "home",
+        "Lives in Graz",
+        "user_explicit",
+        sentence,
+    );
+    home["valid_from"] = json!("2019");
+    home["valid_until"] = json!("some day");
+    let model = finding(json!([home]), "unrelated").await;
+    let user = user_of(&app, "anna", &model).await;
+    let message = json!({ "id": "m1", "role": "user", "content": format!("{sentence}."),
+                          "created_at": "2026-05-17T12:00:00Z" });
+    told(&user, "talk", &[message]).await;
+    read_due(&app).await;
+    let asked = model.asked();
+    let prompt = asked[0].body["messages"][1]["content"].as_str().unwrap();
+    assert!(prompt.contains("<date>2026-05-17</date>"), "{prompt}");
+    let id = &items(&app, &user).await[0]["id"];
+    let item = user.call("memory_get", json!({ "item_id": id })).await;
+    assert_eq!(
+        [
+            &item["valid_from"],
+            &item["valid_until"],
+            &item["source_context"]
+        ],
+        [
+            &json!("2019-01-01T00:00:00Z"),
+            &json!(null),
+            &json!("I have lived in Graz since 2019.")
+        ]
+    );
+}

@@ -86,7 +86,7 @@ async fn items(app: &TestApp, user: &TestUser) -> Vec<Value> {
     let mut conn = app.superuser().await;
     let rows = sqlx::query(AssertSqlSafe(format!(
         "SELECT jsonb_build_object('id', i.id, 'theme', t.slug, 'type', i.type, 'key', i.key, 'content', i.content,
-                'status', i.status, 'source', i.source, 'context', i.source_context, 'confidence', i.confidence,
+                'status', i.status, 'source', i.source, 'trust', i.trust, 'context', i.source_context, 'confidence', i.confidence,
                 'session', s.external_id, 'message', i.message_id, 'superseded_by', i.superseded_by) AS item
          FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
          LEFT JOIN sessions s ON s.user_id = i.user_id AND s.id = i.session_id

@@ -31,7 +31,7 @@ async fn filled(app: &TestApp, user: &TestUser) {
     sqlx::query(
         "UPDATE memory_items SET superseded_by = $2, key = 'home', status = 'archived', confidence = 70,
              source = 'session', source_context = 'said so', attributes = '{\"a\": [1]}', protected = true,
-             expires_at = '2030-01-01', last_verified_at = '2026-01-01', tags = '{place}'
+             trust = 'external', valid_from = '2019-05-01', expires_at = '2030-01-01', last_verified_at = '2026-01-01', tags = '{place}'
          WHERE id = $1",
     )
     .bind(old)

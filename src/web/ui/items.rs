@@ -1,7 +1,9 @@
 //! Items as pages show them: a row of the list, and one item whole, in plain words.
 
 use app::backend::PageError;
-use app::view::{HistoryEntry, ItemPage, ItemRow, Retired, Span, TurnPlace, Why, WhySurface};
+use app::view::{
+    HistoryEntry, ItemPage, ItemRow, PutAside, Retired, Span, TurnPlace, Why, WhySurface, Word,
+};
 use time::OffsetDateTime;
 
 use super::{Ui, database, embeddings, invalid, memory_error};
@@ -9,7 +11,7 @@ use crate::accounts::Viewer;
 use crate::activity::KEPT_DAYS;
 use crate::embedding::ItemEmbedding;
 use crate::input::sentence;
-use crate::memories::{self, ItemEvent, ItemId, MemoryError, Status, Turn, Whole, words};
+use crate::memories::{self, Found, ItemEvent, ItemId, MemoryError, Status, Trust, Turn, words};
 use crate::search::FoundItem;
 use crate::search::query::RESULTS_MAX;
 use crate::search::{self, Hit, Mode, RawQuery, SearchQuery, Snippet};
@@ -26,6 +28,8 @@ impl Ui {
             tags,
             status,
             source,
+            trust,
+            agent,
             created_at,
             expires_at,
             is_superseded,
@@ -40,7 +44,7 @@ impl Ui {
             snippet: spans(&hit.snippet),
             tags,
             retired: self.retired(status, is_superseded, expires_at),
-            source,
+            word: word(&source, trust, agent),
             created: self.moment(created_at),
             score: is_ranked.then_some(hit.score),
             parts: is_ranked.then(|| embeddings::score_parts(&hit.explanation)),
@@ -112,26 +116,42 @@ impl Ui {
         let viewer = self.memory_viewer()?;
         let id = ItemId(item_id);
         let found = memories::get_whole(&self.state.db, &self.state.embeddings, &viewer, id).await;
-        let Whole {
-            item,
-            embedding,
-            history,
-            superseded,
-        } = match found {
+        let (whole, history) = match found {
             Ok(found) => found,
             Err(MemoryError::NotFound(_)) => return Ok(None),
             Err(error) => return Err(memory_error(error)),
         };
+        let Found {
+            item,
+            embedding,
+            gave_way,
+        } = whole;
         let surface = match query.map(str::trim).filter(|q| !q.is_empty()) {
             Some(query) => Some(self.surface(&viewer, id, query).await?),
             None => None,
         };
         let status = item.status_at(self.state.clock.now());
+        let is_put_aside = history.iter().any(|event| event.event == "put_aside");
+        let retired = match self.retired(status, item.superseded_by.is_some(), item.expires_at) {
+            Some(Retired::Superseded) if is_put_aside => Some(Retired::PutAside),
+            retired => retired,
+        };
+        let (put_aside, superseded): (Vec<_>, Vec<_>) =
+            gave_way.into_iter().partition(|older| older.is_put_aside);
         Ok(Some(ItemPage {
             id: item.id.0,
-            retired: self.retired(status, item.superseded_by.is_some(), item.expires_at),
+            retired,
             verified: item.last_verified_at.map(|at| self.moment(at)),
-            superseded: superseded.into_iter().map(|id| id.0).collect(),
+            superseded: superseded.into_iter().map(|older| older.id.0).collect(),
+            put_aside: put_aside
+                .into_iter()
+                .map(|aside| PutAside {
+                    id: aside.id.0,
+                    beginning: aside.beginning,
+                    word: word(&aside.source, aside.trust, None),
+                })
+                .collect(),
+            word: whose(item.trust),
             theme: item.theme.zip(item.theme_display_name),
             turn: item.turn.map(turn_place),
             item_type: item.item_type.as_str().to_owned(),
@@ -143,10 +163,11 @@ impl Ui {
             embedding: self.item_embedding(embedding),
             content: item.content,
             tags: item.tags,
-            source: source_in_plain_words(item.source),
+            source: source_in_plain_words(item.source, item.trust),
             source_context: item.source_context,
             agent: item.agent,
             confidence: item.confidence,
+            period: item.period.to_string(),
             protected: item.protected,
             created: self.moment(item.created_at),
             updated: self.moment(item.updated_at),
@@ -175,16 +196,40 @@ fn turn_place(turn: Turn) -> TurnPlace {
 fn in_plain_words(event: String) -> String {
     let words = match event.as_str() {
         "superseded" => "replaced by a newer memory",
+        "put_aside" => "put aside, since another memory holds",
         "named" => "given its key",
         _ => return event,
     };
     words.to_owned()
 }
 
+pub(super) fn whose(trust: Trust) -> &'static str {
+    match trust {
+        Trust::User => "your word",
+        Trust::Agent => "an agent's word",
+        Trust::Tool => "a tool's word",
+        Trust::External => "from outside",
+    }
+}
+
+/// Whose word it is, and how it came where that says more.
+fn word(source: &str, trust: Trust, agent: Option<String>) -> Word {
+    let says_no_more = matches!(
+        (source, trust),
+        ("agent", Trust::Agent) | ("tool_call", Trust::Tool) | ("user_explicit", Trust::User)
+    );
+    Word {
+        whose: whose(trust),
+        source: (!says_no_more).then(|| source_in_plain_words(source.to_owned(), trust)),
+        agent,
+    }
+}
+
 /// What the column holds, as a person would say it.
-fn source_in_plain_words(source: String) -> String {
+fn source_in_plain_words(source: String, trust: Trust) -> String {
     let words = match source.as_str() {
-        "agent" => "an agent's word",
+        "user_explicit" if trust != Trust::User => "an agent says that you said so",
+        "agent" => "an agent added it",
         "conversation" => "a conversation",
         "tool_call" => "a tool's result",
         "auto_discovery" => "found by the agent",

@@ -3,7 +3,7 @@
 use app::backend::PageError;
 use app::view::{SummaryItem, SummaryPage, SummaryState, SummaryText};
 
-use super::{Ui, database};
+use super::{Ui, database, items::whose};
 use crate::accounts::Viewer;
 use crate::consolidation::Consolidation;
 use crate::consolidation::summary::{Off, State, Told};
@@ -54,6 +54,7 @@ impl Ui {
                 true => format!("{}…", item.beginning.trim_end()),
                 false => item.beginning,
             },
+            word: whose(item.trust),
             is_active: item.is_active,
         });
         SummaryText {

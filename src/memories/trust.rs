@@ -1,0 +1,211 @@
+//! Whose word a memory is, and which of two that cannot both hold gives way (DESIGN §8). How sure a
+//! source was is another matter: [`confidence`](super::Source::confidence).
+
+use std::fmt;
+
+use time::OffsetDateTime;
+
+/// From the least to the most trusted. What is derived is of the least of what it stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Trust {
+    /// Pages, mails, files that a tool fetched, and what a person only pasted.
+    External,
+    /// A tool's own output.
+    Tool,
+    /// An agent's inference.
+    Agent,
+    /// The person's words, or what they did on a page.
+    User,
+}
+
+impl Trust {
+    pub const ALL: [Self; 4] = [Self::External, Self::Tool, Self::Agent, Self::User];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::External => "external",
+            Self::Tool => "tool",
+            Self::Agent => "agent",
+            Self::User => "user",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|trust| trust.as_str() == text)
+    }
+
+    /// The column's check admits nothing else.
+    pub(crate) fn from_column(text: &str) -> Self {
+        Self::parse(text).unwrap_or(Self::External)
+    }
+
+    /// What persons and agents say is one rank; tools and what they fetched stand below it, each on its own.
+    fn rank(self) -> u8 {
+        match self {
+            Self::External => 0,
+            Self::Tool => 1,
+            Self::Agent | Self::User => 2,
+        }
+    }
+
+    /// A statement of this class says nothing anew of one that stands above it.
+    pub fn is_below(self, other: Self) -> bool {
+        self.rank() < other.rank()
+    }
+}
+
+impl fmt::Display for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// An active item, as one that contradicts it finds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Holder {
+    pub trust: Trust,
+    pub is_confirmed: bool,
+    /// When it was last said.
+    pub stated_at: OffsetDateTime,
+}
+
+impl Holder {
+    /// A confirmed one stands as a person's word.
+    pub(super) fn held_by(&self) -> Trust {
+        match self.is_confirmed {
+            true => Trust::User,
+            false => self.trust,
+        }
+    }
+}
+
+/// What contradicts it: another value of its key, or what a model says cannot hold beside it.
+#[derive(Clone, Copy, Debug)]
+pub struct Newcomer {
+    pub trust: Trust,
+    /// `None`: now.
+    pub said_at: Option<OffsetDateTime>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The newcomer takes the holder's place.
+    Supersedes,
+    /// The holder stays; the newcomer is put aside.
+    Stays(Because),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Because {
+    LessTrusted,
+    Confirmed,
+    Older,
+}
+
+/// Which of the two holds, in whichever order they came. A confirmed one yields to a person's word alone.
+pub fn verdict(holder: Holder, newcomer: Newcomer) -> Verdict {
+    let held = holder.held_by();
+    if newcomer.trust.is_below(held) {
+        return Verdict::Stays(Because::LessTrusted);
+    }
+    if held.is_below(newcomer.trust) {
+        return Verdict::Supersedes;
+    }
+    if newcomer.said_at.is_some_and(|at| at < holder.stated_at) {
+        return Verdict::Stays(Because::Older);
+    }
+    match holder.is_confirmed && newcomer.trust != Trust::User {
+        true => Verdict::Stays(Because::Confirmed),
+        false => Verdict::Supersedes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use time::Duration;
+
+    use super::*;
+
+    /// As in docs/consolidation.md: rows are holders, columns newcomers of class external, tool, agent and
+    /// user, said later and earlier. `S`: supersedes; else it is put aside, being less trusted (`t`), older (`o`),
+    /// or since the holder is confirmed (`c`).
+    const MATRIX: [(Trust, bool, &str, &str); 8] = [
+        (Trust::External, false, "SSSS", "oSSS"),
+        (Trust::Tool, false, "tSSS", "toSS"),
+        (Trust::Agent, false, "ttSS", "ttoo"),
+        (Trust::User, false, "ttSS", "ttoo"),
+        (Trust::External, true, "ttcS", "ttoo"),
+        (Trust::Tool, true, "ttcS", "ttoo"),
+        (Trust::Agent, true, "ttcS", "ttoo"),
+        (Trust::User, true, "ttcS", "ttoo"),
+    ];
+
+    #[test]
+    fn each_pair_is_decided_by_the_matrix() {
+        let stated_at = OffsetDateTime::UNIX_EPOCH;
+        for (trust, is_confirmed, later, earlier) in MATRIX {
+            let holder = Holder {
+                trust,
+                is_confirmed,
+                stated_at,
+            };
+            let earlier_at = Some(stated_at - Duration::SECOND);
+            let later_at = Some(stated_at + Duration::SECOND);
+            for (said_at, row) in [
+                (later_at, later),
+                // At the same moment, the one that comes is the later.
+                (Some(stated_at), later),
+                (None, later),
+                (earlier_at, earlier),
+            ] {
+                for (newer, expected) in Trust::ALL.into_iter().zip(row.chars()) {
+                    let newcomer = Newcomer {
+                        trust: newer,
+                        said_at,
+                    };
+                    let letter = match verdict(holder, newcomer) {
+                        Verdict::Supersedes => 'S',
+                        Verdict::Stays(Because::LessTrusted) => 't',
+                        Verdict::Stays(Because::Older) => 'o',
+                        Verdict::Stays(Because::Confirmed) => 'c',
+                    };
+                    assert_eq!(letter, expected, "{holder:?} {newcomer:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn of_two_that_nobody_confirmed_the_same_one_holds_in_either_order() {
+        let (first, then) = (
+            OffsetDateTime::UNIX_EPOCH,
+            OffsetDateTime::UNIX_EPOCH + Duration::DAY,
+        );
+        let takes_place = |held, stated_at, trust, said_at| {
+            let holder = Holder {
+                trust: held,
+                is_confirmed: false,
+                stated_at,
+            };
+            let newcomer = Newcomer {
+                trust,
+                said_at: Some(said_at),
+            };
+            verdict(holder, newcomer) == Verdict::Supersedes
+        };
+        for a in Trust::ALL {
+            for b in Trust::ALL {
+                let b_holds = takes_place(a, first, b, then);
+                assert_eq!(b_holds, !takes_place(b, then, a, first), "{a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn classes_are_read_as_they_are_written() {
+        for trust in Trust::ALL {
+            assert_eq!(Trust::parse(trust.as_str()), Some(trust));
+        }
+        assert_eq!(Trust::parse("admin"), None);
+    }
+}
