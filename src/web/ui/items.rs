@@ -228,7 +228,7 @@ fn word(source: &str, trust: Trust, agent: Option<String>) -> Word {
 /// What the column holds, as a person would say it.
 fn source_in_plain_words(source: String, trust: Trust) -> String {
     let words = match source.as_str() {
-        "user_explicit" if trust != Trust::User => "an agent says that you said so",
+        "user_explicit" if trust != Trust::User => "says you said so",
         "agent" => "an agent added it",
         "conversation" => "a conversation",
         "tool_call" => "a tool's result",
