@@ -3,6 +3,7 @@
 
 mod add;
 mod change;
+pub mod manage;
 pub mod model;
 pub mod provenance;
 pub mod quota;
@@ -14,8 +15,8 @@ pub mod words;
 
 pub use add::{Added, Adding, Tries, add_in, say_again};
 pub use change::{
-    Correction, Target, archive, archive_expired, confirm, correct, forget, supersede_in,
-    users_with_expired,
+    Again, Correction, Target, archive, archive_expired, confirm, correct, forget, restore,
+    supersede_in, unconfirm, users_with_expired,
 };
 pub use model::{
     Item, ItemEvent, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme, ThemeCount,
@@ -36,6 +37,10 @@ use crate::input::Invalid;
 const ARCHIVED: &str = "archived";
 const SUPERSEDED: &str = "superseded";
 const EXPIRED: &str = "expired";
+/// … and came back.
+const RESTORED: &str = "restored";
+const CONFIRMED: &str = "confirmed";
+const UNCONFIRMED: &str = "unconfirmed";
 
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
@@ -50,6 +55,10 @@ pub enum MemoryError {
         "item {id} has this key and is confirmed; nothing was added: correct it with memory_correct, or give the source user_explicit when the user said so"
     )]
     Confirmed { id: ItemId },
+    #[error("the ten seconds for Undo are over; nothing was changed")]
+    TooLate,
+    #[error("this memory has changed since; nothing was undone")]
+    ChangedSince,
     #[error("no active item has this key")]
     NoSuchKey,
     #[error("there is no such theme")]

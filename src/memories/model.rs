@@ -334,6 +334,8 @@ pub struct Item {
     /// When somebody last said that it holds.
     pub last_verified_at: Option<OffsetDateTime>,
     pub superseded_by: Option<ItemId>,
+    /// Its person has asked to delete it then.
+    pub delete_at: Option<OffsetDateTime>,
     /// The session that it was read in, and the message's position there.
     pub said_in: Option<(i64, Option<i32>)>,
     /// What its agent calls that session and that message.
@@ -351,10 +353,41 @@ impl Item {
         self.status.at(self.expires_at, now)
     }
 
+    pub fn validity(&self) -> Validity {
+        Validity {
+            confidence: self.confidence,
+            protected: self.protected,
+            last_verified_at: self.last_verified_at,
+            expires_at: self.expires_at,
+            superseded_by: self.superseded_by,
+        }
+    }
+
     /// When it was last said.
     pub fn stated_at(&self) -> OffsetDateTime {
         let again = self.last_verified_at.unwrap_or(self.created_at);
         again.max(self.created_at)
+    }
+}
+
+/// What a decision changes of an item beside its status; the event keeps what was before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validity {
+    /// 0 to 100
+    pub confidence: i16,
+    pub protected: bool,
+    pub last_verified_at: Option<OffsetDateTime>,
+    pub expires_at: Option<OffsetDateTime>,
+    pub superseded_by: Option<ItemId>,
+}
+
+impl Validity {
+    /// Of what is to be active: without an expiry that is past.
+    pub fn lasting(self, now: OffsetDateTime) -> Self {
+        Self {
+            expires_at: self.expires_at.filter(|at| *at > now),
+            ..self
+        }
     }
 }
 
@@ -452,6 +485,7 @@ impl OfSession {
 /// One thing that happened to an item.
 #[derive(Clone, Debug)]
 pub struct ItemEvent {
+    pub id: i64,
     pub event: String,
     /// The agent that did it, by name; `None` for the person.
     pub agent: Option<String>,

@@ -9,7 +9,7 @@ use super::model::{
 };
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
 use super::words;
-use crate::accounts::{AgentId, UserId, Viewer};
+use crate::accounts::{AgentId, UserId};
 use crate::embedding::store::share_spaces;
 
 /// Archived ones included, turns not; no further than the limit.
@@ -87,7 +87,7 @@ pub async fn find_to_read(
         r#"SELECT i.id, t.slug AS "slug?", t.display_name AS "display_name?", i.type AS item_type, i.key, i.content, i.tags,
                   i.status, i.source, i.source_context, a.name AS "agent?", i.confidence,
                   i.protected, i.expires_at, i.last_verified_at, i.superseded_by, i.session_id, i.message_id,
-                  i.created_at, i.updated_at, i.turn_session_id, s.external_id AS "session?", m.external_id AS "message?",
+                  i.delete_at, i.created_at, i.updated_at, i.turn_session_id, s.external_id AS "session?", m.external_id AS "message?",
                   m.position AS "position?"
            FROM memory_items i
            LEFT JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
@@ -133,6 +133,7 @@ pub async fn find_to_read(
         expires_at: row.expires_at,
         last_verified_at: row.last_verified_at,
         superseded_by: row.superseded_by.map(ItemId),
+        delete_at: row.delete_at,
         said_in: row.session_id.map(|session| {
             let position = row.message_id.map(i32::try_from);
             (session, position.and_then(Result::ok))
@@ -148,7 +149,7 @@ pub async fn list_events(
     id: ItemId,
 ) -> Result<Vec<ItemEvent>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT e.event, a.name AS "agent?", e.at
+        r#"SELECT e.id, e.event, a.name AS "agent?", e.at
            FROM memory_item_events e
            LEFT JOIN agents a ON a.user_id = e.user_id AND a.id = e.agent_id
            WHERE e.user_id = $1 AND e.item_id = $2 ORDER BY e.id"#,
@@ -160,6 +161,7 @@ pub async fn list_events(
     Ok(rows
         .into_iter()
         .map(|row| ItemEvent {
+            id: row.id,
             event: row.event,
             agent: row.agent,
             at: row.at,
@@ -196,15 +198,19 @@ pub async fn archive_items(
 ) -> Result<Vec<i64>, sqlx::Error> {
     share_spaces(conn, user).await?;
     sqlx::query_scalar!(
-        r#"WITH item AS (
-               UPDATE memory_items
-               SET status = 'archived', updated_at = $5,
-                   confidence = CASE WHEN $4 = 'superseded' THEN least(confidence, $6) ELSE confidence END
+        r#"WITH old AS (
+               SELECT id, confidence FROM memory_items
                WHERE user_id = $1 AND id = ANY ($2) AND status = 'active' AND NOT is_turn
-               RETURNING id
+               ORDER BY id FOR NO KEY UPDATE
+           ), item AS (
+               UPDATE memory_items i
+               SET status = 'archived', updated_at = $5,
+                   confidence = CASE WHEN $4 = 'superseded' THEN least(i.confidence, $6) ELSE i.confidence END
+               FROM old WHERE i.user_id = $1 AND i.id = old.id
+               RETURNING i.id, CASE WHEN $4 = 'superseded' THEN old.confidence END AS was_confidence
            ), event AS (
-               INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
-               SELECT $1, id, $3, $4, $5 FROM item
+               INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at, was_confidence)
+               SELECT $1, id, $3, $4, $5, was_confidence FROM item
            ), embeddings AS (
                UPDATE memory_item_embeddings e SET item_live_until = '-infinity', updated_at = $5
                FROM item WHERE e.user_id = $1 AND e.item_id = item.id
@@ -219,34 +225,6 @@ pub async fn archive_items(
     )
     .fetch_all(conn)
     .await
-}
-
-/// False when there is no active item of this id.
-pub async fn confirm_item(
-    conn: &mut PgConnection,
-    viewer: &Viewer,
-    id: ItemId,
-    now: OffsetDateTime,
-) -> Result<bool, sqlx::Error> {
-    let confirmed = sqlx::query_scalar!(
-        r#"WITH item AS (
-               UPDATE memory_items SET protected = true, confidence = 100, last_verified_at = $4, updated_at = $4
-               WHERE user_id = $1 AND id = $2 AND status = 'active' AND (expires_at IS NULL OR expires_at > $4)
-                 AND NOT is_turn
-               RETURNING id
-           ), event AS (
-               INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
-               SELECT $1, id, $3, 'confirmed', $4 FROM item
-           )
-           SELECT id AS "id!" FROM item"#,
-        viewer.user_id.0,
-        id.0,
-        viewer.agent_id.map(|a| a.0),
-        now,
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(confirmed.is_some())
 }
 
 /// What is changed of an item whose text stays.

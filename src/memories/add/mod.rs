@@ -101,6 +101,7 @@ fn is_lost_race(error: &sqlx::Error) -> bool {
     is_deadlock
         || constraint.ends_with("_theme_id_fkey")
         || constraint == "memory_items_active_key_key"
+        || constraint == "memory_items_active_content_key"
 }
 
 /// The same in the caller's transaction, which knows the viewer's user; nothing is recorded

@@ -347,6 +347,7 @@ impl TestApp {
         JobContext {
             db: self.db.clone(),
             embeddings: self.embeddings.clone(),
+            activity: self.activity.clone(),
         }
     }
 
@@ -374,6 +375,24 @@ impl TestApp {
         .fetch_all(&mut self.superuser().await)
         .await
         .unwrap()
+    }
+
+    /// The person of this browser deletes the item permanently, and the time for Undo passes. Returns
+    /// where the receipt is.
+    pub async fn delete_item(&self, browser: &Browser, item: i64) -> String {
+        let id = item.to_string();
+        let fields = [("action", "delete"), ("item", id.as_str())];
+        let asked = browser.post("/data/delete", &fields).await;
+        assert_eq!(asked.status(), StatusCode::SEE_OTHER);
+        self.clock.advance(time::Duration::seconds(10));
+        assert_eq!(self.run_job("delete").await, 1);
+        let receipt: String = sqlx::query_scalar(
+            "SELECT public_id FROM erasure_receipts WHERE kind = 'item' ORDER BY id DESC LIMIT 1",
+        )
+        .fetch_one(&mut self.superuser().await)
+        .await
+        .unwrap();
+        format!("/erased/{receipt}")
     }
 
     /// Another server on the same database: a second one, or this one restarted.

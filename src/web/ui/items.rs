@@ -1,14 +1,17 @@
 //! Items as pages show them: a row of the list, and one item whole, in plain words.
 
 use app::backend::PageError;
-use app::view::{HistoryEntry, ItemPage, ItemRow, Retired, Span, TurnPlace, Why, WhySurface};
-use time::OffsetDateTime;
+use app::view::{
+    Deletion, HistoryEntry, ItemPage, ItemRow, Retired, Span, TurnPlace, Undo, Why, WhySurface,
+};
+use time::{Duration, OffsetDateTime};
 
 use super::{Ui, database, embeddings, invalid, memory_error};
 use crate::accounts::Viewer;
 use crate::activity::KEPT_DAYS;
 use crate::embedding::ItemEmbedding;
 use crate::input::sentence;
+use crate::memories::manage::{self, UNDO_FOR};
 use crate::memories::{self, ItemEvent, ItemId, MemoryError, Status, Turn, Whole, words};
 use crate::search::FoundItem;
 use crate::search::query::RESULTS_MAX;
@@ -126,9 +129,18 @@ impl Ui {
             Some(query) => Some(self.surface(&viewer, id, query).await?),
             None => None,
         };
-        let status = item.status_at(self.state.clock.now());
+        let now = self.state.clock.now();
+        let status = item.status_at(now);
+        let read_only = manage::is_browser_read_only(&self.state.db).await;
+        let is_manageable = item.turn.is_none() && !read_only.map_err(database)?;
+        let undo = manage::undoable(&history, now).filter(|_| is_manageable);
         Ok(Some(ItemPage {
             id: item.id.0,
+            is_manageable,
+            undo: undo.map(|event| undo_view(event, now)),
+            deletion: item.delete_at.map(|at| Deletion {
+                left_ms: whole_ms(at - now),
+            }),
             retired: self.retired(status, item.superseded_by.is_some(), item.expires_at),
             verified: item.last_verified_at.map(|at| self.moment(at)),
             superseded: superseded.into_iter().map(|id| id.0).collect(),
@@ -164,6 +176,24 @@ impl Ui {
     }
 }
 
+fn undo_view(event: &ItemEvent, now: OffsetDateTime) -> Undo {
+    let done = match event.event.as_str() {
+        "archived" => "You archived this memory.",
+        "restored" => "You restored this memory.",
+        "confirmed" => "You confirmed this memory.",
+        _ => "You removed the confirmation of this memory.",
+    };
+    Undo {
+        event: event.id,
+        done,
+        left_ms: whole_ms(event.at + UNDO_FOR - now),
+    }
+}
+
+fn whole_ms(left: Duration) -> u32 {
+    u32::try_from(left.whole_milliseconds().max(0)).unwrap_or(u32::MAX)
+}
+
 fn turn_place(turn: Turn) -> TurnPlace {
     TurnPlace {
         session_id: turn.session_id,
@@ -174,7 +204,8 @@ fn turn_place(turn: Turn) -> TurnPlace {
 
 fn in_plain_words(event: String) -> String {
     let words = match event.as_str() {
-        "superseded" => "replaced by a newer memory",
+        "superseded" => "replaced by another memory",
+        "unconfirmed" => "confirmation removed",
         "named" => "given its key",
         _ => return event,
     };
