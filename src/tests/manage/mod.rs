@@ -24,6 +24,8 @@ impl Place {
         let provider = Provider::start().await;
         let anna = app.user("anna").await;
         app.use_provider(&anna, &provider, "model").await;
+        // There is always something to be found.
+        anna.add("Berta lives in Bern.").await;
         let browser = app.browser();
         browser.sign_in(&anna).await;
         Self {
