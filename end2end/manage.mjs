@@ -120,8 +120,9 @@ export async function manage(t, { javaScriptEnabled }) {
 
   await t.test("a read-only browser has no such section", async () => {
     const { id } = await tool(token, "memory_add", { type: "fact", content: "The shed is green." });
+    const setting = page.locator("section[aria-labelledby=browser]").getByRole("button");
     await page.goto(`${url}/admin`);
-    await page.getByRole("button", { name: "Switch it on: read-only browser" }).click();
+    await setting.getByText("Switch it on").click();
     await says("The memory browser is read-only for everybody.");
     await page.goto(`${url}/memory/${id}`);
     await says("The shed is green.");
@@ -130,7 +131,7 @@ export async function manage(t, { javaScriptEnabled }) {
     const refused = await page.request.post(`${url}/memory/${id}`, { form, headers: { origin: url } });
     assert.equal(refused.status(), 403);
     await page.goto(`${url}/admin`);
-    await page.getByRole("button", { name: "Switch it off: read-only browser" }).click();
+    await setting.getByText("Switch it off").click();
     await says("People manage memories in the browser again.");
     await page.goto(`${url}/memory/${id}`);
     await page.getByText("Manage", { exact: true }).waitFor();

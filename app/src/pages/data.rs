@@ -78,12 +78,12 @@ fn Export(page: DataPage) -> impl IntoView {
             size(page.export_bytes)
         ),
         (items, calls) => format!(
-            "{} and {} of your agents, in a file of about {}.",
+            "{} and {}, in a file of about {}.",
             memories(items),
             if calls == 1 {
-                "1 call".to_owned()
+                "1 recorded call".to_owned()
             } else {
-                format!("{} calls", count(calls))
+                format!("{} recorded calls", count(calls))
             },
             size(page.export_bytes)
         ),

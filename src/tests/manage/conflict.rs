@@ -44,6 +44,7 @@ async fn what_a_newer_fact_of_its_key_replaced_is_restored_in_its_place_or_not_a
     let newer = place
         .add(keyed("Anna lives in Freiburg.", "home_city"))
         .await;
+    place.decide(newer, "confirm").await;
     let (old_row, new_row) = (place.row(older).await, place.row(newer).await);
     assert_eq!(old_row["superseded_by"], newer);
     assert_eq!(old_row["confidence"], 30);
@@ -67,6 +68,7 @@ async fn what_a_newer_fact_of_its_key_replaced_is_restored_in_its_place_or_not_a
         (&json!("active"), &Value::Null)
     );
     assert_eq!(restored["confidence"], before_all["confidence"]);
+    assert_eq!(restored["protected"], true, "as what it takes the place of");
     assert_eq!(
         (&replaced["status"], &replaced["superseded_by"]),
         (&json!("archived"), &json!(older))

@@ -69,7 +69,7 @@ async fn a_memory_is_deleted_ten_seconds_after_it_was_asked_for_unless_that_is_u
     for action in ["undo", "delete"] {
         let (status, page) = place.deletes(&id.to_string(), action).await;
         assert_eq!(status, StatusCode::NOT_FOUND);
-        assert!(page.contains("There is no item"), "{page}");
+        assert!(page.contains("There is no such memory."), "{page}");
     }
 }
 
@@ -111,7 +111,7 @@ async fn it_is_found_by_number_and_by_address_and_nothing_else_is_taken() {
             422,
             "`item` names no memory; give its number",
         ),
-        ("999999", "delete", 404, "There is no item 999999"),
+        ("999999", "delete", 404, "There is no such memory."),
         ("1", "erase", 422, "`action` is not known"),
     ] {
         let (answered, page) = place.deletes(named, action).await;

@@ -108,10 +108,8 @@ pub async fn delete_item(
             Ok(()) => Ok((item, Ok(Outcome::Redirect))),
             // Said on its page, which is there.
             Err(error @ MemoryError::TooLate) => Ok((item, Err(memory_problem(error)))),
-            Err(error) => Err(Problem {
-                field: Some("item".to_owned()),
-                ..memory_problem(error)
-            }),
+            Err(MemoryError::NotFound(_)) => Err(no_such_item()),
+            Err(error) => Err(memory_problem(error)),
         }
     };
     let (path, name, outcome) = match attempt.await {
@@ -119,6 +117,14 @@ pub async fn delete_item(
         Err(problem) => (PATH.to_owned(), "delete", Err(problem)),
     };
     respond(&state, signed_in, &path, name, &form, outcome).await
+}
+
+fn no_such_item() -> Problem {
+    let sentence = "There is no such memory. If it was deleted, its receipt is listed below.";
+    Problem {
+        field: Some("item".to_owned()),
+        ..Problem::new(StatusCode::NOT_FOUND, "not_found", sentence)
+    }
 }
 
 /// By its number, or by the address of its page.

@@ -228,8 +228,12 @@ fn goes(erasure: ItemErasure) -> String {
     );
     if erasure.mentions > 0 {
         said += &format!(
-            " {} about it stay in the activity, without its number and without the words that were searched for.",
-            of(erasure.mentions, "call", "calls"),
+            " {} in the activity, without its number and without the words that were searched for.",
+            of(
+                erasure.mentions,
+                "call about it stays",
+                "calls about it stay"
+            ),
         );
     }
     if erasure.is_in_summary {
