@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { chromium } from "playwright-core";
 
 export const EMAIL = "anna@example.com";
@@ -87,6 +88,15 @@ export async function awake(page) {
 export async function mark(page) {
   await page.evaluate(() => (window.isSame = true));
   return async () => assert.equal(await page.evaluate(() => window.isSame), true, "the page was loaded anew");
+}
+
+/** Looks again until there is no such page. */
+export async function gone(page, address) {
+  const deadline = Date.now() + 300_000;
+  while ((await page.goto(address)).status() !== 404) {
+    assert.ok(Date.now() < deadline, `${address} is still there`);
+    await sleep(500);
+  }
 }
 
 /** The signed-in admin's own chat model is at this address from now on. */

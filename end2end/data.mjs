@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { EMAIL, PASSWORD, collectComplaints, launch, makeAgent, signUp } from "./browser.mjs";
+import { EMAIL, PASSWORD, collectComplaints, gone, launch, makeAgent, signUp } from "./browser.mjs";
 import { startServer } from "./server.mjs";
 
 const SECRET = "The spare key lies beneath the third flowerpot.";
@@ -55,16 +55,19 @@ export async function data(t, { javaScriptEnabled }) {
     assert.match(await page.locator("[data-live=import] .facts").innerText(), /JSON/);
   });
 
-  await t.test("one memory is erased, and its receipt is kept", async () => {
-    await page.goto(`${url}/memory/${id}`);
-    await page.locator("details.confirm summary").click();
-    await page.locator("details.confirm button.danger").click();
-    await page.waitForURL(/\/erased\//);
-    await page.getByText("It is erased, with all that was made of it.").waitFor();
-    await page.goto(`${url}/memory/${id}`);
-    await page.getByText("It may have been erased").waitFor();
+  await t.test("one memory is deleted by its address, and its receipt is kept", async () => {
     await page.goto(`${url}/data`);
-    await page.getByRole("link", { name: "One memory" }).waitFor();
+    await page.getByLabel("Its number, or the address of its page").fill("what is this?");
+    await page.getByRole("button", { name: "Delete permanently" }).click();
+    await page.getByText("`item` names no memory").waitFor();
+    await page.getByLabel("Its number, or the address of its page").fill(`${url}/memory/${id}`);
+    await page.getByRole("button", { name: "Delete permanently" }).click();
+    await page.getByText("This memory is deleted permanently in ten seconds.").waitFor();
+    await gone(page, `${url}/memory/${id}`);
+    await page.getByText("It may have been deleted permanently").waitFor();
+    await page.goto(`${url}/data`);
+    await page.getByRole("link", { name: "One memory" }).click();
+    await page.getByText("It is erased, with all that was made of it.").waitFor();
   });
 
   await t.test("the file brings it back, for whoever still has it", async () => {

@@ -8,7 +8,7 @@ import { startEndpoint } from "./endpoint.mjs";
 import { startServer } from "./server.mjs";
 
 const ITEMS = 40;
-const READY_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 300_000;
 
 export async function embeddings(t, { javaScriptEnabled }) {
   const server = await startServer();

@@ -55,6 +55,31 @@ test("every page is accessible and fits a phone", async (t) => {
   });
   await passes("item", `/memory/${id}`);
   await passes("item, asked why", `/memory/${id}?q=tea`);
+  const decides = async (of, name) => {
+    await page.goto(`${url}/memory/${of}`);
+    await page.getByText("Manage", { exact: true }).click();
+    await page.getByRole("button", { name, exact: true }).click();
+  };
+  await passes("item, archived, with Undo and all that can be done", async () => {
+    await decides(id, "Archive");
+    await page.getByText("You archived this memory.").waitFor();
+    await page.getByText("Manage", { exact: true }).click();
+  });
+  await passes("item, being deleted", async () => {
+    await decides(id, "Delete permanently");
+    await page.getByText("in ten seconds").waitFor();
+  });
+  for (const [path, form] of [["/data/delete", { action: "undo", item: id }], [`/memory/${id}`, { action: "restore" }]]) {
+    const kept = await page.request.post(url + path, { form, headers: { origin: url } });
+    assert.equal(kept.status(), 200);
+  }
+  const add = async (content) => (await tool(token, "memory_add", { type: "fact", content, theme: "food", key: "bread" })).id;
+  const older = await add("Bread is baked on Fridays.");
+  await add("Bread is baked on Mondays.");
+  await passes("item, replaced by a newer one", async () => {
+    await decides(older, "Restore");
+    await page.locator(".ask").waitFor();
+  });
   await session(token, "trip-to-oslo", conversation());
   await passes("sessions", "/sessions");
   await passes("sessions, no such session", "/sessions?state=open&outcome=failed");

@@ -40,7 +40,7 @@ try {
   await shoot("sessions-none", "/sessions", context);
   await shoot("data", "/data", context);
   await shoot("data-erase", "/data", context, (page) => page.getByText("Erase my account and everything in it").click());
-  await shoot("item-erase", item, context, (page) => page.getByText("Erase for good").click());
+  await shoot("item-manage", item, context, (page) => page.getByText("Manage", { exact: true }).click());
   await shoot("embeddings", "/settings/embeddings", context);
   await shoot("chat", "/settings/chat", context);
   await shoot("admin", "/admin", admin);

@@ -12,11 +12,12 @@ ALTER TABLE memory_items
     ALTER COLUMN trust SET DEFAULT 'agent',
     ADD CONSTRAINT memory_items_trust_check CHECK (trust IN ('user', 'agent', 'tool', 'external'));
 
+-- changed: it was said again, or corrected, with other tags, dates, confidence or trust.
 -- put_aside: it came when an item that it contradicts held, and never held itself.
 ALTER TABLE memory_item_events DROP CONSTRAINT memory_item_events_event_check;
 ALTER TABLE memory_item_events ADD CONSTRAINT memory_item_events_event_check
     CHECK (event IN ('added', 'archived', 'imported', 'superseded', 'put_aside', 'confirmed', 'expired', 'named',
-                     'restored', 'unconfirmed'));
+                     'restored', 'unconfirmed', 'changed'));
 UPDATE memory_item_events e SET event = 'put_aside'
 WHERE e.event = 'superseded' AND EXISTS (
     SELECT FROM memory_item_events a

@@ -77,6 +77,7 @@ pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Re
         let context = JobContext {
             db: database.db.clone(),
             embeddings: wiring::embeddings(config, &database.db)?,
+            activity: wiring::activity(&database.db),
         };
         jobs::ask_for(job, &context, user).await?;
         let (_stop, stopped) = watch::channel(false);

@@ -34,6 +34,7 @@ pub async fn data_set(config: &Config, file: &Path, as_json: bool) -> anyhow::Re
         let context = JobContext {
             db: database.db.clone(),
             embeddings: embeddings.clone(),
+            activity: wiring::activity(&database.db),
         };
         let (_stop, stopped) = watch::channel(false);
         let embed = jobs::find(queue::EMBED).context("there is no such job")?;

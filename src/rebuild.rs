@@ -92,6 +92,7 @@ async fn work_off<T>(
     let context = JobContext {
         db: database.db.clone(),
         embeddings: embeddings.clone(),
+        activity: wiring::activity(&database.db),
     };
     let (_stop, stopped) = watch::channel(false);
     let job = jobs::find(job).context("there is no such job")?;

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::activity::Activity;
 use crate::config::Config;
 use crate::db::Db;
 use crate::embedding::Embeddings;
@@ -60,7 +61,8 @@ pub async fn work(config: &Config) -> anyhow::Result<()> {
     };
     let worked = async {
         let embeddings = wiring::embeddings(config, &database.db)?;
-        let crew = Crew::start(&database.db, &embeddings);
+        let activity = wiring::activity(&database.db);
+        let crew = Crew::start(&database.db, &embeddings, &activity);
         tracing::info!("working off jobs");
         signals.first().await;
         signals.end_at_the_second();
@@ -80,11 +82,12 @@ struct Crew {
 }
 
 impl Crew {
-    fn start(db: &Db, embeddings: &Embeddings) -> Self {
+    fn start(db: &Db, embeddings: &Embeddings, activity: &Activity) -> Self {
         let (stop, stopped) = watch::channel(false);
         let context = JobContext {
             db: db.with_job_timeout(),
             embeddings: embeddings.with_job_timeout(),
+            activity: activity.clone(),
         };
         let running = tokio::spawn(jobs::run(context, stopped));
         Self { stop, running }
@@ -116,8 +119,9 @@ async fn serve_until(
     });
     let embeddings = wiring::embeddings(config, &database.db)?;
     let state = wiring::app_state(config, &database.db, &embeddings, readiness.clone());
-    let crew = (workers == Workers::Here).then(|| Crew::start(&database.db, &embeddings));
     let activity = state.activity.clone();
+    let crew =
+        (workers == Workers::Here).then(|| Crew::start(&database.db, &embeddings, &activity));
     let recorder = tokio::spawn(activity.clone().keep_writing());
     let warming = embeddings.clone();
     tokio::spawn(async move { warming.warm_up().await });

@@ -145,6 +145,11 @@ pub fn embeddings(config: &Config, db: &Db) -> anyhow::Result<Embeddings> {
     }))
 }
 
+/// Calls that are about to be recorded; of a command none.
+pub fn activity(db: &Db) -> Activity {
+    Activity::new(db.clone(), wall_clock())
+}
+
 pub fn app_state(
     config: &Config,
     db: &Db,
@@ -152,7 +157,7 @@ pub fn app_state(
     readiness: Readiness,
 ) -> AppState {
     let clock = wall_clock();
-    let activity = Activity::new(db.clone(), clock.clone());
+    let activity = activity(db);
     let accounts = accounts(config, db);
     AppState::new(Parts {
         accounts: accounts.clone(),

@@ -8,6 +8,7 @@ mod data;
 mod docs;
 mod embeddings;
 mod jobs;
+mod manage;
 mod sessions;
 mod summary;
 mod users;
@@ -29,6 +30,7 @@ pub use jobs::{
     DayRuns, FailedRun, JobFailures, JobRow, JobsLine, JobsPage, LastRun, NextRun, ScheduleView,
     TroubleRow, VectorsView,
 };
+pub use manage::{Deletion, Rival, Undo};
 pub use sessions::{
     CameOf, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow, SessionsPage,
     ToolCallView,
@@ -193,6 +195,8 @@ pub struct HistoryEntry {
     /// "claude-code" or "you"; `None` where time did it.
     pub actor: Option<String>,
     pub at: Moment,
+    /// What was other before: "its tags were north".
+    pub changes: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -235,6 +239,10 @@ pub struct ItemPage {
     pub readings: Vec<Reading>,
     /// Days for which readings are kept.
     pub kept_days: i64,
+    /// A person decides about it here: not about a turn, and not where an admin says so.
+    pub is_manageable: bool,
+    pub undo: Option<Undo>,
+    pub deletion: Option<Deletion>,
     /// What would go with it.
     pub erasure: ItemErasure,
     pub embedding: ItemEmbedding,
@@ -319,7 +327,8 @@ pub struct FormState {
     /// (Settings › Chat model); `chat_system`,
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`
     /// and `users_max` (Admin); `jobs` (Admin › Jobs); `people` and `invitation` (Admin › Users; the latter
-    /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `import` and `erase` (Your data).
+    /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `manage` (a memory); `import`, `delete` and `erase` (Your data);
+    /// `browser` (Admin).
     /// Empty when the page was just opened.
     pub form: String,
     /// The field to blame, by its `name`.
@@ -334,6 +343,8 @@ pub struct FormState {
     pub new_token: Option<NewToken>,
     /// An invitation or a reset link, in the only answer that ever shows it.
     pub new_link: Option<String>,
+    /// What stands in the place of the memory that was to be restored.
+    pub rivals: Vec<Rival>,
     /// What Test found, of the endpoint that was typed.
     pub test: Option<TestResult>,
     /// What a save would set in motion, to be confirmed.

@@ -108,23 +108,25 @@ class Client:
         await self.change(ARCHIVED, ask)
 
     async def erase(self):
-        """By its owner, on the item's page."""
+        """By its owner. It goes ten seconds after the answer: until the end of the series it may be there."""
         async def ask(item_id):
             async with self.user.at_the_page:
-                status, _ = await self.user.person.post(f"/memory/{item_id}/erase", {})
+                status, _ = await self.user.person.post("/data/delete", {"action": "delete", "item": str(item_id)})
             self.series.saw("erase", status)
             if status != 303:
                 self.refused("erase", status)
-        await self.change(ERASED, ask)
+            self.user.deletions.add(item_id)
+        await self.change(ERASED, ask, is_done=False)
 
-    async def change(self, status, ask):
+    async def change(self, status, ask, is_done=True):
         active = self.user.ledger.certain(ACTIVE)
         if len(active) < ITEMS_AT_FIRST // 2:
             return await self.add()
         item_id = self.chance.choice(active)
         self.user.ledger.begins(item_id, status)
         await ask(item_id)
-        self.user.ledger.done(item_id, status)
+        if is_done:
+            self.user.ledger.done(item_id, status)
 
     async def get(self):
         if not self.user.ledger.items:
@@ -166,6 +168,7 @@ class User:
         self.id = None
         self.person = Person(server.port, self.email, PASSWORD)
         self.ledger = Ledger()
+        self.deletions = set()  # acknowledged
         self.at_the_page = asyncio.Lock()
         self.model = -1
         self.number = 0
@@ -297,7 +300,8 @@ class Series:
             stuck = int(self.sql("SELECT (SELECT count(*) FROM memory_items i WHERE NOT EXISTS (SELECT FROM memory_item_embeddings e JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id"
                                  " WHERE e.user_id = i.user_id AND e.item_id = i.id AND s.state = 'active' AND e.state = 'ready'))"
                                  " + (SELECT count(*) FROM memory_item_embeddings e JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id WHERE s.state = 'building')"
-                                 " + (SELECT count(*) FROM embedding_spaces WHERE state = 'building')")[0][0])
+                                 " + (SELECT count(*) FROM embedding_spaces WHERE state = 'building')"
+                                 " + (SELECT count(*) FROM memory_items WHERE delete_at IS NOT NULL)")[0][0])
             took = time.monotonic() - began
             if stuck == 0 or took > STUCK_AFTER_SECONDS:
                 break
@@ -305,6 +309,8 @@ class Series:
         self.stuck += stuck
         self.settled_seconds.append(took)
         for user in self.users:
+            for item_id in user.deletions:
+                user.ledger.done(item_id, ERASED)
             model = self.sql(f"SELECT model FROM embedding_spaces WHERE user_id = {user.id} AND state = 'active'")[0][0]
             if model not in user.ledger.models:
                 self.lost.append(f"{model} is in force where {' or '.join(user.ledger.models)} was confirmed")

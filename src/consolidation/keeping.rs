@@ -184,7 +184,7 @@ impl Consolidation {
                 continue;
             };
             if let Fate::Merge(id) = fate
-                && memories::say_again(&mut tx, user, *id, &item, now).await?
+                && memories::say_again(&mut tx, viewer, *id, &item, now).await?
             {
                 counts.merged += 1;
                 continue;

@@ -22,6 +22,8 @@ pub enum Actor {
         session_hash: [u8; 32],
         /// What they do is an admin's to do.
         is_admin_act: bool,
+        /// What they do an admin may take from everybody's browser.
+        manages_memory: bool,
     },
 }
 
@@ -46,6 +48,10 @@ pub enum Refusal {
     SignedOut,
     #[error("you are no longer an admin of this server; nothing was changed")]
     NotAdmin,
+    #[error(
+        "an admin has made the memory browser read-only; nothing was changed. Memories can still be deleted on the page Your data"
+    )]
+    ReadOnlyBrowser,
 }
 
 impl Refusal {
@@ -59,6 +65,7 @@ impl Refusal {
             Self::MemoryOffForUser | Self::MemoryOffForAgent => "memory_off",
             Self::SignedOut => "signed_out",
             Self::NotAdmin => "not_admin",
+            Self::ReadOnlyBrowser => "read_only_browser",
         }
     }
 }
@@ -81,6 +88,7 @@ impl Refusal {
             "memory_off_agent" => Self::MemoryOffForAgent,
             "signed_out" => Self::SignedOut,
             "not_admin" => Self::NotAdmin,
+            "read_only_browser" => Self::ReadOnlyBrowser,
             _ => Self::Unknown,
         })
     }
@@ -119,7 +127,14 @@ impl Authority {
                 user,
                 session_hash,
                 is_admin_act,
-            } => store::requiring_session(*user, session_hash, *is_admin_act),
+                manages_memory,
+            } => {
+                let check = store::requiring_session(*user, session_hash, *is_admin_act);
+                match manages_memory {
+                    true => check + store::REQUIRING_OPEN_BROWSER,
+                    false => check,
+                }
+            }
         }
     }
 
@@ -174,6 +189,15 @@ pub fn require_admin() {
     in_scope(|scope| {
         if let Some(Actor::Person { is_admin_act, .. }) = &mut *locked(&scope.actor) {
             *is_admin_act = true;
+        }
+    });
+}
+
+/// From here on every transaction of the current scope asks that memories may be managed in the browser.
+pub fn require_open_browser() {
+    in_scope(|scope| {
+        if let Some(Actor::Person { manages_memory, .. }) = &mut *locked(&scope.actor) {
+            *manages_memory = true;
         }
     });
 }

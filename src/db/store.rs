@@ -178,6 +178,8 @@ pub fn requiring_service_token(user: Option<UserId>, token_id: i64, now: &str) -
     format!("SELECT require_service_token({user}, {token_id}, '{now}');")
 }
 
+pub const REQUIRING_OPEN_BROWSER: &str = "SELECT require_open_browser();";
+
 pub fn requiring_session(user: UserId, session_hash: &[u8; 32], is_admin_act: bool) -> String {
     let hash: String = session_hash.iter().map(|b| format!("{b:02x}")).collect();
     format!(

@@ -1,6 +1,7 @@
 //! Erasure: one memory and all that derives from it, one session, or an account and everything in
 //! it. A person asks for it on a page, or an admin for an operator's user; agents
-//! never. What is gone is told by a receipt in numbers, which knows no name.
+//! never. What is gone is told by a receipt in numbers, which knows no name. A memory goes once the
+//! time to undo it is over (memories/manage); its row says when.
 //!
 //! An account's erasure begins at once (nobody is signed in to it any more, no token
 //! opens it) and goes on in bounded steps ([`step`]) that whichever worker is there
@@ -15,12 +16,14 @@ use uuid::Uuid;
 
 use crate::activity::Activity;
 use crate::db::{Db, UserId};
-use crate::memories::ItemId;
+use crate::memories::{ItemId, manage};
 use crate::queue;
 use crate::sessions::SessionId;
 
 /// Of a step: some tens of milliseconds, in which nobody waits for longer.
 const ROWS_A_STEP: i32 = 2_000;
+/// Of one user, before the job looks whether its time is over.
+const ITEMS_AT_ONCE: i64 = 50;
 /// On one page.
 const RECEIPTS_SHOWN_MAX: i64 = 50;
 
@@ -94,8 +97,40 @@ pub enum Step {
     Finished,
 }
 
-/// One item of the user and all that derives from it: its vectors in every space, its
-/// history, its number and the kept words in the calls that were about it, and links of
+/// The user's items whose deletion is due, each as [`item`]; some of them. Returns how many went, and
+/// when the next of those that are left is due.
+pub async fn items_due(
+    db: &Db,
+    activity: &Activity,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<(usize, Option<OffsetDateTime>), sqlx::Error> {
+    let waiting = list_deletions(db, user).await?;
+    let mut deleted = 0;
+    for (id, _) in waiting.iter().filter(|(_, at)| *at <= now) {
+        match item(db, activity, user, *id, now).await {
+            Ok(_) => deleted += 1,
+            Err(ErasureError::Database(error)) => return Err(error),
+            // Undone in this moment.
+            Err(ErasureError::Gone | ErasureError::LastAdmin) => {}
+        }
+    }
+    let left = list_deletions(db, user).await?;
+    Ok((deleted, left.first().map(|(_, at)| *at)))
+}
+
+async fn list_deletions(
+    db: &Db,
+    user: UserId,
+) -> Result<Vec<(ItemId, OffsetDateTime)>, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let found = manage::store::list_deletions(&mut tx, user, ITEMS_AT_ONCE).await?;
+    tx.commit().await?;
+    Ok(found)
+}
+
+/// One item of the user whose deletion is due, and all that derives from it: its vectors in every
+/// space, its history, its number and the kept words in the calls that were about it, and links of
 /// other items to it. At once, in one transaction.
 pub async fn item(
     db: &Db,
@@ -108,7 +143,8 @@ pub async fn item(
     activity.flush().await?;
     let id = ReceiptId::new();
     let mut tx = db.as_user(user).await?;
-    if !store::erase_item(&mut tx, item.0, id.as_str(), now).await? {
+    let is_due = manage::store::lock_due(&mut tx, user, item, now).await?;
+    if !is_due || !store::erase_item(&mut tx, item.0, id.as_str(), now).await? {
         return Err(ErasureError::Gone);
     }
     tx.commit().await?;

@@ -21,7 +21,7 @@ pub const EVENTS_MAX: usize = 1_000;
 /// Years that a date may have.
 const YEARS: std::ops::RangeInclusive<i32> = 1900..=9999;
 /// Of an item's history; what a newer Keepsake calls otherwise is passed over.
-const EVENTS: [&str; 8] = [
+const EVENTS: [&str; 11] = [
     "added",
     "archived",
     "imported",
@@ -30,6 +30,9 @@ const EVENTS: [&str; 8] = [
     "confirmed",
     "expired",
     "named",
+    "restored",
+    "unconfirmed",
+    "changed",
 ];
 
 /// What one line says.

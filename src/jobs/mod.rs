@@ -13,6 +13,7 @@
 mod cleanup;
 mod complete;
 pub mod control;
+mod delete;
 mod embed;
 mod erase;
 mod evaluate;
@@ -31,6 +32,7 @@ use std::time::Duration as StdDuration;
 use futures_util::future::BoxFuture;
 use time::OffsetDateTime;
 
+use crate::activity::Activity;
 use crate::clock::Schedule;
 use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
@@ -39,12 +41,13 @@ pub use overview::{DAYS_COUNTED, JobState, Overview, overview, states};
 pub use runner::{Runner, Totals, run, work};
 pub use sweep::ask_for;
 
-pub static JOBS: [&Job; 10] = [
+pub static JOBS: [&Job; 11] = [
     &embed::JOB,
     &extract::JOB,
     &turns::JOB,
     &summary::JOB,
     &erase::JOB,
+    &delete::JOB,
     &evaluate::JOB,
     &sweep::JOB,
     &complete::JOB,
@@ -57,6 +60,8 @@ pub static JOBS: [&Job; 10] = [
 pub struct JobContext {
     pub db: Db,
     pub embeddings: Embeddings,
+    /// The process's own: what waits in it is written before what it is about goes.
+    pub activity: Activity,
 }
 
 impl JobContext {

@@ -1,18 +1,21 @@
-//! What may be done to an item that is there: archive, correct, confirm, and forget
-//! by key; and archive what has expired. Each is one transaction that knows its
+//! What may be done to an item that is there: archive, restore, correct, confirm, unconfirm, and
+//! forget by key; and archive what has expired. Each is one transaction that knows its
 //! user. No text is changed and no row destroyed: a correction is a new item.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::add::store::link;
-use super::add::{Added, Tries, add_in};
-use super::model::{Item, ItemId, ItemType, NewItem, Status, ThemeSlug};
+use super::add::{Added, Tries, add_in, renew};
+use super::manage::store::{change_item, find_confirmation};
+use super::manage::{Restored, lock, rivals};
+use super::model::{Item, ItemId, ItemState, ItemType, NewItem, Status, ThemeSlug};
 use super::period::Period;
-use super::provenance::{Expiry, ItemKey, Provenance, Yielding};
-use super::store::Renewal;
+use super::provenance::{CONFIRMED_CONFIDENCE, Expiry, ItemKey, Provenance, Yielding};
 use super::trust::{Newcomer, Verdict, verdict};
-use super::{ARCHIVED, EXPIRED, MemoryError, PUT_ASIDE, SUPERSEDED, store};
+use super::{
+    ARCHIVED, CONFIRMED, EXPIRED, MemoryError, PUT_ASIDE, RESTORED, SUPERSEDED, UNCONFIRMED, store,
+};
 use crate::accounts::{UserId, Viewer};
 use crate::activity::Call;
 use crate::clock::SharedClock;
@@ -182,15 +185,16 @@ async fn correct_once(
         && new.item_type() == old.item_type;
     let added = if is_same {
         let said = correction.provenance.confidence;
-        let renewal = Renewal {
+        let renewed = ItemState {
             confidence: said.unwrap_or(old.confidence.max(new.confidence())),
             trust: old.trust.max(new.trust()),
             tags: new.tags().to_vec(),
             expires_at: new.expires_at(now),
             period: new.period(),
-            stated_at: now,
+            last_verified_at: old.last_verified_at.max(Some(now)),
+            ..old.state()
         };
-        store::renew_item(&mut tx, user, &old, &renewal, now).await?;
+        renew(&mut tx, viewer, &old, &renewed, now).await?;
         let states = embeddings.states(&mut tx, user, &[id.0]).await?;
         Added {
             id,
@@ -224,23 +228,160 @@ fn check_active(item: &Item, now: OffsetDateTime) -> Result<(), MemoryError> {
     }
 }
 
+/// What becomes of confirming an item that is confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// It has been said once more that it holds.
+    Renews,
+    /// The same button was pressed twice.
+    ChangesNothing,
+}
+
 /// Says of an item that it holds: what is learnt later does not replace it any more, only the
-/// user's own word or a correction. Confirming it again renews the date.
+/// user's own word or a correction.
 pub async fn confirm(
     db: &Db,
     clock: &SharedClock,
     call: &Call,
     id: ItemId,
+    again: Again,
 ) -> Result<(), MemoryError> {
-    let (user, now) = (call.viewer.user_id, clock.now());
-    let mut tx = db.as_user(user).await?;
-    if !store::confirm_item(&mut tx, &call.viewer, id, now).await? {
-        let found = store::find_item(&mut tx, user, id).await?;
-        check_active(&found.ok_or(MemoryError::NotFound(id))?, now)?;
+    let (viewer, now) = (&call.viewer, clock.now());
+    let mut tx = db.as_user(viewer.user_id).await?;
+    let item = lock(&mut tx, viewer.user_id, id).await?;
+    check_active(&item, now)?;
+    if !item.protected || again == Again::Renews {
+        let confirmed = ItemState {
+            confidence: CONFIRMED_CONFIDENCE,
+            protected: true,
+            last_verified_at: Some(now),
+            ..item.state()
+        };
+        change_item(
+            &mut tx,
+            viewer,
+            &item,
+            item.status,
+            &confirmed,
+            Some(CONFIRMED),
+            now,
+        )
+        .await?;
     }
     call.write(&mut tx, vec![id.0]).await?;
     tx.commit().await?;
     Ok(())
+}
+
+/// Takes back that an item was confirmed, with what that had changed: how sure it is, and when it was
+/// last said to hold, unless that has changed since. Doing so again changes nothing.
+pub async fn unconfirm(
+    db: &Db,
+    clock: &SharedClock,
+    call: &Call,
+    id: ItemId,
+) -> Result<(), MemoryError> {
+    let (viewer, now) = (&call.viewer, clock.now());
+    let user = viewer.user_id;
+    let mut tx = db.as_user(user).await?;
+    let item = lock(&mut tx, user, id).await?;
+    check_active(&item, now)?;
+    if item.protected {
+        let mut state = ItemState {
+            protected: false,
+            ..item.state()
+        };
+        if let Some((at, confidence, verified_at)) = find_confirmation(&mut tx, user, id).await? {
+            if item.confidence == CONFIRMED_CONFIDENCE {
+                state.confidence = confidence;
+            }
+            if item.last_verified_at == Some(at) {
+                state.last_verified_at = verified_at;
+            }
+        }
+        change_item(
+            &mut tx,
+            viewer,
+            &item,
+            item.status,
+            &state,
+            Some(UNCONFIRMED),
+            now,
+        )
+        .await?;
+    }
+    call.write(&mut tx, vec![id.0]).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Makes an archived or expired item active again: it holds from now on, without an expiry that is past,
+/// and as sure as it was before another took its place. Where others stand in its place, nothing is
+/// changed, unless all of them are among `instead_of`: those are archived, and lead to it. Restoring
+/// what is active changes nothing.
+pub async fn restore(
+    db: &Db,
+    clock: &SharedClock,
+    call: &Call,
+    id: ItemId,
+    instead_of: &[ItemId],
+) -> Result<Restored, MemoryError> {
+    let mut tries = Tries::default();
+    loop {
+        match restore_once(db, clock, call, id, instead_of).await {
+            Err(error) if tries.again(&error) => {}
+            became => return became,
+        }
+    }
+}
+
+async fn restore_once(
+    db: &Db,
+    clock: &SharedClock,
+    call: &Call,
+    id: ItemId,
+    instead_of: &[ItemId],
+) -> Result<Restored, MemoryError> {
+    let (viewer, now) = (&call.viewer, clock.now());
+    let user = viewer.user_id;
+    let mut tx = db.as_user(user).await?;
+    let item = lock(&mut tx, user, id).await?;
+    let mut touched = vec![id.0];
+    if item.status_at(now) == Status::Archived {
+        let rivals = rivals(&mut tx, user, id, now).await?;
+        if !rivals.iter().all(|rival| instead_of.contains(&rival.id)) {
+            return Ok(Restored::Replaced(rivals));
+        }
+        let ids: Vec<i64> = rivals.iter().map(|rival| rival.id.0).collect();
+        store::archive_items(&mut tx, user, viewer.agent_id, &ids, SUPERSEDED, now).await?;
+        let latest = store::list_events(&mut tx, user, id, 1).await?;
+        let superseded = latest.first().filter(|last| last.event == SUPERSEDED);
+        let restored = ItemState {
+            confidence: superseded
+                .and_then(|event| event.was_confidence)
+                .unwrap_or(item.confidence),
+            last_verified_at: Some(now),
+            superseded_by: None,
+            ..item.state().lasting(now)
+        };
+        change_item(
+            &mut tx,
+            viewer,
+            &item,
+            Status::Active,
+            &restored,
+            Some(RESTORED),
+            now,
+        )
+        .await?;
+        for rival in &rivals {
+            link(&mut tx, user, rival.id, id).await?;
+        }
+        touched.extend(ids);
+    }
+    call.write(&mut tx, touched).await?;
+    tx.commit().await?;
+    Ok(Restored::Done)
 }
 
 /// Archives every active item of this key, confirmed or not, in one theme or in all. Returns

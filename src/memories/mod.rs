@@ -3,6 +3,7 @@
 
 mod add;
 mod change;
+pub mod manage;
 pub mod model;
 pub mod period;
 pub mod provenance;
@@ -16,8 +17,8 @@ pub mod words;
 
 pub use add::{Added, Adding, Tries, add_in, say_again};
 pub use change::{
-    Correction, Target, archive, archive_expired, confirm, correct, forget, supersede_in,
-    users_with_expired,
+    Again, Correction, Target, archive, archive_expired, confirm, correct, forget, restore,
+    supersede_in, unconfirm, users_with_expired,
 };
 pub use model::{
     GaveWay, Item, ItemEvent, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme,
@@ -42,6 +43,15 @@ const ARCHIVED: &str = "archived";
 const SUPERSEDED: &str = "superseded";
 const PUT_ASIDE: &str = "put_aside";
 const EXPIRED: &str = "expired";
+/// … and came back.
+const RESTORED: &str = "restored";
+const CONFIRMED: &str = "confirmed";
+/// It was said again, or corrected, with other tags, dates, confidence or trust.
+const CHANGED: &str = "changed";
+const UNCONFIRMED: &str = "unconfirmed";
+
+/// Events of an item that are told.
+const HISTORY_MAX: i64 = 500;
 
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
@@ -56,6 +66,10 @@ pub enum MemoryError {
         "item {id} has this key and is confirmed; nothing was added: correct it with memory_correct, or give the source user_explicit with the user's own words as source_context"
     )]
     Confirmed { id: ItemId },
+    #[error("the ten seconds for Undo are over; nothing was changed")]
+    TooLate,
+    #[error("this memory has changed since; nothing was undone")]
+    ChangedSince,
     #[error("no active item has this key")]
     NoSuchKey,
     #[error("there is no such theme")]
@@ -128,7 +142,7 @@ pub async fn of_session(
     Ok(found)
 }
 
-/// The same, with its history, oldest first.
+/// The same, with its history, oldest first; of a longer one the newest.
 pub type Whole = (Found, Vec<ItemEvent>);
 
 pub async fn get_whole(
@@ -139,7 +153,8 @@ pub async fn get_whole(
 ) -> Result<Whole, MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
     let found = find(&mut tx, embeddings, viewer.user_id, id).await?;
-    let history = store::list_events(&mut tx, viewer.user_id, id).await?;
+    let mut history = store::list_events(&mut tx, viewer.user_id, id, HISTORY_MAX).await?;
+    history.reverse();
     tx.commit().await?;
     Ok((found, history))
 }

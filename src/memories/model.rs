@@ -10,6 +10,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::period::Period;
 use super::provenance::{Expiry, ItemKey, Provenance, Yielding};
 use super::trust::{Holder, Newcomer, Trust};
+use super::{PUT_ASIDE, SUPERSEDED};
 use crate::input::{Invalid, check_text, required_text};
 
 pub const CONTENT_CHARS_MAX: usize = 20_000;
@@ -364,6 +365,8 @@ pub struct Item {
     /// When somebody last said that it holds.
     pub last_verified_at: Option<OffsetDateTime>,
     pub superseded_by: Option<ItemId>,
+    /// Its person has asked to delete it then.
+    pub delete_at: Option<OffsetDateTime>,
     /// The session that it was read in, and the message's position there.
     pub said_in: Option<(i64, Option<i32>)>,
     /// What its agent calls that session and that message.
@@ -379,6 +382,19 @@ impl Item {
     /// What has expired is as good as archived, and will be.
     pub fn status_at(&self, now: OffsetDateTime) -> Status {
         self.status.at(self.expires_at, now)
+    }
+
+    pub fn state(&self) -> ItemState {
+        ItemState {
+            confidence: self.confidence,
+            trust: self.trust,
+            protected: self.protected,
+            last_verified_at: self.last_verified_at,
+            expires_at: self.expires_at,
+            period: self.period,
+            superseded_by: self.superseded_by,
+            tags: self.tags.clone(),
+        }
     }
 
     /// When it was last said.
@@ -410,6 +426,30 @@ pub struct GaveWay {
 
 impl GaveWay {
     pub const CHARS_MAX: i32 = 200;
+}
+
+/// What may change of an item whose text stays, beside its status; the event keeps what was before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemState {
+    /// 0 to 100
+    pub confidence: i16,
+    pub trust: Trust,
+    pub protected: bool,
+    pub last_verified_at: Option<OffsetDateTime>,
+    pub expires_at: Option<OffsetDateTime>,
+    pub period: Period,
+    pub superseded_by: Option<ItemId>,
+    pub tags: Vec<String>,
+}
+
+impl ItemState {
+    /// Of what is to be active: without an expiry that is past.
+    pub fn lasting(self, now: OffsetDateTime) -> Self {
+        Self {
+            expires_at: self.expires_at.filter(|at| *at > now),
+            ..self
+        }
+    }
 }
 
 /// Where a turn was said, as its agent calls it.
@@ -506,10 +546,21 @@ impl OfSession {
 /// One thing that happened to an item.
 #[derive(Clone, Debug)]
 pub struct ItemEvent {
+    pub id: i64,
     pub event: String,
     /// The agent that did it, by name; `None` for the person.
     pub agent: Option<String>,
     pub at: OffsetDateTime,
+    /// What it changed, as it was before; `None` where it kept none of it, or the confidence alone.
+    pub was: Option<ItemState>,
+    pub was_confidence: Option<i16>,
+}
+
+impl ItemEvent {
+    /// Another holds in its place.
+    pub fn is_giving_way(&self) -> bool {
+        [SUPERSEDED, PUT_ASIDE].contains(&self.event.as_str())
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ pub const KEY_CHARS_MAX: usize = 128;
 pub const SOURCE_CONTEXT_CHARS_MAX: usize = 2_000;
 pub const CONFIDENCE_MAX: i64 = 100;
 pub const EXPIRES_IN_DAYS_MAX: i64 = 36_500;
+/// Of an item that was confirmed.
+pub const CONFIRMED_CONFIDENCE: i16 = 100;
 /// Of an item whose place another took.
 pub const SUPERSEDED_CONFIDENCE: i16 = 30;
 

@@ -5,14 +5,13 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::model::{
-    EXPIRING_SOON, GaveWay, Item, ItemEvent, ItemId, ItemType, OfSession, Stats, Status, ThemeSlug,
-    Turn,
+    EXPIRING_SOON, GaveWay, Item, ItemEvent, ItemId, ItemState, ItemType, OfSession, Stats, Status,
+    ThemeSlug, Turn,
 };
 use super::period::Period;
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
 use super::trust::Trust;
-use super::words;
-use crate::accounts::{AgentId, UserId, Viewer};
+use crate::accounts::{AgentId, UserId};
 use crate::embedding::store::share_spaces;
 
 /// Archived ones included, turns not; no further than the limit.
@@ -90,7 +89,7 @@ pub async fn find_to_read(
         r#"SELECT i.id, t.slug AS "slug?", t.display_name AS "display_name?", i.type AS item_type, i.key, i.content, i.tags,
                   i.status, i.source, i.trust, i.source_context, a.name AS "agent?", i.confidence,
                   i.protected, i.expires_at, i.valid_from, i.valid_until, i.last_verified_at, i.superseded_by, i.session_id, i.message_id,
-                  i.created_at, i.updated_at, i.turn_session_id, s.external_id AS "session?", m.external_id AS "message?",
+                  i.delete_at, i.created_at, i.updated_at, i.turn_session_id, s.external_id AS "session?", m.external_id AS "message?",
                   m.position AS "position?"
            FROM memory_items i
            LEFT JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
@@ -141,6 +140,7 @@ pub async fn find_to_read(
         },
         last_verified_at: row.last_verified_at,
         superseded_by: row.superseded_by.map(ItemId),
+        delete_at: row.delete_at,
         said_in: row.session_id.map(|session| {
             let position = row.message_id.map(i32::try_from);
             (session, position.and_then(Result::ok))
@@ -150,27 +150,46 @@ pub async fn find_to_read(
     }))
 }
 
+/// The newest first.
 pub async fn list_events(
     conn: &mut PgConnection,
     user: UserId,
     id: ItemId,
+    limit: i64,
 ) -> Result<Vec<ItemEvent>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT e.event, a.name AS "agent?", e.at
+        r#"SELECT e.id, e.event, a.name AS "agent?", e.at, e.was_confidence, e.was_protected, e.was_verified_at,
+                  e.was_expires_at, e.was_superseded_by, e.was_tags, e.was_trust, e.was_valid_from, e.was_valid_until
            FROM memory_item_events e
            LEFT JOIN agents a ON a.user_id = e.user_id AND a.id = e.agent_id
-           WHERE e.user_id = $1 AND e.item_id = $2 ORDER BY e.id"#,
+           WHERE e.user_id = $1 AND e.item_id = $2 ORDER BY e.id DESC LIMIT $3"#,
         user.0,
         id.0,
+        limit,
     )
     .fetch_all(conn)
     .await?;
     Ok(rows
         .into_iter()
         .map(|row| ItemEvent {
+            id: row.id,
             event: row.event,
             agent: row.agent,
             at: row.at,
+            was_confidence: row.was_confidence,
+            was: row.was_protected.map(|protected| ItemState {
+                confidence: row.was_confidence.unwrap_or_default(),
+                trust: Trust::from_column(&row.was_trust.unwrap_or_default()),
+                protected,
+                last_verified_at: row.was_verified_at,
+                expires_at: row.was_expires_at,
+                period: Period {
+                    from: row.was_valid_from,
+                    until: row.was_valid_until,
+                },
+                superseded_by: row.was_superseded_by.map(ItemId),
+                tags: row.was_tags.unwrap_or_default(),
+            }),
         })
         .collect())
 }
@@ -183,8 +202,9 @@ pub async fn list_given_way(
 ) -> Result<Vec<GaveWay>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, left(i.content, $3) AS "beginning!", i.source, i.trust,
-                  EXISTS (SELECT FROM memory_item_events e
-                          WHERE e.user_id = $1 AND e.item_id = i.id AND e.event = 'put_aside') AS "is_put_aside!"
+                  coalesce((SELECT e.event = 'put_aside' FROM memory_item_events e
+                            WHERE e.user_id = $1 AND e.item_id = i.id AND e.event IN ('put_aside', 'superseded')
+                            ORDER BY e.id DESC LIMIT 1), false) AS "is_put_aside!"
            FROM memory_items i WHERE i.user_id = $1 AND i.superseded_by = $2 ORDER BY i.id DESC LIMIT 50"#,
         user.0,
         id.0,
@@ -217,15 +237,19 @@ pub async fn archive_items(
 ) -> Result<Vec<i64>, sqlx::Error> {
     share_spaces(conn, user).await?;
     sqlx::query_scalar!(
-        r#"WITH item AS (
-               UPDATE memory_items
-               SET status = 'archived', updated_at = $5,
-                   confidence = CASE WHEN $4 = 'superseded' THEN least(confidence, $6) ELSE confidence END
+        r#"WITH old AS (
+               SELECT id, confidence FROM memory_items
                WHERE user_id = $1 AND id = ANY ($2) AND status = 'active' AND NOT is_turn
-               RETURNING id
+               ORDER BY id FOR NO KEY UPDATE
+           ), item AS (
+               UPDATE memory_items i
+               SET status = 'archived', updated_at = $5,
+                   confidence = CASE WHEN $4 = 'superseded' THEN least(i.confidence, $6) ELSE i.confidence END
+               FROM old WHERE i.user_id = $1 AND i.id = old.id
+               RETURNING i.id, CASE WHEN $4 = 'superseded' THEN old.confidence END AS was_confidence
            ), event AS (
-               INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
-               SELECT $1, id, $3, $4, $5 FROM item
+               INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at, was_confidence)
+               SELECT $1, id, $3, $4, $5, was_confidence FROM item
            ), embeddings AS (
                UPDATE memory_item_embeddings e SET item_live_until = '-infinity', updated_at = $5
                FROM item WHERE e.user_id = $1 AND e.item_id = item.id
@@ -240,91 +264,6 @@ pub async fn archive_items(
     )
     .fetch_all(conn)
     .await
-}
-
-/// False when there is no active item of this id.
-pub async fn confirm_item(
-    conn: &mut PgConnection,
-    viewer: &Viewer,
-    id: ItemId,
-    now: OffsetDateTime,
-) -> Result<bool, sqlx::Error> {
-    let confirmed = sqlx::query_scalar!(
-        r#"WITH item AS (
-               UPDATE memory_items SET protected = true, confidence = 100, last_verified_at = $4, updated_at = $4
-               WHERE user_id = $1 AND id = $2 AND status = 'active' AND (expires_at IS NULL OR expires_at > $4)
-                 AND NOT is_turn
-               RETURNING id
-           ), event AS (
-               INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
-               SELECT $1, id, $3, 'confirmed', $4 FROM item
-           )
-           SELECT id AS "id!" FROM item"#,
-        viewer.user_id.0,
-        id.0,
-        viewer.agent_id.map(|a| a.0),
-        now,
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(confirmed.is_some())
-}
-
-/// What is changed of an item whose text stays.
-pub struct Renewal {
-    pub confidence: i16,
-    pub trust: Trust,
-    pub tags: Vec<String>,
-    pub expires_at: Option<OffsetDateTime>,
-    pub period: Period,
-    pub stated_at: OffsetDateTime,
-}
-
-/// Writes it, with the words to find the item by and its vectors' copies of the expiry. The item is
-/// locked and as given.
-pub async fn renew_item(
-    conn: &mut PgConnection,
-    user: UserId,
-    item: &Item,
-    renewal: &Renewal,
-    now: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    // A rebuild copies the expiry too.
-    share_spaces(conn, user).await?;
-    let has_other_tags = item.tags != renewal.tags;
-    let is_changed =
-        has_other_tags || item.expires_at != renewal.expires_at || item.period != renewal.period;
-    let words =
-        has_other_tags.then(|| words::of_item(&item.content, item.key.as_deref(), &renewal.tags));
-    sqlx::query!(
-        "WITH item AS (
-             UPDATE memory_items
-             SET confidence = $3, tags = $4, expires_at = $5, trust = $10,
-                 valid_from = $11, valid_until = $12, last_verified_at = greatest(last_verified_at, $6),
-                 updated_at = CASE WHEN $7 THEN $8 ELSE updated_at END,
-                 content_tsv = coalesce($9::text::tsvector, content_tsv)
-             WHERE user_id = $1 AND id = $2 AND status = 'active'
-             RETURNING id
-         )
-         UPDATE memory_item_embeddings e SET item_live_until = coalesce($5, 'infinity'), updated_at = $8
-         FROM item WHERE e.user_id = $1 AND e.item_id = item.id
-           AND e.item_live_until <> coalesce($5, 'infinity')",
-        user.0,
-        item.id.0,
-        renewal.confidence,
-        &renewal.tags,
-        renewal.expires_at,
-        renewal.stated_at,
-        is_changed,
-        now,
-        words,
-        renewal.trust.as_str(),
-        renewal.period.from,
-        renewal.period.until,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
 }
 
 /// As the system role: whose items have expired and are not archived yet, longest first.

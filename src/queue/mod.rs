@@ -30,6 +30,7 @@ pub const TURNS: &str = "turns";
 pub const SUMMARY: &str = "summary";
 pub const ERASE: &str = "erase";
 pub const EVALUATE: &str = "evaluate";
+pub const DELETE: &str = "delete";
 
 /// Whoever has waited so long comes next, whatever others have to do.
 pub const PATIENCE: Duration = Duration::seconds(30);

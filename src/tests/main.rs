@@ -12,6 +12,7 @@ mod embedding;
 mod evaluation;
 mod fuzz;
 mod isolation;
+mod manage;
 mod mcp;
 mod operations;
 mod pages;

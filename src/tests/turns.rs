@@ -236,8 +236,13 @@ async fn turns_are_no_memories() {
     assert_eq!(anna.refused("memory_add", added).await.0, 422);
     let browser = app.browser();
     browser.sign_in(&anna).await;
-    let erased = browser.post(&format!("/memory/{turn}/erase"), &[]).await;
-    assert_ne!(erased.status(), StatusCode::SEE_OTHER);
+    let (id, path) = (turn.to_string(), format!("/memory/{turn}"));
+    for (path, action) in [("/data/delete", "delete"), (path.as_str(), "archive")] {
+        let fields = [("action", action), ("item", id.as_str())];
+        assert_eq!(browser.post(path, &fields).await.status(), 404, "{path}");
+    }
+    let page = browser.get(&path).await.1;
+    assert!(!page.contains("id=\"manage\""), "{page}");
     let export = browser.get("/data/export").await.1;
     assert_eq!(
         export.matches("\"Keeps bees\"").count(),

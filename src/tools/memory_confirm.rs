@@ -8,7 +8,7 @@ use super::values::Whole;
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
-use crate::memories::{self, ItemId};
+use crate::memories::{self, Again, ItemId};
 
 pub struct MemoryConfirm;
 
@@ -43,7 +43,7 @@ impl Tool for MemoryConfirm {
 
     async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         let id = ItemId(input.item_id.0);
-        memories::confirm(&context.db, &context.clock, call, id).await?;
+        memories::confirm(&context.db, &context.clock, call, id, Again::Renews).await?;
         Ok(Output {
             id: id.0,
             protected: true,

@@ -168,6 +168,8 @@ impl From<MemoryError> for ToolError {
             MemoryError::NoSuchTheme => Self::NoSuchTheme,
             MemoryError::NotActive { .. } => conflict("not_active"),
             MemoryError::Confirmed { .. } => conflict("confirmed"),
+            MemoryError::TooLate => conflict("too_late"),
+            MemoryError::ChangedSince => conflict("changed_since"),
             MemoryError::KeyInThemes { .. } => conflict("ambiguous_key"),
             MemoryError::Invalid(invalid) => Self::Invalid(invalid),
             MemoryError::Database(error)

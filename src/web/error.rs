@@ -125,9 +125,10 @@ impl From<Refusal> for Problem {
             | Refusal::Expired
             | Refusal::Disabled
             | Refusal::SignedOut => StatusCode::UNAUTHORIZED,
-            Refusal::MemoryOffForUser | Refusal::MemoryOffForAgent | Refusal::NotAdmin => {
-                StatusCode::FORBIDDEN
-            }
+            Refusal::MemoryOffForUser
+            | Refusal::MemoryOffForAgent
+            | Refusal::NotAdmin
+            | Refusal::ReadOnlyBrowser => StatusCode::FORBIDDEN,
         };
         Self::new(status, refusal.code(), sentence(&refusal.to_string()))
     }

@@ -89,8 +89,10 @@ fn people(state: &AppState) -> Router<AppState> {
         )
         .route("/docs", get(pages::open_to_all))
         .route("/memory", get(pages::behind_sign_in))
-        .route("/memory/{id}", get(pages::behind_sign_in))
-        .route("/memory/{id}/erase", post(forms::data::erase_item))
+        .route(
+            "/memory/{id}",
+            get(pages::behind_sign_in).post(forms::manage::decide),
+        )
         .route(
             "/agents",
             get(pages::behind_sign_in).post(forms::create_agent),
@@ -146,6 +148,7 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/admin/embeddings", post(forms::embeddings::system))
         .route("/admin/chat", post(forms::chat::system))
         .route("/admin/endpoints", post(forms::embeddings::allowed))
+        .route("/admin/browser", post(forms::manage::browser))
         .route("/admin/operators", post(forms::operators::create))
         .route(
             "/admin/operators/{operator_id}",
@@ -170,6 +173,7 @@ fn people(state: &AppState) -> Router<AppState> {
             "/data/import",
             post(forms::data::import).layer(DefaultBodyLimit::disable()),
         )
+        .route("/data/delete", post(forms::data::delete_item))
         .route("/data/erase", post(forms::data::erase_account))
         .route("/erased/{receipt}", get(pages::open_to_all))
         .route("/erased/{receipt}/receipt.json", get(downloads::receipt))

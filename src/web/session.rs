@@ -45,6 +45,7 @@ pub fn actor(session: &Session, user: UserId) -> Option<Actor> {
         user,
         session_hash: hash(&id),
         is_admin_act: false,
+        manages_memory: false,
     })
 }
 

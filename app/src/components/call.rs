@@ -6,8 +6,8 @@ use leptos::prelude::*;
 use super::{Shape, When, memories};
 use crate::view::{CallItem, CallRow};
 
-/// The tools, in the order in which filters list them.
-pub const TOOLS: [&str; 11] = [
+/// The tools, in the order in which filters list them; the last three are what only a person does.
+pub const TOOLS: [&str; 14] = [
     "memory_search",
     "memory_get",
     "memory_add",
@@ -19,6 +19,9 @@ pub const TOOLS: [&str; 11] = [
     "memory_describe_theme",
     "memory_stats",
     "memory_summary",
+    "memory_restore",
+    "memory_unconfirm",
+    "memory_undo",
 ];
 
 /// What a tool's caller did: "searched". In a filter it is what to look for.
@@ -35,6 +38,9 @@ pub fn did(tool: &str) -> &'static str {
         "memory_describe_theme" => "described a theme",
         "memory_stats" => "counted",
         "memory_summary" => "read the summary",
+        "memory_restore" => "restored",
+        "memory_unconfirm" => "removed a confirmation",
+        "memory_undo" => "undid",
         _ => "unknown tool",
     }
 }
@@ -50,7 +56,9 @@ fn shape_of(tool: &str) -> &'static str {
         "memory_get" | "memory_summary" => "M2 1h8v10H2zM3.7 3.2v1.2h4.6V3.2zM3.7 5.6v1.2h4.6V5.6z",
         "memory_add" => "M5.1 1h1.8v4.1H11v1.8H6.9V11H5.1V6.9H1V5.1h4.1z",
         "memory_archive" | "memory_forget" => "M1 1.5h10v3H1zM2 5.5h8v5H2zM4.5 6.5v1.2h3V6.5z",
-        "memory_correct" => "M1 5.2h6.2L4.6 2.6l1.1-1.1L10.2 6l-4.5 4.5-1.1-1.1 2.6-2.6H1z",
+        "memory_correct" | "memory_restore" => {
+            "M1 5.2h6.2L4.6 2.6l1.1-1.1L10.2 6l-4.5 4.5-1.1-1.1 2.6-2.6H1z"
+        }
         "memory_confirm" => "M4.6 10 1 6.4l1.3-1.3 2.3 2.3L9.7 2 11 3.3z",
         "memory_stats" => "M1.5 6.5h2.2v4H1.5zM4.9 1.5h2.2v9H4.9zM8.3 4h2.2v6.5H8.3z",
         "memory_list_themes" | "memory_describe_theme" => {

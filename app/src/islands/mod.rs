@@ -5,12 +5,14 @@ mod copy_button;
 mod keyboard;
 mod live_progress;
 mod live_results;
+mod undo_time;
 mod zone_suggestion;
 
 pub use copy_button::CopyButton;
 pub use keyboard::Keyboard;
 pub use live_progress::LiveProgress;
 pub use live_results::LiveResults;
+pub use undo_time::UndoTime;
 pub use zone_suggestion::ZoneSuggestion;
 
 #[cfg(feature = "hydrate")]

@@ -66,6 +66,7 @@ fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
                 </div>
                 <div class="parts">
                     <Builtin page=page.clone() form=form.of("builtin") />
+                    <MemoryBrowser is_read_only=page.is_browser_read_only form=form.of("browser") />
                     <Allowed endpoints=page.allowed_endpoints form=form.of("endpoint") />
                 </div>
             </div>
@@ -157,6 +158,32 @@ fn Builtin(page: AdminPage, form: FormState) -> impl IntoView {
             {confirm}
             <FormError form fields=&[] />
             {switch}
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn MemoryBrowser(is_read_only: bool, form: FormState) -> impl IntoView {
+    let (state, action, label) = match is_read_only {
+        true => ("on", "open", "Switch it off"),
+        false => ("off", "close", "Switch it on"),
+    };
+    view! {
+        <section class="part" aria-labelledby="browser">
+            <div class="title-row">
+                <h2 id="browser">"Read-only browser"</h2>
+                <StateBadge state />
+            </div>
+            <p>
+                "When it is on, the page of a memory has no section Manage: nobody archives, restores or confirms memories in the browser. Everybody can still delete their own on the page Your data. Agents are not affected."
+            </p>
+            <FormError form fields=&[] />
+            <form method="post" action="/admin/browser">
+                <button type="submit" name="action" value=action>
+                    {label} <span class="visually-hidden">": read-only browser"</span>
+                </button>
+            </form>
         </section>
     }
     .into_any()

@@ -58,6 +58,7 @@ fn Whole(page: DataPage, form: FormState, is_held: bool) -> impl IntoView {
             <Export page=page.clone() />
             <Import page=page.clone() form=form.of("import") />
             {renewal}
+            <Delete form=form.of("delete") />
             <Receipts receipts=page.receipts.clone() />
             <Erase rows=page.rows form=form.of("erase") />
         </div>
@@ -77,12 +78,12 @@ fn Export(page: DataPage) -> impl IntoView {
             size(page.export_bytes)
         ),
         (items, calls) => format!(
-            "{} and {} of your agents, in a file of about {}.",
+            "{} and {}, in a file of about {}.",
             memories(items),
             if calls == 1 {
-                "1 call".to_owned()
+                "1 recorded call".to_owned()
             } else {
-                format!("{} calls", count(calls))
+                format!("{} recorded calls", count(calls))
             },
             size(page.export_bytes)
         ),
@@ -99,6 +100,34 @@ fn Export(page: DataPage) -> impl IntoView {
                     "Export everything"
                 </a>
             </p>
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Delete(form: FormState) -> impl IntoView {
+    view! {
+        <section class="part" aria-labelledby="delete-title">
+            <h2 id="delete-title">"Delete one memory"</h2>
+            <p class="hint">
+                "It is deleted permanently ten seconds later; its page says what goes, and offers Undo until then."
+            </p>
+            <form class="stack" method="post" action="/data/delete">
+                <FormError form=form.clone() fields=&["item"] />
+                <Field
+                    form
+                    name="item"
+                    label="Its number, or the address of its page"
+                    autocomplete="off"
+                    maxlength="300"
+                />
+                <div>
+                    <button class="danger" type="submit" name="action" value="delete">
+                        "Delete permanently"
+                    </button>
+                </div>
+            </form>
         </section>
     }
     .into_any()

@@ -1,6 +1,7 @@
 //! One memory, whole: its words, where they come from, what happened to them,
-//! its vector, and why it would surface. Nothing here changes it.
+//! its vector, and why it would surface. What a person decides about it stands apart (`manage.rs`).
 
+mod manage;
 mod why;
 
 use leptos::prelude::*;
@@ -10,12 +11,13 @@ use crate::address::{session_at, session_from};
 use crate::backend::backend;
 use crate::components::{
     Content, EmbeddingMark, Fact, Facts, Frame, Marked, Section, StateBadge, Trouble, TypeBadge,
-    When, WordOf, count, did, retired_state,
+    When, WordOf, did, retired_state,
 };
 use crate::view::{
-    ActivityFilters, EmbeddingBadge, HistoryEntry, ItemErasure, ItemPage, MemoryFilters, PutAside,
+    ActivityFilters, EmbeddingBadge, FormState, HistoryEntry, ItemPage, MemoryFilters, PutAside,
     Reading, Retired, TurnPlace,
 };
+use manage::{Decided, Manage};
 use why::{Surfaces, Vector};
 
 #[component]
@@ -25,6 +27,7 @@ pub fn Item() -> impl IntoView {
         .with_untracked(|query| query.get("q"))
         .filter(|query| !query.trim().is_empty());
     let backend = backend();
+    let form = backend.form();
     let address = format!("/memory/{}", item_id.clone().unwrap_or_default());
     let page = Suspend::new(async move {
         // What is not a number names no item.
@@ -33,7 +36,7 @@ pub fn Item() -> impl IntoView {
             None => Ok(None),
         };
         match found {
-            Ok(Some(item)) => view! { <Whole item /> }.into_any(),
+            Ok(Some(item)) => view! { <Whole item form /> }.into_any(),
             Ok(None) => {
                 backend.not_found();
                 view! { <Missing /> }.into_any()
@@ -60,12 +63,15 @@ pub fn Item() -> impl IntoView {
 fn Missing() -> impl IntoView {
     view! {
         <h1>"There is no such memory"</h1>
-        <p>"It may have been erased, or it was never yours."</p>
+        <p>"It may have been deleted permanently, or it was never yours."</p>
+        <p>
+            <a href="/data#receipts-title">"Receipts of what was deleted"</a>
+        </p>
     }
 }
 
 #[component]
-fn Whole(item: ItemPage) -> impl IntoView {
+fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
     let retired = item.retired.map(|retired| {
         let why = match retired {
             Retired::Archived => "It is archived",
@@ -79,6 +85,7 @@ fn Whole(item: ItemPage) -> impl IntoView {
         <article class="item">
             <div class="parts">
                 <div>
+                    <Decided item=item.clone() form />
                     <Headline item=item.clone() />
                     <Content text=item.content.clone() />
                     {retired}
@@ -86,16 +93,14 @@ fn Whole(item: ItemPage) -> impl IntoView {
                     <Contradictions put_aside=item.put_aside.clone() />
                 </div>
                 <Surfaces id=item.id why=item.why.clone() embedding=item.embedding.clone() />
-                {match item.turn.clone() {
-                    Some(turn) => view! { <WhereSaid turn /> }.into_any(),
-                    None => view! { <Erase item_id=item.id erasure=item.erasure /> }.into_any(),
-                }}
+                {item.turn.clone().map(|turn| view! { <WhereSaid turn /> })}
             </div>
             <div class="parts">
                 <section class="part" aria-labelledby="provenance">
                     <h2 id="provenance">"Where it comes from"</h2>
                     <Provenance item=item.clone() />
                 </section>
+                <Manage item=item.clone() />
                 <Vector embedding=item.embedding.clone() />
                 <section class="part" aria-labelledby="history">
                     <h2 id="history">"What happened to it"</h2>
@@ -112,19 +117,22 @@ fn Whole(item: ItemPage) -> impl IntoView {
     .into_any()
 }
 
+fn memory_link(id: i64) -> AnyView {
+    view! { <a href=format!("/memory/{id}")>"memory " {id}</a> }.into_any()
+}
+
 /// What took its place, and whose place it took.
 #[component]
 fn Chain(older: Vec<i64>, newer: Option<i64>) -> impl IntoView {
-    let link = |id: i64| view! { <a href=format!("/memory/{id}")>"memory " {id}</a> };
     let newer = newer.map(|id| {
-        view! { <p class="aside">"What holds now is in " {link(id)} "."</p> }
+        view! { <p class="aside">"What holds now is in " {memory_link(id)} "."</p> }
     });
     let older = (!older.is_empty()).then(|| {
         let links = older.into_iter().enumerate().map(|(n, id)| {
             let joint = if n == 0 { "" } else { ", " };
             view! {
                 {joint}
-                {link(id)}
+                {memory_link(id)}
             }
         });
         view! { <p class="aside">"It took the place of " {links.collect_view()} "."</p> }
@@ -178,64 +186,6 @@ fn WhereSaid(turn: TurnPlace) -> impl IntoView {
         </section>
     }
     .into_any()
-}
-
-#[component]
-fn Erase(item_id: i64, erasure: ItemErasure) -> impl IntoView {
-    view! {
-        <section class="part" aria-labelledby="erase-title">
-            <h2 id="erase-title">"Erase it"</h2>
-            <p class="hint">
-                "Archiving hides a memory and keeps it. Erasing removes it for good; only you can do that, no agent."
-            </p>
-            <details class="confirm">
-                <summary>"Erase for good"</summary>
-                <div>
-                    <p>{goes(erasure)}</p>
-                    <form method="post" action=format!("/memory/{item_id}/erase")>
-                        <button class="danger" type="submit">
-                            "Erase this memory"
-                        </button>
-                    </form>
-                </div>
-            </details>
-        </section>
-    }
-    .into_any()
-}
-
-/// What an erasure removes, in numbers.
-fn goes(erasure: ItemErasure) -> String {
-    let of = |n: i64, one: &str, many: &str| match n {
-        1 => format!("1 {one}"),
-        n => format!("{} {many}", count(n)),
-    };
-    let mut said = format!(
-        "Its text, {} and {} are removed, and its theme if nothing else is in it. This cannot be undone.",
-        of(erasure.vectors, "vector", "vectors"),
-        of(
-            erasure.events,
-            "entry of its history",
-            "entries of its history"
-        ),
-    );
-    if erasure.mentions > 0 {
-        said += &format!(
-            " {} about it stay in the activity, without its number and without the words that were searched for.",
-            of(erasure.mentions, "call", "calls"),
-        );
-    }
-    if erasure.is_in_summary {
-        said +=
-            " The summary stands on it: its text is removed as well, and written anew without it.";
-    }
-    if erasure.links > 0 {
-        said += &format!(
-            " {} whose place it took no longer lead to it.",
-            of(erasure.links, "older memory", "older memories"),
-        );
-    }
-    said
 }
 
 #[component]
@@ -400,6 +350,8 @@ fn History(entries: Vec<HistoryEntry>) -> impl IntoView {
                                 }
                             })}
                             <When moment=entry.at />
+                            {(!entry.changes.is_empty())
+                                .then(|| view! { <p class="hint"><bdi>{entry.changes.join("; ")}</bdi></p> })}
                         </li>
                     }
                 })

@@ -252,6 +252,8 @@ pub struct AdminPage {
     /// `false`: the weights are not in the data folder.
     pub builtin_present: bool,
     pub builtin_enabled: bool,
+    /// The pages show memories and change none.
+    pub is_browser_read_only: bool,
     /// Each `host:port`.
     pub allowed_endpoints: Vec<String>,
     pub queue: QueueCounts,

@@ -10,17 +10,19 @@ pub use together::Adding;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{Item, ItemId, NewItem, Status, TAGS_MAX};
+use super::manage::store::change_item;
+use super::model::{Item, ItemId, ItemState, NewItem, Status, TAGS_MAX};
 use super::provenance::Yielding;
 use super::quota::too_many_themes;
-use super::store::{Renewal, archive_items, find_item, lock_item, renew_item};
+use super::store::{archive_items, find_item, lock_item};
 use super::themes::store::{ThemeId, ensure_theme};
 use super::trust::{Because, Trust, Verdict, verdict};
-use super::{EXPIRED, MemoryError, SUPERSEDED};
-use crate::accounts::{UserId, Viewer};
+use super::{CHANGED, EXPIRED, MemoryError, SUPERSEDED};
+use crate::accounts::Viewer;
 use crate::activity::Call;
 use crate::clock::SharedClock;
 use crate::db::Db;
+use crate::embedding::store::share_spaces;
 use crate::embedding::{EmbeddingState, Embeddings};
 
 /// What became of an item that was added.
@@ -101,6 +103,7 @@ fn is_lost_race(error: &sqlx::Error) -> bool {
     is_deadlock
         || constraint.ends_with("_theme_id_fkey")
         || constraint == "memory_items_active_key_key"
+        || constraint == "memory_items_active_content_key"
 }
 
 /// The same in the caller's transaction, which knows the viewer's user; nothing is recorded
@@ -154,7 +157,7 @@ pub async fn add_in(
             if let Some(older) = superseded {
                 store::link(conn, user, older, same.id).await?;
             }
-            say_again(conn, user, same.id, item, now).await?;
+            say_again(conn, viewer, same.id, item, now).await?;
             return known(conn, embeddings, viewer, same.id, superseded).await;
         }
         if let Some(holder) = met.iter().find(|met| met.is_of_key) {
@@ -179,7 +182,7 @@ pub async fn add_in(
             if let Some(older) = superseded {
                 store::link(conn, user, older, nameless.id).await?;
             }
-            say_again(conn, user, nameless.id, item, now).await?;
+            say_again(conn, viewer, nameless.id, item, now).await?;
             return known(conn, embeddings, viewer, nameless.id, superseded).await;
         }
     }
@@ -191,11 +194,12 @@ pub async fn add_in(
 /// active no more. In the caller's transaction.
 pub async fn say_again(
     conn: &mut PgConnection,
-    user: UserId,
+    viewer: &Viewer,
     id: ItemId,
     item: &NewItem,
     now: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
+    let user = viewer.user_id;
     lock_item(conn, user, id).await?;
     let found = find_item(conn, user, id).await?;
     let Some(old) = found.filter(|old| old.status_at(now) == Status::Active) else {
@@ -205,7 +209,7 @@ pub async fn say_again(
         return Ok(true);
     }
     let has_its_text = old.content == item.content();
-    let renewal = Renewal {
+    let renewed = ItemState {
         confidence: old.confidence.max(item.confidence()),
         trust: match has_its_text {
             true => old.trust.max(item.trust()),
@@ -214,10 +218,29 @@ pub async fn say_again(
         tags: joined(&old.tags, item.tags()),
         expires_at: expiry_of_both(&old, item, now),
         period: item.period().or(old.period),
-        stated_at: item.created_at(now),
+        last_verified_at: old.last_verified_at.max(Some(item.created_at(now))),
+        ..old.state()
     };
-    renew_item(conn, user, &old, &renewal, now).await?;
+    renew(conn, viewer, &old, &renewed, now).await?;
     Ok(true)
+}
+
+/// What an item says is said again; an event where more of it changes than when that was. The item is locked.
+pub(super) async fn renew(
+    conn: &mut PgConnection,
+    viewer: &Viewer,
+    item: &Item,
+    renewed: &ItemState,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    // A rebuild copies the expiry too.
+    share_spaces(conn, viewer.user_id).await?;
+    let only_said_again = ItemState {
+        last_verified_at: renewed.last_verified_at,
+        ..item.state()
+    };
+    let event = (only_said_again != *renewed).then_some(CHANGED);
+    change_item(conn, viewer, item, item.status, renewed, event, now).await
 }
 
 /// Where they are too many, the oldest give way.

@@ -144,6 +144,27 @@ pub async fn set_builtin_enabled(
     Ok(())
 }
 
+/// Whether everybody's pages show memories and change none.
+pub async fn is_browser_read_only(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!("SELECT read_only_browser FROM system_settings")
+        .fetch_one(conn)
+        .await
+}
+
+/// False where it was so before.
+pub async fn set_browser_read_only(
+    conn: &mut PgConnection,
+    read_only: bool,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE system_settings SET read_only_browser = $1, updated_at = $2 WHERE read_only_browser <> $1",
+        read_only,
+        now
+    );
+    Ok(done.execute(conn).await?.rows_affected() == 1)
+}
+
 pub async fn set_system_pace(
     conn: &mut PgConnection,
     pace: Pace,

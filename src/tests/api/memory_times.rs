@@ -61,6 +61,42 @@ async fn since_when_and_until_when_it_is_true_is_kept_told_and_changed() {
 }
 
 #[tokio::test]
+async fn the_history_keeps_what_was_before_a_change() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let said = |more: Value| {
+        let mut input = json!({ "type": "fact", "content": "Is in Norway." });
+        let more = more.as_object().unwrap().clone();
+        input.as_object_mut().unwrap().extend(more);
+        input
+    };
+    let first =
+        said(json!({ "tags": ["north"], "source": "web", "confidence": 40, "expires_in_days": 9 }));
+    let added = anna.call("memory_add", first).await;
+    // By default it is surer than that.
+    anna.call(
+        "memory_add",
+        said(json!({ "source": "web", "expires_in_days": 9 })),
+    )
+    .await;
+    let second = said(json!({ "tags": ["travel"], "valid_from": "2026", "confidence": 90 }));
+    anna.call("memory_add", second).await;
+    anna.call("memory_add", said(json!({ "valid_from": "2025" })))
+        .await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let (_, page) = browser.get(&format!("/memory/{}", added["id"])).await;
+    assert_eq!(page.matches(">changed<").count(), 3, "{page}");
+    for told in [
+        "its tags were north; it expired ",
+        "; it had no dates; its confidence was 50; it was from outside",
+        "it was true since 2026",
+    ] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_date_or_ends_before_it_begins_is_refused_by_its_field() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;

@@ -34,8 +34,7 @@ async fn a_memory_that_is_full_takes_no_more_items_until_some_are_erased() {
 
     let browser = app.browser();
     browser.sign_in(&anna).await;
-    let erased = browser.post(&format!("/memory/{first}/erase"), &[]).await;
-    assert_eq!(erased.status(), 303);
+    app.delete_item(&browser, first).await;
     anna.call("memory_add", one_more).await;
 }
 

@@ -405,9 +405,7 @@ async fn one_that_an_erasure_took_while_nobody_could_write_is_written_when_someb
 
     let browser = signed_in(&app, &anna).await;
     chat(&app).set_enabled(anna.id, false).await.unwrap();
-    let path = format!("/memory/{tea}/erase");
-    let erased = browser.post(&path, &[("confirm", "erase")]).await;
-    assert!(erased.status().is_redirection() || erased.status().is_success());
+    app.delete_item(&browser, tea).await;
     assert_eq!(work(&app).await, 1, "it is looked at");
     assert_eq!(model.calls(), 1, "and no model is asked");
     chat(&app).set_enabled(anna.id, true).await.unwrap();
@@ -478,8 +476,7 @@ async fn what_was_erased_is_told_no_more_at_once() {
     anna.call("memory_archive", json!({ "item_id": parrot }))
         .await;
     assert!(text(&summary(&anna).await).contains("parrot"));
-    let erased = browser.post(&format!("/memory/{parrot}/erase"), &[]).await;
-    let receipt = erased.headers()["location"].to_str().unwrap().to_owned();
+    let receipt = app.delete_item(&browser, parrot).await;
     let told = summary(&anna).await;
     assert_eq!(
         (&told["summary"], &told["items"], &told["state"]),
@@ -514,7 +511,7 @@ async fn what_was_erased_is_told_no_more_at_once() {
     let writing = consolidation.summarize(anna.id);
     let erasing = async {
         answering.until_asked().await;
-        browser.post(&format!("/memory/{later}/erase"), &[]).await;
+        app.delete_item(&browser, later).await;
         drop(held);
     };
     let (written, ()) = tokio::join!(writing, erasing);

@@ -437,13 +437,9 @@ async fn an_erased_item_takes_all_that_derives_from_it_and_nothing_else() {
 
     let (browser, other) = (app.browser(), app.browser());
     other.sign_in(&ben).await;
-    assert_eq!(
-        other
-            .post(&format!("/memory/{id}/erase"), &[])
-            .await
-            .status(),
-        404
-    );
+    let named = id.to_string();
+    let delete = [("action", "delete"), ("item", named.as_str())];
+    assert_eq!(other.post("/data/delete", &delete).await.status(), 404);
     browser.sign_in(&anna).await;
     let (_, page) = browser.get(&format!("/memory/{id}")).await;
     assert!(
@@ -451,9 +447,7 @@ async fn an_erased_item_takes_all_that_derives_from_it_and_nothing_else() {
         "{page}"
     );
     // Not before Anna does it.
-    let response = browser.post(&format!("/memory/{id}/erase"), &[]).await;
-    assert_eq!(response.status(), 303);
-    let path = response.headers()["location"].to_str().unwrap().to_owned();
+    let path = app.delete_item(&browser, id).await;
     assert_eq!(browser.get(&path).await.0, 200);
 
     assert_eq!(
@@ -491,13 +485,7 @@ async fn an_erased_item_takes_all_that_derives_from_it_and_nothing_else() {
     let (_, data) = browser.get("/data").await;
     assert!(data.contains(&path), "the receipt is listed");
     // Twice is not there any more.
-    assert_eq!(
-        browser
-            .post(&format!("/memory/{id}/erase"), &[])
-            .await
-            .status(),
-        404
-    );
+    assert_eq!(browser.post("/data/delete", &delete).await.status(), 404);
     // Ben signed in meanwhile, and that is all.
     for undo in [
         "DELETE FROM web_sessions WHERE user_id = $1",

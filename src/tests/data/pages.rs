@@ -18,10 +18,7 @@ async fn the_page_counts_what_there_is_and_its_download_is_the_export() {
     assert!(page.contains("There are no memories yet"));
     anna.add("Anna keeps bees.").await;
     let (_, page) = browser.get("/data").await;
-    assert!(
-        page.contains("1 memory and 1 call of your agents"),
-        "{page}"
-    );
+    assert!(page.contains("1 memory and 1 recorded call"), "{page}");
 
     let response = browser
         .client

@@ -1,9 +1,11 @@
 //! Every job: what runs for one user touches no other's rows, and what waits in the queue tells of
 //! nobody more than an id.
 
+use keepsake::clock::SharedClock;
 use keepsake::consolidation::Consolidation;
 use keepsake::erasure::{self, Step};
 use keepsake::evaluation::Evaluation;
+use keepsake::memories::ItemId;
 use keepsake::queue::Slice;
 use keepsake::sessions::turns::{self, Due};
 use keepsake::{jobs, memories, sessions};
@@ -17,8 +19,8 @@ use crate::support::{ChatServer, DueNow, Provider, change_model, turns_due};
 
 /// Its test is below, under this name.
 const CASES: &[&str] = &[
-    "cleanup", "complete", "embed", "erase", "evaluate", "expire", "extract", "summary", "sweep",
-    "turns",
+    "cleanup", "complete", "delete", "embed", "erase", "evaluate", "expire", "extract", "summary",
+    "sweep", "turns",
 ];
 
 #[test]
@@ -200,6 +202,27 @@ async fn erase_takes_the_account_that_asked_for_it_and_no_other() {
         .unwrap();
     assert_eq!(bens, 0);
     scene.assert_untouched("erase").await;
+}
+
+#[tokio::test]
+async fn delete_takes_what_one_user_asked_for() {
+    let scene = Scene::start().await;
+    let (app, ben) = (&scene.app, &scene.ben);
+    let clock: SharedClock = app.clock.clone();
+    let bread = ItemId(ben.add("Ben bakes.").await);
+    memories::manage::delete_soon(&app.db, &clock, ben.id, bread)
+        .await
+        .unwrap();
+    let due = memories::manage::users_with_deletions(&app.db).await;
+    assert_eq!(due.unwrap()[0].0, ben.id);
+    let later = app.embeddings.now() + Duration::seconds(10);
+    let nobody = keepsake::db::UserId(999_999_999);
+    // Under another's name there is nothing to be done.
+    for (user, gone) in [(scene.anna.id, 0), (nobody, 0), (ben.id, 1), (ben.id, 0)] {
+        let done = erasure::items_due(&app.db, &app.activity, user, later).await;
+        assert_eq!(done.unwrap(), (gone, None), "{user:?}");
+        scene.assert_untouched("delete").await;
+    }
 }
 
 #[tokio::test]

@@ -1,8 +1,10 @@
 //! `kill -9` while every kind of job runs: the next server does all of it, and nothing twice.
 
+use keepsake::clock::SharedClock;
 use keepsake::consolidation::Consolidation;
 use keepsake::evaluation::Evaluation;
 use keepsake::evaluation::asked::{Answer, Standing};
+use keepsake::memories::{ItemId, manage};
 use keepsake::{erasure, jobs};
 use serde_json::{Value, json};
 use sqlx::Connection;
@@ -84,6 +86,12 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
     consolidation.ask_for_summary(zoe.id).await.unwrap();
     erasure::begin(&app.db, carl.id, now).await.unwrap();
+    let clock: SharedClock = app.clock.clone();
+    let note = ItemId(ben.add("A note to delete.").await);
+    manage::delete_soon(&app.db, &clock, ben.id, note)
+        .await
+        .unwrap();
+    app.clock.advance(Duration::seconds(10));
     for job in jobs::JOBS {
         jobs::ask_for(job, &app.job_context(), None).await.unwrap();
     }
@@ -133,6 +141,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
             && count(&app, "SELECT count(*) FROM memory_items WHERE is_turn").await > 0
             && count(&app, "SELECT count(*) FROM users WHERE erasing_at IS NOT NULL").await == 0
             && count(&app, "SELECT count(*) FROM job_runs WHERE ended_at < '2021-01-01'").await == 0
+            && count(&app, "SELECT count(*) FROM memory_items WHERE delete_at IS NOT NULL").await == 0
             && count(&app, "SELECT count(*) FROM memory_items WHERE content = 'The tea is hot.' AND status = 'active'")
                 .await
                 == 0
@@ -141,6 +150,8 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     worker.stop().await;
     let stored = "SELECT count(*) FROM memory_items WHERE content = 'Anna rows at dawn'";
     assert_eq!(count(&app, stored).await, 1);
+    let receipts = "SELECT count(*) FROM erasure_receipts WHERE kind = 'item'";
+    assert_eq!(count(&app, receipts).await, 1);
     let texts = provider.texts();
     let sent = texts.iter().filter(|text| *text == "Ben bakes.").count();
     assert_eq!(sent, 1);

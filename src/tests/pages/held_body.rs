@@ -84,6 +84,7 @@ fn fields_of(path: &str) -> &'static str {
         "/admin/invitations" => "email=&role=admin",
         "/admin/embeddings" => "action=builtin_off",
         "/admin/chat" => "action=save&provider_type=openai&url=http://127.0.0.1:9/v1&model=m",
+        "/admin/browser" => "action=close",
         "/admin/endpoints" => "action=add&endpoint=127.0.0.1:9",
         "/account/time-zone" => "time_zone=Asia/Tokyo",
         "/admin/jobs" => "action=pause&job=embed",
@@ -101,15 +102,16 @@ fn fields_of(path: &str) -> &'static str {
             "current_password=correct horse battery&new_password=another long one"
         }
         "/data/import" => UPLOAD,
+        "/memory/{id}" => "action=archive",
+        "/data/delete" => "action=delete&item=1",
         "/data/erase" => "email=anna@example.com&password=correct horse battery",
         _ => "action=none",
     }
 }
 
 /// Forms whose address says all: they act before their body comes, and cannot be held.
-const WITHOUT_A_BODY: [&str; 5] = [
+const WITHOUT_A_BODY: [&str; 4] = [
     "/admin/users/{user_id}/reset",
-    "/memory/{id}/erase",
     "/agents/{agent_id}/tokens/{token_id}/revoke",
     "/admin/invitations/{invitation_id}/revoke",
     "/admin/operators/{operator_id}/tokens/{token_id}/revoke",

@@ -169,7 +169,7 @@ async fn a_page_says_how_a_memory_is_known_what_it_replaced_and_until_when_it_ho
     for said in [
         "superseded",
         "30 of 100",
-        "replaced by a newer memory",
+        "replaced by another memory",
         &format!("href=\"/memory/{lisbon}\""),
     ] {
         assert!(older.contains(said), "{said}");

@@ -347,6 +347,7 @@ impl TestApp {
         JobContext {
             db: self.db.clone(),
             embeddings: self.embeddings.clone(),
+            activity: self.activity.clone(),
         }
     }
 
@@ -376,6 +377,24 @@ impl TestApp {
         .unwrap()
     }
 
+    /// The person of this browser deletes the item permanently, and the time for Undo passes. Returns
+    /// where the receipt is.
+    pub async fn delete_item(&self, browser: &Browser, item: i64) -> String {
+        let id = item.to_string();
+        let fields = [("action", "delete"), ("item", id.as_str())];
+        let asked = browser.post("/data/delete", &fields).await;
+        assert_eq!(asked.status(), StatusCode::SEE_OTHER);
+        self.clock.advance(time::Duration::seconds(10));
+        assert_eq!(self.run_job("delete").await, 1);
+        let receipt: String = sqlx::query_scalar(
+            "SELECT public_id FROM erasure_receipts WHERE kind = 'item' ORDER BY id DESC LIMIT 1",
+        )
+        .fetch_one(&mut self.superuser().await)
+        .await
+        .unwrap();
+        format!("/erased/{receipt}")
+    }
+
     /// Another server on the same database: a second one, or this one restarted.
     pub async fn twin(&self) -> Self {
         let twin = Self::start_as(Wish {
@@ -388,7 +407,7 @@ impl TestApp {
         twin
     }
 
-    /// Until as many connections to this database wait for a lock that another holds.
+    /// Until as many connections to this database wait for a lock that another holds; 0: until none does.
     pub async fn until_blocked(&self, connections: i64) {
         let waiting = "SELECT count(*) FROM pg_stat_activity
                        WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0";
@@ -397,7 +416,11 @@ impl TestApp {
                 .fetch_one(&mut self.superuser().await)
                 .await
                 .unwrap();
-            now >= connections
+            if connections == 0 {
+                now == 0
+            } else {
+                now >= connections
+            }
         })
         .await;
     }

@@ -2,22 +2,22 @@
 //! itself. What cannot be undone is asked for by name and password.
 
 use axum::extract::multipart::{Multipart, MultipartRejection};
-use axum::extract::{Path, RawForm, State};
+use axum::extract::{RawForm, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use tower_sessions::Session;
 
-use super::{Form, Outcome, respond};
+use super::manage::{FORM as MANAGE_FORM, memory_problem, path_of};
+use super::{Form, Outcome, respond, unknown_action};
 use crate::accounts::{Email, Password, UserId};
 use crate::erasure::{self, ErasureError, ReceiptId};
 use crate::export::{Upload, UploadError};
 use crate::input::{Invalid, sentence};
-use crate::memories::ItemId;
+use crate::memories::{ItemId, MemoryError, manage};
 use crate::web::AppState;
 use crate::web::auth::SignedIn;
 use crate::web::client::ClientAddress;
 use crate::web::error::Problem;
-use crate::web::pages::not_found_for;
 
 const PATH: &str = "/data";
 
@@ -88,22 +88,55 @@ fn upload_problem(error: UploadError) -> Problem {
     Problem::new(status, code, sentence(&error.to_string()))
 }
 
-/// One memory; what is another's is as if it were not there.
-pub async fn erase_item(
+/// One memory, once the time for Undo is over; and Undo. What is another's is as if it were not there.
+/// An admin takes this from nobody.
+pub async fn delete_item(
     State(state): State<AppState>,
     signed_in: SignedIn,
-    Path(item): Path<String>,
+    body: RawForm,
 ) -> Response {
-    let Ok(item) = item.parse().map(ItemId) else {
-        return not_found_for(&state, signed_in).await;
+    let form = Form::parse(&body);
+    let (db, clock, user) = (&state.db, &state.clock, signed_in.0.id);
+    let attempt = async {
+        let item = parse_item(form.get("item"))?;
+        let done = match form.get("action") {
+            "delete" => manage::delete_soon(db, clock, user, item).await,
+            "undo" => manage::keep(db, clock, user, item).await,
+            _ => return Err(unknown_action()),
+        };
+        match done {
+            Ok(()) => Ok((item, Ok(Outcome::Redirect))),
+            // Said on its page, which is there.
+            Err(error @ MemoryError::TooLate) => Ok((item, Err(memory_problem(error)))),
+            Err(MemoryError::NotFound(_)) => Err(no_such_item()),
+            Err(error) => Err(memory_problem(error)),
+        }
     };
-    let user = signed_in.0.id;
-    let now = state.clock.now();
-    match erasure::item(&state.db, &state.activity, user, item, now).await {
-        Ok(receipt) => to_receipt(&receipt),
-        Err(ErasureError::Database(error)) => Problem::from(error).into_response(),
-        Err(_) => not_found_for(&state, signed_in).await,
+    let (path, name, outcome) = match attempt.await {
+        Ok((item, outcome)) => (path_of(item), MANAGE_FORM, outcome),
+        Err(problem) => (PATH.to_owned(), "delete", Err(problem)),
+    };
+    respond(&state, signed_in, &path, name, &form, outcome).await
+}
+
+fn no_such_item() -> Problem {
+    let sentence = "There is no such memory. If it was deleted, its receipt is listed below.";
+    Problem {
+        field: Some("item".to_owned()),
+        ..Problem::new(StatusCode::NOT_FOUND, "not_found", sentence)
     }
+}
+
+/// By its number, or by the address of its page.
+fn parse_item(text: &str) -> Result<ItemId, Invalid> {
+    let text = text.trim();
+    let path = text.split(['?', '#']).next().unwrap_or(text);
+    let number = path.rsplit_once("/memory/").map_or(path, |(_, rest)| rest);
+    let number = number.trim_end_matches('/').parse();
+    number.map(ItemId).map_err(|_| {
+        let sentence = "`item` names no memory; give its number, or the address of its page.";
+        Invalid::new("item", "invalid_item", sentence)
+    })
 }
 
 pub async fn erase_account(
@@ -168,4 +201,37 @@ async fn begin(state: &AppState, user: UserId) -> Result<ReceiptId, Problem> {
 
 pub(super) fn to_receipt(receipt: &ReceiptId) -> Response {
     Redirect::to(&format!("/erased/{}", receipt.as_str())).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_memory_is_named_by_its_number_or_its_address() {
+        for named in [
+            "42",
+            " 42 ",
+            "/memory/42",
+            "https://memory.example.com/memory/42",
+            "http://127.0.0.1:3000/memory/42/?q=tea#manage",
+        ] {
+            assert_eq!(parse_item(named), Ok(ItemId(42)), "{named:?}");
+        }
+        for none in [
+            "",
+            "tea",
+            "/memory/",
+            "/sessions/42",
+            "4 2",
+            "42e",
+            "99999999999999999999",
+        ] {
+            assert_eq!(
+                parse_item(none).expect_err("none").field,
+                "item",
+                "{none:?}"
+            );
+        }
+    }
 }

@@ -8,6 +8,7 @@ pub mod embeddings;
 mod endpoint_test;
 pub mod invitations;
 pub mod jobs;
+pub mod manage;
 pub mod memory;
 pub mod operators;
 pub mod sessions;

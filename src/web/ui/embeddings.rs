@@ -170,6 +170,7 @@ impl Ui {
         users: i64,
         operators: Vec<OperatorRow>,
         jobs: JobsLine,
+        is_browser_read_only: bool,
     ) -> AdminPage {
         let settings = system.settings;
         let is_unserved = settings.provider.is_none() && !system.has_builtin;
@@ -200,6 +201,7 @@ impl Ui {
             chat: system_view(chat),
             builtin_present: system.has_builtin,
             builtin_enabled: settings.builtin_enabled,
+            is_browser_read_only,
             allowed_endpoints: system
                 .allowed
                 .into_iter()

@@ -2,15 +2,18 @@
 
 use app::backend::PageError;
 use app::view::{
-    HistoryEntry, ItemPage, ItemRow, PutAside, Retired, Span, TurnPlace, Why, WhySurface, Word,
+    Deletion, HistoryEntry, ItemPage, ItemRow, PutAside, Retired, Span, TurnPlace, Undo, Why,
+    WhySurface, Word,
 };
-use time::OffsetDateTime;
+use time::{Duration, OffsetDateTime};
 
 use super::{Ui, database, embeddings, invalid, memory_error};
 use crate::accounts::Viewer;
 use crate::activity::KEPT_DAYS;
 use crate::embedding::ItemEmbedding;
 use crate::input::sentence;
+use crate::memories::manage::{self, UNDO_FOR};
+use crate::memories::model::ItemState;
 use crate::memories::{self, Found, ItemEvent, ItemId, MemoryError, Status, Trust, Turn, words};
 use crate::search::FoundItem;
 use crate::search::query::RESULTS_MAX;
@@ -97,7 +100,54 @@ impl Ui {
         })
     }
 
-    fn history_entry(&self, event: ItemEvent) -> HistoryEntry {
+    /// Oldest first; `now`: what the item is.
+    fn history(&self, events: Vec<ItemEvent>, now: ItemState) -> Vec<HistoryEntry> {
+        let mut after = now;
+        let mut entries: Vec<HistoryEntry> = Vec::with_capacity(events.len());
+        for event in events.into_iter().rev() {
+            let was = event.was.clone();
+            let changes = match &was {
+                Some(was) if event.event == "changed" => self.changes(was, &after),
+                _ => Vec::new(),
+            };
+            entries.push(self.history_entry(event, changes));
+            after = was.unwrap_or(after);
+        }
+        entries.reverse();
+        entries
+    }
+
+    /// What was other before, in words.
+    fn changes(&self, was: &ItemState, is: &ItemState) -> Vec<String> {
+        let mut told = Vec::new();
+        if was.tags != is.tags {
+            told.push(match was.tags.is_empty() {
+                true => "it had no tags".to_owned(),
+                false => format!("its tags were {}", was.tags.join(", ")),
+            });
+        }
+        if was.expires_at != is.expires_at {
+            told.push(match was.expires_at {
+                Some(at) => format!("it expired {}", self.moment(at).exact),
+                None => "it did not expire".to_owned(),
+            });
+        }
+        if was.period != is.period {
+            told.push(match was.period.to_string().as_str() {
+                "" => "it had no dates".to_owned(),
+                period => format!("it was true {period}"),
+            });
+        }
+        if was.confidence != is.confidence {
+            told.push(format!("its confidence was {}", was.confidence));
+        }
+        if was.trust != is.trust {
+            told.push(format!("it was {}", whose(was.trust)));
+        }
+        told
+    }
+
+    fn history_entry(&self, event: ItemEvent, changes: Vec<String>) -> HistoryEntry {
         // Time has no name.
         let is_by_nobody = event.event == "expired";
         let actor = event.agent.unwrap_or_else(|| "you".to_owned());
@@ -105,6 +155,7 @@ impl Ui {
             event: in_plain_words(event.event),
             actor: (!is_by_nobody).then_some(actor),
             at: self.moment(event.at),
+            changes,
         }
     }
 
@@ -130,16 +181,27 @@ impl Ui {
             Some(query) => Some(self.surface(&viewer, id, query).await?),
             None => None,
         };
-        let status = item.status_at(self.state.clock.now());
-        let is_put_aside = history.iter().any(|event| event.event == "put_aside");
+        let now = self.state.clock.now();
+        let status = item.status_at(now);
+        let read_only = manage::is_browser_read_only(&self.state.db).await;
+        let is_manageable = item.turn.is_none() && !read_only.map_err(database)?;
+        let undo = manage::undoable(&history, now).filter(|_| is_manageable);
+        let gave_way_by = history.iter().rev().find(|event| event.is_giving_way());
+        let is_put_aside = gave_way_by.is_some_and(|event| event.event == "put_aside");
         let retired = match self.retired(status, item.superseded_by.is_some(), item.expires_at) {
             Some(Retired::Superseded) if is_put_aside => Some(Retired::PutAside),
             retired => retired,
         };
         let (put_aside, superseded): (Vec<_>, Vec<_>) =
             gave_way.into_iter().partition(|older| older.is_put_aside);
+        let state = item.state();
         Ok(Some(ItemPage {
             id: item.id.0,
+            is_manageable,
+            undo: undo.map(|event| undo_view(event, now)),
+            deletion: item.delete_at.map(|at| Deletion {
+                left_ms: whole_ms(at - now),
+            }),
             retired,
             verified: item.last_verified_at.map(|at| self.moment(at)),
             superseded: superseded.into_iter().map(|older| older.id.0).collect(),
@@ -174,15 +236,30 @@ impl Ui {
             expires: item.expires_at.map(|at| self.moment(at)),
             superseded_by: item.superseded_by.map(|id| id.0),
             said_in: item.said_in,
-            history: history
-                .into_iter()
-                .map(|event| self.history_entry(event))
-                .collect(),
+            history: self.history(history, state),
             readings: self.readings(&viewer, id).await?,
             erasure: self.item_erasure(&viewer, id).await?,
             kept_days: KEPT_DAYS,
         }))
     }
+}
+
+fn undo_view(event: &ItemEvent, now: OffsetDateTime) -> Undo {
+    let done = match event.event.as_str() {
+        "archived" => "You archived this memory.",
+        "restored" => "You restored this memory.",
+        "confirmed" => "You confirmed this memory.",
+        _ => "You removed the confirmation of this memory.",
+    };
+    Undo {
+        event: event.id,
+        done,
+        left_ms: whole_ms(event.at + UNDO_FOR - now),
+    }
+}
+
+fn whole_ms(left: Duration) -> u32 {
+    u32::try_from(left.whole_milliseconds().max(0)).unwrap_or(u32::MAX)
 }
 
 fn turn_place(turn: Turn) -> TurnPlace {
@@ -195,8 +272,9 @@ fn turn_place(turn: Turn) -> TurnPlace {
 
 fn in_plain_words(event: String) -> String {
     let words = match event.as_str() {
-        "superseded" => "replaced by a newer memory",
+        "superseded" => "replaced by another memory",
         "put_aside" => "put aside, since another memory holds",
+        "unconfirmed" => "confirmation removed",
         "named" => "given its key",
         _ => return event,
     };

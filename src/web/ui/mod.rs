@@ -294,6 +294,7 @@ impl Backend for Ui {
         let chat = self.state.embeddings.chat().system_overview().await;
         let users = self.state.accounts.count_users().await;
         let operators = self.state.accounts.list_operators().await;
+        let read_only = memories::manage::is_browser_read_only(&self.state.db).await;
         let operators = operators.map_err(account_error)?.into_iter();
         Ok(Some(self.admin_view(
             system.map_err(embedding_error)?,
@@ -301,6 +302,7 @@ impl Backend for Ui {
             users.map_err(account_error)?,
             operators.map(|o| self.operator_row(o)).collect(),
             self.jobs_line().await?,
+            read_only.map_err(database)?,
         )))
     }
 

@@ -156,6 +156,8 @@ impl Ui {
             "builtin_off" => ("switched the builtin model off", false),
             "allow_endpoint" => ("allowed an endpoint", false),
             "disallow_endpoint" => ("removed an allowed endpoint", false),
+            "close_browser" => ("made the memory browser read-only", false),
+            "open_browser" => ("let people manage memories in the browser again", false),
             "run_job" => ("ran the job", true),
             "pause_job" => ("paused the job", true),
             "resume_job" => ("resumed the job", true),

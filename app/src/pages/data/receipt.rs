@@ -16,7 +16,7 @@ pub fn Receipts(receipts: Vec<Receipt>) -> impl IntoView {
     let body = if receipts.is_empty() {
         view! {
             <p class="hint">
-                "Nothing was erased yet. The page of each memory and of each session can erase it for good; its receipt is then listed here."
+                "Nothing was erased yet. A memory can be deleted permanently here and on its page, a session on its page; the receipt is then listed here."
             </p>
         }
         .into_any()

@@ -1,0 +1,250 @@
+//! What a person decides about one memory, apart from its text: archive, restore, confirm, unconfirm
+//! and delete permanently. Folded at first; what was done last stands above the text, with Undo.
+
+use leptos::prelude::*;
+
+use super::memory_link;
+use crate::components::count;
+use crate::islands::UndoTime;
+use crate::view::{Deletion, FormState, ItemErasure, ItemPage, Retired, Rival, Undo};
+
+/// What became of the last decision. At most one can be undone.
+#[component]
+pub fn Decided(item: ItemPage, form: FormState) -> impl IntoView {
+    let error = form.error.map(|error| {
+        view! {
+            <p class="error" role="alert">
+                {error}
+            </p>
+        }
+    });
+    let body = if !form.rivals.is_empty() {
+        view! { <InItsPlace id=item.id rivals=form.rivals /> }.into_any()
+    } else if let Some(deletion) = item.deletion {
+        view! { <Deleting id=item.id deletion /> }.into_any()
+    } else if let Some(undo) = item.undo {
+        view! { <Undoable id=item.id undo /> }.into_any()
+    } else {
+        ().into_any()
+    };
+    view! {
+        {error}
+        {body}
+    }
+    .into_any()
+}
+
+fn path_of(id: i64) -> String {
+    format!("/memory/{id}")
+}
+
+#[component]
+fn Undoable(id: i64, undo: Undo) -> impl IntoView {
+    view! {
+        <div class="done undo" data-undo=undo.left_ms>
+            <p role="status">{undo.done}</p>
+            <form class="actions" method="post" action=path_of(id) data-until="">
+                <input type="hidden" name="event" value=undo.event />
+                <button type="submit" name="action" value="undo">
+                    "Undo"
+                </button>
+                <UndoTime />
+            </form>
+        </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn Deleting(id: i64, deletion: Deletion) -> impl IntoView {
+    view! {
+        <div class="undo undo-danger" data-undo=deletion.left_ms>
+            <p role="status" data-until="">
+                "This memory is deleted permanently in ten seconds."
+            </p>
+            <p role="status" data-after="" hidden>
+                "This memory is deleted permanently now. Its receipt is on the page "
+                <a href="/data#receipts-title">"Your data"</a> "."
+            </p>
+            <form class="actions" method="post" action="/data/delete" data-until="">
+                <input type="hidden" name="item" value=id />
+                <button type="submit" name="action" value="undo">
+                    "Undo"
+                </button>
+                <UndoTime />
+            </form>
+        </div>
+    }
+    .into_any()
+}
+
+/// Takes the focus, so that the question is in sight and is read out.
+#[component]
+fn InItsPlace(id: i64, rivals: Vec<Rival>) -> impl IntoView {
+    let is_one = rivals.len() == 1;
+    let (why, restore, keep) = match is_one {
+        true => (
+            "It was not restored: another memory is active in its place.",
+            "Restore this and archive the newer one",
+            "Keep the newer one",
+        ),
+        false => (
+            "It was not restored: other memories are active in its place.",
+            "Restore this and archive the newer ones",
+            "Keep the newer ones",
+        ),
+    };
+    let named = rivals
+        .iter()
+        .map(|rival| {
+            view! {
+                <li>
+                    {memory_link(rival.id)} ": " <span dir="auto">{rival.beginning.clone()}</span>
+                </li>
+            }
+        })
+        .collect_view();
+    let agreed = rivals
+        .iter()
+        .map(|rival| view! { <input type="hidden" name="newer" value=rival.id /> })
+        .collect_view();
+    view! {
+        <section class="ask" aria-labelledby="ask-title" tabindex="-1" autofocus>
+            <h2 id="ask-title">{why}</h2>
+            <ul class="rivals">{named}</ul>
+            <form method="post" action=path_of(id) class="actions">
+                {agreed}
+                <button class="primary long" type="submit" name="action" value="restore">
+                    {restore}
+                </button>
+                <a class="button" href=path_of(id)>
+                    {keep}
+                </a>
+            </form>
+        </section>
+    }
+    .into_any()
+}
+
+/// Nothing of it where the browser is read-only, and while the memory is being deleted.
+#[component]
+pub fn Manage(item: ItemPage) -> impl IntoView {
+    if !item.is_manageable || item.deletion.is_some() {
+        return ().into_any();
+    }
+    let id = item.id;
+    let decisions = match (item.retired, item.protected) {
+        (Some(retired), _) => view! { <Decide id action="restore" label="Restore" hint=restore_hint(retired) /> }
+            .into_any(),
+        (None, is_confirmed) => view! {
+            <Decide
+                id
+                action="archive"
+                label="Archive"
+                hint="Agents find it only when they ask for archived memories. You can restore it."
+            />
+            {match is_confirmed {
+                true => view! {
+                    <Decide
+                        id
+                        action="unconfirm"
+                        label="Remove confirmation"
+                        hint="What agents learn later may replace it again."
+                    />
+                }
+                    .into_any(),
+                false => view! {
+                    <Decide
+                        id
+                        action="confirm"
+                        label="Confirm"
+                        hint="It holds: nothing learned later replaces it, only your own word or a correction."
+                    />
+                }
+                    .into_any(),
+            }}
+        }
+        .into_any(),
+    };
+    view! {
+        <details class="manage" id="manage">
+            <summary>"Manage"</summary>
+            <div class="manage-body">
+                {decisions}
+                <form class="decision" method="post" action="/data/delete">
+                    <input type="hidden" name="item" value=id />
+                    <div>
+                        <button class="danger" type="submit" name="action" value="delete">
+                            "Delete permanently"
+                        </button>
+                    </div>
+                    <p class="hint">{goes(item.erasure)}</p>
+                </form>
+            </div>
+        </details>
+    }
+    .into_any()
+}
+
+#[component]
+fn Decide(id: i64, action: &'static str, label: &'static str, hint: &'static str) -> impl IntoView {
+    view! {
+        <form class="decision" method="post" action=path_of(id)>
+            <div>
+                <button type="submit" name="action" value=action>
+                    {label}
+                </button>
+            </div>
+            <p class="hint">{hint}</p>
+        </form>
+    }
+    .into_any()
+}
+
+fn restore_hint(retired: Retired) -> &'static str {
+    match retired {
+        Retired::Archived => "Agents find it again.",
+        Retired::Superseded | Retired::PutAside => {
+            "Agents find it again. Where the other memory is active, you are asked which of both to keep."
+        }
+        Retired::Expired => "Agents find it again. Its expiry date is removed.",
+    }
+}
+
+/// What a deletion removes, in numbers.
+fn goes(erasure: ItemErasure) -> String {
+    let of = |n: i64, one: &str, many: &str| match n {
+        1 => format!("1 {one}"),
+        n => format!("{} {many}", count(n)),
+    };
+    let mut said = format!(
+        "Its text, {} and {} are removed ten seconds later, and its theme if nothing else is in it. After that it cannot be undone.",
+        of(erasure.vectors, "vector", "vectors"),
+        of(
+            erasure.events,
+            "entry of its history",
+            "entries of its history"
+        ),
+    );
+    if erasure.mentions > 0 {
+        said += &format!(
+            " {} in the activity, without its number and without the words that were searched for.",
+            of(
+                erasure.mentions,
+                "call about it stays",
+                "calls about it stay"
+            ),
+        );
+    }
+    if erasure.is_in_summary {
+        said +=
+            " The summary stands on it: its text is removed as well, and written again without it.";
+    }
+    if erasure.links > 0 {
+        said += &format!(
+            " {} whose place it took no longer lead to it.",
+            of(erasure.links, "older memory", "older memories"),
+        );
+    }
+    said
+}

@@ -1,0 +1,241 @@
+//! The statements of a person's decisions. Every function takes a connection that knows its user,
+//! and names the user again.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::Rival;
+use crate::accounts::{UserId, Viewer};
+use crate::memories::model::{Item, ItemId, ItemState, Status};
+use crate::memories::words;
+
+/// Named to the person at once.
+const RIVALS_MAX: i64 = 10;
+
+/// When it was confirmed, and what was before that.
+pub async fn find_confirmation(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+) -> Result<Option<(OffsetDateTime, i16, Option<OffsetDateTime>)>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT at, was_confidence AS "was_confidence!", was_verified_at FROM memory_item_events
+           WHERE user_id = $1 AND item_id = $2 AND event = 'confirmed' AND NOT was_protected
+           ORDER BY id DESC LIMIT 1"#,
+        user.0,
+        item.0,
+    );
+    let row = row.fetch_optional(conn).await?;
+    Ok(row.map(|row| (row.at, row.was_confidence, row.was_verified_at)))
+}
+
+/// Writes what an item comes to, with the words to find it by and its vectors' copies of how long it is
+/// live, and the event that keeps what it was; `None` where that it was said again is all that changes.
+/// The item is locked and as given; spaces are shared ([`share_spaces`](crate::embedding::store::share_spaces)).
+pub async fn change_item(
+    conn: &mut PgConnection,
+    viewer: &Viewer,
+    item: &Item,
+    status: Status,
+    state: &ItemState,
+    event: Option<&str>,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let was = item.state();
+    let key = item.key.as_deref();
+    let words = (was.tags != state.tags).then(|| words::of_item(&item.content, key, &state.tags));
+    sqlx::query!(
+        "WITH item AS (
+             UPDATE memory_items
+             SET status = $3, confidence = $4, protected = $5, last_verified_at = $6, expires_at = $7, superseded_by = $8,
+                 trust = $17, tags = $18, valid_from = $19, valid_until = $20,
+                 content_tsv = coalesce($21::text::tsvector, content_tsv),
+                 updated_at = CASE WHEN $11::text IS NOT NULL THEN $9 ELSE updated_at END
+             WHERE user_id = $1 AND id = $2
+             RETURNING id, CASE WHEN status = 'active' THEN coalesce(expires_at, 'infinity') ELSE '-infinity' END AS live_until
+         ), event AS (
+             INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at, was_confidence, was_protected,
+                                             was_verified_at, was_expires_at, was_superseded_by, was_trust, was_tags,
+                                             was_valid_from, was_valid_until)
+             SELECT $1, id, $10, $11, $9, $12, $13, $14, $15, $16, $22, $23, $24, $25 FROM item WHERE $11 IS NOT NULL
+         )
+         UPDATE memory_item_embeddings e SET item_live_until = item.live_until, updated_at = $9
+         FROM item WHERE e.user_id = $1 AND e.item_id = item.id AND e.item_live_until <> item.live_until",
+        viewer.user_id.0,
+        item.id.0,
+        status.as_str(),
+        state.confidence,
+        state.protected,
+        state.last_verified_at,
+        state.expires_at,
+        state.superseded_by.map(|id| id.0),
+        now,
+        viewer.agent_id.map(|a| a.0),
+        event,
+        was.confidence,
+        was.protected,
+        was.last_verified_at,
+        was.expires_at,
+        was.superseded_by.map(|id| id.0),
+        state.trust.as_str(),
+        &state.tags,
+        state.period.from,
+        state.period.until,
+        words,
+        was.trust.as_str(),
+        &was.tags,
+        was.period.from,
+        was.period.until,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Active items that stand in an archived one's place: what took it, what has its key, and what has its
+/// text, unless both have keys. Held until the transaction ends, in one order. Those that have expired
+/// and are not archived yet are among them.
+pub async fn lock_rivals(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+) -> Result<Vec<(Rival, Option<OffsetDateTime>)>, sqlx::Error> {
+    // Each is one look-up in an index.
+    let rows = sqlx::query!(
+        r#"SELECT o.id, left(o.content, $3) AS "beginning!", o.expires_at FROM memory_items o
+           WHERE o.user_id = $1 AND o.status = 'active' AND NOT o.is_turn AND o.id <> $2 AND o.id = ANY (ARRAY(
+               SELECT i.superseded_by FROM memory_items i
+               WHERE i.user_id = $1 AND i.id = $2 AND i.superseded_by IS NOT NULL
+               UNION
+               SELECT k.id FROM memory_items i
+               JOIN memory_items k ON k.user_id = $1 AND k.theme_id = i.theme_id AND k.key = i.key AND k.status = 'active'
+               WHERE i.user_id = $1 AND i.id = $2
+               UNION
+               (SELECT c.id FROM memory_items i
+                JOIN memory_items c ON c.user_id = $1 AND c.theme_id = i.theme_id AND c.content_hash = i.content_hash
+                                   AND c.status = 'active' AND (c.key IS NULL OR i.key IS NULL)
+                WHERE i.user_id = $1 AND i.id = $2 ORDER BY c.id LIMIT $4)))
+           ORDER BY o.id FOR NO KEY UPDATE"#,
+        user.0,
+        item.0,
+        Rival::CHARS_MAX,
+        RIVALS_MAX,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| {
+            let rival = Rival {
+                id: ItemId(row.id),
+                beginning: row.beginning,
+            };
+            (rival, row.expires_at)
+        })
+        .collect())
+}
+
+/// What gave its place to the item at this moment, with the confidence that it had.
+pub async fn list_replaced(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+    at: OffsetDateTime,
+) -> Result<Vec<(ItemId, Option<i16>)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT i.id, e.was_confidence FROM memory_items i
+         JOIN memory_item_events e ON e.user_id = $1 AND e.item_id = i.id AND e.event = 'superseded' AND e.at = $3
+         WHERE i.user_id = $1 AND i.superseded_by = $2 AND i.status = 'archived' ORDER BY i.id",
+        user.0,
+        item.0,
+        at,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (ItemId(row.id), row.was_confidence))
+        .collect())
+}
+
+/// False where there is no such item, or that was asked for before.
+pub async fn set_delete_at(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+    at: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE memory_items SET delete_at = $3
+         WHERE user_id = $1 AND id = $2 AND NOT is_turn AND delete_at IS NULL",
+        user.0,
+        item.0,
+        at,
+    );
+    Ok(done.execute(conn).await?.rows_affected() == 1)
+}
+
+pub async fn clear_delete_at(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+) -> Result<(), sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE memory_items SET delete_at = NULL WHERE user_id = $1 AND id = $2",
+        user.0,
+        item.0,
+    );
+    done.execute(conn).await?;
+    Ok(())
+}
+
+/// Whether it is to be deleted by now; held until the transaction ends.
+pub async fn lock_due(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let found = sqlx::query_scalar!(
+        "SELECT id FROM memory_items WHERE user_id = $1 AND id = $2 AND delete_at <= $3 FOR UPDATE",
+        user.0,
+        item.0,
+        now,
+    );
+    Ok(found.fetch_optional(conn).await?.is_some())
+}
+
+/// Items that are to be deleted, and when; the first first.
+pub async fn list_deletions(
+    conn: &mut PgConnection,
+    user: UserId,
+    limit: i64,
+) -> Result<Vec<(ItemId, OffsetDateTime)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT id, delete_at AS "delete_at!" FROM memory_items
+           WHERE user_id = $1 AND delete_at IS NOT NULL ORDER BY delete_at, id LIMIT $2"#,
+        user.0,
+        limit,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (ItemId(row.id), row.delete_at))
+        .collect())
+}
+
+/// As the system role: whose items are to be deleted, and from when on. What is being erased goes whole.
+pub async fn list_users_with_deletions(
+    conn: &mut PgConnection,
+    limit: i64,
+) -> Result<Vec<(UserId, OffsetDateTime)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.user_id, min(i.delete_at) AS "delete_at!" FROM memory_items i
+           JOIN users u ON u.id = i.user_id AND u.erasing_at IS NULL
+           WHERE i.delete_at IS NOT NULL GROUP BY i.user_id ORDER BY 2, 1 LIMIT $1"#,
+        limit,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (UserId(row.user_id), row.delete_at))
+        .collect())
+}

@@ -1,0 +1,325 @@
+use keepsake::accounts::people::{Act, By};
+use reqwest::StatusCode;
+use serde_json::json;
+use time::Duration;
+
+use super::Place;
+use crate::support::TestApp;
+
+const BY_AGENT: bool = true;
+const BY_ANNA: bool = false;
+
+fn history(events: &[(&str, bool)]) -> Vec<(String, bool)> {
+    let events = events.iter();
+    events.map(|(e, by)| ((*e).to_owned(), *by)).collect()
+}
+
+#[tokio::test]
+async fn what_is_archived_and_restored_leaves_and_comes_back_to_both_arms_of_the_search() {
+    let place = Place::start().await;
+    let id = place.fact("Anna keeps bees.").await;
+    let before = place.row(id).await;
+    let page = place.page(id).await;
+    let folds = page.split("<details").skip(1);
+    let mut tags = folds.map(|fold| fold.split('>').next().unwrap());
+    let manage = tags.find(|tag| tag.contains("id=\"manage\"")).unwrap();
+    assert!(!manage.contains("open"), "{manage}");
+    assert_eq!(place.is_found(id, "bees").await, (true, true));
+
+    place.decide(id, "archive").await;
+    assert_eq!(place.is_found(id, "bees").await, (false, false));
+    let page = place.page(id).await;
+    for told in ["You archived this memory.", "Undo", "Restore", "archived"] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    place.undo(id).await;
+    assert_eq!(place.row(id).await, before);
+    assert_eq!(place.is_found(id, "bees").await, (true, true));
+
+    place.decide(id, "archive").await;
+    place.app.clock.advance(Duration::minutes(1));
+    assert!(!place.page(id).await.contains("You archived"));
+    place.decide(id, "restore").await;
+    assert_eq!(place.is_found(id, "bees").await, (true, true));
+    let page = place.page(id).await;
+    assert!(page.contains("You restored this memory."), "{page}");
+    place.undo(id).await;
+    assert_eq!(place.is_found(id, "bees").await, (false, false));
+    let expected = [
+        ("added", BY_AGENT),
+        ("archived", BY_ANNA),
+        ("restored", BY_ANNA),
+        ("archived", BY_ANNA),
+        ("restored", BY_ANNA),
+        ("archived", BY_ANNA),
+    ];
+    assert_eq!(place.events(id).await, history(&expected));
+    // The same in words, and each in the activity, as hers.
+    let page = place.page(id).await;
+    for told in ["restored", "by <bdi>you</bdi>"] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    place.app.activity.flush().await.unwrap();
+    let (_, activity) = place.browser.get("/activity?tool=memory_restore").await;
+    assert!(
+        activity.contains("<bdi class=\"theme\">you</bdi>"),
+        "{activity}"
+    );
+    assert_eq!(activity.matches("data-row").count(), 1, "{activity}");
+}
+
+#[tokio::test]
+async fn a_confirmation_is_taken_back_with_all_that_it_changed() {
+    let place = Place::start().await;
+    let id = place.fact("Anna keeps bees.").await;
+    let before = place.row(id).await;
+    assert_eq!(
+        (&before["protected"], &before["confidence"]),
+        (&json!(false), &json!(70))
+    );
+    place.decide(id, "confirm").await;
+    let confirmed = place.row(id).await;
+    assert_eq!(
+        (&confirmed["protected"], &confirmed["confidence"]),
+        (&json!(true), &json!(100))
+    );
+    assert!(confirmed["verified"].is_string());
+    place.undo(id).await;
+    assert_eq!(place.row(id).await, before);
+
+    // Later it is a decision of its own, and undone as well.
+    place.decide(id, "confirm").await;
+    place.app.clock.advance(Duration::days(1));
+    let confirmed = place.row(id).await;
+    let page = place.page(id).await;
+    assert!(page.contains("Remove confirmation"), "{page}");
+    place.decide(id, "unconfirm").await;
+    assert_eq!(place.row(id).await, before);
+    let page = place.page(id).await;
+    assert!(page.contains("confirmation removed"), "{page}");
+    place.undo(id).await;
+    assert_eq!(place.row(id).await, confirmed);
+
+    // What an agent confirmed, too; its confirming again renews the date alone.
+    place.decide(id, "unconfirm").await;
+    for _ in 0..2 {
+        let confirm = json!({ "item_id": id });
+        place.anna.call("memory_confirm", confirm).await;
+        place.app.clock.advance(Duration::days(1));
+    }
+    place.decide(id, "unconfirm").await;
+    let row = place.row(id).await;
+    assert_eq!(
+        (&row["protected"], &row["confidence"]),
+        (&json!(false), &json!(70))
+    );
+    assert!(row["verified"].is_string(), "it was said to hold again");
+}
+
+#[tokio::test]
+async fn what_is_restored_after_its_expiry_has_none() {
+    let place = Place::start().await;
+    let short = json!({ "type": "fact", "content": "On call this week.", "expires_in_days": 7 });
+    let (swept, expired) = (place.add(short.clone()).await, {
+        let mut other = short;
+        other["content"] = json!("On holiday next week.");
+        place.add(other).await
+    });
+    let of_expiry = place.row(swept).await;
+    place.decide(swept, "archive").await;
+    place.undo(swept).await;
+    assert_eq!(place.row(swept).await, of_expiry, "it is not past");
+    place.app.clock.advance(Duration::days(8));
+    for (id, word) in [(expired, "holiday"), (swept, "week")] {
+        if id == swept {
+            assert_eq!(place.app.run_job("expire").await, 1);
+        }
+        let page = place.page(id).await;
+        assert!(page.contains("Its expiry date is removed."), "{page}");
+        let before = place.row(id).await;
+        place.decide(id, "restore").await;
+        assert_eq!(place.row(id).await["expires"], json!(null));
+        assert_eq!(place.is_found(id, word).await, (true, true));
+        place.undo(id).await;
+        let after = place.row(id).await;
+        assert_eq!(after["expires"], before["expires"]);
+        assert_eq!(place.is_found(id, word).await, (false, false));
+        place.decide(id, "restore").await;
+    }
+}
+
+#[tokio::test]
+async fn undo_is_judged_by_the_servers_clock() {
+    let place = Place::start().await;
+    let id = place.fact("Anna keeps bees.").await;
+    for (waits, is_in_time) in [
+        (Duration::seconds(12), true),
+        (Duration::seconds(12) + Duration::microseconds(1), false),
+    ] {
+        place.decide(id, "archive").await;
+        let event = place.offered(id).await;
+        place.app.clock.advance(waits);
+        let page = place.page(id).await;
+        assert!(!page.contains("name=\"event\""), "{page}");
+        let fields = [("action", "undo"), ("event", event.as_str())];
+        let answer = place.post(id, &fields).await;
+        let expected = match is_in_time {
+            true => StatusCode::SEE_OTHER,
+            false => StatusCode::CONFLICT,
+        };
+        assert_eq!(answer.status(), expected);
+        let status = place.row(id).await["status"].clone();
+        if is_in_time {
+            assert_eq!(status, "active");
+        } else {
+            assert_eq!(status, "archived");
+            let page = answer.text().await.unwrap();
+            let told = "The ten seconds for Undo are over; nothing was changed.";
+            assert!(page.contains(told), "{page}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn undo_takes_back_the_last_thing_alone_and_only_what_the_person_did() {
+    let place = Place::start().await;
+    let id = place.fact("Anna keeps bees.").await;
+    let other = place.fact("Anna rows.").await;
+    let refused = async |id: i64, event: &str| {
+        let answer = place
+            .post(id, &[("action", "undo"), ("event", event)])
+            .await;
+        assert_eq!(answer.status(), StatusCode::CONFLICT, "{event}");
+        let page = answer.text().await.unwrap();
+        let told = "This memory has changed since; nothing was undone.";
+        assert!(page.contains(told), "{page}");
+    };
+    place.decide(id, "confirm").await;
+    let confirmed = place.offered(id).await;
+    // Pressed twice, it is undone once.
+    for _ in 0..2 {
+        place
+            .sent(id, &[("action", "undo"), ("event", &confirmed)])
+            .await;
+    }
+    assert_eq!(place.events(id).await.len(), 3);
+    // That can be undone as well: then the first event is not the last any more.
+    place.undo(id).await;
+    refused(id, &confirmed).await;
+    for nonsense in ["", "x", "0", "-1", "99999999999999999999"] {
+        refused(id, nonsense).await;
+    }
+    place.decide(other, "archive").await;
+    let of_other = place.offered(other).await;
+    refused(id, &of_other).await;
+    // An agent's is none of hers.
+    place
+        .anna
+        .call("memory_archive", json!({ "item_id": id }))
+        .await;
+    let page = place.page(id).await;
+    assert!(!page.contains("name=\"event\""), "{page}");
+    let last: i64 = sqlx::query_scalar("SELECT max(id) FROM memory_item_events WHERE item_id = $1")
+        .bind(id)
+        .fetch_one(&mut place.app.superuser().await)
+        .await
+        .unwrap();
+    refused(id, &last.to_string()).await;
+    let (_, row) = (refused(id, &confirmed).await, place.row(id).await);
+    assert_eq!(row["status"], "archived");
+}
+
+#[tokio::test]
+async fn two_clicks_at_once_do_one_thing() {
+    let place = Place::start().await;
+    let id = place.fact("Anna keeps bees.").await;
+    for (n, action) in ["confirm", "unconfirm", "archive", "restore"]
+        .into_iter()
+        .enumerate()
+    {
+        let clicks = (0..4).map(|_| place.decide(id, action));
+        futures_util::future::join_all(clicks).await;
+        assert_eq!(place.events(id).await.len(), n + 2, "{action}");
+    }
+    let event = place.offered(id).await;
+    let fields = [("action", "undo"), ("event", event.as_str())];
+    let clicks = (0..4).map(|_| place.sent(id, &fields));
+    futures_util::future::join_all(clicks).await;
+    assert_eq!(place.row(id).await["status"], "archived");
+    assert_eq!(place.events(id).await.len(), 6);
+}
+
+#[tokio::test]
+async fn what_does_not_go_is_said_in_a_sentence() {
+    let place = Place::start().await;
+    let id = place.fact("Anna keeps bees.").await;
+    for fields in [&[("action", "")][..], &[("action", "erase")], &[]] {
+        let answer = place.post(id, fields).await;
+        assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY);
+        let page = answer.text().await.unwrap();
+        assert!(page.contains("`action` is not known"), "{page}");
+    }
+    for path in [
+        "/memory/x",
+        "/memory/999999",
+        "/memory/99999999999999999999",
+    ] {
+        let answer = place.browser.post(path, &[("action", "archive")]).await;
+        assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{path}");
+    }
+    // From a page that is out of date.
+    place.decide(id, "archive").await;
+    for action in ["confirm", "unconfirm"] {
+        let answer = place.post(id, &[("action", action)]).await;
+        assert_eq!(answer.status(), StatusCode::CONFLICT);
+        let page = answer.text().await.unwrap();
+        assert!(page.contains("is archived or has expired"), "{page}");
+    }
+    assert_eq!(place.events(id).await.len(), 2);
+    // Nothing of that is an act.
+    place.app.activity.flush().await.unwrap();
+    let calls: i64 = sqlx::query_scalar("SELECT count(*) FROM activity WHERE agent_id IS NULL")
+        .fetch_one(&mut place.app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(calls, 1);
+}
+
+#[tokio::test]
+async fn who_is_shut_out_decides_nothing_and_agents_have_no_such_tools() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let id = anna.add("Anna keeps bees.").await;
+    for tool in [
+        "memory_restore",
+        "memory_unconfirm",
+        "memory_undo",
+        "memory_delete",
+    ] {
+        let (status, refused) = anna.refused(tool, json!({ "item_id": id })).await;
+        assert_eq!((status, &refused["code"]), (404, &json!("unknown_tool")));
+    }
+    let by_token = reqwest::Client::new()
+        .post(format!("{}/memory/{id}", app.base))
+        .header("sec-fetch-site", "same-origin")
+        .bearer_auth(&anna.token)
+        .form(&[("action", "archive")]);
+    let answer = by_token.send().await.unwrap();
+    assert!(answer.url().path() == "/login" || answer.status() == StatusCode::SEE_OTHER);
+    let disabled = app
+        .accounts
+        .change_person(By::Command, anna.id, Act::Disable);
+    disabled.await.unwrap();
+    let answer = browser
+        .post(&format!("/memory/{id}"), &[("action", "archive")])
+        .await;
+    assert_eq!(answer.status(), StatusCode::SEE_OTHER);
+    assert_eq!(answer.headers()["location"], "/login");
+    let active: bool = sqlx::query_scalar("SELECT status = 'active' FROM memory_items")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert!(active);
+}
