@@ -7,9 +7,10 @@ use time::OffsetDateTime;
 
 use super::add::store::link;
 use super::add::{Added, Tries, add_in, renew};
+use super::history::ItemState;
 use super::manage::store::{change_item, find_confirmation};
 use super::manage::{Restored, lock, rivals};
-use super::model::{Item, ItemId, ItemState, ItemType, NewItem, Status, ThemeSlug};
+use super::model::{Item, ItemId, ItemType, NewItem, Status, ThemeSlug};
 use super::period::Period;
 use super::provenance::{CONFIRMED_CONFIDENCE, Expiry, ItemKey, Provenance, Yielding};
 use super::trust::{Newcomer, Verdict, verdict};

@@ -3,6 +3,7 @@
 
 mod add;
 mod change;
+pub mod history;
 pub mod manage;
 pub mod model;
 pub mod period;
@@ -20,9 +21,10 @@ pub use change::{
     Again, Correction, Target, archive, archive_expired, confirm, correct, forget, restore,
     supersede_in, unconfirm, users_with_expired,
 };
+pub use history::{GaveWay, ItemEvent, ItemState};
 pub use model::{
-    GaveWay, Item, ItemEvent, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme,
-    ThemeCount, ThemeNames, ThemeSlug, Turn,
+    Item, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme, ThemeCount, ThemeNames,
+    ThemeSlug, Turn,
 };
 pub use period::Period;
 pub use provenance::{Expiry, ItemKey, Provenance, Source, Yielding};

@@ -4,9 +4,9 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
+use super::history::{GaveWay, ItemEvent, ItemState};
 use super::model::{
-    EXPIRING_SOON, GaveWay, Item, ItemEvent, ItemId, ItemState, ItemType, OfSession, Stats, Status,
-    ThemeSlug, Turn,
+    EXPIRING_SOON, Item, ItemId, ItemType, OfSession, Stats, Status, ThemeSlug, Turn,
 };
 use super::period::Period;
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};

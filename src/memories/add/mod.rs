@@ -10,8 +10,9 @@ pub use together::Adding;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
+use super::history::ItemState;
 use super::manage::store::change_item;
-use super::model::{Item, ItemId, ItemState, NewItem, Status, TAGS_MAX};
+use super::model::{Item, ItemId, NewItem, Status, TAGS_MAX};
 use super::provenance::Yielding;
 use super::quota::too_many_themes;
 use super::store::{archive_items, find_item, lock_item};

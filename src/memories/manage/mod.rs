@@ -9,7 +9,8 @@ use time::{Duration, OffsetDateTime};
 
 use self::store::{change_item, list_replaced, lock_rivals};
 use super::add::Tries;
-use super::model::{Item, ItemEvent, ItemId, ItemState, Status};
+use super::history::{ItemEvent, ItemState};
+use super::model::{Item, ItemId, Status};
 use super::store::{archive_items, find_item, list_events, lock_item};
 use super::{ARCHIVED, CONFIRMED, EXPIRED, MemoryError, RESTORED, UNCONFIRMED};
 use crate::accounts::UserId;

@@ -6,7 +6,8 @@ use time::OffsetDateTime;
 
 use super::Rival;
 use crate::accounts::{UserId, Viewer};
-use crate::memories::model::{Item, ItemId, ItemState, Status};
+use crate::memories::history::ItemState;
+use crate::memories::model::{Item, ItemId, Status};
 use crate::memories::words;
 
 /// Named to the person at once.

@@ -384,11 +384,9 @@ async fn a_question_goes_with_its_memory() {
         .fetch_one(&mut app.superuser().await)
         .await
         .unwrap();
-    let now = app.embeddings.now();
-    let item = keepsake::memories::ItemId(one);
-    keepsake::erasure::item(&app.db, &app.activity, anna.id, item, now)
-        .await
-        .unwrap();
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    app.delete_item(&browser, one).await;
     assert_eq!(count(&app, "evaluation_questions").await, 11);
     run_job(&app).await;
     let measured = evaluation(&app).latest(anna.id).await.unwrap().unwrap();

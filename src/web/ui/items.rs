@@ -13,8 +13,9 @@ use crate::activity::KEPT_DAYS;
 use crate::embedding::ItemEmbedding;
 use crate::input::sentence;
 use crate::memories::manage::{self, UNDO_FOR};
-use crate::memories::model::ItemState;
-use crate::memories::{self, Found, ItemEvent, ItemId, MemoryError, Status, Trust, Turn, words};
+use crate::memories::{
+    self, Found, ItemEvent, ItemId, ItemState, MemoryError, Status, Trust, Turn, words,
+};
 use crate::search::FoundItem;
 use crate::search::query::RESULTS_MAX;
 use crate::search::{self, Hit, Mode, RawQuery, SearchQuery, Snippet};

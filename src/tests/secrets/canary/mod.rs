@@ -58,7 +58,14 @@ const LIVES_IN: &[(&str, &[&str])] = &[
             "session_messages.tool_calls",
         ],
     ),
-    (TAG, &["memory_items.tags", "memory_items.content_tsv"]),
+    (
+        TAG,
+        &[
+            "memory_items.tags",
+            "memory_items.content_tsv",
+            "memory_item_events.was_tags",
+        ],
+    ),
     (
         THEME,
         &[
