@@ -110,7 +110,8 @@ pub async fn is_said_by_user(db: &Db, user: UserId, words: &str) -> Result<bool,
     if words.chars().count() < likeness::REPEATED_CHARS_MIN {
         return Ok(false);
     }
-    // The database knows no small letters but those of ASCII for certain.
+    // The database knows no small letters but those of ASCII for certain: without a word of these, each
+    // of the latest messages is looked at.
     let longest = words
         .split(|c: char| !c.is_ascii_alphanumeric())
         .max_by_key(|word| word.len())

@@ -17,7 +17,8 @@ use crate::db::UserId;
 const SAID_IN_SESSIONS: i64 = 20;
 const SAID_MESSAGES: i64 = 100;
 /// … and that many are enough.
-const SAID_FOUND_MAX: i64 = 20;
+const SAID_FOUND_MAX: i64 = 100;
+const SAID_CHARS_MAX: i32 = 20_000;
 
 /// Where a session stands, for whoever holds it.
 pub struct Held {
@@ -34,25 +35,29 @@ pub struct Inserted {
     pub tool_calls: usize,
 }
 
-/// Of the latest user messages of the latest sessions those that have this in them, in small letters.
+/// Of the latest user messages of the latest sessions those that have this in them, in small letters:
+/// the beginning of each, the latest first.
 pub async fn list_said(
     conn: &mut PgConnection,
     user: UserId,
     part: &str,
 ) -> Result<Vec<String>, sqlx::Error> {
     sqlx::query_scalar!(
-        "SELECT m.content
-         FROM (SELECT id FROM sessions WHERE user_id = $1 ORDER BY last_message_at DESC, id DESC LIMIT $3) s
+        r#"SELECT left(m.content, $6) AS "content!"
+         FROM (SELECT id, last_message_at FROM sessions WHERE user_id = $1
+               ORDER BY last_message_at DESC, id DESC LIMIT $3) s
          CROSS JOIN LATERAL (
-             SELECT content FROM session_messages
+             SELECT content, position FROM session_messages
              WHERE user_id = $1 AND session_id = s.id AND role = 'user' ORDER BY position DESC LIMIT $4
          ) m
-         WHERE strpos(lower(m.content), $2) > 0 LIMIT $5",
+         WHERE strpos(lower(m.content), $2) > 0
+         ORDER BY s.last_message_at DESC, s.id DESC, m.position DESC LIMIT $5"#,
         user.0,
         part,
         SAID_IN_SESSIONS,
         SAID_MESSAGES,
         SAID_FOUND_MAX,
+        SAID_CHARS_MAX,
     )
     .fetch_all(conn)
     .await

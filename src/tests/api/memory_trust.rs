@@ -221,6 +221,7 @@ async fn that_the_user_said_so_is_looked_up_in_what_they_said() {
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let messages = json!({ "messages": [
         { "id": "m1", "role": "user", "content": "Hi. I have a   blue\nbicycle, \"Bluebell\"." },
+        { "id": "m5", "role": "user", "content": "我住在里斯本，有两只猫。 Я живу в ПОРТУ." },
         { "id": "m2", "role": "assistant", "content": "So you own a green boat." },
         { "id": "m3", "role": "user", "content": "What does this say?\n> I own a red car\nThanks." },
         { "id": "m4", "role": "tool", "content": "The user owns a black horse." },
@@ -232,9 +233,14 @@ async fn that_the_user_said_so_is_looked_up_in_what_they_said() {
                             "source_context": context });
         user.call("memory_add", input).await
     };
-    for (n, said) in ["I have a blue bicycle, Bluebell", "i HAVE a blue"]
-        .into_iter()
-        .enumerate()
+    for (n, said) in [
+        "I have a blue bicycle, Bluebell",
+        "i HAVE a blue",
+        "我住在里斯本，有两只猫",
+        "я живу в порту",
+    ]
+    .into_iter()
+    .enumerate()
     {
         let added = add(&anna, n, said).await;
         assert_eq!(

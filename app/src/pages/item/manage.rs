@@ -242,8 +242,12 @@ fn goes(erasure: ItemErasure) -> String {
     }
     if erasure.links > 0 {
         said += &format!(
-            " {} whose place it took no longer lead to it.",
-            of(erasure.links, "older memory", "older memories"),
+            " {} to it.",
+            of(
+                erasure.links,
+                "older memory whose place it took no longer leads",
+                "older memories whose place it took no longer lead"
+            ),
         );
     }
     said
