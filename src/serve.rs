@@ -86,7 +86,7 @@ impl Crew {
         let (stop, stopped) = watch::channel(false);
         let context = JobContext {
             db: db.with_job_timeout(),
-            embeddings: embeddings.with_job_timeout(),
+            embeddings: embeddings.for_jobs(),
             activity: activity.clone(),
         };
         let running = tokio::spawn(jobs::run(context, stopped));

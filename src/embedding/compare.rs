@@ -5,10 +5,10 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::model::{NamedWord, QueryVector, Space, without_speakers};
-use super::query::AskedFor;
 use super::spaces::Spaces;
 use super::{Embeddings, RETIRED_FOR, store};
 use crate::db::UserId;
+use crate::providers::AskedFor;
 use crate::providers::chat::estimated_tokens;
 
 pub struct Compared {

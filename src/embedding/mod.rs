@@ -48,7 +48,7 @@ use crate::db::{self, Db, Tx, UserId};
 use crate::input::Invalid;
 use crate::providers::chat::Chat;
 use crate::providers::settings::{self, Effective, SystemSettings, UserSettings};
-use crate::providers::{Embedder, EndpointUrl, ProviderError};
+use crate::providers::{AskedFor, Embedder, EndpointUrl, ProviderError};
 use crate::queue;
 use crate::seal::{SealError, Sealer};
 
@@ -108,6 +108,7 @@ pub struct Embeddings(Inner);
 #[derive(Clone)]
 struct Inner {
     db: Db,
+    asked_for: AskedFor,
     shared: Arc<Shared>,
 }
 
@@ -164,14 +165,17 @@ impl Embeddings {
         };
         Self(Inner {
             db: parts.db,
+            asked_for: AskedFor::Search,
             shared: Arc::new(shared),
         })
     }
 
-    /// The same, with the statement timeout of jobs ([`Db::with_job_timeout`]).
-    pub fn with_job_timeout(&self) -> Self {
+    /// The same for jobs: with their statement timeout ([`Db::with_job_timeout`]), and what they
+    /// search for waits behind people's queries.
+    pub fn for_jobs(&self) -> Self {
         Self(Inner {
             db: self.0.db.with_job_timeout(),
+            asked_for: AskedFor::Job,
             shared: self.0.shared.clone(),
         })
     }

@@ -11,7 +11,7 @@ use super::model::{NamedWord, QueryVector, Serving, Space, SpaceId, without_spea
 use super::{Embeddings, Vector, store};
 use crate::db::{Tx, UserId};
 use crate::providers::settings::SystemSettings;
-use crate::providers::{Endpoint, ProviderError, ProviderType};
+use crate::providers::{AskedFor, Endpoint, ProviderError, ProviderType};
 
 /// Past this a search goes on by words (DESIGN §10).
 pub const QUERY_DEADLINE: Duration = Duration::from_millis(1_500);
@@ -48,15 +48,6 @@ fn key(user: UserId, space: SpaceId, prefix: &str, text: &str) -> CacheKey {
         .chain_update([0])
         .chain_update(text);
     (user.0, space.0, hash.finalize().into())
-}
-
-/// Who wants a query's vector.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum AskedFor {
-    Search,
-    /// It waits longer, and what fails is no reason to leave the endpoint alone: searches
-    /// notice nothing of it.
-    Evaluation,
 }
 
 /// What a search has to go by, besides words.
@@ -157,7 +148,7 @@ impl Embeddings {
             None => {
                 tx.commit().await?;
                 let query = without_speakers(text, names, &serving.speakers);
-                let asked = self.ask(user, &space, &query, AskedFor::Search).await;
+                let asked = self.ask(user, &space, &query, self.0.asked_for).await;
                 tx = self.0.db.as_user(user).await?;
                 match asked {
                     Ok(vector) => self.keep(key, (vector, serving.speakers)),
@@ -233,7 +224,12 @@ impl Embeddings {
             let warmed = self
                 .0
                 .embedder
-                .embed_query(&Endpoint::builtin(), "warm".to_owned(), WARM_UP_DEADLINE)
+                .embed_query(
+                    AskedFor::Search,
+                    &Endpoint::builtin(),
+                    "warm".to_owned(),
+                    WARM_UP_DEADLINE,
+                )
                 .await;
             if let Err(error) = warmed
                 && error != ProviderError::Busy
@@ -297,8 +293,8 @@ impl Embeddings {
         let now = self.0.clock.now();
         let breakers = &self.0.breakers;
         // The builtin model is part of the server: it is late when it has much to do, never dead.
-        let has_breaker =
-            space.settings.provider_type != ProviderType::Builtin && asked_for == AskedFor::Search;
+        let has_breaker = space.settings.provider_type != ProviderType::Builtin
+            && asked_for != AskedFor::Evaluation;
         if has_breaker && !breakers.admits(user, space.id, now) {
             return Err(
                 "the embedding endpoint has failed several times and is left alone for a moment"
@@ -308,16 +304,13 @@ impl Embeddings {
         let endpoint = self.endpoint(user, space).await;
         let endpoint = endpoint.map_err(|error| error.to_string())?;
         let query = format!("{}{text}", space.settings.query_prefix);
-        let embedder = &self.0.embedder;
-        let answer = match asked_for {
-            AskedFor::Search => embedder.embed_query(&endpoint, query, QUERY_DEADLINE).await,
-            AskedFor::Evaluation => {
-                embedder
-                    .embed_question(&endpoint, query, EVALUATION_DEADLINE)
-                    .await
-            }
+        let deadline = match asked_for {
+            AskedFor::Search | AskedFor::Job => QUERY_DEADLINE,
+            AskedFor::Evaluation => EVALUATION_DEADLINE,
         };
-        let embedded = match answer {
+        let embedder = &self.0.embedder;
+        let asked = embedder.embed_query(asked_for, &endpoint, query, deadline);
+        let embedded = match asked.await {
             Ok(embedded) => embedded,
             Err(error) => {
                 // A question that the model does not take says nothing about the endpoint.

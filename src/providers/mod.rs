@@ -79,20 +79,30 @@ pub struct Embedder {
 const EMBEDDING: &str = "embedding";
 const EVALUATION: &str = "evaluation";
 
+/// Who wants a query's vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskedFor {
+    /// Somebody waits: the builtin model answers before the texts of memories.
+    Search,
+    /// Nobody waits: in its turn among the texts of memories.
+    Job,
+    /// Nor here. Counted under its own name; and what fails is no reason to leave the endpoint
+    /// alone: searches notice nothing of it.
+    Evaluation,
+}
+
 /// What texts are embedded for.
 #[derive(Clone, Copy)]
 enum Purpose {
-    Query,
+    Query(AskedFor),
     Document,
-    /// A question that nobody waits for.
-    Evaluation,
 }
 
 impl Purpose {
     fn as_str(self) -> &'static str {
         match self {
-            Self::Query | Self::Document => EMBEDDING,
-            Self::Evaluation => EVALUATION,
+            Self::Query(AskedFor::Evaluation) => EVALUATION,
+            Self::Query(_) | Self::Document => EMBEDDING,
         }
     }
 }
@@ -149,27 +159,15 @@ impl Embedder {
             .await
     }
 
-    /// The same for a query, which somebody waits for: the builtin model answers it before
-    /// the texts of memories.
+    /// The same for a query. Where somebody waits, the builtin model has the deadline too.
     pub async fn embed_query(
         &self,
+        asked_for: AskedFor,
         endpoint: &Endpoint,
         query: String,
         deadline: Duration,
     ) -> Result<Embedded, ProviderError> {
-        self.embed_as(Purpose::Query, endpoint, &[query], deadline)
-            .await
-    }
-
-    /// The same for a question of an evaluation, counted under that name: the builtin model
-    /// answers it in its turn among the texts of memories.
-    pub async fn embed_question(
-        &self,
-        endpoint: &Endpoint,
-        question: String,
-        deadline: Duration,
-    ) -> Result<Embedded, ProviderError> {
-        self.embed_as(Purpose::Evaluation, endpoint, &[question], deadline)
+        self.embed_as(Purpose::Query(asked_for), endpoint, &[query], deadline)
             .await
     }
 
@@ -212,17 +210,18 @@ impl Embedder {
         deadline: Duration,
     ) -> Result<Embedded, ProviderError> {
         let asking = self.ask(purpose, endpoint, texts);
-        let embedded = match (endpoint.provider_type, purpose) {
+        let late = match (endpoint.provider_type, purpose) {
+            (ProviderType::Builtin, Purpose::Query(AskedFor::Search)) => Some(ProviderError::Busy),
             // A part of this server: it has no connection to lose, and ends what it has begun.
-            (ProviderType::Builtin, Purpose::Document | Purpose::Evaluation) => asking.await?,
-            (provider_type, _) => {
-                let late = match provider_type {
-                    ProviderType::Builtin => ProviderError::Busy,
-                    _ => ProviderError::TimedOut,
-                };
+            (ProviderType::Builtin, _) => None,
+            _ => Some(ProviderError::TimedOut),
+        };
+        let embedded = match late {
+            Some(late) => {
                 let answer = tokio::time::timeout(deadline, asking).await;
                 answer.map_err(|_| late)??
             }
+            None => asking.await?,
         };
         check::vectors(&embedded.vectors, texts.len())?;
         Ok(embedded)
@@ -244,7 +243,7 @@ impl Embedder {
                 custom::embed(http, &self.shared.forms, endpoint, texts).await
             }
             ProviderType::Builtin => match (&self.shared.builtin, purpose) {
-                (Some(model), Purpose::Query) => model.embed_query(texts).await,
+                (Some(model), Purpose::Query(AskedFor::Search)) => model.embed_query(texts).await,
                 (Some(model), _) => model.embed(texts).await,
                 (None, _) => Err(ProviderError::BuiltinMissing(BuiltinFlaw::Off)),
             },

@@ -76,7 +76,7 @@ impl AppState {
         Self {
             imports: Imports::new(
                 &parts.db.with_job_timeout(),
-                &parts.embeddings.with_job_timeout(),
+                &parts.embeddings.for_jobs(),
                 parts.data_dir,
             ),
             accounts: parts.accounts,

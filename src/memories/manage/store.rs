@@ -2,7 +2,7 @@
 //! and names the user again.
 
 use sqlx::PgConnection;
-use time::OffsetDateTime;
+use time::{Duration, OffsetDateTime};
 
 use super::Rival;
 use crate::accounts::{UserId, Viewer};
@@ -12,6 +12,9 @@ use crate::memories::words;
 
 /// Named to the person at once.
 const RIVALS_MAX: i64 = 10;
+/// How often agents may say the same of an item with an event of it: what they change in between
+/// is in the history as part of the event before.
+const AGENTS_SAY_AGAIN_AFTER: Duration = Duration::hours(1);
 
 /// When it was confirmed, and what was before that.
 pub async fn find_confirmation(
@@ -58,7 +61,11 @@ pub async fn change_item(
              INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at, was_confidence, was_protected,
                                              was_verified_at, was_expires_at, was_superseded_by, was_trust, was_tags,
                                              was_valid_from, was_valid_until)
-             SELECT $1, id, $10, $11, $9, $12, $13, $14, $15, $16, $22, $23, $24, $25 FROM item WHERE $11 IS NOT NULL
+             SELECT $1, id, $10, $11, $9, $12, $13, $14, $15, $16, $22, $23, $24, $25 FROM item
+             WHERE $11 IS NOT NULL AND NOT EXISTS (
+                 SELECT FROM memory_item_events e
+                 WHERE e.user_id = $1 AND e.item_id = $2 AND $10::bigint IS NOT NULL AND e.agent_id IS NOT NULL
+                   AND e.event = $11 AND e.at > $26)
          )
          UPDATE memory_item_embeddings e SET item_live_until = item.live_until, updated_at = $9
          FROM item WHERE e.user_id = $1 AND e.item_id = item.id AND e.item_live_until <> item.live_until",
@@ -87,6 +94,7 @@ pub async fn change_item(
         &was.tags,
         was.period.from,
         was.period.until,
+        now - AGENTS_SAY_AGAIN_AFTER,
     )
     .execute(conn)
     .await?;

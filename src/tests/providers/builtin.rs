@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use keepsake::providers::{BuiltinFlaw, Embedder, Endpoint, ProviderError, ProviderType, builtin};
+use keepsake::providers::{
+    AskedFor, BuiltinFlaw, Embedder, Endpoint, ProviderError, ProviderType, builtin,
+};
 use serde::Deserialize;
 
 use super::{Table, texts};
@@ -60,8 +62,13 @@ async fn texts_of_memories_have_no_deadline_and_a_query_that_is_late_is_told_tha
     let bees = texts(&["bees"]);
     let embedded = embedder.embed(&endpoint, &bees, Duration::ZERO).await;
     assert_eq!(embedded.unwrap().vectors.len(), 1);
-    let query = embedder.embed_query(&endpoint, "bees".to_owned(), Duration::ZERO);
-    assert_eq!(query.await.unwrap_err(), ProviderError::Busy);
+    let asked = |by| embedder.embed_query(by, &endpoint, "bees".to_owned(), Duration::ZERO);
+    let late = asked(AskedFor::Search).await;
+    assert_eq!(late.unwrap_err(), ProviderError::Busy);
+    // A job's waits its turn among the texts.
+    for by in [AskedFor::Job, AskedFor::Evaluation] {
+        assert_eq!(asked(by).await.unwrap().vectors.len(), 1);
+    }
 }
 
 #[tokio::test]
@@ -108,7 +115,8 @@ async fn a_query_does_not_wait_for_a_batch() {
     });
     tokio::time::sleep(Duration::from_millis(50)).await;
     let query = "Where do herons go?".to_owned();
-    let answer = embedder.embed_query(&endpoint, query, PATIENCE).await;
+    let query = embedder.embed_query(AskedFor::Search, &endpoint, query, PATIENCE);
+    let answer = query.await;
     assert_eq!(answer.unwrap().vectors.len(), 1);
     assert!(!rebuild.is_finished(), "the query waited for the batch");
     rebuild.abort();

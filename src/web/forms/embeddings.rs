@@ -61,7 +61,7 @@ async fn change_settings(
     form: &Form,
 ) -> Result<Outcome, Problem> {
     // A rebuild begins with a row for each memory.
-    let embeddings = state.embeddings.with_job_timeout();
+    let embeddings = state.embeddings.for_jobs();
     let user = signed_in.0.id;
     let change = |confirmed| EndpointChange {
         own_enabled: form.get("own_enabled") == "1",
@@ -275,7 +275,7 @@ async fn change_system(
     signed_in: &SignedIn,
     form: &Form,
 ) -> Result<Outcome, Problem> {
-    let embeddings = state.embeddings.with_job_timeout();
+    let embeddings = state.embeddings.for_jobs();
     let (fields, staged) = (endpoint_form(form), form.get("staged"));
     match form.get("action") {
         "test" => {

@@ -106,13 +106,18 @@ impl Ui {
         let mut after = now;
         let mut entries: Vec<HistoryEntry> = Vec::with_capacity(events.len());
         for event in events.into_iter().rev() {
-            let was = event.was.clone();
+            let (was, was_confidence) = (event.was.clone(), event.was_confidence);
             let changes = match &was {
                 Some(was) if event.event == "changed" => self.changes(was, &after),
                 _ => Vec::new(),
             };
             entries.push(self.history_entry(event, changes));
-            after = was.unwrap_or(after);
+            // What is superseded keeps its confidence alone.
+            let confidence = was_confidence.unwrap_or(after.confidence);
+            after = was.unwrap_or(ItemState {
+                confidence,
+                ..after
+            });
         }
         entries.reverse();
         entries
