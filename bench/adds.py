@@ -47,7 +47,7 @@ def main():
         provider_dead = in_turn(doors, CLIENTS, ROUNDS, progress)
         start_provider(provider_port)
         vectors_made = in_turn({"HTTP": doors["HTTP"]}, CLIENTS, ROUNDS, progress)
-        still_waiting = int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'"))
+        still_waiting = int(sql("SELECT count(*) FROM memory_embeddings WHERE state = 'pending'"))
         record("adds", {"in_turn": provider_dead, "while_vectors_are_made": vectors_made, "still_waiting": still_waiting})
     progress.end()
 

@@ -62,7 +62,7 @@ def ready_after(server, numbers):
 
 
 def pending():
-    return int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'"))
+    return int(sql("SELECT count(*) FROM memory_embeddings WHERE state = 'pending'"))
 
 
 def wait_until(is_so):

@@ -47,7 +47,7 @@ QUERIES = 21
 RECALL_QUERIES = 50
 PROVIDER_CALL_SECONDS = 0.020  # for 32 texts: faster than a model, so that the server is what is measured
 JANUARY_2026_US = 9_497 * 86_400 * 1_000_000  # as PostgreSQL writes it: since 2000
-TABLES = ("memory_items", "memory_item_embeddings")
+TABLES = ("memory_items", "memory_embeddings")
 TEXTS = 2_000
 BASE_TEXTS = 200
 FILL_PER_SECOND = 5_000  # for the progress bar
@@ -140,7 +140,7 @@ class Memories:
         token = self.server.run("token", "create", "--email", email, "--agent", "bench")
         self.server.call("memory_add", {"type": "fact", "theme": "theme-0", "content": "first"}, token=token)
         user = SimpleNamespace(id=int(sql(f"SELECT id FROM users WHERE email = '{email}'")), email=email, token=token, size=size, themes=themes)
-        while not int(sql(f"SELECT count(*) FROM memory_item_embeddings WHERE state = 'ready' AND user_id = {user.id}")):
+        while not int(sql(f"SELECT count(*) FROM memory_embeddings WHERE state = 'ready' AND user_id = {user.id}")):
             time.sleep(0.1)
         for table in (*TABLES, "memory_themes"):
             self.db.execute(f"DELETE FROM {table} WHERE user_id = %s", (user.id,))
@@ -187,7 +187,7 @@ class Memories:
 
     def copy_vectors(self, order, by_id):
         never, number = struct.pack(">q", 2**63 - 1), lambda n: struct.pack(">q", n)  # never: as PostgreSQL writes such a timestamp
-        with self.db.cursor().copy("COPY memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type, item_live_until, "
+        with self.db.cursor().copy("COPY memory_embeddings (user_id, space_id, item_id, state, theme_id, item_type, item_live_until, "
                                    "item_created_at, content_hash, bits, embedding, updated_at) FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
             for at, id, n in order:

@@ -70,8 +70,8 @@ def main(renew):
 
 def settle():
     """Rows as close together as they can lie."""
-    sql("DELETE FROM memory_item_embeddings e USING embedding_spaces s WHERE s.user_id = e.user_id AND s.id = e.space_id AND s.state <> 'active'")
-    sql("VACUUM FULL memory_items, memory_item_embeddings")
+    sql("DELETE FROM memory_embeddings e USING embedding_spaces s WHERE s.user_id = e.user_id AND s.id = e.space_id AND s.state <> 'active'")
+    sql("VACUUM FULL memory_items, memory_embeddings")
     vacuum(marked=1)
 
 

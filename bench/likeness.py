@@ -114,7 +114,7 @@ def table(server):
     pairs = [(kind, *pair) for kind, pairs in kinds.items() for pair in pairs]
     for n, (_, older, _) in enumerate(pairs):
         server.call("memory_add", {"type": "fact", "theme": f"pair-{n}", "content": older})
-    while int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")):
+    while int(sql("SELECT count(*) FROM memory_embeddings WHERE state = 'pending'")):
         time.sleep(0.2)
     cosines = {kind: [] for kind in kinds}
     for n, (kind, _, newer) in enumerate(pairs):

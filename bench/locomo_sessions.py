@@ -104,7 +104,7 @@ def ingest(server, tokens, sessions, expected):
     lost = int(sql("SELECT count(*) FROM session_messages m WHERE NOT EXISTS (SELECT FROM memory_items i WHERE i.user_id = m.user_id "
                    "AND i.turn_session_id = m.session_id AND i.turn_position = m.position)"))
     assert lost == 0, lost
-    wait_until(lambda: int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")) == 0)
+    wait_until(lambda: int(sql("SELECT count(*) FROM memory_embeddings WHERE state = 'pending'")) == 0)
     print(f"all vectors ready {time.perf_counter() - ended:.0f} s after the end")
 
 
@@ -128,7 +128,7 @@ def note(server, tokens, samples):
                 for text, evidence in facts:
                     added = server.call("memory_add", {"type": "fact", "content": text}, token=tokens[n])
                     noted[n, added["id"]] |= set(re.findall(r"D\d+:\d+", str(evidence)))
-    wait_until(lambda: int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")) == 0)
+    wait_until(lambda: int(sql("SELECT count(*) FROM memory_embeddings WHERE state = 'pending'")) == 0)
     print(f"{len(noted)} memories beside them", flush=True)
     return noted
 

@@ -22,7 +22,7 @@ from vectors import filled
 
 ITEMS, USERS = 1_000, 20
 PARTITIONS = 16
-TABLE = "memory_item_embeddings"
+TABLE = "memory_embeddings"
 COPIED = ("users", "memory_themes", "embedding_spaces", "memory_items", TABLE)
 
 

@@ -69,9 +69,9 @@ def main(locomo, model_folder, with_hnsw):
             db.execute("SET maintenance_work_mem = '1GB'")
             for index in ("bits bit_hamming_ops", "(embedding::halfvec(384)) halfvec_cosine_ops"):
                 start = time.perf_counter()
-                db.execute(f"CREATE INDEX ON memory_item_embeddings USING hnsw ({index})")
+                db.execute(f"CREATE INDEX ON memory_embeddings USING hnsw ({index})")
                 print(f"hnsw ({index}): made in {time.perf_counter() - start:.0f} s", flush=True)
-            db.execute("ANALYZE memory_item_embeddings")
+            db.execute("ANALYZE memory_embeddings")
             measure(ask, db, url, vectors, ids, asked)
 
 
@@ -137,7 +137,7 @@ def load(db, vectors):
             copy.write_row((user, n, 1, "fact", " ".join(words), n.to_bytes(32, "big"), "agent", when, when,
                             " ".join(f"'{word}':{place}" for word, place in places.items())))
     signs = {user: bits(rows) for user, rows in vectors.items()}
-    with db.cursor().copy("COPY memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type, item_live_until, "
+    with db.cursor().copy("COPY memory_embeddings (user_id, space_id, item_id, state, theme_id, item_type, item_live_until, "
                           "item_created_at, content_hash, bits, embedding, updated_at) FROM STDIN (FORMAT BINARY)") as copy:
         copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
         for n, (_, user, row) in enumerate(order, 1):
@@ -146,7 +146,7 @@ def load(db, vectors):
                       struct.pack(">i", 1024) + signs[user][row].tobytes(), struct.pack(">hh", len(half), 0) + half.tobytes(), at(n)]
             copy.write(struct.pack(">h", len(fields)) + b"".join(struct.pack(">i", len(f)) + f for f in fields))
         copy.write(struct.pack(">h", -1))
-    db.execute("VACUUM ANALYZE memory_items, memory_item_embeddings")
+    db.execute("VACUUM ANALYZE memory_items, memory_embeddings")
     return ids
 
 

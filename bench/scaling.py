@@ -35,7 +35,7 @@ PARTS = """SELECT c.relname, 'rows', pg_relation_size(c.oid) FROM pg_class c WHE
            UNION ALL SELECT c.relname, 'out of line', pg_total_relation_size(c.reltoastrelid) FROM pg_class c WHERE c.oid = ANY ($1) AND c.reltoastrelid <> 0
            UNION ALL SELECT c.relname, i.indexrelid::regclass::text, pg_relation_size(i.indexrelid)
                      FROM pg_class c JOIN pg_index i ON i.indrelid = c.oid WHERE c.oid = ANY ($1) ORDER BY 1, 3 DESC"""
-TABLES = ("memory_items", "memory_item_events", "activity", "memory_item_embeddings")
+TABLES = ("memory_items", "memory_item_events", "activity", "memory_embeddings")
 
 
 class Gated(Provider):
@@ -133,7 +133,7 @@ def begin(port, users):
     """A first item of each, so that all have a space in which the others will wait."""
     for token, _ in users:
         connect(port, token)("memory_add", {"type": "fact", "content": "first"})
-    while sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'ready'") != str(len(users)):
+    while sql("SELECT count(*) FROM memory_embeddings WHERE state = 'ready'") != str(len(users)):
         time.sleep(0.2)
     Gated.gate.clear()
 
@@ -154,7 +154,7 @@ def add_all(port, users):
 
 
 def make_vectors():
-    pending = "SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'"
+    pending = "SELECT count(*) FROM memory_embeddings WHERE state = 'pending'"
     first = int(sql(pending))
     Gated.gate.set()
     while int(sql(pending)):

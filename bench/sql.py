@@ -18,7 +18,7 @@ HINDRANCES = """
     SELECT concat_ws('; ', string_agg(relname || ': ' || relallvisible || ' of ' || relpages || ' pages', ', '),
         (SELECT string_agg(format('%s (%s), %s since %s: %s', application_name, backend_type, state, xact_start, left(query, 200)), '; ' ORDER BY xact_start)
          FROM pg_stat_activity WHERE (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL) AND pid <> pg_backend_pid()))
-    FROM pg_class WHERE relname IN ('memory_items', 'memory_item_embeddings')"""
+    FROM pg_class WHERE relname IN ('memory_items', 'memory_embeddings')"""
 
 
 def vacuum(marked=0.99):
@@ -28,8 +28,8 @@ def vacuum(marked=0.99):
     over (100,000 items of one user: 116 ms for 42)."""
     sql("VACUUM ANALYZE")
     until = time.monotonic() + 60
-    while sql(f"SELECT 1 FROM pg_class WHERE relname IN ('memory_items', 'memory_item_embeddings') AND relallvisible < {marked} * relpages LIMIT 1"):
+    while sql(f"SELECT 1 FROM pg_class WHERE relname IN ('memory_items', 'memory_embeddings') AND relallvisible < {marked} * relpages LIMIT 1"):
         if time.monotonic() > until:
-            raise SystemExit("✗ for a minute VACUUM could not mark the pages of memory_items and memory_item_embeddings. " + sql(HINDRANCES))
+            raise SystemExit("✗ for a minute VACUUM could not mark the pages of memory_items and memory_embeddings. " + sql(HINDRANCES))
         time.sleep(0.2)
-        sql("VACUUM ANALYZE memory_items, memory_item_embeddings")
+        sql("VACUUM ANALYZE memory_items, memory_embeddings")

@@ -49,7 +49,7 @@ def memory_of(**variables):
         at_rest = resident_mib(os.getpid(), server.binary)
         for n in range(ITEMS):
             server.call("memory_add", {**item(n), "content": f"{' '.join(common_words(20))} {random.getrandbits(60)}"})
-        while int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")):
+        while int(sql("SELECT count(*) FROM memory_embeddings WHERE state = 'pending'")):
             time.sleep(0.2)
         queries = [rest(server.token, "memory_search", {"query": " ".join(common_words(2))}) for _ in range(20)]
         ask(server.port, itertools.cycle(queries), clients=8, count=SEARCHES)

@@ -35,7 +35,7 @@ def main():
     with psycopg.connect(url, autocommit=True) as db, psycopg.connect(url, autocommit=True) as app:
         for user, memories, turns in ((1, MEMORIES, 0), (2, MEMORIES, TURNS), (3, MEMORIES + TURNS, 0)):
             load(db, user, memories, turns)
-        db.execute("VACUUM ANALYZE memory_items, memory_item_embeddings")
+        db.execute("VACUUM ANALYZE memory_items, memory_embeddings")
         print(f"load {os.getloadavg()[0]:.1f}", flush=True)
         for user, name in ((1, "memories alone"), (2, "with turns"), (2, "with turns, left out"), (3, "as many memories")):
             print(f"{name:22}" + measured(app, user, not name.endswith("out")), flush=True)
@@ -63,7 +63,7 @@ def load(db, user, memories, turns):
             copy.write_row((user, 1_000_000 * user + n, None if is_turn else 1, "turn" if is_turn else "fact", " ".join(words),
                             n.to_bytes(32, "big"), "agent", when, when, *place,
                             " ".join(f"'{word}':{place}" for word, place in places.items())))
-    with db.cursor().copy("COPY memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type, item_live_until, "
+    with db.cursor().copy("COPY memory_embeddings (user_id, space_id, item_id, state, theme_id, item_type, item_live_until, "
                           "item_created_at, content_hash, bits, embedding, updated_at) FROM STDIN") as copy:
         for start in range(0, len(kinds), 2_000):
             some = kinds[start:start + 2_000]

@@ -99,7 +99,7 @@ def filled(items):
     with keepsake(KEEPSAKE_LLAMACPP_URL=f"http://127.0.0.1:{provider_port}") as server:
         for n in range(items):
             server.call("memory_add", item(n))
-        while int(sql("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")):
+        while int(sql("SELECT count(*) FROM memory_embeddings WHERE state = 'pending'")):
             time.sleep(0.5)
         vacuum()
         yield server

@@ -21,10 +21,10 @@ pub use chat::{ChatEndpointView, ChatPage, DayTokens, SystemChatView};
 pub use data::{DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use embeddings::{
-    AdminPage, Confirmation, EffectiveProvider, EmbeddingBadge, EmbeddingCounts, EmbeddingState,
-    EmbeddingWait, EmbeddingsPage, EndpointSettings, EvaluationOffer, EvaluationView, FailedItem,
-    FoundView, ItemEmbedding, MeasuredView, OwnEndpoint, QueueCounts, Rebuild, ScoreParts,
-    SpaceView, TestResult, Why, WhySurface,
+    AdminPage, Confirmation, EffectiveProvider, EmbeddingCounts, EmbeddingState, EmbeddingWait,
+    EmbeddingsPage, EndpointSettings, EvaluationOffer, EvaluationView, FailedItem, FoundView,
+    ItemEmbedding, MeasuredView, OwnEndpoint, QueueCounts, Rebuild, ScoreParts, SpaceView,
+    TestResult, Why, WhySurface,
 };
 pub use jobs::{
     DayRuns, FailedRun, JobFailures, JobRow, JobsLine, JobsPage, LastRun, NextRun, ScheduleView,

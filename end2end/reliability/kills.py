@@ -288,8 +288,8 @@ class Series:
                 task.result()
         for user in self.users:
             self.lost.extend(user.ledger.lost(self.rows(user)))
-        wrong = self.sql("SELECT count(*) FROM memory_items i WHERE 1 <> (SELECT count(*) FROM memory_item_events e WHERE e.user_id = i.user_id AND e.item_id = i.id AND event = 'added')"
-                         " OR (CASE status WHEN 'archived' THEN 1 ELSE 0 END) <> (SELECT count(*) FROM memory_item_events e WHERE e.user_id = i.user_id AND e.item_id = i.id AND event = 'archived')")
+        wrong = self.sql("SELECT count(*) FROM memory_items i WHERE 1 <> (SELECT count(*) FROM memory_item_events e WHERE e.user_id = i.user_id AND e.source_id = i.id AND event = 'added')"
+                         " OR (CASE status WHEN 'archived' THEN 1 ELSE 0 END) <> (SELECT count(*) FROM memory_item_events e WHERE e.user_id = i.user_id AND e.source_id = i.id AND event = 'archived')")
         if wrong[0][0] != "0":
             self.lost.append(f"{wrong[0][0]} items whose events do not tell what happened to them")
 
@@ -297,9 +297,9 @@ class Series:
         """Waits until nothing is pending any more: what was left behind by the last restart goes on by itself."""
         began = time.monotonic()
         while True:
-            stuck = int(self.sql("SELECT (SELECT count(*) FROM memory_items i WHERE NOT EXISTS (SELECT FROM memory_item_embeddings e JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id"
-                                 " WHERE e.user_id = i.user_id AND e.item_id = i.id AND s.state = 'active' AND e.state = 'ready'))"
-                                 " + (SELECT count(*) FROM memory_item_embeddings e JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id WHERE s.state = 'building')"
+            stuck = int(self.sql("SELECT (SELECT count(*) FROM memory_items i WHERE NOT EXISTS (SELECT FROM memory_embeddings e JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id"
+                                 " WHERE e.user_id = i.user_id AND e.source_id = i.id AND s.state = 'active' AND e.state = 'ready'))"
+                                 " + (SELECT count(*) FROM memory_embeddings e JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id WHERE s.state = 'building')"
                                  " + (SELECT count(*) FROM embedding_spaces WHERE state = 'building')"
                                  " + (SELECT count(*) FROM memory_items WHERE delete_at IS NOT NULL)")[0][0])
             took = time.monotonic() - began
@@ -317,8 +317,8 @@ class Series:
 
     def check_vectors(self):
         """Every vector must be what the model of its space makes of its item's text."""
-        rows = self.sql("SELECT s.model, i.content, (subvector(e.embedding::vector, 1, 96))::text FROM memory_item_embeddings e"
-                        " JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id JOIN memory_items i ON i.user_id = e.user_id AND i.id = e.item_id WHERE e.state = 'ready'")
+        rows = self.sql("SELECT s.model, i.content, (subvector(e.embedding::vector, 1, 96))::text FROM memory_embeddings e"
+                        " JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id JOIN memory_items i ON i.user_id = e.user_id AND i.id = e.source_id WHERE e.state = 'ready'")
         for model, content, kept in rows:
             kept = json.loads(kept)
             expected = vector_of(model, content)

@@ -165,7 +165,7 @@ async def embedded(postgres):
     """Waits until every memory has its vector."""
     began = time.monotonic()
     while time.monotonic() - began < EMBED_PATIENCE_SECONDS:
-        pending = int(sql(postgres.bin, postgres.url(), "SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")[0][0])
+        pending = int(sql(postgres.bin, postgres.url(), "SELECT count(*) FROM memory_embeddings WHERE state = 'pending'")[0][0])
         if pending == 0:
             return time.monotonic() - began
         print(f"\r{pending} memories wait for their vectors ", end="", file=sys.stderr, flush=True)
@@ -252,7 +252,7 @@ async def measure(server, postgres, given):
         "deadlocks in PostgreSQL": found_deadlocks,
         "server's memory, MB": f"{load.resident[0][1] / 1024:.0f} at first, {load.resident[-1][1] / 1024:.0f} at last, at most {max(kb for _, kb in load.resident) / 1024:.0f}",
         "growth of it, MB a minute": f"{growth / 1024:.2f}",
-        "memories that wait for vectors at the end": sql(postgres.bin, postgres.url(), "SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")[0][0],
+        "memories that wait for vectors at the end": sql(postgres.bin, postgres.url(), "SELECT count(*) FROM memory_embeddings WHERE state = 'pending'")[0][0],
     }
     bad = [f"{count} × {what}" for what, count in load.errors.items()]
     bad += [line for line in log.splitlines() if "panicked" in line or "deadlock" in line]

@@ -99,7 +99,7 @@ async def measure(server, postgres, stand_in, seconds):
     stand_in.behaviour = "good"
     waiting = pending(postgres)
     recovered = await until_embedded(postgres, RECOVERY_PATIENCE_SECONDS)
-    errors = int(sql(postgres.bin, postgres.url(), "SELECT count(*) FROM memory_item_embeddings WHERE state = 'error'")[0][0])
+    errors = int(sql(postgres.bin, postgres.url(), "SELECT count(*) FROM memory_embeddings WHERE state = 'error'")[0][0])
     return states, waiting, recovered, errors
 
 
@@ -111,7 +111,7 @@ async def confirm(user, stand_in):
 
 
 def pending(postgres):
-    return int(sql(postgres.bin, postgres.url(), "SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'")[0][0])
+    return int(sql(postgres.bin, postgres.url(), "SELECT count(*) FROM memory_embeddings WHERE state = 'pending'")[0][0])
 
 
 async def until_embedded(postgres, patience):

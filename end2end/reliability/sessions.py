@@ -255,7 +255,7 @@ class Series:
 
     async def embedded(self):
         began = time.monotonic()
-        while self.number("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'"):
+        while self.number("SELECT count(*) FROM memory_embeddings WHERE state = 'pending'"):
             if time.monotonic() - began > DRAIN_PATIENCE_SECONDS:
                 fail("the builtin model did not come to an end")
             await asyncio.sleep(0.2)

@@ -110,19 +110,35 @@ impl Call {
 
 /// What is written of a call that went well ([`OK`]), in the transaction of what it changed.
 pub struct Record {
-    pub agent_id: Option<AgentId>,
+    agent_id: Option<AgentId>,
     /// When the call came in.
-    pub at: OffsetDateTime,
-    pub tool: &'static str,
+    at: OffsetDateTime,
+    tool: &'static str,
     started: Instant,
     is_settled: Arc<AtomicBool>,
 }
 
-impl Record {
-    pub fn duration_us(&self) -> i32 {
-        duration_us(self.started)
-    }
+/// Of calls of one user, each with the items that it touched.
+pub async fn write_records(
+    conn: &mut PgConnection,
+    user: UserId,
+    records: Vec<(&Record, Vec<i64>)>,
+) -> Result<(), sqlx::Error> {
+    let entry = |(record, items): (&Record, Vec<i64>)| Entry {
+        user,
+        agent: record.agent_id,
+        at: record.at,
+        tool: record.tool,
+        outcome: OK,
+        duration_us: duration_us(record.started),
+        items,
+        query: None,
+    };
+    let entries: Vec<Entry> = records.into_iter().map(entry).collect();
+    store::insert(conn, user, &entries).await
+}
 
+impl Record {
     /// Asked right before the commit: from here on nothing else is recorded of the call.
     /// False where something is already: its client has gone, and nothing is to be changed.
     pub fn settle(&self) -> bool {

@@ -12,7 +12,7 @@ use super::{Consolidation, ConsolidationError, store};
 use crate::accounts::Viewer;
 use crate::db::UserId;
 use crate::memories::quota::ItemQuota;
-use crate::memories::{self, ItemKey, MemoryError, NewItem, Provenance, Tries, Yielding};
+use crate::memories::{self, ItemKey, MemoryError, NewItem, Provenance, Yielding};
 use crate::search::{self, RawQuery, SearchQuery};
 use crate::sessions::ledger;
 use crate::sessions::model::{Counts, Ending, Extraction, Outcome};
@@ -55,14 +55,7 @@ impl Consolidation {
         if reading.end == End::Lost {
             return Ok(());
         }
-        let mut tries = Tries::default();
-        loop {
-            let written = self.write(&viewer, row, &found, &fates, &reading);
-            match written.await {
-                Err(ConsolidationError::Memory(error)) if tries.again(&error) => {}
-                ended => return ended,
-            }
-        }
+        self.write(&viewer, row, &found, &fates, &reading).await
     }
 
     /// Active items that the statement may have to do with: of its key, and the nearest.
@@ -164,7 +157,7 @@ impl Consolidation {
     ) -> Result<(), ConsolidationError> {
         let now = self.now();
         let user = viewer.user_id;
-        let mut tx = self.db.as_user(user).await?;
+        let mut tx = self.db.as_writer(user).await?;
         let end = match store::may_read(&mut tx, user, row.session_id).await? {
             store::MayRead::Yes => &reading.end,
             store::MayRead::MemoryOff => &End::MemoryOff,

@@ -70,8 +70,7 @@ pub async fn list_known(
 ) -> Result<Vec<(String, String)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT key AS "key!", left(content, 300) AS "content!" FROM memory_items
-           WHERE user_id = $1 AND status = 'active' AND key IS NOT NULL AND NOT is_turn
-             AND (expires_at IS NULL OR expires_at > $3)
+           WHERE user_id = $1 AND is_live(status, live_until, $3) AND key IS NOT NULL AND NOT is_turn
            ORDER BY created_at DESC, id DESC LIMIT $2"#,
         user.0,
         limit,
@@ -94,7 +93,7 @@ pub async fn list_active(
     let rows = sqlx::query!(
         "SELECT i.id, t.slug, i.key, i.content FROM memory_items i
          JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
-         WHERE i.user_id = $1 AND i.status = 'active' AND (i.expires_at IS NULL OR i.expires_at > $5)
+         WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $5)
            AND (i.id = ANY ($2) OR (t.slug = $3 AND i.key = $4))
          ORDER BY i.id",
         user.0,

@@ -202,7 +202,14 @@ pub fn require_open_browser() {
     });
 }
 
-pub(super) fn note(refusal: Refusal) {
+/// Tells it to the scope of the current task.
+pub fn note_refusal_in(error: &sqlx::Error) {
+    if let Some(refusal) = Refusal::of(error) {
+        note(refusal);
+    }
+}
+
+fn note(refusal: Refusal) {
     in_scope(|scope| {
         locked(&scope.refusal).get_or_insert(refusal);
     });

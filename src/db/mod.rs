@@ -9,6 +9,8 @@ pub mod actor;
 mod lender;
 mod store;
 
+pub use store::{note_changes, raise_revision};
+
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
@@ -278,11 +280,7 @@ async fn waited<T>(
 
 /// Tells the scope of the current task when its actor may not act any more.
 fn checked(begun: Result<Tx, sqlx::Error>) -> Result<Tx, sqlx::Error> {
-    begun.inspect_err(|error| {
-        if let Some(refusal) = actor::Refusal::of(error) {
-            actor::note(refusal);
-        }
-    })
+    begun.inspect_err(actor::note_refusal_in)
 }
 
 impl Db {
@@ -347,16 +345,38 @@ impl Db {
             .await
     }
 
+    /// The same for whoever changes the user's memory: until it ends no other transaction does, and what
+    /// it notes in `memory_changes` is of one revision. To be taken before any other lock of the user's.
+    pub async fn as_writer(&self, user: UserId) -> Result<Tx, sqlx::Error> {
+        let by = Authority::current();
+        self.as_writer_by(user, by.as_slice()).await
+    }
+
+    /// The same, on the authority of all of these.
+    pub async fn as_writer_by(&self, user: UserId, by: &[Authority]) -> Result<Tx, sqlx::Error> {
+        let raising = store::raising_revision(user);
+        self.begin_for(user, &raising, by, "").await
+    }
+
+    /// The same, for what a worker does over again ([`Self::as_user_again`]).
+    pub async fn as_writer_again(&self, user: UserId) -> Result<Tx, sqlx::Error> {
+        let raising = store::raising_revision(user);
+        let by = Authority::current();
+        let first = "SET LOCAL synchronous_commit = off";
+        self.begin_for(user, &raising, by.as_slice(), first).await
+    }
+
     /// The same, once a first statement without parameters has run.
     pub async fn as_user_and(&self, user: UserId, first: &str) -> Result<Tx, sqlx::Error> {
         let by = Authority::current();
-        self.as_user_by(user, by.as_slice(), first).await
+        self.begin_for(user, "", by.as_slice(), first).await
     }
 
-    /// The same, on the authority of all of these: for what several asked for.
-    pub async fn as_user_by(
+    /// `lock` comes before the checks, which lock rows of accounts: everybody locks in that order.
+    async fn begin_for(
         &self,
         user: UserId,
+        lock: &str,
         by: &[Authority],
         first: &str,
     ) -> Result<Tx, sqlx::Error> {
@@ -364,7 +384,7 @@ impl Db {
         let checks: String = by.iter().map(|by| by.check(Some(user))).collect();
         // An integer needs no escaping; one round trip instead of two.
         let begin = self.begin();
-        let begin = format!("{begin}; SET LOCAL keepsake.user_id = {id}; {checks}{first}");
+        let begin = format!("{begin}; SET LOCAL keepsake.user_id = {id}; {lock}; {checks}{first}");
         checked(waited(APP, self.app.begin(&begin)).await)
     }
 

@@ -1,5 +1,5 @@
-//! The statements that make a database fit for Keepsake. They run as the role
-//! of the URL, before anybody is served.
+//! The statements that make a database fit for Keepsake, which run as the role of the URL before
+//! anybody is served; and those of a user's revision, which run as the app role.
 
 use std::time::Duration;
 
@@ -135,7 +135,7 @@ pub struct Found {
 /// As the system role.
 pub async fn fitness(conn: &mut PgConnection) -> Result<Found, sqlx::Error> {
     let (is_migrated, has_vector, is_search_leakproof) = sqlx::query_as(
-        "SELECT to_regclass('memory_item_embeddings') IS NOT NULL AND to_regclass('job_queue') IS NOT NULL,
+        "SELECT to_regclass('memory_embeddings') IS NOT NULL AND to_regclass('job_queue') IS NOT NULL,
                 EXISTS (SELECT FROM pg_extension WHERE extname = 'vector'),
                 (SELECT proleakproof FROM pg_proc
                  WHERE oid = 'pg_catalog.ts_match_vq(tsvector, tsquery)'::regprocedure)",
@@ -186,4 +186,30 @@ pub fn requiring_session(user: UserId, session_hash: &[u8; 32], is_admin_act: bo
         "SELECT require_session({}, '\\x{hash}', {is_admin_act});",
         user.0
     )
+}
+
+/// Raises the user's revision, and holds it until the transaction ends.
+pub fn raising_revision(user: UserId) -> String {
+    let UserId(id) = user;
+    format!(
+        "INSERT INTO memory_revisions (user_id, revision) VALUES ({id}, 1)
+         ON CONFLICT (user_id) DO UPDATE SET revision = memory_revisions.revision + 1"
+    )
+}
+
+/// The same for whoever is in a transaction already, and holds no other lock of the user's.
+pub async fn raise_revision(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql(sqlx::AssertSqlSafe(raising_revision(user)))
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Tells at what revision these sources of the transaction's user changed, which it has raised
+/// ([`super::Db::as_writer`]).
+pub async fn note_changes(conn: &mut PgConnection, sources: &[i64]) -> Result<(), sqlx::Error> {
+    sqlx::query!("SELECT note_changes($1)", sources)
+        .execute(conn)
+        .await?;
+    Ok(())
 }

@@ -107,7 +107,7 @@ impl Embeddings {
         let now = self.0.clock.now();
         let system = self.system_settings().await?;
         let effective = self.effective_of(&wanted, &system);
-        let mut tx = self.0.db.as_user(user).await?;
+        let mut tx = self.0.db.as_writer(user).await?;
         let spaces = Spaces::of(&mut tx, user).await?;
         if let Some(provider) = effective.settings()
             && spaces.need_rebuild(provider)
@@ -135,7 +135,7 @@ impl Embeddings {
     /// Computes every vector anew with the settings in force.
     pub async fn rebuild(&self, user: UserId) -> Result<Saved, EmbeddingError> {
         let now = self.0.clock.now();
-        let mut tx = self.0.db.as_user(user).await?;
+        let mut tx = self.0.db.as_writer(user).await?;
         let (mut settings, effective) = self.effective(&mut tx, user).await?;
         if settings.declined.take().is_some() {
             settings::store::save_user_settings(&mut tx, user, &settings, now).await?;
@@ -155,8 +155,7 @@ impl Embeddings {
     /// by itself. False when there was none.
     pub async fn cancel_rebuild(&self, user: UserId) -> Result<bool, EmbeddingError> {
         let now = self.0.clock.now();
-        let mut tx = self.0.db.as_user(user).await?;
-        store::lock_spaces(&mut tx, user).await?;
+        let mut tx = self.0.db.as_writer(user).await?;
         let spaces = Spaces::of(&mut tx, user).await?;
         let (mut settings, _) = self.effective(&mut tx, user).await?;
         let Some(building) = spaces.building else {

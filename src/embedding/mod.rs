@@ -43,8 +43,7 @@ pub use system::{SystemOverview, SystemSaved};
 pub use vector::Vector;
 
 use crate::clock::SharedClock;
-use crate::db::actor::Authority;
-use crate::db::{self, Db, Tx, UserId};
+use crate::db::{self, Db, UserId};
 use crate::input::Invalid;
 use crate::providers::chat::Chat;
 use crate::providers::settings::{self, Effective, SystemSettings, UserSettings};
@@ -185,42 +184,11 @@ impl Embeddings {
         self.0.chat.clone()
     }
 
-    /// Notes in the adder's transaction that a new item waits for its vector, and
-    /// sees to it that somebody comes. Adding never waits for a provider.
-    pub async fn note_item(
-        &self,
-        conn: &mut PgConnection,
-        user: UserId,
-        item_id: i64,
-    ) -> Result<EmbeddingState, EmbeddingError> {
-        self.note_items(conn, user, &[item_id]).await
-    }
-
-    /// The same for many that are added together.
-    pub async fn note_items(
-        &self,
-        conn: &mut PgConnection,
-        user: UserId,
-        items: &[i64],
-    ) -> Result<EmbeddingState, EmbeddingError> {
-        store::share_spaces(conn, user).await?;
-        let noted = store::insert_pending(conn, user, items, self.0.clock.now()).await?;
-        let state = self.see_to(conn, user, noted).await?;
-        // What nobody works on holds up nobody.
-        if noted.is_full && state == EmbeddingState::Pending {
-            return Err(EmbeddingError::TooManyPending);
-        }
-        Ok(state)
-    }
-
-    /// A transaction in which items are added: until it ends, no space is made, changed or removed.
-    pub async fn begin_adding(&self, user: UserId, by: &[Authority]) -> Result<Tx, sqlx::Error> {
-        let lock = store::sharing_spaces(user);
-        self.0.db.as_user_by(user, by, &lock).await
-    }
-
     /// Sees to it that somebody comes for the pending embeddings that were noted in this
-    /// transaction, and makes the user's first space where there is none.
+    /// transaction, and makes the user's first space where there is none. Adding never waits for a provider.
+    ///
+    /// # Errors
+    /// [`EmbeddingError::TooManyPending`]: the transaction is to be given up.
     pub async fn see_to(
         &self,
         conn: &mut PgConnection,
@@ -232,6 +200,10 @@ impl Embeddings {
         // Boxed: it is rare, and every add would carry its state.
         if !has_provider || !noted.has_space && !Box::pin(self.make_first(conn, user)).await? {
             return Ok(EmbeddingState::Off);
+        }
+        // What nobody works on holds up nobody.
+        if noted.is_full {
+            return Err(EmbeddingError::TooManyPending);
         }
         queue::push(conn, user, queue::EMBED, noted.tokens, self.now()).await?;
         Ok(EmbeddingState::Pending)

@@ -148,13 +148,14 @@ impl EmbeddingState {
     }
 }
 
-/// Where one item's vector stands.
+/// Where one item's vectors stand.
 #[derive(Clone, Debug)]
 pub struct ItemEmbedding {
     pub state: EmbeddingState,
     pub error: Option<String>,
-    /// Only the text's beginning fitted the model.
-    pub truncated: bool,
+    /// Of its text; and those that have their vector.
+    pub passages: i64,
+    pub passages_ready: i64,
     pub provider_type: Option<ProviderType>,
     pub model: Option<String>,
     pub dimensions: Option<i32>,
@@ -167,7 +168,8 @@ impl ItemEmbedding {
         Self {
             state,
             error: None,
-            truncated: false,
+            passages: 0,
+            passages_ready: 0,
             provider_type: None,
             model: None,
             dimensions: None,
@@ -195,20 +197,22 @@ pub fn tokens_of(bytes: usize) -> usize {
     (bytes / BYTES_A_TOKEN).clamp(1, WINDOW_TOKENS)
 }
 
-/// An item that waits for its vector.
+/// A passage that waits for its vector.
 #[derive(Clone, Debug)]
 pub struct Row {
-    pub item_id: i64,
+    pub source_id: i64,
+    pub passage: i16,
     pub is_turn: bool,
-    pub content_hash: Vec<u8>,
+    /// `None` while the passages of its source are still to be made.
+    pub content_hash: Option<Vec<u8>>,
     pub content: String,
 }
 
-/// What a provider made of one item.
+/// What a provider made of one passage.
 pub struct Written {
-    pub item_id: i64,
-    pub content_hash: Vec<u8>,
-    pub truncated: bool,
+    pub source_id: i64,
+    pub passage: i16,
+    pub content_hash: Option<Vec<u8>>,
     /// Or a sentence for people.
     pub outcome: Result<Vector, String>,
 }

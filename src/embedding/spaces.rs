@@ -1,11 +1,12 @@
 //! Which spaces a user has: they follow what is configured, never what happens
-//! to be healthy. Every change of spaces is made here, under one lock.
+//! to be healthy. Every change of spaces is made here, by whoever holds the user's revision: a new
+//! space sees every item, or the item every space.
 
 use sqlx::PgConnection;
 
 use super::model::{Space, SpaceState};
 use super::{EmbeddingError, Embeddings, drain, overview, store};
-use crate::db::UserId;
+use crate::db::{UserId, raise_revision};
 use crate::providers::settings::{Effective, ProviderSettings};
 
 /// So many items get their pending rows in the transaction of an add, where it makes the first space.
@@ -95,7 +96,7 @@ impl Embeddings {
         because: Because,
     ) -> Result<Followed, EmbeddingError> {
         let now = self.0.clock.now();
-        store::lock_spaces(conn, user).await?;
+        raise_revision(conn, user).await?;
         let Some(wanted) = effective.settings() else {
             if *effective == Effective::Off {
                 store::delete_building(conn, user).await?;
@@ -134,7 +135,7 @@ impl Embeddings {
     }
 
     /// The user's first space, with a pending row for each of their items, in the transaction of
-    /// an adder, which shares the spaces. Of many items the rows are left to the job. False where
+    /// an adder. Of many items the rows are left to the job. False where
     /// nothing would compute them.
     pub(super) async fn make_first(
         &self,
@@ -149,7 +150,6 @@ impl Embeddings {
             return Ok(true);
         }
         let now = self.0.clock.now();
-        // Where another adder is making it, this one waits for it here.
         store::insert_space(conn, user, wanted, SpaceState::Active, now).await?;
         if let Some(active) = Spaces::of(conn, user).await?.active {
             store::insert_missing(conn, user, active.id, now).await?;
@@ -178,7 +178,7 @@ impl Embeddings {
     }
 
     /// Puts the building space in the active one's place if nothing in it is
-    /// pending any more: one transaction, under the lock that adders share. True
+    /// pending any more: one transaction, while nobody adds. True
     /// where something is pending after all.
     pub(super) async fn swap(
         &self,
@@ -186,8 +186,7 @@ impl Embeddings {
         building: &Space,
     ) -> Result<bool, EmbeddingError> {
         let now = self.0.clock.now();
-        let mut tx = self.0.db.as_user(user).await?;
-        store::lock_spaces(&mut tx, user).await?;
+        let mut tx = self.0.db.as_writer(user).await?;
         let spaces = Spaces::of(&mut tx, user).await?;
         let is_current = spaces
             .building

@@ -1,12 +1,10 @@
 //! The statements of spaces and of the rows that say where each item's vector
 //! stands. All run as the app role in a transaction that knows its user.
 
-use sqlx::{AssertSqlSafe, PgConnection};
+use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{
-    EmbeddingState, ItemEmbedding, NamedWord, Noted, Serving, Space, SpaceId, SpaceState, tokens_of,
-};
+use super::model::{EmbeddingState, ItemEmbedding, NamedWord, Serving, Space, SpaceId, SpaceState};
 use crate::db::UserId;
 use crate::providers::ProviderType;
 use crate::providers::settings::ProviderSettings;
@@ -16,90 +14,23 @@ const SPEAKER_ITEMS_MAX: i64 = 200;
 /// … which is one in so many of them.
 const SPEAKER_ONE_IN: i64 = 10;
 
-/// Waits for whoever is adding items or changing spaces. Taken before the look
-/// at the spaces, so that a new space sees every item or the item every space.
-pub async fn lock_spaces(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
-    sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended('embedding_spaces', $1))")
-        .bind(user.0)
-        .execute(conn)
-        .await?;
-    Ok(())
-}
-
-/// The same, shared by everybody who adds items or changes what of them is live: either comes
-/// before the spaces change, or sees the rows of the new space.
-pub async fn share_spaces(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
-    sqlx::raw_sql(AssertSqlSafe(sharing_spaces(user)))
-        .execute(conn)
-        .await?;
-    Ok(())
-}
-
-/// What [`share_spaces`] runs, for whoever has a first statement to run anyway.
-pub fn sharing_spaces(user: UserId) -> String {
-    let UserId(id) = user;
-    format!("SELECT pg_advisory_xact_lock_shared(hashtextextended('embedding_spaces', {id}))")
-}
-
-/// A pending row for each item in every space that is in use or being built.
-/// Call [`share_spaces`] first.
-pub async fn insert_pending(
-    conn: &mut PgConnection,
-    user: UserId,
-    items: &[i64],
-    now: OffsetDateTime,
-) -> Result<Noted, sqlx::Error> {
-    let row = sqlx::query!(
-        r#"WITH settings AS (
-               SELECT coalesce(e.enabled, true) AS enabled, coalesce(e.own_enabled, false) AS own_enabled
-               FROM (SELECT $1::bigint AS user_id) u LEFT JOIN embedding_settings e ON e.user_id = u.user_id
-           ), spaces AS (
-               SELECT id, is_full FROM embedding_spaces
-               WHERE user_id = $1 AND state IN ('active', 'building')
-           ), pending AS (
-               INSERT INTO memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type,
-                                                   item_live_until, item_created_at, content_hash, updated_at)
-               SELECT $1, s.id, i.id, 'pending', i.theme_id, i.type,
-                      CASE WHEN i.status = 'active' THEN coalesce(i.expires_at, 'infinity') ELSE '-infinity' END,
-                      i.created_at, i.content_hash, $3
-               FROM memory_items i CROSS JOIN spaces s CROSS JOIN settings
-               WHERE i.user_id = $1 AND i.id = ANY ($2) AND settings.enabled
-           )
-           SELECT (SELECT enabled FROM settings) AS "enabled!", (SELECT own_enabled FROM settings) AS "own_enabled!",
-                  EXISTS (SELECT FROM spaces) AS "has_space!",
-                  EXISTS (SELECT FROM spaces WHERE is_full) AS "is_full!",
-                  ARRAY (SELECT octet_length(content) FROM memory_items WHERE user_id = $1 AND id = ANY ($2)) AS "bytes!""#,
-        user.0,
-        items,
-        now,
-    )
-    .fetch_one(conn)
-    .await?;
-    let bytes = row.bytes.into_iter();
-    Ok(Noted {
-        tokens: bytes
-            .map(|bytes| tokens_of(usize::try_from(bytes).unwrap_or_default()))
-            .sum(),
-        enabled: row.enabled,
-        own_enabled: row.own_enabled,
-        has_space: row.has_space,
-        is_full: row.is_full,
-    })
-}
-
-/// Where the items' vectors stand in the space that serves; items without a row are left out.
+/// Where the sources' vectors stand in the space that serves, ready when all their passages are; those without a
+/// row are left out.
 pub async fn list_item_embeddings(
     conn: &mut PgConnection,
     user: UserId,
     items: &[i64],
 ) -> Result<Vec<(i64, ItemEmbedding)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT DISTINCT ON (e.item_id) e.item_id, e.state, e.error, e.truncated, e.updated_at,
+        r#"SELECT DISTINCT ON (e.source_id) e.source_id, e.state, e.error, e.updated_at,
+                  count(*) OVER of_source AS "passages!", count(*) FILTER (WHERE e.state = 'ready') OVER of_source AS "passages_ready!",
                   s.provider_type, s.model, s.dimensions
-           FROM memory_item_embeddings e
+           FROM memory_embeddings e
            JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
-           WHERE e.user_id = $1 AND e.item_id = ANY ($2) AND s.state IN ('active', 'building')
-           ORDER BY e.item_id, s.state"#, // 'active' comes before 'building'
+           WHERE e.user_id = $1 AND e.source_id = ANY ($2) AND s.state IN ('active', 'building')
+           WINDOW of_source AS (PARTITION BY e.source_id, s.id)
+           -- 'active' comes before 'building'; of a source's passages the one that keeps it from being ready.
+           ORDER BY e.source_id, s.state, e.state = 'ready', e.state = 'error', e.passage"#,
         user.0,
         items,
     )
@@ -111,13 +42,14 @@ pub async fn list_item_embeddings(
             let embedding = ItemEmbedding {
                 state: EmbeddingState::from_column(&row.state),
                 error: row.error,
-                truncated: row.truncated,
+                passages: row.passages,
+                passages_ready: row.passages_ready,
                 provider_type: Some(ProviderType::from_column(&row.provider_type)),
                 model: Some(row.model),
                 dimensions: row.dimensions,
                 updated_at: Some(row.updated_at),
             };
-            (row.item_id, embedding)
+            (row.source_id, embedding)
         })
         .collect())
 }
@@ -171,10 +103,10 @@ pub async fn find_serving(
                   s.requested_dimensions, s.dimensions, s.query_prefix AS "query_prefix?",
                   s.document_prefix AS "document_prefix?", s.sealed_key, s.system_provider_id, s.state AS "state?",
                   s.problem, s.failures AS "failures?", s.retry_at, s.created_at AS "created_at?", s.activated_at,
-                  EXISTS (SELECT FROM memory_item_embeddings
+                  EXISTS (SELECT FROM memory_embeddings
                           WHERE user_id = $1 AND space_id = s.id AND state = 'ready') AS "has_ready!",
                   CASE WHEN s.id IS NULL THEN EXISTS (SELECT FROM memory_items WHERE user_id = $1)
-                       ELSE EXISTS (SELECT FROM memory_item_embeddings
+                       ELSE EXISTS (SELECT FROM memory_embeddings
                                     WHERE user_id = $1 AND space_id = s.id AND state = 'pending') END AS "has_pending!",
                   ARRAY(
                       SELECT n.word
@@ -365,8 +297,8 @@ pub async fn forget_removed_key(conn: &mut PgConnection, user: UserId) -> Result
     Ok(())
 }
 
-/// Pending rows for the items that have none in this space; all of them, active
-/// and archived. Returns how many.
+/// Pending rows for the passages that have none in this space, of active and archived sources; for a source
+/// whose passages are still to be made, for its first. Returns how many.
 pub async fn insert_missing(
     conn: &mut PgConnection,
     user: UserId,
@@ -374,15 +306,14 @@ pub async fn insert_missing(
     now: OffsetDateTime,
 ) -> Result<u64, sqlx::Error> {
     let done = sqlx::query!(
-        "INSERT INTO memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type,
-                                             item_live_until, item_created_at, content_hash, updated_at)
-         SELECT $1, $2, i.id, 'pending', i.theme_id, i.type,
-                CASE WHEN i.status = 'active' THEN coalesce(i.expires_at, 'infinity') ELSE '-infinity' END,
-                i.created_at, i.content_hash, $3
-         FROM memory_items i
+        "INSERT INTO memory_embeddings (user_id, space_id, source_id, passage, state, theme_id, item_type,
+                                        item_live_until, item_created_at, updated_at)
+         SELECT $1, $2, i.id, coalesce(p.n, 0), 'pending', i.theme_id, i.type,
+                CASE WHEN i.status = 'active' THEN i.live_until ELSE '-infinity' END, i.created_at, $3
+         FROM memory_items i LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id
          WHERE i.user_id = $1
-           AND NOT EXISTS (SELECT FROM memory_item_embeddings e
-                           WHERE e.user_id = $1 AND e.space_id = $2 AND e.item_id = i.id)
+           AND NOT EXISTS (SELECT FROM memory_embeddings e
+                           WHERE e.user_id = $1 AND e.space_id = $2 AND e.source_id = i.id AND e.passage = coalesce(p.n, 0))
          ON CONFLICT DO NOTHING",
         user.0,
         space.0,
@@ -477,7 +408,7 @@ pub async fn retry_failed(
     now: OffsetDateTime,
 ) -> Result<u64, sqlx::Error> {
     let done = sqlx::query!(
-        "UPDATE memory_item_embeddings e SET state = 'pending', error = NULL, updated_at = $2
+        "UPDATE memory_embeddings e SET state = 'pending', error = NULL, updated_at = $2
          FROM embedding_spaces s
          WHERE e.user_id = $1 AND e.state = 'error'
            AND s.user_id = $1 AND s.id = e.space_id AND s.state <> 'retired'",

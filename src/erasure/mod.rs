@@ -142,8 +142,8 @@ pub async fn item(
     // Calls that wait in this process may be about it.
     activity.flush().await?;
     let id = ReceiptId::new();
-    let mut tx = db.as_user(user).await?;
-    let is_due = manage::store::lock_due(&mut tx, user, item, now).await?;
+    let mut tx = db.as_writer(user).await?;
+    let is_due = manage::store::is_due(&mut tx, user, item, now).await?;
     if !is_due || !store::erase_item(&mut tx, item.0, id.as_str(), now).await? {
         return Err(ErasureError::Gone);
     }
@@ -164,7 +164,7 @@ pub async fn session(
     // Calls that wait in this process may be about what goes with it.
     activity.flush().await?;
     let id = ReceiptId::new();
-    let mut tx = db.as_user(user).await?;
+    let mut tx = db.as_writer(user).await?;
     let with_memories = memories == Memories::GoToo;
     if !store::erase_session(&mut tx, session.0, with_memories, id.as_str(), now).await? {
         return Err(ErasureError::Gone);

@@ -44,8 +44,10 @@ pub async fn item_rows(
 ) -> Result<Rows, sqlx::Error> {
     let rows = sqlx::query_scalar!(
         r#"SELECT jsonb_build_object(
-               'memory_item_embeddings',
-               (SELECT count(*) FROM memory_item_embeddings WHERE user_id = $1 AND item_id = $2),
+               'memory_embeddings',
+               (SELECT count(*) FROM memory_embeddings WHERE user_id = $1 AND source_id = $2),
+               'memory_passages',
+               (SELECT count(*) FROM memory_passages WHERE user_id = $1 AND source_id = $2),
                'memory_item_events',
                (SELECT count(*) FROM memory_item_events WHERE user_id = $1 AND item_id = $2),
                'memory_summary_items',

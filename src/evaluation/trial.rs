@@ -143,7 +143,7 @@ impl Evaluation {
             agent_id: None,
         };
         let mut ids = Vec::with_capacity(items.len());
-        let mut tx = self.db.as_user(user).await?;
+        let mut tx = self.db.as_writer(user).await?;
         for item in items {
             let now = self.embeddings.now();
             let added = memories::add_in(&mut tx, &self.embeddings, &viewer, item, now).await?;

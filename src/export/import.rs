@@ -12,14 +12,15 @@ use time::OffsetDateTime;
 use tokio::sync::mpsc;
 
 use self::store::Key;
-use super::read::{EventRecord, ItemRecord, Record, ThemeRecord};
+use super::read::{ItemRecord, Record, ThemeRecord};
 use super::source::{self, Piece};
 use crate::accounts::AgentName;
 use crate::db::{Db, UserId};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::input::Invalid;
-use crate::memories;
 use crate::memories::quota::{ItemQuota, too_many_themes};
+use crate::memories::write::{Event, NewSource, write};
+use crate::memories::{self, Status};
 
 /// Of a transaction, which others that change the same spaces wait for.
 const ITEMS_A_BATCH: usize = 200;
@@ -221,7 +222,7 @@ impl Importer {
         if batch.is_empty() {
             return Ok(());
         }
-        let mut tx = self.db.as_user(self.user).await?;
+        let mut tx = self.db.as_writer(self.user).await?;
         if store::is_erasing(&mut tx, self.user).await? {
             return Err(ImportError::Erasing);
         }
@@ -238,7 +239,7 @@ impl Importer {
             // Never two at one moment: that is how what has no date is told apart.
             let nth = self.outcome.added + self.outcome.known + rows.len() as u64;
             let imported_at = self.now + time::Duration::microseconds(nth as i64);
-            rows.push(store::NewRow::new(item, theme_id, agent_id, imported_at));
+            rows.push(store::source_of(item, theme_id, agent_id, imported_at));
         }
         let found = store::find_known(&mut tx, self.user, &rows).await?;
         // What is here, or came first, keeps its key: the other is kept archived, and leads to it.
@@ -246,62 +247,63 @@ impl Importer {
         let mut aside: HashMap<usize, (i64, String)> = HashMap::new();
         let mut came_first: HashMap<(i64, String), usize> = HashMap::new();
         for at in (0..rows.len()).filter(|at| !found.contains_key(at)) {
-            let Some(held) = rows[at].held() else {
+            let Some(held) = store::held(&rows[at]) else {
                 continue;
             };
             let earlier = *came_first.entry(held.clone()).or_insert(at);
-            let is_again = earlier != at && rows[at].has_text_of(&rows[earlier]);
+            let is_again = earlier != at && rows[at].content == rows[earlier].content;
             if holders.contains_key(&held) || (earlier != at && !is_again) {
-                rows[at].put_aside();
+                rows[at].status = Status::Archived.as_str();
                 aside.insert(at, held);
             }
         }
         // The same item twice in one batch is one item.
         let mut first: HashMap<Key, usize> = HashMap::new();
-        for (at, row) in rows.iter().enumerate() {
-            if !found.contains_key(&at) {
-                first.entry(row.key()).or_insert(at);
+        let mut firsts = Vec::new();
+        for at in (0..rows.len()).filter(|at| !found.contains_key(at)) {
+            let key = Key::of(&rows[at]);
+            if first.contains_key(&key) {
+                continue;
             }
+            first.insert(key, at);
+            firsts.push(at);
+            let (_, item) = &batch[at];
+            for event in &item.events {
+                let agent_id = self.agent(&mut tx, event.agent.as_ref()).await?;
+                rows[at].events.push(Event {
+                    agent_id,
+                    event: event.event,
+                    at: event.at,
+                });
+            }
+            rows[at].events.push(Event {
+                agent_id: None,
+                event: "imported",
+                at: self.now,
+            });
         }
-        let new: Vec<&store::NewRow> = rows
+        let new: Vec<NewSource> = firsts.iter().map(|at| rows[*at].clone()).collect();
+        let written = write(&mut tx, self.user, &new, self.now).await?;
+        let made: HashMap<Key, i64> = new
             .iter()
-            .enumerate()
-            .filter(|(at, row)| first.get(&row.key()) == Some(at))
-            .map(|(_, row)| row)
+            .zip(&written.ids)
+            .filter_map(|(row, id)| Some((Key::of(row), id.as_ref()?.0)))
             .collect();
-        let made = store::insert_items(&mut tx, self.user, &new).await?;
-        let mut events = Vec::new();
-        let mut added = Vec::new();
         let mut ids = Vec::new();
         let mut put_aside = Vec::new();
         for (at, ((_, item), row)) in batch.iter().zip(&rows).enumerate() {
-            let is_first = first.get(&row.key()) == Some(&at);
-            let id = match (found.get(&at), made.get(&row.key())) {
+            let id = match (found.get(&at), made.get(&Key::of(row))) {
                 (Some(known), _) => *known,
                 (None, Some(id)) => *id,
-                // Another adds the same in this very moment: it is there.
+                // It has the text of one without its key: that one is there.
                 (None, None) => continue,
             };
-            if is_first && made.contains_key(&row.key()) {
-                added.push(id);
-                for event in &item.events {
-                    let agent_id = self.agent(&mut tx, event.agent.as_ref()).await?;
-                    events.push(store::NewEvent::of(id, event, agent_id));
-                }
-                let imported = EventRecord {
-                    event: "imported",
-                    agent: None,
-                    at: self.now,
-                };
-                events.push(store::NewEvent::of(id, &imported, None));
-            }
             match aside.remove(&at) {
                 Some(held) => put_aside.push((id, held)),
-                None => holders.extend(row.held().map(|held| (held, id))),
+                None => holders.extend(store::held(row).map(|held| (held, id))),
             }
             ids.push((id, item));
         }
-        store::insert_events(&mut tx, self.user, &events).await?;
         let mut known_ids = HashMap::new();
         let mut links = self.links.clone();
         for (id, item) in ids {
@@ -323,14 +325,15 @@ impl Importer {
             .chain(put_aside)
             .collect();
         store::link(&mut tx, self.user, &ready).await?;
-        self.embeddings
-            .note_items(&mut tx, self.user, &added)
-            .await?;
+        if !made.is_empty() {
+            let (user, noted) = (self.user, written.noted);
+            self.embeddings.see_to(&mut tx, user, noted).await?;
+        }
         tx.commit().await?;
         self.links = waiting;
         self.ids.extend(known_ids);
-        self.outcome.added += added.len() as u64;
-        self.outcome.known += (batch.len() - added.len()) as u64;
+        self.outcome.added += made.len() as u64;
+        self.outcome.known += (batch.len() - made.len()) as u64;
         Ok(())
     }
 

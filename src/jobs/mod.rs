@@ -20,6 +20,7 @@ mod evaluate;
 mod expire;
 mod extract;
 mod overview;
+mod passages;
 mod runner;
 pub mod schedule;
 mod summary;
@@ -41,8 +42,9 @@ pub use overview::{DAYS_COUNTED, JobState, Overview, overview, states};
 pub use runner::{Runner, Totals, run, work};
 pub use sweep::ask_for;
 
-pub static JOBS: [&Job; 11] = [
+pub static JOBS: [&Job; 12] = [
     &embed::JOB,
+    &passages::JOB,
     &extract::JOB,
     &turns::JOB,
     &summary::JOB,

@@ -6,10 +6,10 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::add::store::link;
-use super::add::{Added, Tries, add_in, renew};
+use super::add::{Added, add_in, renew};
 use super::history::ItemState;
 use super::manage::store::{change_item, find_confirmation};
-use super::manage::{Restored, lock, rivals};
+use super::manage::{Restored, find, rivals};
 use super::model::{Item, ItemId, ItemType, NewItem, Status, ThemeSlug};
 use super::period::Period;
 use super::provenance::{CONFIRMED_CONFIDENCE, Expiry, ItemKey, Provenance, Yielding};
@@ -20,7 +20,7 @@ use super::{
 use crate::accounts::{UserId, Viewer};
 use crate::activity::Call;
 use crate::clock::SharedClock;
-use crate::db::Db;
+use crate::db::{Db, raise_revision};
 use crate::embedding::Embeddings;
 use crate::input::Invalid;
 
@@ -39,7 +39,7 @@ pub async fn archive(
 ) -> Result<(), MemoryError> {
     let viewer = &call.viewer;
     let (user, agent) = (viewer.user_id, viewer.agent_id);
-    let mut tx = db.as_user(user).await?;
+    let mut tx = db.as_writer(user).await?;
     let archived =
         store::archive_items(&mut tx, user, agent, &[id.0], ARCHIVED, clock.now()).await?;
     if archived.is_empty() && store::find_item(&mut tx, user, id).await?.is_none() {
@@ -52,7 +52,7 @@ pub async fn archive(
 
 /// Of two active items that contradict each other one gives way, whatever their keys, as
 /// [`verdict`] says. True where the older one gave way; false too where nothing was changed. In
-/// the caller's transaction.
+/// the caller's transaction, which is one of [`Db::as_writer`].
 pub async fn supersede_in(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -63,7 +63,6 @@ pub async fn supersede_in(
     let user = viewer.user_id;
     let mut found = Vec::with_capacity(2);
     for id in [older.min(newer), older.max(newer)] {
-        store::lock_item(conn, user, id).await?;
         let item = store::find_item(conn, user, id).await?;
         found.extend(item.filter(|item| item.status_at(now) == Status::Active));
     }
@@ -143,27 +142,10 @@ pub async fn correct(
     target: &Target,
     correction: &Correction,
 ) -> Result<Added, MemoryError> {
-    let mut tries = Tries::default();
-    loop {
-        match correct_once(db, clock, embeddings, call, target, correction).await {
-            Err(error) if tries.again(&error) => {}
-            became => return became,
-        }
-    }
-}
-
-async fn correct_once(
-    db: &Db,
-    clock: &SharedClock,
-    embeddings: &Embeddings,
-    call: &Call,
-    target: &Target,
-    correction: &Correction,
-) -> Result<Added, MemoryError> {
     let viewer = &call.viewer;
     let user = viewer.user_id;
     let now = clock.now();
-    let mut tx = db.as_user(user).await?;
+    let mut tx = db.as_writer(user).await?;
     let id = match target {
         Target::Item(id) => *id,
         Target::Key(key, theme) => {
@@ -175,7 +157,6 @@ async fn correct_once(
             }
         }
     };
-    store::lock_item(&mut tx, user, id).await?;
     let found = store::find_item(&mut tx, user, id).await?;
     let old = found.ok_or(MemoryError::NotFound(id))?;
     check_active(&old, now)?;
@@ -247,31 +228,19 @@ pub async fn confirm(
     id: ItemId,
     again: Again,
 ) -> Result<(), MemoryError> {
-    let (viewer, now) = (&call.viewer, clock.now());
-    let mut tx = db.as_user(viewer.user_id).await?;
-    let item = lock(&mut tx, viewer.user_id, id).await?;
-    check_active(&item, now)?;
-    if !item.protected || again == Again::Renews {
+    let now = clock.now();
+    decide(db, call, id, now, async |_, item| {
+        check_active(item, now)?;
         let confirmed = ItemState {
             confidence: CONFIRMED_CONFIDENCE,
             protected: true,
             last_verified_at: Some(now),
             ..item.state()
         };
-        change_item(
-            &mut tx,
-            viewer,
-            &item,
-            item.status,
-            &confirmed,
-            Some(CONFIRMED),
-            now,
-        )
-        .await?;
-    }
-    call.write(&mut tx, vec![id.0]).await?;
-    tx.commit().await?;
-    Ok(())
+        let changes = !item.protected || again == Again::Renews;
+        Ok(changes.then_some((item.status, confirmed, CONFIRMED)))
+    })
+    .await
 }
 
 /// Takes back that an item was confirmed, with what that had changed: how sure it is, and when it was
@@ -282,17 +251,18 @@ pub async fn unconfirm(
     call: &Call,
     id: ItemId,
 ) -> Result<(), MemoryError> {
-    let (viewer, now) = (&call.viewer, clock.now());
-    let user = viewer.user_id;
-    let mut tx = db.as_user(user).await?;
-    let item = lock(&mut tx, user, id).await?;
-    check_active(&item, now)?;
-    if item.protected {
+    let now = clock.now();
+    decide(db, call, id, now, async |conn, item| {
+        check_active(item, now)?;
+        if !item.protected {
+            return Ok(None);
+        }
         let mut state = ItemState {
             protected: false,
             ..item.state()
         };
-        if let Some((at, confidence, verified_at)) = find_confirmation(&mut tx, user, id).await? {
+        let confirmed = find_confirmation(conn, call.viewer.user_id, id).await?;
+        if let Some((at, confidence, verified_at)) = confirmed {
             if item.confidence == CONFIRMED_CONFIDENCE {
                 state.confidence = confidence;
             }
@@ -300,16 +270,27 @@ pub async fn unconfirm(
                 state.last_verified_at = verified_at;
             }
         }
-        change_item(
-            &mut tx,
-            viewer,
-            &item,
-            item.status,
-            &state,
-            Some(UNCONFIRMED),
-            now,
-        )
-        .await?;
+        Ok(Some((item.status, state, UNCONFIRMED)))
+    })
+    .await
+}
+
+/// What an item comes to, and the event that says so.
+type Decision = (Status, ItemState, &'static str);
+
+/// One transaction: the item, what is decided of it (`None`: nothing changes), and the call's record.
+async fn decide(
+    db: &Db,
+    call: &Call,
+    id: ItemId,
+    now: OffsetDateTime,
+    decision: impl AsyncFnOnce(&mut PgConnection, &Item) -> Result<Option<Decision>, MemoryError>,
+) -> Result<(), MemoryError> {
+    let viewer = &call.viewer;
+    let mut tx = db.as_writer(viewer.user_id).await?;
+    let item = find(&mut tx, viewer.user_id, id).await?;
+    if let Some((status, state, event)) = decision(&mut tx, &item).await? {
+        change_item(&mut tx, viewer, &item, status, &state, Some(event), now).await?;
     }
     call.write(&mut tx, vec![id.0]).await?;
     tx.commit().await?;
@@ -327,26 +308,10 @@ pub async fn restore(
     id: ItemId,
     instead_of: &[ItemId],
 ) -> Result<Restored, MemoryError> {
-    let mut tries = Tries::default();
-    loop {
-        match restore_once(db, clock, call, id, instead_of).await {
-            Err(error) if tries.again(&error) => {}
-            became => return became,
-        }
-    }
-}
-
-async fn restore_once(
-    db: &Db,
-    clock: &SharedClock,
-    call: &Call,
-    id: ItemId,
-    instead_of: &[ItemId],
-) -> Result<Restored, MemoryError> {
     let (viewer, now) = (&call.viewer, clock.now());
     let user = viewer.user_id;
-    let mut tx = db.as_user(user).await?;
-    let item = lock(&mut tx, user, id).await?;
+    let mut tx = db.as_writer(user).await?;
+    let item = find(&mut tx, user, id).await?;
     let mut touched = vec![id.0];
     if item.status_at(now) == Status::Archived {
         let rivals = rivals(&mut tx, user, id, now).await?;
@@ -365,16 +330,8 @@ async fn restore_once(
             superseded_by: None,
             ..item.state().lasting(now)
         };
-        change_item(
-            &mut tx,
-            viewer,
-            &item,
-            Status::Active,
-            &restored,
-            Some(RESTORED),
-            now,
-        )
-        .await?;
+        let (active, event) = (Status::Active, Some(RESTORED));
+        change_item(&mut tx, viewer, &item, active, &restored, event, now).await?;
         for rival in &rivals {
             link(&mut tx, user, rival.id, id).await?;
         }
@@ -394,24 +351,8 @@ pub async fn forget(
     key: &ItemKey,
     theme: Option<&ThemeSlug>,
 ) -> Result<Vec<ItemId>, MemoryError> {
-    let mut tries = Tries::default();
-    loop {
-        match forget_once(db, clock, call, key, theme).await {
-            Err(error) if tries.again(&error) => {}
-            became => return became,
-        }
-    }
-}
-
-async fn forget_once(
-    db: &Db,
-    clock: &SharedClock,
-    call: &Call,
-    key: &ItemKey,
-    theme: Option<&ThemeSlug>,
-) -> Result<Vec<ItemId>, MemoryError> {
     let (user, now) = (call.viewer.user_id, clock.now());
-    let mut tx = db.as_user(user).await?;
+    let mut tx = db.as_writer(user).await?;
     let found = store::list_of_key(&mut tx, user, key, theme, now).await?;
     let agent = call.viewer.agent_id;
     let forgotten = store::archive_items(&mut tx, user, agent, &found, ARCHIVED, now).await?;
@@ -434,7 +375,11 @@ pub async fn archive_expired(
     now: OffsetDateTime,
 ) -> Result<usize, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
-    let expired = store::lock_expired(&mut tx, user, now, EXPIRED_AT_ONCE).await?;
+    let expired = store::list_expired(&mut tx, user, now, EXPIRED_AT_ONCE).await?;
+    if expired.is_empty() {
+        return Ok(0);
+    }
+    raise_revision(&mut tx, user).await?;
     let archived = store::archive_items(&mut tx, user, None, &expired, EXPIRED, now).await?;
     tx.commit().await?;
     Ok(archived.len())

@@ -6,6 +6,7 @@ mod change;
 pub mod history;
 pub mod manage;
 pub mod model;
+pub mod passages;
 pub mod period;
 pub mod provenance;
 pub mod quota;
@@ -15,8 +16,9 @@ pub mod store;
 pub mod themes;
 pub mod trust;
 pub mod words;
+pub mod write;
 
-pub use add::{Added, Adding, Tries, add_in, say_again};
+pub use add::{Added, Adding, add_in, say_again};
 pub use change::{
     Again, Correction, Target, archive, archive_expired, confirm, correct, forget, restore,
     supersede_in, unconfirm, users_with_expired,
@@ -40,6 +42,7 @@ use crate::db::{Db, UserId};
 use crate::embedding::{EmbeddingError, Embeddings, ItemEmbedding, Waiting};
 use crate::input::Invalid;
 
+const ADDED: &str = "added";
 /// Of an item's history, when it left what is active.
 const ARCHIVED: &str = "archived";
 const SUPERSEDED: &str = "superseded";

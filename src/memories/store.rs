@@ -12,7 +12,7 @@ use super::period::Period;
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
 use super::trust::Trust;
 use crate::accounts::{AgentId, UserId};
-use crate::embedding::store::share_spaces;
+use crate::db::note_changes;
 
 /// Archived ones included, turns not; no further than the limit.
 pub async fn count_items_up_to(
@@ -30,22 +30,6 @@ pub async fn count_items_up_to(
     .await
 }
 
-/// So that what is read of it next stays true until the transaction ends.
-pub async fn lock_item(
-    conn: &mut PgConnection,
-    user: UserId,
-    id: ItemId,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "SELECT id FROM memory_items WHERE user_id = $1 AND id = $2 FOR NO KEY UPDATE",
-        user.0,
-        id.0
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(())
-}
-
 /// The active items of a key, of which a theme has one at most.
 pub async fn list_of_key(
     conn: &mut PgConnection,
@@ -57,8 +41,7 @@ pub async fn list_of_key(
     sqlx::query_scalar!(
         "SELECT i.id FROM memory_items i
          JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
-         WHERE i.user_id = $1 AND i.key = $2 AND i.status = 'active' AND ($3::text IS NULL OR t.slug = $3)
-           AND (i.expires_at IS NULL OR i.expires_at > $4)
+         WHERE i.user_id = $1 AND i.key = $2 AND is_live(i.status, i.live_until, $4) AND ($3::text IS NULL OR t.slug = $3)
          ORDER BY i.id",
         user.0,
         key.as_str(),
@@ -225,8 +208,8 @@ pub async fn list_given_way(
 }
 
 /// Those of them that were active, with this event in their history; what is superseded is held
-/// for less sure. Their embeddings' copies, by which searches filter, change with them: also
-/// those that a rebuild is just making, which ends first or begins after this transaction.
+/// for less sure. Their embeddings' copies, by which searches filter, change with them. In a transaction
+/// of [`Db::as_writer`](crate::db::Db::as_writer).
 pub async fn archive_items(
     conn: &mut PgConnection,
     user: UserId,
@@ -235,15 +218,13 @@ pub async fn archive_items(
     event: &str,
     now: OffsetDateTime,
 ) -> Result<Vec<i64>, sqlx::Error> {
-    share_spaces(conn, user).await?;
-    sqlx::query_scalar!(
+    let archived = sqlx::query_scalar!(
         r#"WITH old AS (
                SELECT id, confidence FROM memory_items
                WHERE user_id = $1 AND id = ANY ($2) AND status = 'active' AND NOT is_turn
-               ORDER BY id FOR NO KEY UPDATE
            ), item AS (
                UPDATE memory_items i
-               SET status = 'archived', updated_at = $5,
+               SET status = 'archived', updated_at = $5, live_until = greatest(i.live_from, least(i.live_until, $5)),
                    confidence = CASE WHEN $4 = 'superseded' THEN least(i.confidence, $6) ELSE i.confidence END
                FROM old WHERE i.user_id = $1 AND i.id = old.id
                RETURNING i.id, CASE WHEN $4 = 'superseded' THEN old.confidence END AS was_confidence
@@ -251,8 +232,8 @@ pub async fn archive_items(
                INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at, was_confidence)
                SELECT $1, id, $3, $4, $5, was_confidence FROM item
            ), embeddings AS (
-               UPDATE memory_item_embeddings e SET item_live_until = '-infinity', updated_at = $5
-               FROM item WHERE e.user_id = $1 AND e.item_id = item.id
+               UPDATE memory_embeddings e SET item_live_until = '-infinity', updated_at = $5
+               FROM item WHERE e.user_id = $1 AND e.source_id = item.id
            )
            SELECT id AS "id!" FROM item ORDER BY id"#,
         user.0,
@@ -262,8 +243,10 @@ pub async fn archive_items(
         now,
         SUPERSEDED_CONFIDENCE,
     )
-    .fetch_all(conn)
-    .await
+    .fetch_all(&mut *conn)
+    .await?;
+    note_changes(conn, &archived).await?;
+    Ok(archived)
 }
 
 /// As the system role: whose items have expired and are not archived yet, longest first.
@@ -282,8 +265,7 @@ pub async fn list_users_with_expired(
     Ok(users.into_iter().map(UserId).collect())
 }
 
-/// What another is at is left to it.
-pub async fn lock_expired(
+pub async fn list_expired(
     conn: &mut PgConnection,
     user: UserId,
     now: OffsetDateTime,
@@ -292,7 +274,7 @@ pub async fn lock_expired(
     sqlx::query_scalar!(
         "SELECT id FROM memory_items
          WHERE user_id = $1 AND status = 'active' AND expires_at <= $2
-         ORDER BY id LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED",
+         ORDER BY id LIMIT $3",
         user.0,
         now,
         limit,
@@ -347,7 +329,7 @@ pub async fn count_by_status(
                   count(*) FILTER (WHERE live AND key IS NOT NULL) AS "with_key!",
                   count(*) FILTER (WHERE live AND expires_at <= $3) AS "expiring_soon!",
                   min(created_at) FILTER (WHERE live) AS oldest, max(created_at) FILTER (WHERE live) AS newest
-           FROM (SELECT status = 'active' AND (expires_at IS NULL OR expires_at > $2) AS live,
+           FROM (SELECT is_live(status, live_until, $2) AS live,
                         protected, key, expires_at, created_at
                  FROM memory_items WHERE user_id = $1 AND NOT is_turn) i"#,
         user.0,
@@ -376,7 +358,7 @@ pub async fn count_by_type(
 ) -> Result<Vec<(ItemType, i64)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT type AS item_type, count(*) AS "items!" FROM memory_items
-           WHERE user_id = $1 AND status = 'active' AND NOT is_turn AND (expires_at IS NULL OR expires_at > $2)
+           WHERE user_id = $1 AND is_live(status, live_until, $2) AND NOT is_turn
            GROUP BY type ORDER BY 2 DESC, type"#,
         user.0,
         now,

@@ -79,11 +79,8 @@ impl Word {
 impl Term {
     /// As PostgreSQL reads a `tsquery`: `'deploys' | 'deploy'`.
     pub fn tsquery(&self) -> String {
-        self.alternatives
-            .iter()
-            .map(|a| quote(a))
-            .collect::<Vec<_>>()
-            .join(" | ")
+        let quoted: Vec<String> = self.alternatives.iter().map(|a| quote(a)).collect();
+        quoted.join(" | ")
     }
 
     fn matches(&self, word: &Word, stem: Option<&str>) -> bool {
@@ -109,8 +106,8 @@ pub fn of_item(content: &str, key: Option<&str>, tags: &[String]) -> String {
     literal
 }
 
-/// The text as PostgreSQL reads a `tsvector`: every word with its positions.
-pub fn tsvector<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+/// Every lexeme of the texts with its positions.
+pub fn lexemes<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTreeMap<String, Vec<u16>> {
     let mut positions: BTreeMap<String, Vec<u16>> = BTreeMap::new();
     let mut position: u16 = 1;
     for text in texts {
@@ -128,8 +125,13 @@ pub fn tsvector<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
             }
         }
     }
+    positions
+}
+
+/// The same as PostgreSQL reads a `tsvector`.
+pub fn tsvector<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut literal = String::new();
-    for (lexeme, places) in positions {
+    for (lexeme, places) in lexemes(texts) {
         let places: Vec<String> = places.iter().map(u16::to_string).collect();
         literal.push_str(&format!("{}:{} ", quote(&lexeme), places.join(",")));
     }
@@ -321,12 +323,8 @@ fn push_level(found: &mut Vec<Word>, text: &str, range: Range<usize>, level: usi
         push_word(found, text, range.clone(), Kind::Compound);
     }
     for p in pieces {
-        push_level(
-            found,
-            text,
-            range.start + p.start..range.start + p.end,
-            level + 1,
-        );
+        let part = range.start + p.start..range.start + p.end;
+        push_level(found, text, part, level + 1);
     }
 }
 

@@ -60,14 +60,12 @@ pub async fn list_recent(
                  AND ($2::text IS NULL OR i.theme_id = (
                      SELECT t.id FROM memory_themes t WHERE t.user_id = $1 AND t.slug = $2))
                  AND ($3::text[] IS NULL OR i.type = ANY ($3))
-                 AND ($4::text IS NULL OR (i.status = 'active' AND (i.expires_at IS NULL OR i.expires_at > $10)) = ($4 = 'active'))
+                 AND ($4::text IS NULL OR is_live(i.status, i.live_until, $10) = ($4 = 'active'))
                  AND ($5::timestamptz IS NULL OR i.created_at >= $5)
                  AND ($6::timestamptz IS NULL OR (i.created_at, i.id) < ($6, $7))
-                 AND ($9::text IS NULL OR EXISTS (
-                     SELECT FROM memory_item_embeddings e
-                     WHERE e.user_id = $1 AND e.item_id = i.id AND e.state = $9 AND e.space_id = (
+                 AND ($9::text IS NULL OR $9 = embedding_state($1, (
                          SELECT s.id FROM embedding_spaces s
-                         WHERE s.user_id = $1 AND s.state <> 'retired' ORDER BY s.state LIMIT 1)))
+                         WHERE s.user_id = $1 AND s.state <> 'retired' ORDER BY s.state LIMIT 1), i.id))
                ORDER BY i.created_at DESC, i.id DESC
                LIMIT $8
            )
@@ -175,7 +173,7 @@ pub async fn find(
                    SELECT i.id, i.created_at, i.content_tsv
                    FROM memory_items i
                    WHERE i.user_id = $1 AND i.is_turn = t.is_turn
-                     AND ($6::text IS NULL OR (i.status = 'active' AND (i.expires_at IS NULL OR i.expires_at > $18)) = ($6 = 'active'))
+                     AND ($6::text IS NULL OR is_live(i.status, i.live_until, $18) = ($6 = 'active'))
                      AND ($7::timestamptz IS NULL OR i.created_at >= $7)
                    ORDER BY i.created_at DESC, i.id DESC
                    LIMIT CASE WHEN $4::text IS NULL AND (t.is_turn OR $5::text[] IS NULL)
@@ -225,12 +223,9 @@ pub async fn find(
                    SELECT i.id, i.created_at, i.content_tsv,
                           ($4::text IS NULL OR i.theme_id = (SELECT id FROM theme))
                           AND (i.is_turn OR $5::text[] IS NULL OR i.type = ANY ($5))
-                          AND ($6::text IS NULL OR (i.status = 'active' AND (i.expires_at IS NULL OR i.expires_at > $18)) = ($6 = 'active'))
+                          AND ($6::text IS NULL OR is_live(i.status, i.live_until, $18) = ($6 = 'active'))
                           AND ($7::timestamptz IS NULL OR i.created_at >= $7)
-                          AND ($16::text IS NULL OR EXISTS (
-                              SELECT FROM memory_item_embeddings e
-                              WHERE e.user_id = $1 AND e.item_id = i.id AND e.state = $16
-                                AND e.space_id = (SELECT id FROM serving))) AS wanted
+                          AND ($16::text IS NULL OR $16 = embedding_state($1, (SELECT id FROM serving), i.id)) AS wanted
                    FROM memory_items i
                    WHERE i.user_id = $1 AND i.is_turn = b.is_turn AND i.content_tsv @@ b.query
                    OFFSET 0
@@ -279,7 +274,7 @@ pub async fn find(
                       (SELECT count(*) FROM unnest($3::text[]) p WHERE i.content ILIKE p)::float8 AS lexical,
                       NULL::bigint AS place
                FROM tiers t CROSS JOIN LATERAL (
-                   SELECT i.id, i.created_at, i.theme_id, i.type, i.status, i.expires_at, i.content
+                   SELECT i.id, i.created_at, i.theme_id, i.type, i.status, i.live_until, i.content
                    FROM memory_items i WHERE i.user_id = $1 AND i.is_turn = t.is_turn
                    ORDER BY i.created_at DESC, i.id DESC
                    LIMIT CASE WHEN cardinality($3::text[]) > 0 AND NOT EXISTS (SELECT FROM by_word) THEN $17::bigint ELSE 0 END
@@ -287,29 +282,29 @@ pub async fn find(
                WHERE i.content ILIKE ANY ($3)
                  AND ($4::text IS NULL OR i.theme_id = (SELECT id FROM theme))
                  AND (t.is_turn OR $5::text[] IS NULL OR i.type = ANY ($5))
-                 AND ($6::text IS NULL OR (i.status = 'active' AND (i.expires_at IS NULL OR i.expires_at > $18)) = ($6 = 'active'))
+                 AND ($6::text IS NULL OR is_live(i.status, i.live_until, $18) = ($6 = 'active'))
                  AND ($7::timestamptz IS NULL OR i.created_at >= $7)
-                 AND ($16::text IS NULL OR EXISTS (
-                     SELECT FROM memory_item_embeddings e
-                     WHERE e.user_id = $1 AND e.item_id = i.id AND e.state = $16
-                       AND e.space_id = (SELECT id FROM serving)))
+                 AND ($16::text IS NULL OR $16 = embedding_state($1, (SELECT id FROM serving), i.id))
                ORDER BY t.is_turn, lexical DESC, i.created_at DESC, i.id DESC
                LIMIT $8
            ), lexical_arm AS MATERIALIZED (
                SELECT * FROM by_word UNION ALL SELECT * FROM by_substring
            ), near AS MATERIALIZED (
-               SELECT t.is_turn, e.item_id
+               SELECT t.is_turn, e.source_id
                FROM tiers t CROSS JOIN LATERAL (
-                   SELECT e.item_id
-                   FROM memory_item_embeddings e
-                   WHERE e.user_id = $1 AND e.space_id = (SELECT id FROM asked_space) AND e.is_turn = t.is_turn AND e.state = 'ready'
+                   SELECT e.source_id
+                   FROM memory_embeddings e
+                   WHERE e.user_id = $1 AND e.space_id = (SELECT id FROM asked_space) AND e.is_turn = t.is_turn AND e.passage = 0
+                     AND e.state = 'ready'
                      -- Asked of every row of the user, and a fifth of the scan: what says nothing of the row is asked once, as a SELECT.
                      AND ($6::text IS NULL OR (e.item_live_until > $18) = (SELECT $6 = 'active'))
                      AND ((SELECT $4::text IS NULL AND $5::text[] IS NULL AND $7::timestamptz IS NULL AND $16::text IS NULL)
                           OR (($4::text IS NULL OR e.theme_id = (SELECT id FROM theme))
                               AND (t.is_turn OR $5::text[] IS NULL OR e.item_type = ANY ($5))
                               AND ($7::timestamptz IS NULL OR e.item_created_at >= $7)
-                              AND ($16::text IS NULL OR $16 = 'ready')))
+                              AND ($16::text IS NULL OR $16 = 'ready' AND NOT EXISTS (
+                                  SELECT FROM memory_embeddings o
+                                  WHERE o.user_id = $1 AND o.space_id = e.space_id AND o.source_id = e.source_id AND o.state <> 'ready'))))
                    -- + 0: an HNSW index, where an admin made one, would take rows away.
                    ORDER BY (e.bits <~> $10::bit(1024)) + 0
                    LIMIT $14::bigint + t.items / $15::bigint
@@ -317,12 +312,12 @@ pub async fn find(
            ), vector_arm AS MATERIALIZED (
                SELECT v.id, v.distance, v.place
                FROM (
-                   SELECT n.item_id AS id, e.distance,
-                          row_number() OVER (PARTITION BY n.is_turn ORDER BY e.distance, n.item_id DESC) AS place
+                   SELECT n.source_id AS id, e.distance,
+                          row_number() OVER (PARTITION BY n.is_turn ORDER BY e.distance, n.source_id DESC) AS place
                    FROM near n CROSS JOIN LATERAL (
                        SELECT e.embedding <=> $11::halfvec AS distance
-                       FROM memory_item_embeddings e
-                       WHERE e.user_id = $1 AND e.space_id = (SELECT id FROM asked_space) AND e.item_id = n.item_id
+                       FROM memory_embeddings e
+                       WHERE e.user_id = $1 AND e.space_id = (SELECT id FROM asked_space) AND e.source_id = n.source_id AND e.passage = 0
                        OFFSET 0
                    ) e
                ) v
@@ -356,12 +351,9 @@ pub async fn find(
                  AND abs(extract(epoch FROM n.created_at - i.created_at)) <= $24::float8
                  AND (n.is_turn OR n.content_tsv @@ ''':'''::tsquery)
                  AND (n.is_turn OR $5::text[] IS NULL OR n.type = ANY ($5))
-                 AND ($6::text IS NULL OR (n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $18)) = ($6 = 'active'))
+                 AND ($6::text IS NULL OR is_live(n.status, n.live_until, $18) = ($6 = 'active'))
                  AND ($7::timestamptz IS NULL OR n.created_at >= $7)
-                 AND ($16::text IS NULL OR EXISTS (
-                     SELECT FROM memory_item_embeddings e
-                     WHERE e.user_id = $1 AND e.item_id = n.id AND e.state = $16
-                       AND e.space_id = (SELECT id FROM serving)))
+                 AND ($16::text IS NULL OR $16 = embedding_state($1, (SELECT id FROM serving), n.id))
            ), arms AS MATERIALIZED (
                SELECT id, l.lexical, l.words_matched, l.is_substring, v.distance
                FROM lexical_arm l FULL JOIN vector_arm v USING (id)
@@ -406,9 +398,9 @@ pub async fn find(
            ) w ON true
            LEFT JOIN LATERAL (
                SELECT e.embedding <=> $11::halfvec AS distance
-               FROM memory_item_embeddings e
-               WHERE c.distance IS NULL AND e.user_id = $1 AND e.space_id = (SELECT id FROM asked_space) AND e.item_id = c.id
-                 AND e.state = 'ready'
+               FROM memory_embeddings e
+               WHERE c.distance IS NULL AND e.user_id = $1 AND e.space_id = (SELECT id FROM asked_space) AND e.source_id = c.id
+                 AND e.passage = 0 AND e.state = 'ready'
                OFFSET 0
            ) d ON true"#,
         user.0,

@@ -26,6 +26,7 @@ mod search_conversations;
 mod search_hybrid;
 mod secrets;
 mod server;
+mod sources;
 mod support;
 mod tidy;
 mod turns;

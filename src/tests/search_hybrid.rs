@@ -35,13 +35,13 @@ pub(crate) fn at(degrees: f32) -> Vector {
 
 pub(crate) async fn embed(conn: &mut PgConnection, space: SpaceId, item: i64, vector: &Vector) {
     sqlx::query(
-        "INSERT INTO memory_item_embeddings (user_id, space_id, item_id, state, theme_id, item_type,
-             item_live_until, item_created_at, content_hash, bits, embedding, updated_at)
+        "INSERT INTO memory_embeddings (user_id, space_id, source_id, state, theme_id, item_type,
+             item_live_until, item_created_at, bits, embedding, updated_at)
          SELECT user_id, $1, id, 'ready', theme_id, type,
-             CASE WHEN status = 'active' THEN coalesce(expires_at, 'infinity') ELSE '-infinity' END, created_at, content_hash, $3, $4, now()
+             CASE WHEN status = 'active' THEN live_until ELSE '-infinity' END, created_at, $3, $4, now()
          FROM memory_items WHERE id = $2
          -- The item was added while the space was there: it waits for its vector.
-         ON CONFLICT (user_id, space_id, item_id)
+         ON CONFLICT (user_id, source_id, passage, space_id)
          DO UPDATE SET state = 'ready', bits = excluded.bits, embedding = excluded.embedding",
     )
     .bind(space.0)
@@ -191,7 +191,7 @@ async fn an_item_whose_vector_is_not_ready_is_found_by_its_words() {
     let space = space(&mut conn, &anna, "active").await;
     embed(&mut conn, space, ready, &at(20.0)).await;
     embed(&mut conn, space, waiting, &at(0.0)).await;
-    sqlx::query("UPDATE memory_item_embeddings SET state = 'pending' WHERE item_id = $1")
+    sqlx::query("UPDATE memory_embeddings SET state = 'pending' WHERE source_id = $1")
         .bind(waiting)
         .execute(&mut conn)
         .await
@@ -405,20 +405,20 @@ async fn an_hnsw_index_takes_no_row_away_and_the_bits_come_from_their_index() {
         "hnsw (bits bit_hamming_ops)",
         "hnsw ((embedding::halfvec(2)) halfvec_cosine_ops)",
     ] {
-        let make = format!("CREATE INDEX ON memory_item_embeddings USING {index}");
+        let make = format!("CREATE INDEX ON memory_embeddings USING {index}");
         sqlx::raw_sql(sqlx::AssertSqlSafe(make))
             .execute(&mut conn)
             .await
             .unwrap();
     }
-    sqlx::raw_sql("VACUUM ANALYZE memory_item_embeddings, memory_items")
+    sqlx::raw_sql("VACUUM ANALYZE memory_embeddings, memory_items")
         .execute(&mut conn)
         .await
         .unwrap();
     let page = ask(&app, &anna, space, "oolong").await;
     assert_eq!(found(&page), hers[..50]);
     let plan = explain_search(&app, anna.id, "oolong note").await;
-    assert!(plan.contains("memory_item_embeddings_near_idx"), "{plan}");
+    assert!(plan.contains("memory_embeddings_near_idx"), "{plan}");
     assert!(
         !plan.contains("_bits_idx") && !plan.contains("_embedding_idx"),
         "{plan}"

@@ -50,6 +50,51 @@ fn sql_stands_only_in_files_named_store() {
     }
 }
 
+/// Where rows of these tables are made.
+const MADE_BY: [(&str, &[&str]); 5] = [
+    ("memory_items", &["memories/write/store.rs"]),
+    ("memory_changes", &["memories/write/store.rs"]),
+    (
+        "memory_passages",
+        &["memories/write/store.rs", "memories/passages/store.rs"],
+    ),
+    (
+        "memory_embeddings",
+        &[
+            "memories/write/store.rs",
+            "memories/passages/store.rs",
+            "embedding/store.rs",
+        ],
+    ),
+    (
+        "memory_item_events",
+        &[
+            "memories/write/store.rs",
+            "memories/store.rs",
+            "memories/add/store.rs",
+            "memories/manage/store.rs",
+        ],
+    ),
+];
+
+#[test]
+fn a_memory_has_one_writer() {
+    for (name, text) in sources() {
+        let flat = code(&text).split_whitespace().collect::<Vec<_>>().join(" ");
+        for (table, files) in MADE_BY {
+            let makes_rows = flat.contains(&format!("INSERT INTO {table} "));
+            assert!(
+                !makes_rows || files.contains(&name.as_str()),
+                "{name} makes rows of {table}"
+            );
+            assert!(
+                makes_rows || !files.contains(&name.as_str()),
+                "{name} makes none of {table}"
+            );
+        }
+    }
+}
+
 #[test]
 fn every_function_of_a_store_takes_a_connection_first() {
     for (name, text) in sources()

@@ -391,7 +391,7 @@ async fn switched_off_they_leave_search_at_once_and_come_back_when_switched_on()
     assert!(!turns::remove_some(&app.db, anna.id).await.unwrap());
     assert_eq!(count(&mut conn, all).await, 1_100, "Ben's stay");
     assert_eq!(
-        count(&mut conn, "memory_item_embeddings WHERE item_type = 'turn'").await,
+        count(&mut conn, "memory_embeddings WHERE item_type = 'turn'").await,
         0
     );
     assert_eq!(anna.find("zeppelin").await.len(), 1, "memories stay");
@@ -448,7 +448,7 @@ async fn they_go_with_their_messages() {
     space(&mut conn, &anna, "active").await;
     ended(&app, &anna, "one", &numbered(0, 3)).await;
     ended(&app, &anna, "two", &numbered(0, 2)).await;
-    let vectors = "memory_item_embeddings WHERE item_type = 'turn'";
+    let vectors = "memory_embeddings WHERE item_type = 'turn'";
     assert_eq!(count(&mut conn, vectors).await, 5);
     sqlx::raw_sql("DELETE FROM session_messages WHERE external_id = '1'")
         .execute(&mut conn)

@@ -90,8 +90,6 @@ struct Embedding {
     provider_type: Option<String>,
     model: Option<String>,
     dimensions: Option<i32>,
-    /// Only the text's beginning fitted the model.
-    truncated: bool,
 }
 
 #[async_trait]
@@ -155,7 +153,6 @@ impl Output {
                 provider_type: embedding.provider_type.map(|t| t.as_str().to_owned()),
                 model: embedding.model,
                 dimensions: embedding.dimensions,
-                truncated: embedding.truncated,
             },
         }
     }

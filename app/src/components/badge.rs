@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use crate::view::{EmbeddingBadge, EmbeddingState, Retired};
+use crate::view::{EmbeddingState, Retired};
 
 /// The types of items, as slugs, in the order in which filters list them.
 pub const ITEM_TYPES: [&str; 6] = [
@@ -95,8 +95,8 @@ pub fn StateBadge(state: &'static str) -> impl IntoView {
 
 /// The state of one item's embedding. `ready` is the rule, so it is the quietest.
 #[component]
-pub fn EmbeddingMark(embedding: EmbeddingBadge) -> impl IntoView {
-    let (state, class, title) = match embedding.state {
+pub fn EmbeddingMark(state: EmbeddingState) -> impl IntoView {
+    let (state, class, title) = match state {
         EmbeddingState::Ready => (
             "ready",
             "mark-ready",
@@ -109,19 +109,11 @@ pub fn EmbeddingMark(embedding: EmbeddingBadge) -> impl IntoView {
         ),
         EmbeddingState::Error => ("error", "mark-error", "Not embedded; keyword search only"),
     };
-    let truncated = embedding.is_truncated.then(|| {
-        view! {
-            <span class="mark-note" title="Only the beginning of its text fitted the model">
-                "truncated"
-            </span>
-        }
-    });
     view! {
         <span class=format!("mark-state {class}") title=title>
             <Shape shape=shape_of_state(state) />
             {state}
         </span>
-        {truncated}
     }
     .into_any()
 }

@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 
 use super::{EmbeddingMark, Score, StateBadge, TypeBadge, When, retired_state};
-use crate::view::{self, EmbeddingBadge, EmbeddingState, Span};
+use crate::view::{self, EmbeddingState, Span};
 
 /// Whose word it is: "an agent's word (a conversation), from claude-code".
 #[component]
@@ -21,11 +21,7 @@ pub fn WordOf(word: view::Word) -> impl IntoView {
 #[component]
 pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
     let mark = row.embedding_error.is_some().then(|| {
-        let embedding = EmbeddingBadge {
-            state: EmbeddingState::Error,
-            is_truncated: false,
-        };
-        view! { <EmbeddingMark embedding /> }
+        view! { <EmbeddingMark state=EmbeddingState::Error /> }
     });
     // A turn is read where it was said.
     let href = match &row.turn {

@@ -14,8 +14,8 @@ use crate::components::{
     When, WordOf, did, retired_state,
 };
 use crate::view::{
-    ActivityFilters, EmbeddingBadge, FormState, HistoryEntry, ItemPage, MemoryFilters, PutAside,
-    Reading, Retired, TurnPlace,
+    ActivityFilters, FormState, HistoryEntry, ItemPage, MemoryFilters, PutAside, Reading, Retired,
+    TurnPlace,
 };
 use manage::{Decided, Manage};
 use why::{Surfaces, Vector};
@@ -203,11 +203,7 @@ fn Headline(item: ItemPage) -> impl IntoView {
         None => format!("Memory {}", item.id),
     };
     let mark = item.embedding.state.map(|state| {
-        let embedding = EmbeddingBadge {
-            state,
-            is_truncated: item.embedding.is_truncated,
-        };
-        view! { <EmbeddingMark embedding /> }
+        view! { <EmbeddingMark state /> }
     });
     view! {
         <header class="item-head">

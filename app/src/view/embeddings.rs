@@ -28,14 +28,6 @@ impl EmbeddingState {
     }
 }
 
-/// The mark of one item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EmbeddingBadge {
-    pub state: EmbeddingState,
-    /// Only the text's beginning fitted the model.
-    pub is_truncated: bool,
-}
-
 /// How many items stand where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EmbeddingCounts {
@@ -320,7 +312,7 @@ pub struct ScoreParts {
     pub weight_tier: f64,
 }
 
-/// The vector of one item.
+/// The vectors of one item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItemEmbedding {
     /// `None`: no space, so no vector is to be had.
@@ -329,7 +321,9 @@ pub struct ItemEmbedding {
     pub provider: Option<String>,
     pub model: Option<String>,
     pub dimensions: Option<i32>,
-    pub is_truncated: bool,
+    /// Stretches of its text, each with a vector of its own; and those that have theirs.
+    pub passages: i64,
+    pub passages_ready: i64,
     pub updated: Option<Moment>,
 }
 

@@ -41,7 +41,7 @@ class Peer(OnPostgres):
     def settle(self):
         """An add is answered before its vector is made."""
         with connect(self.url) as db:
-            while db.execute("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'").fetchone()[0]:
+            while db.execute("SELECT count(*) FROM memory_embeddings WHERE state = 'pending'").fetchone()[0]:
                 time.sleep(0.1)
 
     def stop(self):

@@ -1,6 +1,6 @@
-//! Works off a user's pending items: in batches, with no connection held while
+//! Works off a user's pending passages: in batches, with no connection held while
 //! the provider is called, writing one batch while the next is on its way. A
-//! batch that fails is halved until the poison item stands alone. After a
+//! batch that fails is halved until the poison passage stands alone. After a
 //! bounded number of batches it ends, so that one user's rebuild cannot starve
 //! another's.
 
@@ -18,7 +18,7 @@ use super::model::{Row, Space, tokens_of};
 use super::query::OTHER_WIDTH;
 use super::spaces::Spaces;
 use super::{EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR, SEARCHED_FOR};
-use crate::db::UserId;
+use crate::db::{UserId, note_changes};
 use crate::input::sentence;
 use crate::providers::settings::{self, Pace, SYSTEM_KEY, own_key};
 use crate::providers::{BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, ProviderType, Reach};
@@ -40,6 +40,14 @@ pub enum Drained {
     More(usize),
     /// Something waits that may not be tried before.
     Later(OffsetDateTime),
+}
+
+/// A space whose passages are sent.
+#[derive(Clone, Copy)]
+struct Of<'a> {
+    space: &'a Space,
+    /// Searches compare with it.
+    serves: bool,
 }
 
 impl Embeddings {
@@ -67,6 +75,7 @@ impl Embeddings {
             return Ok(Drained::Done);
         }
         let system = self.system_settings().await?;
+        let serving = spaces.serving().map(|space| space.id);
         let mut outcome = Drained::Done;
         for space in [spaces.active, spaces.building].into_iter().flatten() {
             let is_own = space.settings.system_provider_id.is_none()
@@ -78,7 +87,11 @@ impl Embeddings {
             };
             let is_building = space.activated_at.is_none();
             // Boxed: the state of all calls to a provider is large.
-            let mut drained = Box::pin(self.drain_space(user, &space, pace, slice)).await?;
+            let of = Of {
+                space: &space,
+                serves: Some(space.id) == serving,
+            };
+            let mut drained = Box::pin(self.drain_space(user, of, pace, slice)).await?;
             if drained == Drained::Done && is_building && self.swap(user, &space).await? {
                 // Items came in between.
                 drained = Drained::More(1);
@@ -91,10 +104,11 @@ impl Embeddings {
     async fn drain_space(
         &self,
         user: UserId,
-        space: &Space,
+        of: Of<'_>,
         pace: Pace,
         slice: &Slice,
     ) -> Result<Drained, EmbeddingError> {
+        let space = of.space;
         let mut tx = self.0.db.as_user_again(user).await?;
         store::set_full(&mut tx, user, space.id, PENDING_MAX).await?;
         let has_pending = store::has_pending(&mut tx, user, space.id).await?;
@@ -106,7 +120,7 @@ impl Embeddings {
         if let Some(again) = space.retry_at.filter(|at| *at > now) {
             return Ok(Drained::Later(again));
         }
-        let sent = self.send_pending(user, space, pace, slice).await?;
+        let sent = self.send_pending(user, of, pace, slice).await?;
         let mut tx = self.0.db.as_user_again(user).await?;
         let lengths = store::list_pending_lengths(&mut tx, user, space.id).await?;
         let left = lengths.into_iter().map(tokens_of).sum();
@@ -133,10 +147,11 @@ impl Embeddings {
     async fn send_pending(
         &self,
         user: UserId,
-        space: &Space,
+        of: Of<'_>,
         pace: Pace,
         slice: &Slice,
     ) -> Result<Sent, EmbeddingError> {
+        let space = of.space;
         let endpoint = match self.endpoint(user, space).await {
             Ok(endpoint) => endpoint,
             Err(EmbeddingError::Database(error)) => return Err(error.into()),
@@ -150,7 +165,7 @@ impl Embeddings {
         slice.calls(endpoint.url.as_str());
         let batch = pace.batch_size.max(1) as usize;
         let group = batch * pace.concurrency.max(1) as usize;
-        let mut after = (false, 0);
+        let mut after = (false, 0, 0);
         let mut to_write: Option<Answered> = None;
         'pages: loop {
             let page_size = TEXTS_A_PAGE.next_multiple_of(group).max(group);
@@ -159,7 +174,7 @@ impl Embeddings {
                 store::list_pending(&mut tx, user, space.id, after, page_size as i64).await?;
             tx.commit().await?;
             let Some(last) = page.last() else { break };
-            after = (last.is_turn, last.item_id);
+            after = (last.is_turn, last.source_id, last.passage);
             let mut rest = page.as_slice();
             while !rest.is_empty() {
                 let (rows, more) = rest.split_at(first_group(space, rest, group));
@@ -168,7 +183,7 @@ impl Embeddings {
                     break 'pages;
                 }
                 let calls = self.send_group(&endpoint, space, rows, batch);
-                let write = self.write(user, space, to_write.take());
+                let write = self.write(user, of, to_write.take());
                 let (answered, written) = tokio::join!(calls, write);
                 if let Some(trouble) = written? {
                     return Ok(Sent::UntilTrouble(trouble));
@@ -181,13 +196,13 @@ impl Embeddings {
                 }
                 if pace.pause_ms > 0 {
                     // Whoever pauses holds no place that another could have.
-                    let trouble = self.write(user, space, to_write).await?;
+                    let trouble = self.write(user, of, to_write).await?;
                     let pause = Duration::milliseconds(pace.pause_ms.into());
                     return Ok(trouble.map_or(Sent::UntilPause(pause), Sent::UntilTrouble));
                 }
             }
         }
-        let trouble = self.write(user, space, to_write).await?;
+        let trouble = self.write(user, of, to_write).await?;
         Ok(trouble.map_or(Sent::Slice, Sent::UntilTrouble))
     }
 
@@ -196,13 +211,18 @@ impl Embeddings {
     async fn write(
         &self,
         user: UserId,
-        space: &Space,
+        Of { space, serves }: Of<'_>,
         answered: Option<Answered>,
     ) -> Result<Option<Trouble>, EmbeddingError> {
         let Some(answered) = answered else {
             return Ok(None);
         };
-        let mut tx = self.0.db.as_user_again(user).await?;
+        let db = &self.0.db;
+        // What serves changes for searches with each vector.
+        let mut tx = match serves {
+            true => db.as_writer_again(user).await?,
+            false => db.as_user_again(user).await?,
+        };
         if let Some(width) = answered.width {
             let width = i32::try_from(width).unwrap_or(i32::MAX);
             if !store::keep_dimensions(&mut tx, user, space.id, width).await? {
@@ -213,14 +233,12 @@ impl Embeddings {
             }
         }
         if !answered.written.is_empty() {
-            store::write_answers(
-                &mut tx,
-                user,
-                space.id,
-                &answered.written,
-                self.0.clock.now(),
-            )
-            .await?;
+            let now = self.0.clock.now();
+            let written = &answered.written;
+            let sources = store::write_answers(&mut tx, user, space.id, written, now).await?;
+            if serves {
+                note_changes(&mut tx, &sources).await?;
+            }
             super::store::clear_problem(&mut tx, user, space.id).await?;
         }
         tx.commit().await?;

@@ -13,8 +13,6 @@ const CALL_DEADLINE: StdDuration = StdDuration::from_secs(30);
 /// And this long for the few known words that tell a dead endpoint from a poison text.
 const PROBE_DEADLINE: StdDuration = StdDuration::from_secs(10);
 const PROBE: &str = "She takes her coffee black.";
-/// A text that is refused is halved down to this many characters before it is given up.
-const SHORTENED_CHARS_MIN: usize = 500;
 
 /// Why nothing more can be done for this space now.
 pub(super) struct Trouble {
@@ -82,9 +80,10 @@ impl Embeddings {
                 Ok(embedded) => {
                     is_alive = true;
                     answered.width = embedded.vectors.first().map(Vec::len).or(answered.width);
-                    let vectors = embedded.vectors.iter().zip(embedded.truncated);
-                    for (row, (values, truncated)) in part.iter().zip(vectors) {
-                        answered.written.push(written(row, values, truncated));
+                    for (row, values) in part.iter().zip(&embedded.vectors) {
+                        let vector = Vector::from_answer(values);
+                        let outcome = vector.map_err(|error| sentence(&error.to_string()));
+                        answered.written.push(written(row, outcome));
                     }
                     continue;
                 }
@@ -103,11 +102,8 @@ impl Embeddings {
                 is_alive = true;
             }
             match part {
-                [row] => match self.send_alone(endpoint, space, row, error).await {
-                    Ok((one, width)) => {
-                        answered.width = answered.width.or(width);
-                        answered.written.push(one);
-                    }
+                [row] => match self.give_up(endpoint, space, row, &error).await {
+                    Ok(one) => answered.written.push(one),
                     Err(trouble) => {
                         answered.trouble = Some(trouble);
                         return answered;
@@ -122,44 +118,17 @@ impl Embeddings {
         answered
     }
 
-    /// The poison item: shortened where it may be too long, and otherwise given
-    /// up, once it is certain that the endpoint takes other texts.
-    async fn send_alone(
+    /// The poison passage is given up, once it is certain that the endpoint takes other texts.
+    async fn give_up(
         &self,
         endpoint: &Endpoint,
         space: &Space,
         row: &Row,
-        error: ProviderError,
-    ) -> Result<(Written, Option<usize>), Trouble> {
-        let mut last = error;
-        let mut chars = row.content.chars().count() / 2;
-        while chars >= SHORTENED_CHARS_MIN && !matches!(last, ProviderError::WrongVector(_)) {
-            let beginning: String = row.content.chars().take(chars).collect();
-            let text = [document(space, &beginning)];
-            match self.0.embedder.embed(endpoint, &text, CALL_DEADLINE).await {
-                Ok(embedded) => {
-                    let values = embedded
-                        .vectors
-                        .first()
-                        .map(Vec::as_slice)
-                        .unwrap_or_default();
-                    return Ok((written(row, values, true), Some(values.len())));
-                }
-                Err(error) if may_be_one_text(&error) => last = error,
-                Err(error) => return Err(Trouble::from(&error)),
-            }
-            chars /= 2;
-        }
-        self.probe(endpoint, space)
-            .await
-            .map_err(|error| Trouble::from(&error))?;
-        let given_up = Written {
-            item_id: row.item_id,
-            content_hash: row.content_hash.clone(),
-            truncated: false,
-            outcome: Err(sentence(&last.to_string())),
-        };
-        Ok((given_up, None))
+        error: &ProviderError,
+    ) -> Result<Written, Trouble> {
+        let alive = self.probe(endpoint, space).await;
+        alive.map_err(|error| Trouble::from(&error))?;
+        Ok(written(row, Err(sentence(&error.to_string()))))
     }
 
     async fn probe(&self, endpoint: &Endpoint, space: &Space) -> Result<(), ProviderError> {
@@ -176,12 +145,12 @@ fn document(space: &Space, content: &str) -> String {
     format!("{}{content}", space.settings.document_prefix)
 }
 
-fn written(row: &Row, values: &[f32], truncated: bool) -> Written {
+fn written(row: &Row, outcome: Result<Vector, String>) -> Written {
     Written {
-        item_id: row.item_id,
+        source_id: row.source_id,
+        passage: row.passage,
         content_hash: row.content_hash.clone(),
-        truncated,
-        outcome: Vector::from_answer(values).map_err(|error| sentence(&error.to_string())),
+        outcome,
     }
 }
 

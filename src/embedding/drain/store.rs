@@ -6,8 +6,11 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use crate::db::UserId;
-use crate::embedding::SpaceId;
 use crate::embedding::model::{Row, Written};
+use crate::embedding::{SpaceId, Vector};
+
+/// Sent of a text whose passages are still to be made.
+const UNCUT_CHARS_MAX: i32 = 1_000;
 
 /// Of a user who is shut out nothing is sent to anybody.
 pub async fn is_disabled(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
@@ -19,31 +22,35 @@ pub async fn is_disabled(conn: &mut PgConnection, user: UserId) -> Result<bool, 
     .await
 }
 
-/// The next pending items after `after`, with their texts, turns last; none once the user is disabled.
+/// The next pending passages after `after`, with their texts, turns last; none once the user is disabled.
 pub async fn list_pending(
     conn: &mut PgConnection,
     user: UserId,
     space: SpaceId,
-    after: (bool, i64),
+    after: (bool, i64, i16),
     limit: i64,
 ) -> Result<Vec<Row>, sqlx::Error> {
     sqlx::query_as!(
         Row,
-        "SELECT e.item_id, e.is_turn, e.content_hash, i.content
-         FROM (SELECT item_id, is_turn, content_hash FROM memory_item_embeddings
-               WHERE user_id = $1 AND space_id = $2 AND state = 'pending' AND (is_turn, item_id) > ($3, $4)
+        r#"SELECT e.source_id, e.passage, e.is_turn, t.content_hash AS "content_hash?", t.content AS "content!"
+         FROM (SELECT source_id, passage, is_turn FROM memory_embeddings
+               WHERE user_id = $1 AND space_id = $2 AND state = 'pending' AND (is_turn, source_id, passage) > ($3, $4, $5)
                  AND NOT EXISTS (SELECT FROM users WHERE id = $1 AND disabled_at IS NOT NULL)
-               ORDER BY is_turn, item_id LIMIT $5) e
+               ORDER BY is_turn, source_id, passage LIMIT $6) e
          -- OFFSET 0: each by its key, whatever the statistics say of a table that was empty just now.
          CROSS JOIN LATERAL (
-             SELECT i.content FROM memory_items i WHERE i.user_id = $1 AND i.id = e.item_id OFFSET 0
-         ) i
-         ORDER BY e.is_turn, e.item_id",
+             SELECT p.content_hash, substr(i.content, coalesce(p.start, 0) + 1, coalesce(p.length, $7)) AS content
+             FROM memory_items i LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id AND p.n = e.passage
+             WHERE i.user_id = $1 AND i.id = e.source_id OFFSET 0
+         ) t
+         ORDER BY e.is_turn, e.source_id, e.passage"#,
         user.0,
         space.0,
         after.0,
         after.1,
+        after.2,
         limit,
+        UNCUT_CHARS_MAX,
     )
     .fetch_all(conn)
     .await
@@ -55,7 +62,7 @@ pub async fn has_pending(
     space: SpaceId,
 ) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"SELECT EXISTS (SELECT FROM memory_item_embeddings
+        r#"SELECT EXISTS (SELECT FROM memory_embeddings
                           WHERE user_id = $1 AND space_id = $2 AND state = 'pending') AS "has!""#,
         user.0,
         space.0
@@ -71,14 +78,16 @@ pub async fn list_pending_lengths(
     space: SpaceId,
 ) -> Result<Vec<usize>, sqlx::Error> {
     let lengths = sqlx::query_scalar!(
-        r#"SELECT octet_length(i.content) AS "bytes!"
-           FROM (SELECT item_id FROM memory_item_embeddings
+        r#"SELECT t.bytes AS "bytes!"
+           FROM (SELECT source_id, passage FROM memory_embeddings
                  WHERE user_id = $1 AND space_id = $2 AND state = 'pending'
-                 ORDER BY is_turn, item_id LIMIT 1000) e
+                 ORDER BY is_turn, source_id, passage LIMIT 1000) e
            -- OFFSET 0: each by its key, as in `list_pending`.
            CROSS JOIN LATERAL (
-               SELECT i.content FROM memory_items i WHERE i.user_id = $1 AND i.id = e.item_id OFFSET 0
-           ) i"#,
+               SELECT least(octet_length(i.content), 4 * p.length) AS bytes
+               FROM memory_items i LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id AND p.n = e.passage
+               WHERE i.user_id = $1 AND i.id = e.source_id OFFSET 0
+           ) t"#,
         user.0,
         space.0
     );
@@ -129,66 +138,54 @@ pub async fn keep_dimensions(
     Ok(kept.is_none_or(|kept| kept == dimensions))
 }
 
-/// Writes what came back for items that still wait for it with the same text, in
-/// a space that is still in use: a late answer of an old model changes nothing.
+/// Writes what came back for passages that still wait for it with the same text, in
+/// a space that is still in use: a late answer of an old model changes nothing. Returns the sources of those.
 pub async fn write_answers(
     conn: &mut PgConnection,
     user: UserId,
     space: SpaceId,
     answers: &[Written],
     now: OffsetDateTime,
-) -> Result<u64, sqlx::Error> {
-    let mut items = Vec::with_capacity(answers.len());
-    let mut hashes = Vec::with_capacity(answers.len());
-    let mut errors = Vec::with_capacity(answers.len());
-    let mut truncated = Vec::with_capacity(answers.len());
-    let mut bits: Vec<Option<Bit>> = Vec::with_capacity(answers.len());
-    let mut halves: Vec<Option<HalfVector>> = Vec::with_capacity(answers.len());
-    for answer in answers {
-        items.push(answer.item_id);
-        hashes.push(answer.content_hash.clone());
-        truncated.push(answer.truncated);
-        match &answer.outcome {
-            Ok(vector) => {
-                bits.push(Some(vector.bits()));
-                halves.push(Some(vector.half()));
-                errors.push(None);
-            }
-            Err(sentence) => {
-                bits.push(None);
-                halves.push(None);
-                errors.push(Some(sentence.clone()));
-            }
-        }
-    }
-    let done = sqlx::query(
-        "UPDATE memory_item_embeddings e
+) -> Result<Vec<i64>, sqlx::Error> {
+    let each_source: Vec<i64> = answers.iter().map(|a| a.source_id).collect();
+    let passages: Vec<i16> = answers.iter().map(|a| a.passage).collect();
+    let hashes: Vec<Option<Vec<u8>>> = answers.iter().map(|a| a.content_hash.clone()).collect();
+    let vectors = || answers.iter().map(|a| a.outcome.as_ref().ok());
+    let bits: Vec<Option<Bit>> = vectors().map(|v| v.map(Vector::bits)).collect();
+    let halves: Vec<Option<HalfVector>> = vectors().map(|v| v.map(Vector::half)).collect();
+    let errors: Vec<Option<String>> = answers
+        .iter()
+        .map(|a| a.outcome.as_ref().err().cloned())
+        .collect();
+    sqlx::query_scalar(
+        "UPDATE memory_embeddings e
          SET state = CASE WHEN v.error IS NULL THEN 'ready' ELSE 'error' END, error = v.error,
-             truncated = v.truncated, bits = v.bits, embedding = v.embedding,
-             attempts = e.attempts + 1, updated_at = $9
-         FROM unnest($3::bigint[], $4::bytea[], $5::text[], $6::boolean[], $7::bit(1024)[], $8::halfvec[])
-              AS v (item_id, content_hash, error, truncated, bits, embedding)
+             bits = v.bits, embedding = v.embedding, attempts = e.attempts + 1, updated_at = $9
+         FROM unnest($3::bigint[], $4::smallint[], $5::bytea[], $6::text[], $7::bit(1024)[], $8::halfvec[])
+              AS v (source_id, passage, content_hash, error, bits, embedding)
          -- ANY and || '': by their keys; where statistics are old, all that waits would be read for them.
-         WHERE e.user_id = $1 AND e.space_id = $2 AND e.item_id = ANY ($3) AND e.item_id = v.item_id
-           AND e.state || '' = 'pending' AND e.content_hash = v.content_hash
+         WHERE e.user_id = $1 AND e.space_id = $2 AND e.source_id = ANY ($3) AND e.source_id = v.source_id
+           AND e.passage = v.passage AND e.state || '' = 'pending'
+           AND (SELECT p.content_hash FROM memory_passages p
+                WHERE p.user_id = $1 AND p.source_id = v.source_id AND p.n = v.passage) IS NOT DISTINCT FROM v.content_hash
            AND EXISTS (SELECT FROM embedding_spaces s
-                       WHERE s.user_id = $1 AND s.id = $2 AND s.state <> 'retired')",
+                       WHERE s.user_id = $1 AND s.id = $2 AND s.state <> 'retired')
+         RETURNING e.source_id",
     )
     .bind(user.0)
     .bind(space.0)
-    .bind(items)
+    .bind(each_source)
+    .bind(passages)
     .bind(hashes)
     .bind(errors)
-    .bind(truncated)
     .bind(bits)
     .bind(halves)
     .bind(now)
-    .execute(conn)
-    .await?;
-    Ok(done.rows_affected())
+    .fetch_all(conn)
+    .await
 }
 
-/// Whether more than `limit` items of the space wait.
+/// Whether more than `limit` passages of the space wait.
 pub async fn set_full(
     conn: &mut PgConnection,
     user: UserId,
@@ -197,7 +194,7 @@ pub async fn set_full(
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE embedding_spaces s SET is_full = f.is_full
-         FROM (SELECT EXISTS (SELECT FROM memory_item_embeddings
+         FROM (SELECT EXISTS (SELECT FROM memory_embeddings
                               WHERE user_id = $1 AND space_id = $2 AND state = 'pending'
                               OFFSET $3 LIMIT 1) AS is_full) f
          WHERE s.user_id = $1 AND s.id = $2 AND s.is_full <> f.is_full",

@@ -7,6 +7,7 @@ use crate::db::UserId;
 use crate::embedding::SpaceId;
 use crate::embedding::model::{Counts, Failure, Texts, Waiting};
 
+/// Sources by state: of one with several passages some of which are open, as long as one is pending it is.
 /// `recent_since` is for the rate.
 pub async fn count_states(
     conn: &mut PgConnection,
@@ -16,11 +17,12 @@ pub async fn count_states(
 ) -> Result<Counts, sqlx::Error> {
     sqlx::query_as!(
         Counts,
-        r#"SELECT count(*) FILTER (WHERE state = 'ready') AS "ready!",
-                  count(*) FILTER (WHERE state = 'pending') AS "pending!",
-                  count(*) FILTER (WHERE state = 'error') AS "failed!",
-                  count(*) FILTER (WHERE state <> 'pending' AND updated_at >= $3) AS "recent!"
-           FROM memory_item_embeddings WHERE user_id = $1 AND space_id = $2"#,
+        r#"SELECT f.sources - o.sources AS "ready!", o.pending AS "pending!", o.sources - o.pending AS "failed!", f.recent AS "recent!"
+           FROM (SELECT count(*) AS sources, count(*) FILTER (WHERE state <> 'pending' AND updated_at >= $3) AS recent
+                 FROM memory_embeddings WHERE user_id = $1 AND space_id = $2 AND passage = 0) f
+           CROSS JOIN (
+               SELECT count(DISTINCT source_id) AS sources, count(DISTINCT source_id) FILTER (WHERE state = 'pending') AS pending
+               FROM memory_embeddings WHERE user_id = $1 AND space_id = $2 AND state <> 'ready') o"#,
         user.0,
         space.0,
         recent_since,
@@ -37,11 +39,11 @@ pub async fn list_failures(
 ) -> Result<Vec<Failure>, sqlx::Error> {
     sqlx::query_as!(
         Failure,
-        r#"SELECT e.item_id, left(i.content, 120) AS "snippet!", coalesce(e.error, '') AS "error!"
-           FROM memory_item_embeddings e
-           JOIN memory_items i ON i.user_id = e.user_id AND i.id = e.item_id
+        r#"SELECT DISTINCT ON (e.source_id) e.source_id AS item_id, left(i.content, 120) AS "snippet!", coalesce(e.error, '') AS "error!"
+           FROM memory_embeddings e
+           JOIN memory_items i ON i.user_id = e.user_id AND i.id = e.source_id
            WHERE e.user_id = $1 AND e.space_id = $2 AND e.state = 'error'
-           ORDER BY e.item_id LIMIT $3"#,
+           ORDER BY e.source_id, e.passage LIMIT $3"#,
         user.0,
         space.0,
         limit,
@@ -74,9 +76,9 @@ pub async fn count_waiting(
            FROM (SELECT id, problem FROM embedding_spaces
                  WHERE user_id = $1 AND state <> 'retired' ORDER BY state LIMIT 1) s
            CROSS JOIN LATERAL (
-               SELECT count(*) FILTER (WHERE state = 'pending') AS pending,
-                      count(*) FILTER (WHERE state = 'error') AS failed
-               FROM memory_item_embeddings
+               SELECT count(DISTINCT source_id) FILTER (WHERE state = 'pending') AS pending,
+                      count(DISTINCT source_id) FILTER (WHERE state = 'error') AS failed
+               FROM memory_embeddings
                WHERE user_id = $1 AND space_id = s.id AND state <> 'ready' AND NOT is_turn) e"#,
         user.0
     )

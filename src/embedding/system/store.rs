@@ -34,7 +34,7 @@ pub async fn list_users_with_work(
                   OR coalesce(s.enabled, true)
                      AND (system.provider_id IS NOT NULL OR coalesce(s.own_enabled, false) OR system.has_builtin)
                      AND (coalesce(a.retry_at, $2) <= $2
-                              AND EXISTS (SELECT FROM memory_item_embeddings e
+                              AND EXISTS (SELECT FROM memory_embeddings e
                                           WHERE e.user_id = u.id AND e.space_id = a.id AND e.state = 'pending')
                           OR b.id IS NOT NULL AND coalesce(b.retry_at, $2) <= $2
                           OR a.id IS NULL AND b.id IS NULL
@@ -93,7 +93,7 @@ pub async fn count_all(
         r#"SELECT count(*) FILTER (WHERE e.state = 'pending') AS "pending!",
                   count(*) FILTER (WHERE e.state = 'error') AS "failed!",
                   count(DISTINCT e.user_id) FILTER (WHERE e.state = 'pending') AS "users!"
-           FROM memory_item_embeddings e
+           FROM memory_embeddings e
            JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
            LEFT JOIN embedding_settings u ON u.user_id = e.user_id
            WHERE e.state <> 'ready' AND s.state <> 'retired' AND coalesce(u.enabled, true)
@@ -124,7 +124,7 @@ pub async fn count_open(
         "SELECT count(*) FILTER (WHERE e.state = 'pending'), count(*) FILTER (WHERE e.state = 'error'),
                 count(DISTINCT e.user_id) FILTER (WHERE e.state = 'error'),
                 min(e.updated_at) FILTER (WHERE e.state = 'pending')
-         FROM memory_item_embeddings e
+         FROM memory_embeddings e
          JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
          LEFT JOIN embedding_settings u ON u.user_id = e.user_id
          WHERE e.state <> 'ready' AND s.state <> 'retired' AND coalesce(u.enabled, true)
@@ -178,7 +178,7 @@ pub async fn list_users_to_retry(conn: &mut PgConnection) -> Result<Vec<UserId>,
     let ids: Vec<i64> = sqlx::query_scalar(
         "SELECT s.user_id FROM embedding_spaces s
          WHERE s.state <> 'retired' AND (s.problem IS NOT NULL OR s.retry_at IS NOT NULL
-             OR EXISTS (SELECT FROM memory_item_embeddings e
+             OR EXISTS (SELECT FROM memory_embeddings e
                         WHERE e.user_id = s.user_id AND e.space_id = s.id AND e.state = 'error'))
          GROUP BY s.user_id ORDER BY s.user_id",
     )

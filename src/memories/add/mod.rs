@@ -15,15 +15,12 @@ use super::manage::store::change_item;
 use super::model::{Item, ItemId, NewItem, Status, TAGS_MAX};
 use super::provenance::Yielding;
 use super::quota::too_many_themes;
-use super::store::{archive_items, find_item, lock_item};
+use super::store::{archive_items, find_item};
 use super::themes::store::{ThemeId, ensure_theme};
 use super::trust::{Because, Trust, Verdict, verdict};
+use super::write::{NewSource, write};
 use super::{CHANGED, EXPIRED, MemoryError, SUPERSEDED};
 use crate::accounts::Viewer;
-use crate::activity::Call;
-use crate::clock::SharedClock;
-use crate::db::Db;
-use crate::embedding::store::share_spaces;
 use crate::embedding::{EmbeddingState, Embeddings};
 
 /// What became of an item that was added.
@@ -46,74 +43,22 @@ impl Added {
     }
 }
 
-/// An erasure may take an empty theme between the look at it and the insert; two that give
-/// each other's keys away may wait for each other.
-const TRIES_MAX: usize = 5;
-
-/// In a transaction of its own.
-async fn add_alone(
-    db: &Db,
-    clock: &SharedClock,
-    embeddings: &Embeddings,
-    call: &Call,
-    item: &NewItem,
-) -> Result<Added, MemoryError> {
-    let mut tries = Tries::default();
-    loop {
-        match add_once(db, clock, embeddings, call, item).await {
-            Err(error) if tries.again(&error) => {}
-            became => return became,
+impl Added {
+    fn new(id: ItemId, embedding: EmbeddingState) -> Self {
+        Self {
+            id,
+            duplicate: false,
+            superseded: None,
+            put_aside_for: None,
+            embedding,
         }
     }
 }
 
-async fn add_once(
-    db: &Db,
-    clock: &SharedClock,
-    embeddings: &Embeddings,
-    call: &Call,
-    item: &NewItem,
-) -> Result<Added, MemoryError> {
-    let mut tx = db.as_user(call.viewer.user_id).await?;
-    let added = add_in(&mut tx, embeddings, &call.viewer, item, clock.now()).await?;
-    call.write(&mut tx, added.touched()).await?;
-    tx.commit().await?;
-    Ok(added)
-}
-
-/// How often it was done again, since it lost to another that was at the same rows.
-#[derive(Default)]
-pub struct Tries(usize);
-
-impl Tries {
-    pub fn again(&mut self, error: &MemoryError) -> bool {
-        self.0 += 1;
-        match error {
-            MemoryError::Database(error) => self.0 < TRIES_MAX && is_lost_race(error),
-            _ => false,
-        }
-    }
-}
-
-fn is_lost_race(error: &sqlx::Error) -> bool {
-    let Some(error) = error.as_database_error() else {
-        return false;
-    };
-    let is_deadlock = error.code().as_deref() == Some("40P01");
-    let constraint = error.constraint().unwrap_or_default();
-    is_deadlock
-        || constraint.ends_with("_theme_id_fkey")
-        || constraint == "memory_items_active_key_key"
-        || constraint == "memory_items_active_content_key"
-}
-
-/// The same in the caller's transaction, which knows the viewer's user; nothing is recorded
-/// as a call. An exact duplicate of an active item in its theme is not stored twice (DESIGN §3),
+/// Adds in the caller's transaction, which is one of [`Db::as_writer`](crate::db::Db::as_writer); nothing is
+/// recorded as a call. An exact duplicate of an active item in its theme is not stored twice (DESIGN §3),
 /// unless both have keys and these differ. An item with a key supersedes the active one of the
 /// same key and theme; where its text is active without a key, that item is given the key.
-///
-/// Two transactions that add the keys of one user in different orders may wait for each other,
-/// and PostgreSQL ends one: add them in the order of their keys, or do it again.
 ///
 /// # Errors
 /// [`MemoryError::Confirmed`] where the item of its key stays ([`Yielding::Refused`]). The
@@ -125,68 +70,88 @@ pub async fn add_in(
     item: &NewItem,
     now: OffsetDateTime,
 ) -> Result<Added, MemoryError> {
+    match insert(conn, embeddings, viewer, item, None, now).await? {
+        Some(added) => Ok(added),
+        None => meet(conn, embeddings, viewer, item, now).await,
+    }
+}
+
+/// None where it is not written ([`write`]). With `aside_for` it is kept archived, beside that one.
+async fn insert(
+    conn: &mut PgConnection,
+    embeddings: &Embeddings,
+    viewer: &Viewer,
+    item: &NewItem,
+    aside_for: Option<ItemId>,
+    now: OffsetDateTime,
+) -> Result<Option<Added>, MemoryError> {
+    let user = viewer.user_id;
+    let source = NewSource::of_item(item, viewer.agent_id, aside_for, now);
+    let written = write(conn, user, &[source], now).await?;
+    let Some(id) = written.ids.first().copied().flatten() else {
+        return Ok(None);
+    };
+    let embedding = embeddings.see_to(conn, user, written.noted).await?;
+    Ok(Some(Added::new(id, embedding)))
+}
+
+/// Adds what [`write`] left out: it meets an active item, or is the first of its theme.
+async fn meet(
+    conn: &mut PgConnection,
+    embeddings: &Embeddings,
+    viewer: &Viewer,
+    item: &NewItem,
+    now: OffsetDateTime,
+) -> Result<Added, MemoryError> {
     let user = viewer.user_id;
     let theme = ensure_theme(conn, user, item, now).await?;
     let theme = theme.ok_or_else(too_many_themes)?;
-    let mut superseded: Option<ItemId> = None;
-    loop {
-        if let Some(id) = store::insert_item(conn, viewer, theme, item, None, now).await? {
-            let embedding = embeddings.note_item(conn, user, id.0).await?;
-            if let Some(older) = superseded {
-                store::link(conn, user, older, id).await?;
-            }
-            return Ok(Added {
-                id,
-                duplicate: false,
-                superseded,
-                put_aside_for: None,
-                embedding,
-            });
+    let met = store::list_met(conn, user, theme, item).await?;
+    let (met, gone): (Vec<_>, Vec<_>) = met
+        .into_iter()
+        .partition(|met| Status::Active.at(met.expires_at, now) == Status::Active);
+    let gone: Vec<i64> = gone.iter().map(|met| met.id.0).collect();
+    archive_items(conn, user, None, &gone, EXPIRED, now).await?;
+    if let Some(same) = met.iter().find(|met| met.is_same) {
+        say_again(conn, viewer, same.id, item, now).await?;
+        return known(conn, embeddings, viewer, same.id).await;
+    }
+    let mut superseded = None;
+    if let Some(holder) = met.iter().find(|met| met.is_of_key) {
+        if let Verdict::Stays(because) = verdict(holder.standing, item.as_newcomer())
+            && item.yields() != Yielding::Never
+        {
+            return match (item.yields(), because) {
+                (Yielding::Refused, Because::Confirmed) => {
+                    Err(MemoryError::Confirmed { id: holder.id })
+                }
+                _ => put_aside(conn, embeddings, viewer, theme, item, holder.id, now).await,
+            };
         }
-        // None is found when what stood in the way went in this very moment: then insert again.
-        let met = store::lock_met(conn, user, theme, item).await?;
-        let gone: Vec<i64> = met
-            .iter()
-            .filter(|met| Status::Active.at(met.expires_at, now) != Status::Active)
-            .map(|met| met.id.0)
-            .collect();
-        if !gone.is_empty() {
-            archive_items(conn, user, None, &gone, EXPIRED, now).await?;
-            continue;
-        }
-        if let Some(same) = met.iter().find(|met| met.is_same) {
-            if let Some(older) = superseded {
-                store::link(conn, user, older, same.id).await?;
-            }
-            say_again(conn, viewer, same.id, item, now).await?;
-            return known(conn, embeddings, viewer, same.id, superseded).await;
-        }
-        if let Some(holder) = met.iter().find(|met| met.is_of_key) {
-            let verdict = verdict(holder.standing, item.as_newcomer());
-            if let Verdict::Stays(because) = verdict
-                && item.yields() != Yielding::Never
-            {
-                return match (item.yields(), because) {
-                    (Yielding::Refused, Because::Confirmed) => {
-                        Err(MemoryError::Confirmed { id: holder.id })
-                    }
-                    _ => put_aside(conn, embeddings, viewer, theme, item, holder.id, now).await,
-                };
-            }
-            let ids = [holder.id.0];
-            archive_items(conn, user, viewer.agent_id, &ids, SUPERSEDED, now).await?;
-            superseded = Some(holder.id);
-        }
-        if let Some(nameless) = met.iter().find(|met| !met.is_of_key) {
+        let ids = [holder.id.0];
+        archive_items(conn, user, viewer.agent_id, &ids, SUPERSEDED, now).await?;
+        superseded = Some(holder.id);
+    }
+    let added = match met.iter().find(|met| !met.is_of_key) {
+        Some(nameless) => {
             let key = item.key().map_or("", |key| key.as_str());
             store::name_item(conn, viewer, nameless.id, key, now).await?;
-            if let Some(older) = superseded {
-                store::link(conn, user, older, nameless.id).await?;
-            }
             say_again(conn, viewer, nameless.id, item, now).await?;
-            return known(conn, embeddings, viewer, nameless.id, superseded).await;
+            known(conn, embeddings, viewer, nameless.id).await?
         }
+        None => {
+            let made = insert(conn, embeddings, viewer, item, None, now).await?;
+            // Nothing is in its way any more.
+            made.ok_or(sqlx::Error::RowNotFound)?
+        }
+    };
+    if let Some(older) = superseded {
+        store::link(conn, user, older, added.id).await?;
     }
+    Ok(Added {
+        superseded,
+        ..added
+    })
 }
 
 /// A statement repeats what an item says: the item takes over its tags, is as sure as the surer
@@ -200,9 +165,7 @@ pub async fn say_again(
     item: &NewItem,
     now: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
-    let user = viewer.user_id;
-    lock_item(conn, user, id).await?;
-    let found = find_item(conn, user, id).await?;
+    let found = find_item(conn, viewer.user_id, id).await?;
     let Some(old) = found.filter(|old| old.status_at(now) == Status::Active) else {
         return Ok(false);
     };
@@ -226,7 +189,7 @@ pub async fn say_again(
     Ok(true)
 }
 
-/// What an item says is said again; an event where more of it changes than when that was. The item is locked.
+/// What an item says is said again; an event where more of it changes than when that was.
 pub(super) async fn renew(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -234,8 +197,6 @@ pub(super) async fn renew(
     renewed: &ItemState,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    // A rebuild copies the expiry too.
-    share_spaces(conn, viewer.user_id).await?;
     let only_said_again = ItemState {
         last_verified_at: renewed.last_verified_at,
         ..item.state()
@@ -276,15 +237,11 @@ async fn known(
     embeddings: &Embeddings,
     viewer: &Viewer,
     id: ItemId,
-    superseded: Option<ItemId>,
 ) -> Result<Added, MemoryError> {
     let states = embeddings.states(conn, viewer.user_id, &[id.0]).await?;
     Ok(Added {
-        id,
         duplicate: true,
-        superseded,
-        put_aside_for: None,
-        embedding: states[0].state,
+        ..Added::new(id, states[0].state)
     })
 }
 
@@ -301,19 +258,11 @@ async fn put_aside(
     let user = viewer.user_id;
     let known_id = store::find_aside(conn, user, theme, item, holder).await?;
     let added = match known_id {
-        Some(id) => known(conn, embeddings, viewer, id, None).await?,
+        Some(id) => known(conn, embeddings, viewer, id).await?,
         None => {
-            let made = store::insert_item(conn, viewer, theme, item, Some(holder), now).await?;
-            // Archived items meet no unique index.
-            let id = made.ok_or(sqlx::Error::RowNotFound)?;
-            let embedding = embeddings.note_item(conn, user, id.0).await?;
-            Added {
-                id,
-                duplicate: false,
-                superseded: None,
-                put_aside_for: None,
-                embedding,
-            }
+            let made = insert(conn, embeddings, viewer, item, Some(holder), now).await?;
+            // Archived items meet no other.
+            made.ok_or(sqlx::Error::RowNotFound)?
         }
     };
     Ok(Added {

@@ -1,23 +1,23 @@
 //! Adds that come while another of their user is being written are written together, in one
 //! transaction: eight clients of one user pay for a commit, and for each statement, once. An
-//! add that comes alone is written at once. Whatever makes an item more than a new row (a key,
-//! a theme or a duplicate) and whatever goes wrong is left to the adder, who adds alone: what
-//! one of them does must never touch the others.
+//! add that comes alone is written at once. Where anything goes wrong with one, each is written alone:
+//! what one of them does must never touch the others.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-use super::{Added, MemoryError, add_alone, store};
-use crate::accounts::UserId;
-use crate::activity::{Call, Record};
+use super::{Added, MemoryError, meet};
+use crate::accounts::{UserId, Viewer};
+use crate::activity::{Call, Record, write_records};
 use crate::clock::SharedClock;
 use crate::db::Db;
-use crate::db::actor::Authority;
-use crate::embedding::Embeddings;
+use crate::db::actor::{self, Authority};
+use crate::embedding::{EmbeddingState, Embeddings};
+use crate::memories::NewItem;
 use crate::memories::quota::ItemQuota;
-use crate::memories::{ItemId, NewItem, words};
+use crate::memories::write::{NewSource, write};
 
 /// More wait for the next transaction.
 const TOGETHER_MAX: usize = 64;
@@ -37,11 +37,9 @@ struct Inner {
 
 /// An item and all that is told of it once; its adder waits for what becomes of it.
 pub(super) struct Waiting {
-    pub item: NewItem,
-    pub content_hash: [u8; 32],
-    /// What full text finds it by.
-    pub words: String,
-    pub record: Record,
+    item: NewItem,
+    viewer: Viewer,
+    record: Record,
     /// Of the call, which the transaction's own task does not know.
     by: Option<Authority>,
     is_settled: bool,
@@ -49,6 +47,11 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
+    /// Whoever went away in this moment has no need of it.
+    fn answer(self, became: Became) {
+        self.became.send(became).ok();
+    }
+
     /// [`Record::settle`], once.
     fn settle(&mut self) -> bool {
         self.is_settled = self.is_settled || self.record.settle();
@@ -58,6 +61,8 @@ impl Waiting {
 
 enum Became {
     Added(Added),
+    /// Nothing of it was written.
+    Refused(MemoryError),
     /// The commit was not answered: whether it happened, nobody knows.
     Unknown(String),
 }
@@ -86,17 +91,18 @@ impl Adding {
     /// supersedes and the call's record are committed together.
     pub async fn add(&self, call: &Call, item: &NewItem) -> Result<Added, MemoryError> {
         self.take_room(call.viewer.user_id).await?;
-        if item.key().is_none() {
-            let became = self.wait(call, item);
-            match became.await {
-                Ok(Became::Added(added)) => return Ok(added),
-                Ok(Became::Unknown(why)) => return Err(unanswered(why)),
-                // Nothing of it was written.
-                Err(_) => call.take_back(),
+        let became = self.wait(call, item).await;
+        match became.unwrap_or_else(|_| Became::Unknown("its writer has ended".to_owned())) {
+            Became::Added(added) => Ok(added),
+            Became::Unknown(why) => Err(unanswered(why)),
+            Became::Refused(error) => {
+                call.take_back();
+                if let MemoryError::Database(error) = &error {
+                    actor::note_refusal_in(error);
+                }
+                Err(error)
             }
         }
-        let Inner { db, clock, .. } = &*self.0;
-        add_alone(db, clock, &self.0.embeddings, call, item).await
     }
 
     /// How many of a user's adds wait for the next transaction.
@@ -120,9 +126,8 @@ impl Adding {
         let user = call.viewer.user_id;
         let (became, receiver) = oneshot::channel();
         let waiting = Waiting {
-            content_hash: item.content_hash(),
-            words: words::of_item(item.content(), None, item.tags()),
             item: item.clone(),
+            viewer: call.viewer.clone(),
             record: call.record(),
             by: Authority::current(),
             is_settled: false,
@@ -159,68 +164,102 @@ impl Adding {
         Some(line.drain(..count).collect())
     }
 
-    /// Who is not answered adds alone.
     async fn write(self, user: UserId, mut batch: Vec<Waiting>) {
         batch.retain(|w| !w.became.is_closed());
-        // Of two that say the same, one is the other's duplicate.
-        let mut seen = HashSet::new();
-        batch.retain(|w| seen.insert((w.item.theme().clone(), w.content_hash)));
-        while !batch.is_empty() {
-            match self.try_write(user, batch).await {
-                Ok(left) => batch = left,
-                Err(error) => {
+        let mut batches = vec![batch];
+        while let Some(mut batch) = batches.pop() {
+            match self.try_write(user, &mut batch).await {
+                Ok(()) if batch.is_empty() => {}
+                Ok(()) => batches.push(batch),
+                Err(error) if batch.len() > 1 => {
                     let error = &error as &dyn std::error::Error;
-                    return tracing::debug!(user = user.0, error, "adds are written one by one");
+                    tracing::debug!(user = user.0, error, "adds are written one by one");
+                    batches.extend(batch.into_iter().rev().map(|one| vec![one]));
+                }
+                Err(error) => {
+                    if let Some(one) = batch.pop() {
+                        one.answer(Became::Refused(error));
+                    }
                 }
             }
         }
     }
 
     /// Writes and answers. Where some were given up meanwhile by their clients, nothing is
-    /// written, and the others are left.
-    async fn try_write(
-        &self,
-        user: UserId,
-        batch: Vec<Waiting>,
-    ) -> Result<Vec<Waiting>, MemoryError> {
-        let embeddings = &self.0.embeddings;
+    /// written, and the others are left in the batch.
+    async fn try_write(&self, user: UserId, batch: &mut Vec<Waiting>) -> Result<(), MemoryError> {
+        let Inner {
+            db,
+            clock,
+            embeddings,
+            ..
+        } = &*self.0;
         let mut by: Vec<Authority> = Vec::new();
         for one in batch.iter().filter_map(|waiting| waiting.by.as_ref()) {
             if !by.iter().any(|known| known.is_of_the_same(one)) {
                 by.push(one.clone());
             }
         }
-        let mut tx = embeddings.begin_adding(user, &by).await?;
-        let store::AddedTogether { ids, noted } =
-            store::insert_together(&mut tx, user, &batch, self.0.clock.now()).await?;
-        let became_row = |(waiting, id): (Waiting, Option<ItemId>)| Some((waiting, id?));
-        let mut rows: Vec<_> = batch.into_iter().zip(ids).filter_map(became_row).collect();
-        if rows.is_empty() {
-            return Ok(Vec::new());
+        let mut tx = db.as_writer_by(user, &by).await?;
+        let now = clock.now();
+        // Of two that say the same, or have one key, one is there when the other comes.
+        let (mut texts, mut keys) = (HashSet::new(), HashSet::new());
+        let is_first: Vec<bool> = batch
+            .iter()
+            .map(|Waiting { item, .. }| {
+                let is_first_of_key = item
+                    .key()
+                    .is_none_or(|key| keys.insert((item.theme(), key.as_str())));
+                texts.insert((item.theme(), item.content())) && is_first_of_key
+            })
+            .collect();
+        let sources: Vec<NewSource> = batch
+            .iter()
+            .zip(&is_first)
+            .filter(|(_, is_first)| **is_first)
+            .map(|(w, _)| NewSource::of_item(&w.item, w.viewer.agent_id, None, now))
+            .collect();
+        let written = write(&mut tx, user, &sources, now).await?;
+        let mut embedding = EmbeddingState::Off;
+        if written.ids.iter().any(Option::is_some) {
+            embedding = embeddings.see_to(&mut tx, user, written.noted).await?;
         }
-        let embedding = embeddings.see_to(&mut tx, user, noted).await?;
-        let count = rows.len();
-        rows.retain_mut(|(waiting, _)| waiting.settle());
-        if rows.len() < count {
-            tx.rollback().await?;
-            return Ok(rows.into_iter().map(|(waiting, _)| waiting).collect());
+        let mut ids = written.ids.into_iter();
+        let mut ends = Vec::with_capacity(batch.len());
+        let mut records = Vec::with_capacity(batch.len());
+        for (waiting, is_first) in batch.iter().zip(is_first) {
+            let id = if is_first { ids.next().flatten() } else { None };
+            let end = match id {
+                Some(id) => Ok(Added::new(id, embedding)),
+                None => meet(&mut tx, embeddings, &waiting.viewer, &waiting.item, now).await,
+            };
+            match &end {
+                Ok(added) => records.push((&waiting.record, added.touched())),
+                // Nothing of it was written, and the others' are.
+                Err(MemoryError::Confirmed { .. } | MemoryError::Invalid(_)) => {}
+                Err(_) => return end.map(drop),
+            }
+            ends.push(end);
+        }
+        write_records(&mut tx, user, records).await?;
+        let count = batch.len();
+        let mut places = ends.iter();
+        batch.retain_mut(|one| match places.next() {
+            Some(Ok(_)) => one.settle(),
+            _ => true,
+        });
+        if batch.len() < count {
+            return Ok(tx.rollback().await?);
         }
         let unanswered = tx.commit().await.err().map(|error| error.to_string());
-        for (waiting, id) in rows {
-            let became = match &unanswered {
-                Some(why) => Became::Unknown(why.clone()),
-                None => Became::Added(Added {
-                    id,
-                    duplicate: false,
-                    superseded: None,
-                    put_aside_for: None,
-                    embedding,
-                }),
-            };
-            // Whoever went away in this moment has no need of it.
-            waiting.became.send(became).ok();
+        for (waiting, end) in batch.drain(..).zip(ends) {
+            waiting.answer(match (end, &unanswered) {
+                (Err(error), _) => Became::Refused(error),
+                (Ok(_), Some(why)) => Became::Unknown(why.clone()),
+                (Ok(added), None) => Became::Added(added),
+            });
         }
-        Ok(Vec::new())
+        Ok(())
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<UserId, Vec<Waiting>>> {

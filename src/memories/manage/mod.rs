@@ -7,18 +7,16 @@ pub mod store;
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
-use self::store::{change_item, list_replaced, lock_rivals};
-use super::add::Tries;
+use self::store::{change_item, list_replaced, list_rivals};
 use super::history::{ItemEvent, ItemState};
 use super::model::{Item, ItemId, Status};
-use super::store::{archive_items, find_item, list_events, lock_item};
+use super::store::{archive_items, find_item, list_events};
 use super::{ARCHIVED, CONFIRMED, EXPIRED, MemoryError, RESTORED, UNCONFIRMED};
 use crate::accounts::UserId;
 use crate::accounts::people::{self, About, Act, By};
 use crate::activity::Call;
 use crate::clock::SharedClock;
 use crate::db::Db;
-use crate::embedding::store::share_spaces;
 use crate::providers::settings::store as settings;
 use crate::queue;
 
@@ -49,14 +47,12 @@ pub enum Restored {
     Replaced(Vec<Rival>),
 }
 
-/// A person's item that nobody else changes until the transaction ends.
-pub(super) async fn lock(
+/// An item, which may be changed.
+pub(super) async fn find(
     conn: &mut PgConnection,
     user: UserId,
     id: ItemId,
 ) -> Result<Item, MemoryError> {
-    share_spaces(conn, user).await?;
-    lock_item(conn, user, id).await?;
     let found = find_item(conn, user, id).await?;
     found.ok_or(MemoryError::NotFound(id))
 }
@@ -69,7 +65,7 @@ pub(super) async fn rivals(
     now: OffsetDateTime,
 ) -> Result<Vec<Rival>, sqlx::Error> {
     let (mut live, mut expired) = (Vec::new(), Vec::new());
-    for (rival, expires_at) in lock_rivals(conn, user, id).await? {
+    for (rival, expires_at) in list_rivals(conn, user, id).await? {
         match Status::Active.at(expires_at, now) {
             Status::Active => live.push(rival),
             Status::Archived => expired.push(rival.id.0),
@@ -107,26 +103,10 @@ pub async fn undo(
     id: ItemId,
     event: i64,
 ) -> Result<Restored, MemoryError> {
-    let mut tries = Tries::default();
-    loop {
-        match undo_once(db, clock, call, id, event).await {
-            Err(error) if tries.again(&error) => {}
-            became => return became,
-        }
-    }
-}
-
-async fn undo_once(
-    db: &Db,
-    clock: &SharedClock,
-    call: &Call,
-    id: ItemId,
-    event: i64,
-) -> Result<Restored, MemoryError> {
     let (viewer, now) = (&call.viewer, clock.now());
     let user = viewer.user_id;
-    let mut tx = db.as_user(user).await?;
-    let item = lock(&mut tx, user, id).await?;
+    let mut tx = db.as_writer(user).await?;
+    let item = find(&mut tx, user, id).await?;
     let latest = list_events(&mut tx, user, id, 2).await?;
     let Some(undone) = latest.first().filter(|last| last.id == event) else {
         return match is_undone(&latest, event) {
@@ -146,22 +126,13 @@ async fn undo_once(
         if !rivals.is_empty() {
             return Ok(Restored::Replaced(rivals));
         }
-        let lasting = was.lasting(now);
-        change_item(
-            &mut tx,
-            viewer,
-            &item,
-            Status::Active,
-            &lasting,
-            Some(reverse),
-            now,
-        )
-        .await?;
+        let (active, lasting) = (Status::Active, was.lasting(now));
+        change_item(&mut tx, viewer, &item, active, &lasting, Some(reverse), now).await?;
     } else if reverse == ARCHIVED {
         let archived = Status::Archived;
         change_item(&mut tx, viewer, &item, archived, &was, Some(reverse), now).await?;
         for (replaced, confidence) in list_replaced(&mut tx, user, id, undone.at).await? {
-            let older = lock(&mut tx, user, replaced).await?;
+            let older = find(&mut tx, user, replaced).await?;
             if !rivals(&mut tx, user, replaced, now).await?.is_empty() {
                 return Err(MemoryError::ChangedSince);
             }
@@ -170,29 +141,13 @@ async fn undo_once(
                 superseded_by: None,
                 ..older.state().lasting(now)
             };
-            change_item(
-                &mut tx,
-                viewer,
-                &older,
-                Status::Active,
-                &back,
-                Some(RESTORED),
-                now,
-            )
-            .await?;
+            let (active, event) = (Status::Active, Some(RESTORED));
+            change_item(&mut tx, viewer, &older, active, &back, event, now).await?;
             touched.push(replaced.0);
         }
     } else {
-        change_item(
-            &mut tx,
-            viewer,
-            &item,
-            item.status,
-            &was,
-            Some(reverse),
-            now,
-        )
-        .await?;
+        let status = item.status;
+        change_item(&mut tx, viewer, &item, status, &was, Some(reverse), now).await?;
     }
     call.write(&mut tx, touched).await?;
     tx.commit().await?;
@@ -219,7 +174,7 @@ pub async fn delete_soon(
     id: ItemId,
 ) -> Result<(), MemoryError> {
     let at = clock.now() + UNDO_FOR;
-    let mut tx = db.as_user(user).await?;
+    let mut tx = db.as_writer(user).await?;
     if store::set_delete_at(&mut tx, user, id, at).await? {
         queue::push(&mut tx, user, queue::DELETE, 1, at).await?;
     } else if find_item(&mut tx, user, id).await?.is_none() {
@@ -236,11 +191,9 @@ pub async fn keep(
     user: UserId,
     id: ItemId,
 ) -> Result<(), MemoryError> {
-    let mut tx = db.as_user(user).await?;
-    lock_item(&mut tx, user, id).await?;
-    let item = find_item(&mut tx, user, id).await?;
-    let item = item.ok_or(MemoryError::NotFound(id))?;
-    // Read after the wait for whoever held it.
+    let mut tx = db.as_writer(user).await?;
+    let item = find(&mut tx, user, id).await?;
+    // Read after the wait for whoever was at it.
     let now = clock.now();
     match item.delete_at {
         Some(at) if now > at + ON_ITS_WAY_FOR => return Err(MemoryError::TooLate),

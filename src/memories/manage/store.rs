@@ -6,9 +6,11 @@ use time::{Duration, OffsetDateTime};
 
 use super::Rival;
 use crate::accounts::{UserId, Viewer};
+use crate::db::note_changes;
 use crate::memories::history::ItemState;
 use crate::memories::model::{Item, ItemId, Status};
 use crate::memories::words;
+use crate::memories::write::store::set_first_terms;
 
 /// Named to the person at once.
 const RIVALS_MAX: i64 = 10;
@@ -35,7 +37,7 @@ pub async fn find_confirmation(
 
 /// Writes what an item comes to, with the words to find it by and its vectors' copies of how long it is
 /// live, and the event that keeps what it was; `None` where that it was said again is all that changes.
-/// The item is locked and as given; spaces are shared ([`share_spaces`](crate::embedding::store::share_spaces)).
+/// The item is as given, in a transaction of [`Db::as_writer`](crate::db::Db::as_writer).
 pub async fn change_item(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -51,12 +53,17 @@ pub async fn change_item(
     sqlx::query!(
         "WITH item AS (
              UPDATE memory_items
-             SET status = $3, confidence = $4, protected = $5, last_verified_at = $6, expires_at = $7, superseded_by = $8,
+             SET live_until = greatest(live_from, CASE WHEN $3 = 'active' THEN coalesce($7::timestamptz, 'infinity')
+                                                       ELSE least(live_until, $9) END),
+                 live_from = CASE WHEN $3 = 'active' AND status <> 'active' THEN $9 ELSE live_from END,
+                 lived = CASE WHEN $3 = 'active' AND status <> 'active' THEN lived + tstzmultirange(tstzrange(live_from, live_until))
+                              ELSE lived END,
+                 status = $3, confidence = $4, protected = $5, last_verified_at = $6, expires_at = $7, superseded_by = $8,
                  trust = $17, tags = $18, valid_from = $19, valid_until = $20,
                  content_tsv = coalesce($21::text::tsvector, content_tsv),
                  updated_at = CASE WHEN $11::text IS NOT NULL THEN $9 ELSE updated_at END
              WHERE user_id = $1 AND id = $2
-             RETURNING id, CASE WHEN status = 'active' THEN coalesce(expires_at, 'infinity') ELSE '-infinity' END AS live_until
+             RETURNING id, CASE WHEN status = 'active' THEN live_until ELSE '-infinity' END AS live_until
          ), event AS (
              INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at, was_confidence, was_protected,
                                              was_verified_at, was_expires_at, was_superseded_by, was_trust, was_tags,
@@ -67,8 +74,8 @@ pub async fn change_item(
                  WHERE e.user_id = $1 AND e.item_id = $2 AND $10::bigint IS NOT NULL AND e.agent_id IS NOT NULL
                    AND e.event = $11 AND e.at > $26)
          )
-         UPDATE memory_item_embeddings e SET item_live_until = item.live_until, updated_at = $9
-         FROM item WHERE e.user_id = $1 AND e.item_id = item.id AND e.item_live_until <> item.live_until",
+         UPDATE memory_embeddings e SET item_live_until = item.live_until, updated_at = $9
+         FROM item WHERE e.user_id = $1 AND e.source_id = item.id AND e.item_live_until <> item.live_until",
         viewer.user_id.0,
         item.id.0,
         status.as_str(),
@@ -96,15 +103,27 @@ pub async fn change_item(
         was.period.until,
         now - AGENTS_SAY_AGAIN_AFTER,
     )
-    .execute(conn)
+    .execute(&mut *conn)
     .await?;
-    Ok(())
+    match was.tags == state.tags {
+        true => note_changes(conn, &[item.id.0]).await,
+        false => {
+            set_first_terms(
+                conn,
+                viewer.user_id,
+                item.id,
+                &item.content,
+                key,
+                &state.tags,
+            )
+            .await
+        }
+    }
 }
 
 /// Active items that stand in an archived one's place: what took it, what has its key, and what has its
-/// text, unless both have keys. Held until the transaction ends, in one order. Those that have expired
-/// and are not archived yet are among them.
-pub async fn lock_rivals(
+/// text, unless both have keys. Those that have expired and are not archived yet are among them.
+pub async fn list_rivals(
     conn: &mut PgConnection,
     user: UserId,
     item: ItemId,
@@ -124,7 +143,7 @@ pub async fn lock_rivals(
                 JOIN memory_items c ON c.user_id = $1 AND c.theme_id = i.theme_id AND c.content_hash = i.content_hash
                                    AND c.status = 'active' AND (c.key IS NULL OR i.key IS NULL)
                 WHERE i.user_id = $1 AND i.id = $2 ORDER BY c.id LIMIT $4)))
-           ORDER BY o.id FOR NO KEY UPDATE"#,
+           ORDER BY o.id"#,
         user.0,
         item.0,
         Rival::CHARS_MAX,
@@ -196,15 +215,15 @@ pub async fn clear_delete_at(
     Ok(())
 }
 
-/// Whether it is to be deleted by now; held until the transaction ends.
-pub async fn lock_due(
+/// Whether it is to be deleted by now.
+pub async fn is_due(
     conn: &mut PgConnection,
     user: UserId,
     item: ItemId,
     now: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
     let found = sqlx::query_scalar!(
-        "SELECT id FROM memory_items WHERE user_id = $1 AND id = $2 AND delete_at <= $3 FOR UPDATE",
+        "SELECT id FROM memory_items WHERE user_id = $1 AND id = $2 AND delete_at <= $3",
         user.0,
         item.0,
         now,

@@ -47,6 +47,7 @@ pub async fn ensure_theme(
         if let Some(id) = made {
             return Ok(Some(ThemeId(id)));
         }
+        // An import is making it in this very moment.
     }
 }
 
@@ -73,8 +74,7 @@ pub async fn list_themes(
         r#"SELECT t.slug, t.display_name, t.description, coalesce(n.active_count, 0) AS "active_count!"
            FROM memory_themes t
            LEFT JOIN (SELECT theme_id, count(*) AS active_count FROM memory_items
-                      WHERE user_id = $1 AND status = 'active' AND theme_id IS NOT NULL
-                        AND (expires_at IS NULL OR expires_at > $2)
+                      WHERE user_id = $1 AND is_live(status, live_until, $2) AND theme_id IS NOT NULL
                       GROUP BY theme_id) n
                   ON n.theme_id = t.id
            WHERE t.user_id = $1
@@ -123,8 +123,7 @@ pub async fn fullest_themes(
         ThemeCount,
         r#"SELECT t.slug, n.active_count AS "active_count!"
            FROM (SELECT theme_id, count(*) AS active_count FROM memory_items
-                 WHERE user_id = $1 AND status = 'active' AND theme_id IS NOT NULL
-                   AND (expires_at IS NULL OR expires_at > $2)
+                 WHERE user_id = $1 AND is_live(status, live_until, $2) AND theme_id IS NOT NULL
                  GROUP BY theme_id ORDER BY active_count DESC, theme_id LIMIT 11) n
            JOIN memory_themes t ON t.user_id = $1 AND t.id = n.theme_id
            ORDER BY n.active_count DESC, t.id"#,

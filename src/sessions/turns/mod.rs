@@ -5,20 +5,18 @@
 
 mod store;
 
-use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 
 use super::message::Role;
 use super::model::{Message, SessionId};
-use super::said::{around_own_memory, pieces};
+use super::said::around_own_memory;
 use super::store::{self as sessions_store, Stretch};
 use crate::db::{Db, UserId};
 use crate::embedding::{EmbeddingError, Embeddings};
-use crate::memories::words;
+use crate::memories::write::{NewSource, Part, write};
+use crate::memories::{Trust, passages};
 use crate::queue;
 
-/// A turn is at most so long, as embedding models read little more; a longer message is several.
-pub const TURN_CHARS_MAX: usize = 1_000;
 /// Messages of one transaction.
 const MESSAGES_A_STEP: i64 = 100;
 /// Turns that one transaction removes.
@@ -44,12 +42,24 @@ struct Turn<'m> {
 }
 
 impl Turn<'_> {
-    fn content_hash(&self) -> Vec<u8> {
-        Sha256::digest(self.content.as_bytes()).to_vec()
-    }
-
-    fn words(&self) -> String {
-        words::of_item(self.content, None, &[])
+    /// The user's word, or the assistant's.
+    fn as_source(&self, session: SessionId, agent_id: i64, now: OffsetDateTime) -> NewSource<'_> {
+        let trust = match self.role {
+            Role::User => Trust::User,
+            _ => Trust::Agent,
+        };
+        NewSource {
+            agent_id: Some(agent_id),
+            source: self.role.as_str(),
+            trust: trust.as_str(),
+            created_at: self.said_at,
+            part: Some(Part {
+                turn_session_id: session.0,
+                turn_position: self.position,
+                turn_part: self.part,
+            }),
+            ..NewSource::new("turn", self.content, None, &[], now)
+        }
     }
 }
 
@@ -62,10 +72,11 @@ fn of_message(message: &Message, now: OffsetDateTime) -> Vec<Turn<'_>> {
     let around = around_own_memory(&message.content);
     let said = around
         .into_iter()
-        .flat_map(|text| pieces(text.trim(), TURN_CHARS_MAX));
+        // A turn is a passage: a longer message is several.
+        .flat_map(passages::cut);
     // A message has 100,000 characters at most.
-    let parts = (1_i16..).zip(said.map(str::trim_end).filter(|piece| !piece.is_empty()));
-    parts
+    (1_i16..)
+        .zip(said)
         .map(|(part, content)| Turn {
             position: message.position,
             part,
@@ -98,7 +109,7 @@ pub async fn due_of(db: &Db, user: UserId) -> Result<Vec<Due>, sqlx::Error> {
 /// What the database says, and [`EmbeddingError::TooManyPending`].
 pub async fn make_some(db: &Db, embeddings: &Embeddings, due: Due) -> Result<bool, EmbeddingError> {
     let (user, now) = (due.user, embeddings.now());
-    let mut tx = db.as_user(user).await?;
+    let mut tx = db.as_writer(user).await?;
     let Some(held) = store::hold(&mut tx, user, due.session).await? else {
         return Ok(false);
     };
@@ -111,9 +122,13 @@ pub async fn make_some(db: &Db, embeddings: &Embeddings, due: Due) -> Result<boo
         };
         let messages = sessions_store::list_messages(&mut tx, user, due.session, stretch).await?;
         let turns: Vec<Turn> = messages.iter().flat_map(|m| of_message(m, now)).collect();
-        let made = store::insert(&mut tx, user, due.session, &held, &turns, now).await?;
-        if !made.is_empty() {
-            embeddings.note_items(&mut tx, user, &made).await?;
+        let sources: Vec<NewSource> = turns
+            .iter()
+            .map(|turn| turn.as_source(due.session, held.agent_id, now))
+            .collect();
+        let written = write(&mut tx, user, &sources, now).await?;
+        if written.ids.iter().any(Option::is_some) {
+            embeddings.see_to(&mut tx, user, written.noted).await?;
         }
         if let Some(last) = messages.last() {
             made_up_to = last.position;
@@ -132,7 +147,7 @@ pub async fn switch(
     is_on: bool,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
+    let mut tx = db.as_writer(user).await?;
     if store::switch(&mut tx, user, is_on, now).await? && is_on {
         store::make_anew(&mut tx, user).await?;
     }
@@ -146,7 +161,7 @@ pub(super) use store::are_on;
 
 /// Removes some of the turns of a user who has switched them off. False where none is left.
 pub async fn remove_some(db: &Db, user: UserId) -> Result<bool, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
+    let mut tx = db.as_writer(user).await?;
     let some = store::remove(&mut tx, user, REMOVED_A_STEP).await?;
     tx.commit().await?;
     Ok(some > 0)
@@ -202,11 +217,8 @@ mod tests {
             &words.join(" ").chars().take(100_000).collect::<String>(),
         );
         assert!(turns.len() > 90);
-        assert!(
-            turns
-                .iter()
-                .all(|turn| turn.chars().count() <= TURN_CHARS_MAX)
-        );
+        let is_passage = |turn: &String| passages::tokens(turn) <= passages::WINDOW_TOKENS;
+        assert!(turns.iter().all(is_passage));
         let kept: Vec<&str> = turns.iter().flat_map(|turn| turn.split(' ')).collect();
         let whole = words.join(" ").chars().take(100_000).collect::<String>();
         assert_eq!(kept, whole.split(' ').collect::<Vec<_>>());

@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Due, Turn};
+use super::Due;
 use crate::db::UserId;
 use crate::sessions::model::SessionId;
 
@@ -71,49 +71,6 @@ pub async fn hold(
         session.0,
     )
     .fetch_optional(conn)
-    .await
-}
-
-/// Those that are not there yet. Returns their ids.
-pub async fn insert(
-    conn: &mut PgConnection,
-    user: UserId,
-    session: SessionId,
-    held: &Held,
-    turns: &[Turn<'_>],
-    now: OffsetDateTime,
-) -> Result<Vec<i64>, sqlx::Error> {
-    let positions: Vec<i32> = turns.iter().map(|turn| turn.position).collect();
-    let parts: Vec<i16> = turns.iter().map(|turn| turn.part).collect();
-    let roles: Vec<&str> = turns.iter().map(|turn| turn.role.as_str()).collect();
-    let contents: Vec<&str> = turns.iter().map(|turn| turn.content).collect();
-    let hashes: Vec<Vec<u8>> = turns.iter().map(Turn::content_hash).collect();
-    let said: Vec<OffsetDateTime> = turns.iter().map(|turn| turn.said_at).collect();
-    let words: Vec<String> = turns.iter().map(Turn::words).collect();
-    sqlx::query_scalar!(
-        "INSERT INTO memory_items (user_id, agent_id, type, content, content_hash, source, trust, turn_session_id,
-                                   turn_position, turn_part, created_at, updated_at, content_tsv)
-         SELECT $1, $2, 'turn', t.content, t.content_hash, t.role,
-                CASE t.role WHEN 'user' THEN 'user' ELSE 'agent' END, $3, t.position, t.part, t.said_at, $11,
-                t.words::tsvector
-         FROM unnest($4::integer[], $5::smallint[], $6::text[], $7::text[], $8::bytea[], $9::timestamptz[], $10::text[])
-              AS t (position, part, role, content, content_hash, said_at, words)
-         ORDER BY t.position, t.part
-         ON CONFLICT DO NOTHING
-         RETURNING id",
-        user.0,
-        held.agent_id,
-        session.0,
-        &positions,
-        &parts,
-        &roles as &[&str],
-        &contents as &[&str],
-        &hashes,
-        &said,
-        &words,
-        now,
-    )
-    .fetch_all(conn)
     .await
 }
 

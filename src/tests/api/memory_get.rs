@@ -26,7 +26,7 @@ async fn an_item_comes_back_whole() {
     }
     assert_eq!(
         item["embedding"],
-        json!({ "state": "off", "error": null, "provider_type": null, "model": null, "dimensions": null, "truncated": false })
+        json!({ "state": "off", "error": null, "provider_type": null, "model": null, "dimensions": null })
     );
 }
 

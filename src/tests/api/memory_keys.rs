@@ -579,7 +579,7 @@ async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
             .yielding(Yielding::PutAside)
     };
     let keep = async |item: &NewItem| {
-        let mut tx = app.db.as_user(anna.id).await.unwrap();
+        let mut tx = app.db.as_writer(anna.id).await.unwrap();
         let added = memories::add_in(&mut tx, &app.embeddings, &viewer, item, now).await;
         tx.commit().await.unwrap();
         added.unwrap()

@@ -1,6 +1,7 @@
 //! When what a memory says is true in the world, apart from when it was recorded.
 
 use serde_json::{Value, json};
+use time::Duration;
 
 use crate::data::{export, import};
 use crate::support::{TestApp, TestUser};
@@ -79,10 +80,18 @@ async fn the_history_keeps_what_was_before_a_change() {
         said(json!({ "source": "web", "expires_in_days": 9 })),
     )
     .await;
+    // Agents make an event of a kind once an hour: what changes in between is part of it.
     let second = said(json!({ "tags": ["travel"], "valid_from": "2026", "confidence": 90 }));
+    app.clock.advance(Duration::hours(2));
     anna.call("memory_add", second).await;
+    anna.call("memory_add", said(json!({ "tags": ["cold"] })))
+        .await;
+    app.clock.advance(Duration::hours(2));
     anna.call("memory_add", said(json!({ "valid_from": "2025" })))
         .await;
+    // What archives it keeps its confidence alone, which is none that it had before.
+    let key = json!({ "item_id": added["id"], "content": "Is in Sweden." });
+    anna.call("memory_correct", key).await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let (_, page) = browser.get(&format!("/memory/{}", added["id"])).await;
@@ -94,6 +103,7 @@ async fn the_history_keeps_what_was_before_a_change() {
     ] {
         assert!(page.contains(told), "{told}: {page}");
     }
+    assert!(!page.contains("its confidence was 90"), "{page}");
 }
 
 #[tokio::test]

@@ -50,7 +50,7 @@ impl Pair<'_> {
                 ..Provenance::default()
             })
             .yielding(Yielding::PutAside);
-        let mut tx = self.app.db.as_user(self.viewer.user_id).await.unwrap();
+        let mut tx = self.app.db.as_writer(self.viewer.user_id).await.unwrap();
         let added = memories::add_in(&mut tx, &self.app.embeddings, &self.viewer, &item, self.now);
         let added = added.await.unwrap();
         tx.commit().await.unwrap();
@@ -114,7 +114,7 @@ async fn of_each_pair_that_holds_which_the_table_says_by_key_and_by_a_models_ver
                     pair.confirm(holder.id).await;
                 }
                 let came = pair.keep(&format!("d {case}"), "", comes, then).await;
-                let mut tx = app.db.as_user(anna.id).await.unwrap();
+                let mut tx = app.db.as_writer(anna.id).await.unwrap();
                 let viewer = &pair.viewer;
                 let given =
                     memories::supersede_in(&mut tx, viewer, holder.id, came.id, pair.now).await;

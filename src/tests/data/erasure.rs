@@ -93,7 +93,7 @@ pub async fn fingerprint(conn: &mut PgConnection, user: i64) -> String {
         "chat_settings",
         "chat_spend",
         "embedding_spaces",
-        "memory_item_embeddings",
+        "memory_embeddings",
         "activity",
         "web_sessions",
         "sessions",
@@ -156,7 +156,7 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
               summary AS (INSERT INTO memory_summaries (user_id, body, made_at, model, facts_hash, failure)
                           VALUES ($1, $2, now(), $2, $2::bytea, $2)),
               session AS (UPDATE session_extractions SET reason = $2, model = $2 WHERE user_id = $1),
-              row AS (UPDATE memory_item_embeddings SET error = $2 WHERE user_id = $1),
+              row AS (UPDATE memory_embeddings SET error = $2 WHERE user_id = $1),
               chat AS (UPDATE chat_settings SET model = $2, endpoint = $2 WHERE user_id = $1),
               settings AS (UPDATE embedding_settings SET declined = $2, query_prefix = $2, document_prefix = $2 WHERE user_id = $1)
          UPDATE embedding_spaces SET problem = $2, query_prefix = $2, endpoint = $2 WHERE user_id = $1 AND state <> 'active'",
@@ -295,8 +295,7 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
         "memory_items.source_context",
         "memory_items.attributes",
         "memory_items.content_tsv",
-        "memory_item_embeddings.content_hash",
-        "memory_item_embeddings.error",
+        "memory_embeddings.error",
         "chat_settings.endpoint",
         "chat_settings.model",
         "embedding_settings.model",
@@ -457,9 +456,10 @@ async fn an_erased_item_takes_all_that_derives_from_it_and_nothing_else() {
     let receipt = receipt_of(&app, &path).await;
     let expected = [
         ("links", 1),
-        ("memory_item_embeddings", 1),
+        ("memory_embeddings", 1),
         ("memory_item_events", 1),
         ("memory_items", 1),
+        ("memory_passages", 1),
         ("memory_summary_items", 0),
         ("memory_themes", 1),
         ("mentions", 3),

@@ -51,11 +51,11 @@ async fn was_at_work(app: &TestApp) -> bool {
 async fn unfinished(app: &TestApp) -> (i64, i64, i64) {
     sqlx::query_as(
         "SELECT (SELECT count(*) FROM memory_items i WHERE NOT EXISTS (
-                    SELECT FROM memory_item_embeddings e
+                    SELECT FROM memory_embeddings e
                     JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
-                    WHERE e.user_id = i.user_id AND e.item_id = i.id AND s.state = 'active' AND e.state = 'ready')),
+                    WHERE e.user_id = i.user_id AND e.source_id = i.id AND s.state = 'active' AND e.state = 'ready')),
                 -- What waits in a retired space waits for nothing: it goes with its space.
-                (SELECT count(*) FROM memory_item_embeddings e
+                (SELECT count(*) FROM memory_embeddings e
                  JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
                  WHERE e.state <> 'ready' AND s.state <> 'retired'),
                 (SELECT count(*) FROM embedding_spaces WHERE state = 'building')",
@@ -79,9 +79,9 @@ async fn items_of(app: &TestApp, user: &TestUser) -> BTreeSet<i64> {
 async fn assert_every_vector_is_of_its_space_and_its_item(app: &TestApp) -> usize {
     let rows: Vec<(String, String, String, HalfVector, Bit)> = sqlx::query_as(
         "SELECT s.model, s.document_prefix, i.content, e.embedding, e.bits
-         FROM memory_item_embeddings e
+         FROM memory_embeddings e
          JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
-         JOIN memory_items i ON i.user_id = e.user_id AND i.id = e.item_id
+         JOIN memory_items i ON i.user_id = e.user_id AND i.id = e.source_id
          WHERE e.embedding IS NOT NULL",
     )
     .fetch_all(&mut app.superuser().await)

@@ -51,21 +51,33 @@ async fn a_poison_text_is_isolated_and_the_others_go_on() {
 }
 
 #[tokio::test]
-async fn a_text_longer_than_the_model_takes_is_shortened_and_says_so() {
+async fn a_long_text_is_embedded_whole_by_its_passages_and_ready_when_all_are() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
-    let id = anna.add(&"word ".repeat(4_000)).await;
+    let words: Vec<String> = (0..2_000).map(|n| format!("word{n}")).collect();
+    let id = anna.add(&words.join(" ")).await;
     let short = anna.add("a short one").await;
-    provider.behave(|b| b.chars_max = Some(1_500));
+    provider.behave(|b| {
+        b.chars_max = Some(1_500);
+        b.poison = Some("word1999");
+    });
     assert_eq!(app.drain(&anna).await, Drained::Done);
-    let long = embedding(&anna, id).await;
-    assert_eq!(
-        (&long["state"], &long["truncated"]),
-        (&json!("ready"), &json!(true))
-    );
-    assert_eq!(embedding(&anna, short).await["truncated"], false);
+    // One of its passages is not ready.
+    assert_eq!(embedding(&anna, id).await["state"], "error");
+    assert_eq!(embedding(&anna, short).await["state"], "ready");
+    assert_eq!(anna.find("word1").await[0], id);
+    provider.behave(|b| b.poison = None);
+    assert_eq!(app.embeddings.retry(anna.id).await.unwrap(), 1);
+    app.drain(&anna).await;
+    assert_eq!(embedding(&anna, id).await["state"], "ready");
+    let texts = provider.texts();
+    let is_sent = |word: &String| {
+        let is_word = |text: &String| text.split(' ').any(|one| one == word);
+        texts.iter().any(is_word)
+    };
+    assert!(words.iter().all(is_sent), "a word was left out");
 }
 
 #[tokio::test]
@@ -217,12 +229,10 @@ async fn a_late_answer_of_an_old_model_writes_nothing() {
     let embeddings = app.embeddings.clone();
     let late = tokio::spawn(async move { embeddings.drain(user, &Slice::whole()).await });
     elsewhere.until_called().await;
-    sqlx::query(
-        "UPDATE memory_item_embeddings SET content_hash = 'another' WHERE state = 'pending'",
-    )
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
+    sqlx::query("UPDATE memory_passages SET content_hash = 'another'")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
     drop(held);
     late.await.unwrap().unwrap();
     assert_eq!(

@@ -1,4 +1,7 @@
+use keepsake::accounts::Viewer;
+use keepsake::clock::Clock;
 use keepsake::embedding::{Drained, EmbeddingState, Saved};
+use keepsake::memories::{self, ItemType, NewItem};
 use keepsake::queue::Slice;
 use serde_json::json;
 use tokio::sync::watch;
@@ -33,18 +36,17 @@ async fn an_item_its_pending_vector_and_its_job_are_committed_together() {
     assert!(provider.texts().is_empty());
 
     // What is rolled back leaves neither.
-    let mut tx = app.db.as_user(anna.id).await.unwrap();
-    sqlx::query("DELETE FROM memory_item_embeddings")
-        .execute(&mut *tx)
-        .await
-        .unwrap();
-    let noted = app
-        .embeddings
-        .note_item(&mut tx, anna.id, id)
-        .await
-        .unwrap();
-    assert_eq!(noted, EmbeddingState::Pending);
+    let mut tx = app.db.as_writer(anna.id).await.unwrap();
+    let viewer = Viewer {
+        user_id: anna.id,
+        agent_id: None,
+    };
+    let item = NewItem::parse(ItemType::Fact, "Anna has a dog.", None, &[]).unwrap();
+    let now = app.clock.now();
+    let added = memories::add_in(&mut tx, &app.embeddings, &viewer, &item, now).await;
+    assert_eq!(added.unwrap().embedding, EmbeddingState::Pending);
     drop(tx);
+    assert_eq!(app.vectors(&anna, "active").await.len(), 1);
     assert_eq!(app.jobs().await.len(), 1);
 }
 
@@ -61,7 +63,7 @@ async fn a_pending_item_becomes_ready_and_says_by_which_model() {
     assert_eq!(
         item["embedding"],
         json!({ "state": "ready", "error": null, "provider_type": "openai", "model": "nomic-embed-text",
-                "dimensions": 64, "truncated": false })
+                "dimensions": 64 })
     );
     // Once is enough.
     assert_eq!(app.drain(&anna).await, Drained::Done);
@@ -142,7 +144,7 @@ async fn nobody_elses_settings_spaces_or_vectors_are_seen_or_touched() {
     for table in [
         "embedding_settings",
         "embedding_spaces",
-        "memory_item_embeddings",
+        "memory_embeddings",
     ] {
         let statement = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
         let seen: i64 = sqlx::query_scalar(statement)

@@ -49,7 +49,7 @@ fn rebuild(app: &TestApp, anna: &TestUser) -> JoinHandle<Saved> {
 async fn is_not_found(app: &TestApp, anna: &TestUser, id: i64) {
     app.drain(anna).await;
     let live: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM memory_item_embeddings WHERE item_id = $1 AND item_live_until <> '-infinity'",
+        "SELECT count(*) FROM memory_embeddings WHERE source_id = $1 AND item_live_until <> '-infinity'",
     )
     .bind(id)
     .fetch_one(&mut app.superuser().await)

@@ -312,9 +312,9 @@ async fn before_there_is_an_active_space_what_is_being_built_serves() {
     );
     // The first of the two is ready.
     sqlx::query(
-        "UPDATE memory_item_embeddings SET state = 'ready', bits = repeat('0', 1024)::bit(1024),
+        "UPDATE memory_embeddings SET state = 'ready', bits = repeat('0', 1024)::bit(1024),
                 embedding = array_fill(0.1::real, ARRAY[64])::halfvec
-         WHERE item_id = (SELECT min(id) FROM memory_items)",
+         WHERE source_id = (SELECT min(id) FROM memory_items)",
     )
     .execute(&mut app.superuser().await)
     .await
@@ -336,7 +336,7 @@ async fn a_rebuild_in_which_nothing_succeeds_does_not_take_over() {
     app.use_provider(&anna, &provider, "new").await;
     // Every one of the texts, but not the probe.
     provider.behave(|b| b.poison = Some("."));
-    sqlx::query("UPDATE memory_items SET content = content || '.poison.'")
+    sqlx::query("UPDATE memory_items SET content = 'poison' || content")
         .execute(&mut app.superuser().await)
         .await
         .unwrap();

@@ -117,7 +117,7 @@ async fn a_users_run_that_fails_is_told_tried_again_later_and_stops_nobody_elses
     let broken = format!(
         "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS
              $$ BEGIN IF NEW.user_id = {} THEN RAISE 'secret content'; END IF; RETURN NEW; END $$;
-         CREATE TRIGGER broken BEFORE UPDATE ON memory_item_embeddings FOR EACH ROW EXECUTE FUNCTION broken()",
+         CREATE TRIGGER broken BEFORE UPDATE ON memory_embeddings FOR EACH ROW EXECUTE FUNCTION broken()",
         anna.id.0
     );
     sqlx::raw_sql(AssertSqlSafe(broken))
@@ -163,6 +163,8 @@ async fn workers_resume_when_postgresql_dropped_every_connection() {
         .await
         .unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
+    // A run whose end was not written is tried again later.
+    app.clock.advance(time::Duration::minutes(1));
     anna.add("item 2").await;
     until_ready(&app, &anna, 2).await;
     worker.stop().await;

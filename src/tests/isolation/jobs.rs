@@ -19,8 +19,8 @@ use crate::support::{ChatServer, DueNow, Provider, change_model, turns_due};
 
 /// Its test is below, under this name.
 const CASES: &[&str] = &[
-    "cleanup", "complete", "delete", "embed", "erase", "evaluate", "expire", "extract", "summary",
-    "sweep", "turns",
+    "cleanup", "complete", "delete", "embed", "erase", "evaluate", "expire", "extract", "passages",
+    "summary", "sweep", "turns",
 ];
 
 #[test]
@@ -255,6 +255,34 @@ async fn expire_archives_one_users_memories() {
         assert_eq!(done.unwrap(), archived, "{user:?}");
         scene.assert_untouched("expire").await;
     }
+}
+
+#[tokio::test]
+async fn passages_makes_one_users() {
+    let scene = Scene::start().await;
+    let (app, ben) = (&scene.app, &scene.ben);
+    ben.add("Ben bakes.").await;
+    let mut conn = app.superuser().await;
+    sqlx::query("INSERT INTO memory_passages_due (user_id, sources) SELECT id, 2 FROM users")
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    sqlx::query("DELETE FROM memory_passages WHERE user_id = $1")
+        .bind(ben.id.0)
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    let nobody = keepsake::db::UserId(999_999_999);
+    for (user, made) in [(ben.id, Some(2)), (ben.id, None), (nobody, None)] {
+        let done = memories::passages::make_some(&app.db, &app.embeddings, user).await;
+        assert_eq!(done.unwrap(), made, "{user:?}");
+    }
+    sqlx::query("DELETE FROM memory_passages_due")
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    scene.assert_untouched("passages").await;
+    assert_eq!(ben.find("bakes").await.len(), 1);
 }
 
 #[tokio::test]

@@ -69,7 +69,7 @@ async fn a_client_that_vanishes_in_mid_call_leaves_nothing_half_written() {
     let items = count("SELECT count(*) FROM memory_items").await;
     assert!(items > 0 && items <= TIMES as i64, "{items} of {TIMES}");
     assert_eq!(
-        count("SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'").await,
+        count("SELECT count(*) FROM memory_embeddings WHERE state = 'pending'").await,
         items
     );
     assert_eq!(
@@ -80,7 +80,7 @@ async fn a_client_that_vanishes_in_mid_call_leaves_nothing_half_written() {
     assert_eq!(anna.find("number").await.len(), 10.min(items as usize));
     app.drain(&anna).await;
     assert_eq!(
-        count("SELECT count(*) FROM memory_item_embeddings WHERE state = 'ready'").await,
+        count("SELECT count(*) FROM memory_embeddings WHERE state = 'ready'").await,
         items
     );
 }

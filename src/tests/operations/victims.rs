@@ -95,6 +95,18 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     for job in jobs::JOBS {
         jobs::ask_for(job, &app.job_context(), None).await.unwrap();
     }
+    // What an older version has kept.
+    sqlx::raw_sql(
+        "DELETE FROM memory_passages WHERE user_id = (SELECT user_id FROM memory_items WHERE content = 'Zoe rows.');
+         INSERT INTO memory_passages_due (user_id, sources) SELECT user_id, 1 FROM memory_items WHERE content = 'Zoe rows.'",
+    )
+    .execute(&mut conn)
+    .await
+    .unwrap();
+    let passages = jobs::find("passages").unwrap();
+    jobs::ask_for(passages, &app.job_context(), None)
+        .await
+        .unwrap();
     // Only the sweep knows of Ben's.
     ben.add("Ben bakes.").await;
     sqlx::query("DELETE FROM job_queue WHERE user_id = $1 AND job = 'embed'")
@@ -142,6 +154,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
             && count(&app, "SELECT count(*) FROM users WHERE erasing_at IS NOT NULL").await == 0
             && count(&app, "SELECT count(*) FROM job_runs WHERE ended_at < '2021-01-01'").await == 0
             && count(&app, "SELECT count(*) FROM memory_items WHERE delete_at IS NOT NULL").await == 0
+            && count(&app, "SELECT count(*) FROM memory_passages_due").await == 0
             && count(&app, "SELECT count(*) FROM memory_items WHERE content = 'The tea is hot.' AND status = 'active'")
                 .await
                 == 0

@@ -139,7 +139,7 @@ async fn a_drain_under_way_stops_when_its_user_is_disabled() {
     let (drained, ()) = tokio::join!(draining, disabling);
     drained.unwrap();
     assert_eq!(app.drain_once(ben.id).await.unwrap(), Drained::Done);
-    let pending = "SELECT count(*) FROM memory_item_embeddings WHERE state = 'pending'";
+    let pending = "SELECT count(*) FROM memory_embeddings WHERE state = 'pending'";
     assert!(
         scalar(&app, pending).await > 0,
         "the page after the one under way is not read"

@@ -33,11 +33,8 @@ async fn lock_items(app: &TestApp) -> PgConnection {
 /// Until it is dropped, whatever this user adds waits.
 async fn lock_adding(app: &TestApp, user: &TestUser) -> PgConnection {
     let mut conn = app.superuser().await;
-    sqlx::query("SELECT pg_advisory_lock(hashtextextended('embedding_spaces', $1))")
-        .bind(user.id.0)
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    sqlx::raw_sql("BEGIN").execute(&mut conn).await.unwrap();
+    TestApp::hold_memory(&mut conn, user.id).await;
     conn
 }
 

@@ -19,11 +19,7 @@ async fn hold_up<'a>(
     user: &TestUser,
 ) -> sqlx::Transaction<'a, sqlx::Postgres> {
     let mut lock = conn.begin().await.unwrap();
-    sqlx::query("SELECT pg_advisory_xact_lock(hashtextextended('embedding_spaces', $1))")
-        .bind(user.id.0)
-        .execute(&mut *lock)
-        .await
-        .unwrap();
+    TestApp::hold_memory(&mut lock, user.id).await;
     lock
 }
 
@@ -40,9 +36,9 @@ async fn written(app: &TestApp) -> Vec<(String, i64, i64, i64)> {
     sqlx::query_as(
         "SELECT content,
                 (SELECT count(*) FROM memory_item_events e WHERE e.item_id = i.id AND e.event = 'added'),
-                (SELECT count(*) FROM memory_item_embeddings e WHERE e.item_id = i.id AND e.state = 'pending'
-                   AND e.content_hash = i.content_hash AND e.theme_id = i.theme_id AND e.item_type = i.type
-                   AND e.item_created_at = i.created_at AND e.item_live_until = coalesce(i.expires_at, 'infinity')),
+                (SELECT count(*) FROM memory_embeddings e WHERE e.source_id = i.id AND e.state = 'pending'
+                   AND e.passage = 0 AND e.theme_id = i.theme_id AND e.item_type = i.type
+                   AND e.item_created_at = i.created_at AND e.item_live_until = i.live_until),
                 (SELECT count(*) FROM activity a WHERE i.id = ANY (a.item_ids) AND a.outcome = 'ok')
          FROM memory_items i ORDER BY i.content",
     )

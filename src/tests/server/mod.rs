@@ -304,7 +304,10 @@ async fn commands_say_what_is_wrong_in_one_sentence() {
             vec!["user", "create", "--email", "a@b.c"],
             "--password-stdin",
         ),
-        (vec!["jobs", "run", "dream"], "there are: embed, extract"),
+        (
+            vec!["jobs", "run", "dream"],
+            "there are: embed, passages, extract",
+        ),
         (
             vec!["jobs", "run", "cleanup", "--email", "a@b.c"],
             "leave --email out",

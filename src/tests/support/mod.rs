@@ -327,9 +327,9 @@ impl TestApp {
     /// States of the user's rows in the space of this state, by item.
     pub async fn vectors(&self, user: &TestUser, space: &str) -> Vec<(i64, String)> {
         sqlx::query_as(
-            "SELECT e.item_id, e.state FROM memory_item_embeddings e
+            "SELECT e.source_id, e.state FROM memory_embeddings e
              JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
-             WHERE e.user_id = $1 AND s.state = $2 ORDER BY e.item_id",
+             WHERE e.user_id = $1 AND s.state = $2 ORDER BY e.source_id",
         )
         .bind(user.id.0)
         .bind(space)
@@ -405,6 +405,18 @@ impl TestApp {
         // The same time, however long this took: leases are judged by it.
         twin.clock.advance(self.clock.now() - twin.clock.now());
         twin
+    }
+
+    /// Until the transaction ends, nobody else changes this user's memory.
+    pub async fn hold_memory(conn: &mut PgConnection, user: UserId) {
+        sqlx::query(
+            "INSERT INTO memory_revisions (user_id, revision) VALUES ($1, 1)
+             ON CONFLICT (user_id) DO UPDATE SET revision = memory_revisions.revision",
+        )
+        .bind(user.0)
+        .execute(conn)
+        .await
+        .unwrap();
     }
 
     /// Until as many connections to this database wait for a lock that another holds; 0: until none does.

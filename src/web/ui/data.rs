@@ -16,7 +16,7 @@ use crate::memories::ItemId;
 /// Rows of a receipt as people call them, in the order in which they are told.
 const LABELS: [(&str, &str); 24] = [
     ("memory_items", "memories"),
-    ("memory_item_embeddings", "vectors"),
+    ("memory_embeddings", "vectors"),
     ("memory_item_events", "entries of history"),
     ("memory_themes", "themes"),
     ("memory_summaries", "summary"),
@@ -115,7 +115,7 @@ impl Ui {
         let rows = rows.map_err(database)?;
         let of = |name| rows.get(name).copied().unwrap_or_default();
         Ok(ItemErasure {
-            vectors: of("memory_item_embeddings"),
+            vectors: of("memory_embeddings"),
             events: of("memory_item_events"),
             mentions: of("mentions"),
             links: of("links"),

@@ -80,7 +80,8 @@ impl Ui {
             provider: embedding.provider_type.map(|t| provider_name(t).to_owned()),
             model: embedding.model,
             dimensions: embedding.dimensions,
-            is_truncated: embedding.truncated,
+            passages: embedding.passages,
+            passages_ready: embedding.passages_ready,
             updated: embedding.updated_at.map(|at| self.moment(at)),
         }
     }

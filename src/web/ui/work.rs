@@ -10,6 +10,7 @@ use crate::embedding::Overview;
 use crate::evaluation::Evaluation;
 use crate::evaluation::asked::Standing;
 use crate::input::sentence;
+use crate::memories::passages;
 use crate::queue;
 use crate::sessions::{ledger, turns};
 
@@ -17,6 +18,7 @@ impl Ui {
     pub(super) async fn work_view(&self, viewer: &Viewer) -> Result<WorkPage, PageError> {
         let tasks = [
             self.import_task(viewer).await?,
+            self.passages_task(viewer).await?,
             self.vectors_task(viewer).await?,
             self.turns_task(viewer).await?,
             self.sessions_task(viewer).await?,
@@ -93,6 +95,23 @@ impl Ui {
             ),
             problem,
             next: next.map(|at| self.moment(at)),
+        }))
+    }
+
+    async fn passages_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
+        let due = passages::due_of(&self.state.db, viewer.user_id).await;
+        Ok(due.map_err(database)?.map(|due| Task {
+            name: "passages",
+            title: "Passages",
+            href: "/memory",
+            progress: Some((due.done.min(due.sources), due.sources.max(1))),
+            line: format!(
+                "{} of {} memories and texts from messages are prepared for the search of this version.",
+                count(due.done.min(due.sources)),
+                count(due.sources)
+            ),
+            problem: None,
+            next: None,
         }))
     }
 

@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 
 use crate::components::{EmbeddingMark, Fact, Facts, ScoreTable, When};
-use crate::view::{EmbeddingBadge, EmbeddingState, ItemEmbedding, Why, WhySurface};
+use crate::view::{EmbeddingState, ItemEmbedding, Why, WhySurface};
 
 #[component]
 pub fn Surfaces(id: i64, why: Why, embedding: ItemEmbedding) -> impl IntoView {
@@ -117,14 +117,7 @@ pub fn Vector(embedding: ItemEmbedding) -> impl IntoView {
 }
 
 fn known(state: EmbeddingState, embedding: ItemEmbedding) -> AnyView {
-    let badge = EmbeddingBadge {
-        state,
-        is_truncated: false,
-    };
-    let mut facts: Vec<Fact> = vec![(
-        "State",
-        view! { <EmbeddingMark embedding=badge /> }.into_any(),
-    )];
+    let mut facts: Vec<Fact> = vec![("State", view! { <EmbeddingMark state /> }.into_any())];
     if let Some(provider) = embedding.provider {
         facts.push(("Provider", provider.into_any()));
     }
@@ -133,6 +126,13 @@ fn known(state: EmbeddingState, embedding: ItemEmbedding) -> AnyView {
     }
     if let Some(dimensions) = embedding.dimensions {
         facts.push(("Dimensions", dimensions.into_any()));
+    }
+    if embedding.passages > 1 {
+        let (ready, all) = (embedding.passages_ready, embedding.passages);
+        let told = format!(
+            "{ready} of {all} have a vector of their own: a model reads a long text in pieces"
+        );
+        facts.push(("Passages", told.into_any()));
     }
     if let Some(updated) = embedding.updated {
         let term = match state {
@@ -150,17 +150,9 @@ fn known(state: EmbeddingState, embedding: ItemEmbedding) -> AnyView {
             </p>
         }
     });
-    let truncated = embedding.is_truncated.then(|| {
-        view! {
-            <p class="aside">
-                "The text is longer than the model reads: the vector stands for its beginning. Words find all of it."
-            </p>
-        }
-    });
     view! {
         <Facts facts />
         {error}
-        {truncated}
     }
     .into_any()
 }

@@ -72,7 +72,6 @@ pub fn of(tool: &str) -> Example {
                     "provider_type": "builtin",
                     "model": "all-MiniLM-L6-v2",
                     "dimensions": 384,
-                    "truncated": false,
                 },
                 "source_thread": null,
                 "source_message": null,

@@ -1,0 +1,303 @@
+//! Passages: what search indexes. A text is cut into stretches that a model reads whole, at the ends
+//! of paragraphs and sentences where there are any; a short one is one passage. Each carries the
+//! hash of its text, so that what is known is not embedded again, and its terms. They are written with their
+//! source ([`super::write`]); those of sources that are older than passages, by a job ([`make_some`]).
+
+mod store;
+pub mod terms;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::db::{Db, UserId, note_changes};
+use crate::embedding::{EmbeddingError, Embeddings, tokens_of};
+use crate::queue;
+
+/// Sources of one transaction.
+const SOURCES_A_STEP: i64 = 200;
+
+/// Of a passage, as [`tokens`] counts them: embedding models of the kind that runs on a small
+/// machine read 256, two of which are their own.
+pub const WINDOW_TOKENS: usize = 240;
+/// Of the SHA-256 of its text.
+const HASH_BYTES: usize = 16;
+
+/// A passage as it is to be written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Passage {
+    /// 0, 1, … of its text.
+    pub n: i16,
+    /// Characters of the text before it.
+    pub start: i32,
+    /// Characters.
+    pub length: i32,
+    /// In base 64, as all bytes are handed over.
+    pub hash: String,
+    /// [`terms::of`]
+    pub terms: String,
+}
+
+/// Of a text; its key and tags are terms of the first.
+pub fn of_text(content: &str, key: Option<&str>, tags: &[String]) -> Vec<Passage> {
+    let mut passages = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    for (n, piece) in (0_i16..).zip(cut(content)) {
+        // Pieces are parts of the text, in its order.
+        let begins = piece.as_ptr() as usize - content.as_ptr() as usize;
+        start += chars(&content[at..begins]);
+        let length = chars(piece);
+        let terms = match n {
+            0 => terms::of(piece, key, tags),
+            _ => terms::of(piece, None, &[]),
+        };
+        passages.push(Passage {
+            n,
+            start,
+            length,
+            hash: BASE64.encode(&Sha256::digest(piece.as_bytes())[..HASH_BYTES]),
+            terms: BASE64.encode(terms),
+        });
+        (start, at) = (start + length, begins + piece.len());
+    }
+    passages
+}
+
+/// A text of the limits that ours have has no more characters than that.
+fn chars(text: &str) -> i32 {
+    i32::try_from(text.chars().count()).unwrap_or(i32::MAX)
+}
+
+/// Where a text is cut rather than elsewhere, best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Border {
+    Word,
+    Sentence,
+    Paragraph,
+}
+
+/// The text in pieces of at most [`WINDOW_TOKENS`], without the blanks around them. Nothing else
+/// is left out.
+pub fn cut(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text.trim();
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (piece, after) = rest.split_at(first_end(rest));
+        rest = after.trim_start();
+        Some(piece.trim_end())
+    })
+}
+
+/// Where the first piece ends: at the last of the best borders in the second half of the window.
+fn first_end(text: &str) -> usize {
+    let mut count = Tokens::default();
+    let mut best: Option<(Border, usize)> = None;
+    let mut before = None;
+    for (at, c) in text.char_indices() {
+        count.take(c);
+        if count.total > WINDOW_TOKENS {
+            return best.map_or(at, |(_, end)| end);
+        }
+        if let Some(border) = before.and_then(|before| border(before, c))
+            && (count.total > WINDOW_TOKENS / 2 || border == Border::Word)
+            && best.is_none_or(|(known, _)| known <= border)
+        {
+            best = Some((border, at));
+        }
+        before = Some(c);
+    }
+    text.len()
+}
+
+/// What a piece that ends before `c` ends at.
+fn border(before: char, c: char) -> Option<Border> {
+    match (before, c) {
+        ('\n', '\n') => Some(Border::Paragraph),
+        (_, '\n') => Some(Border::Sentence),
+        ('.' | '!' | '?' | '…', c) if c.is_whitespace() => Some(Border::Sentence),
+        ('。' | '！' | '？' | '।', _) => Some(Border::Sentence),
+        (_, c) if c.is_whitespace() => Some(Border::Word),
+        _ => None,
+    }
+}
+
+/// About how many tokens a model reads of a text: a little more than most read of plain English,
+/// a letter each where a script has no small vocabulary.
+pub fn tokens(text: &str) -> usize {
+    let mut count = Tokens::default();
+    text.chars().for_each(|c| count.take(c));
+    count.total
+}
+
+#[derive(Default)]
+struct Tokens {
+    total: usize,
+    /// Letters or digits of the word so far.
+    letters: usize,
+    digits: usize,
+}
+
+impl Tokens {
+    fn take(&mut self, c: char) {
+        let is_letter = c.is_ascii_alphabetic();
+        let is_digit = c.is_ascii_digit();
+        self.letters = if is_letter { self.letters + 1 } else { 0 };
+        self.digits = if is_digit { self.digits + 1 } else { 0 };
+        let begins = match (is_letter, is_digit) {
+            // A word of five letters, and each two that follow.
+            (true, _) => self.letters == 1 || (self.letters > 5 && self.letters.is_multiple_of(2)),
+            (_, true) => !self.digits.is_multiple_of(2),
+            _ => !c.is_whitespace(),
+        };
+        self.total += usize::from(begins);
+    }
+}
+
+/// A user's sources whose passages are to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct Due {
+    after: i64,
+    /// When that began.
+    pub sources: i64,
+    /// Of those so far.
+    pub done: i64,
+}
+
+struct Text {
+    id: i64,
+    content: String,
+    key: Option<String>,
+    tags: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct OfSource {
+    source_id: i64,
+    passages: Vec<Passage>,
+}
+
+/// Whose passages are to be made. Ids alone.
+pub async fn users_due(db: &Db) -> Result<Vec<UserId>, sqlx::Error> {
+    store::list_users_due(&mut *db.system_connection().await?).await
+}
+
+/// How far it is with a user's; `None` where nothing is to be made.
+pub async fn due_of(db: &Db, user: UserId) -> Result<Option<Due>, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let due = store::find_due(&mut tx, user).await?;
+    tx.commit().await?;
+    Ok(due)
+}
+
+/// Makes the passages of the user's next sources, in one transaction with how far that was. Searches answer
+/// meanwhile: sources keep the vectors that they have. How many sources; `None` where nothing is left.
+pub async fn make_some(
+    db: &Db,
+    embeddings: &Embeddings,
+    user: UserId,
+) -> Result<Option<usize>, EmbeddingError> {
+    let Some(due) = due_of(db, user).await? else {
+        return Ok(None);
+    };
+    let now = embeddings.now();
+    let mut tx = db.as_writer_again(user).await?;
+    let texts = store::list_texts(&mut tx, user, due.after, SOURCES_A_STEP).await?;
+    let ids: Vec<i64> = texts.iter().map(|text| text.id).collect();
+    let (last, count) = (ids.last().copied(), ids.len());
+    let cut = tokio::task::spawn_blocking(move || texts.iter().map(OfSource::new).collect());
+    let cut: Vec<OfSource> = cut.await.map_err(|error| sqlx::Error::Io(error.into()))?;
+    let chars = store::replace(&mut tx, user, &cut, now).await?;
+    note_changes(&mut tx, &ids).await?;
+    store::note_done(&mut tx, user, last, count as i64).await?;
+    if chars > 0 {
+        let tokens = tokens_of(usize::try_from(chars).unwrap_or_default());
+        queue::push(&mut tx, user, queue::EMBED, tokens, now).await?;
+    }
+    tx.commit().await?;
+    Ok(last.map(|_| count))
+}
+
+impl OfSource {
+    fn new(text: &Text) -> Self {
+        Self {
+            source_id: text.id,
+            passages: of_text(&text.content, text.key.as_deref(), &text.tags),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(text: &str) -> Vec<&str> {
+        cut(text).collect()
+    }
+
+    #[test]
+    fn a_short_text_is_one_passage() {
+        assert_eq!(pieces(" Lives in Porto. \n"), ["Lives in Porto."]);
+        assert!(pieces(" \n").is_empty());
+    }
+
+    #[test]
+    fn a_long_text_is_cut_at_paragraphs_then_sentences_then_words() {
+        let sentence = "The heron crosses the river at dawn. ";
+        let paragraph = sentence.repeat(15);
+        let text = format!("{paragraph}\n\n{paragraph}\n\n{paragraph}");
+        let cut = pieces(&text);
+        assert_eq!(cut, [paragraph.trim(); 3]);
+        for piece in pieces(&sentence.repeat(100)) {
+            assert!(
+                piece.starts_with("The ") && piece.ends_with("dawn."),
+                "{piece}"
+            );
+        }
+        for piece in pieces(&"heron ".repeat(1_000)) {
+            assert!(
+                piece.starts_with("heron") && piece.ends_with("heron"),
+                "{piece}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_passage_is_longer_than_the_window_and_no_word_is_lost() {
+        let words: String = (0..4_000).map(|n| format!("w{n} ")).collect();
+        for text in [
+            words.as_str(),
+            &"語".repeat(20_000),
+            &"x".repeat(20_000),
+            &"щука ".repeat(4_000),
+            &"-=".repeat(10_000),
+            &"One. Two! Three? ".repeat(1_000),
+        ] {
+            let cut = pieces(text);
+            assert!(cut.iter().all(|piece| tokens(piece) <= WINDOW_TOKENS));
+            assert!(cut.len() > 10, "{}", cut.len());
+            let kept: String = cut.concat().split_whitespace().collect();
+            assert_eq!(kept, text.split_whitespace().collect::<String>());
+        }
+    }
+
+    #[test]
+    fn passages_say_where_they_stand() {
+        let text = format!("  Ä{}\n\nÖ{}.", " große".repeat(100), " kleine".repeat(90));
+        let passages = of_text(&text, None, &[]);
+        assert!(passages.len() > 1);
+        let chars: Vec<char> = text.chars().collect();
+        for (passage, piece) in passages.iter().zip(cut(&text)) {
+            let (start, length) = (passage.start as usize, passage.length as usize);
+            let told: String = chars[start..start + length].iter().collect();
+            assert_eq!(told, piece);
+        }
+        assert_eq!(passages[0].start, 2);
+        let again = of_text(&text, Some("size"), &["zoo".to_owned()]);
+        assert_ne!(again[0].terms, passages[0].terms);
+        assert_eq!(again[1].terms, passages[1].terms);
+        assert_eq!(again[0].hash, passages[0].hash);
+    }
+}

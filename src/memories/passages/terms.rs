@@ -1,0 +1,78 @@
+//! What a passage is found by, as bytes: a number for each of its terms, ascending, four bytes each
+//! (the CRC-32 of the lexeme, least significant byte first), and then for each how often it occurs, a
+//! byte each (255: as often or more). Lexemes are those of [`words`], for texts and queries alike.
+//! Two lexemes of one number pass for one: of a hundred thousand, about one pair.
+
+use std::collections::BTreeMap;
+
+use crate::memories::{speakers, words};
+
+/// Bytes of a term.
+const TERM_BYTES: usize = 5;
+
+/// Of a text with its key and tags. Where it begins with its speaker, that is a term as well.
+pub fn of(text: &str, key: Option<&str>, tags: &[String]) -> Vec<u8> {
+    let tags = tags.iter().map(String::as_str);
+    let texts = std::iter::once(text).chain(key).chain(tags);
+    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    for (lexeme, places) in words::lexemes(texts) {
+        *counts.entry(number(&lexeme)).or_default() += places.len();
+    }
+    for lexeme in speakers::lexemes(text) {
+        *counts.entry(number(&lexeme)).or_default() += 1;
+    }
+    let mut bytes = Vec::with_capacity(counts.len() * TERM_BYTES);
+    bytes.extend(counts.keys().flat_map(|number| number.to_le_bytes()));
+    let count = |count: &usize| u8::try_from(*count).unwrap_or(u8::MAX);
+    bytes.extend(counts.values().map(count));
+    bytes
+}
+
+/// Of a lexeme.
+pub fn number(lexeme: &str) -> u32 {
+    crc32fast::hash(lexeme.as_bytes())
+}
+
+/// The numbers of the terms, ascending, each with how often it occurs. None where these are not
+/// bytes of [`of`].
+pub fn read(bytes: &[u8]) -> Option<Vec<(u32, u8)>> {
+    if !bytes.len().is_multiple_of(TERM_BYTES) {
+        return None;
+    }
+    let (numbers, counts) = bytes.split_at(bytes.len() / TERM_BYTES * size_of::<u32>());
+    let numbers = numbers.chunks_exact(size_of::<u32>());
+    let number = |four: &[u8]| four.try_into().map(u32::from_le_bytes);
+    numbers
+        .zip(counts)
+        .map(|(four, count)| Some((number(four).ok()?, *count)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_are_read_as_they_are_written() {
+        let tags = ["travel".to_owned()];
+        let bytes = of("Anna: bees, bees and a hive", Some("home_city"), &tags);
+        let terms = read(&bytes).expect("terms");
+        let count = |lexeme: &str| {
+            let found = terms.iter().find(|(one, _)| *one == number(lexeme));
+            found.map(|(_, count)| *count)
+        };
+        assert_eq!((count("bees"), count("bee")), (Some(2), Some(2)));
+        assert_eq!((count("hive"), count("travel")), (Some(1), Some(1)));
+        assert_eq!((count("city"), count("anna:")), (Some(1), Some(1)));
+        assert_eq!(count("honey"), None);
+        assert!(terms.is_sorted());
+        assert_eq!(read(&bytes[1..]), None);
+        assert_eq!(read(&[]), Some(Vec::new()));
+    }
+
+    #[test]
+    fn what_occurs_very_often_is_counted_up_to_a_limit() {
+        let terms = read(&of(&"bee ".repeat(1_000), None, &[])).expect("terms");
+        assert!(terms.contains(&(number("bee"), u8::MAX)));
+    }
+}

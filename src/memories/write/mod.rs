@@ -1,0 +1,195 @@
+//! The one writer of sources: items as they are added, imported or learned, and turns. A source's row,
+//! its passages, their pending embeddings, its first events and the change of its user's revision
+//! are written in one statement, many sources at once.
+
+pub(super) mod store;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::passages::{self, Passage};
+use super::period::Period;
+use super::trust::Trust;
+use super::{ADDED, ItemId, ItemKey, NewItem, PUT_ASIDE, Status, words};
+use crate::accounts::{AgentId, UserId};
+use crate::embedding::{Noted, tokens_of};
+
+/// The message that a turn is a part of.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Part {
+    pub turn_session_id: i64,
+    pub turn_position: i32,
+    pub turn_part: i16,
+}
+
+/// Something that happened to it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Event {
+    pub agent_id: Option<i64>,
+    pub event: &'static str,
+    #[serde(with = "time::serde::rfc3339")]
+    pub at: OffsetDateTime,
+}
+
+/// A source as it is to be written.
+#[derive(Clone, Debug, Serialize)]
+pub struct NewSource<'a> {
+    /// Of an item: by its number, or by its slug where it is there already. A turn has none.
+    pub theme_id: Option<i64>,
+    pub slug: Option<&'a str>,
+    pub agent_id: Option<i64>,
+    #[serde(rename = "type")]
+    pub source_type: &'static str,
+    pub key: Option<&'a str>,
+    pub content: &'a str,
+    pub tags: &'a [String],
+    pub status: &'static str,
+    pub source: &'a str,
+    pub trust: &'static str,
+    pub source_context: Option<&'a str>,
+    pub session_id: Option<i64>,
+    pub message_id: Option<i64>,
+    /// 0 to 100
+    pub confidence: i16,
+    pub protected: bool,
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub expires_at: Option<OffsetDateTime>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub valid_from: Option<OffsetDateTime>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub valid_until: Option<OffsetDateTime>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub last_verified_at: Option<OffsetDateTime>,
+    pub superseded_by: Option<i64>,
+    pub attributes: Option<&'a Value>,
+    #[serde(with = "time::serde::rfc3339")]
+    pub created_at: OffsetDateTime,
+    #[serde(with = "time::serde::rfc3339")]
+    pub updated_at: OffsetDateTime,
+    #[serde(flatten)]
+    pub part: Option<Part>,
+    pub events: Vec<Event>,
+    /// What makes two sources exact duplicates, in base 64.
+    pub content_hash: String,
+    /// A `tsvector`.
+    pub words: String,
+    pub passages: Vec<Passage>,
+}
+
+/// What became of sources that were written together.
+pub struct Written {
+    /// Of each, in their order; `None` where it became no row.
+    pub ids: Vec<Option<ItemId>>,
+    /// Of those that did.
+    pub noted: Noted,
+}
+
+impl<'a> NewSource<'a> {
+    /// An agent's word of this moment, shared, with what search finds it by.
+    pub fn new(
+        source_type: &'static str,
+        content: &'a str,
+        key: Option<&'a str>,
+        tags: &'a [String],
+        now: OffsetDateTime,
+    ) -> Self {
+        Self {
+            theme_id: None,
+            slug: None,
+            agent_id: None,
+            source_type,
+            key,
+            content,
+            tags,
+            status: Status::Active.as_str(),
+            source: "agent",
+            trust: Trust::Agent.as_str(),
+            source_context: None,
+            session_id: None,
+            message_id: None,
+            confidence: 100,
+            protected: false,
+            expires_at: None,
+            valid_from: None,
+            valid_until: None,
+            last_verified_at: None,
+            superseded_by: None,
+            attributes: None,
+            created_at: now,
+            updated_at: now,
+            part: None,
+            events: Vec::new(),
+            content_hash: BASE64.encode(Sha256::digest(content.as_bytes())),
+            words: words::of_item(content, key, tags),
+            passages: passages::of_text(content, key, tags),
+        }
+    }
+
+    /// An item as it is added. With `aside_for` it is kept archived, beside that one.
+    pub fn of_item(
+        item: &'a NewItem,
+        agent: Option<AgentId>,
+        aside_for: Option<ItemId>,
+        now: OffsetDateTime,
+    ) -> Self {
+        let provenance = item.provenance();
+        let agent_id = agent.map(|a| a.0);
+        let happened = |event| Event {
+            agent_id,
+            event,
+            at: now,
+        };
+        let events = [Some(ADDED), aside_for.map(|_| PUT_ASIDE)];
+        let status = match aside_for {
+            Some(_) => Status::Archived,
+            None => Status::Active,
+        };
+        let (item_type, key) = (item.item_type().as_str(), item.key().map(ItemKey::as_str));
+        Self {
+            slug: Some(item.theme().as_str()),
+            agent_id,
+            status: status.as_str(),
+            source: provenance.source.as_str(),
+            trust: item.trust().as_str(),
+            source_context: provenance.context.as_deref(),
+            session_id: provenance.session_id,
+            message_id: provenance.message_id,
+            confidence: item.confidence(),
+            expires_at: item.expires_at(now),
+            superseded_by: aside_for.map(|id| id.0),
+            created_at: item.created_at(now),
+            events: events.into_iter().flatten().map(happened).collect(),
+            ..Self::new(item_type, item.content(), key, item.tags(), now).with_period(item.period())
+        }
+    }
+
+    pub fn with_period(self, period: Period) -> Self {
+        Self {
+            valid_from: period.from,
+            valid_until: period.until,
+            ..self
+        }
+    }
+}
+
+/// Writes sources of a user, in a transaction of [`Db::as_writer`](crate::db::Db::as_writer). Left out
+/// is what meets an active item of its text or key, what is written already, and what would be the first of its theme.
+/// Whoever calls it sees to the embeddings ([`crate::embedding::Embeddings::see_to`]).
+pub async fn write(
+    conn: &mut PgConnection,
+    user: UserId,
+    sources: &[NewSource<'_>],
+    now: OffsetDateTime,
+) -> Result<Written, sqlx::Error> {
+    let (ids, mut noted) = store::insert(conn, user, sources, now).await?;
+    let written = sources.iter().zip(&ids).filter(|(_, id)| id.is_some());
+    noted.tokens = written
+        .map(|(source, _)| tokens_of(source.content.len()))
+        .sum();
+    Ok(Written { ids, noted })
+}

@@ -1,0 +1,145 @@
+//! The statements that write sources. They run in a transaction that knows its user and has raised
+//! their revision.
+
+use serde::Serialize;
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::NewSource;
+use crate::accounts::UserId;
+use crate::db::note_changes;
+use crate::embedding::Noted;
+use crate::memories::ItemId;
+use crate::memories::passages::{self, terms};
+
+#[derive(Serialize)]
+struct Numbered<'a> {
+    n: usize,
+    #[serde(flatten)]
+    source: &'a NewSource<'a>,
+}
+
+/// The id of each that became a row. Sources come as one JSON parameter, so that what belongs to one
+/// stands with it; themes and texts are looked up one by one, so that no plan reads all of a user's instead.
+pub async fn insert(
+    conn: &mut PgConnection,
+    user: UserId,
+    sources: &[NewSource<'_>],
+    now: OffsetDateTime,
+) -> Result<(Vec<Option<ItemId>>, Noted), sqlx::Error> {
+    let numbered: Vec<Numbered> = (0..)
+        .zip(sources)
+        .map(|(n, source)| Numbered { n, source })
+        .collect();
+    let rows = sqlx::query!(
+        r#"WITH read AS MATERIALIZED (
+               SELECT r.*, decode(r.content_hash, 'base64') AS hash,
+                      coalesce(r.theme_id, (SELECT t.id FROM memory_themes t WHERE t.user_id = $1 AND t.slug = r.slug)) AS theme
+               FROM json_to_recordset($2::text::json) AS r (
+                   n integer, theme_id bigint, slug text, agent_id bigint, type text, key text, content text, content_hash text,
+                   tags text[], status text, source text, trust text, source_context text, session_id bigint, message_id bigint,
+                   confidence smallint, protected boolean, expires_at timestamptz, valid_from timestamptz,
+                   valid_until timestamptz, last_verified_at timestamptz, superseded_by bigint, attributes jsonb,
+                   created_at timestamptz, updated_at timestamptz, turn_session_id bigint, turn_position integer,
+                   turn_part smallint, words text, passages json, events json)
+           ), new AS MATERIALIZED (
+               SELECT nextval('memory_source_ids') AS id, r.* FROM (
+                   SELECT r.* FROM read r
+                   WHERE r.turn_session_id IS NOT NULL
+                      OR r.theme IS NOT NULL AND (r.status <> 'active' OR (
+                          SELECT i.id FROM memory_items i
+                          WHERE i.user_id = $1 AND i.theme_id = r.theme AND i.content_hash = r.hash AND i.status = 'active'
+                            AND (r.key IS NULL OR i.key IS NULL) LIMIT 1) IS NULL)
+                   ORDER BY r.n) r
+           ), item AS (
+               INSERT INTO memory_items (user_id, id, theme_id, agent_id, type, key, content, content_hash, tags, status,
+                                         source, trust, source_context, session_id, message_id, confidence, protected,
+                                         expires_at, valid_from, valid_until, last_verified_at, superseded_by, attributes,
+                                         created_at, updated_at, turn_session_id, turn_position, turn_part, content_tsv,
+                                         live_from, live_until)
+               SELECT $1, id, theme, agent_id, type, key, content, hash, tags, status, source, trust, source_context,
+                      session_id, message_id, confidence, protected, expires_at, valid_from, valid_until, last_verified_at,
+                      superseded_by, coalesce(attributes, '{}'), created_at, updated_at, turn_session_id, turn_position,
+                      turn_part, words::tsvector, created_at,
+                      -- What is put aside never was live; what comes archived was until it was changed last.
+                      CASE WHEN status = 'active' THEN greatest(created_at, coalesce(expires_at, 'infinity'))
+                           WHEN superseded_by IS NOT NULL THEN created_at
+                           ELSE greatest(created_at, least(updated_at, coalesce(expires_at, 'infinity'))) END
+               FROM new ORDER BY n
+               ON CONFLICT DO NOTHING
+               RETURNING id, theme_id, type, live_until, created_at
+           ), settings AS MATERIALIZED (
+               SELECT coalesce(e.enabled, true) AS enabled, coalesce(e.own_enabled, false) AS own_enabled
+               FROM (SELECT $1::bigint AS user_id) u LEFT JOIN embedding_settings e ON e.user_id = u.user_id
+           ), spaces AS MATERIALIZED (
+               SELECT id, is_full FROM embedding_spaces WHERE user_id = $1 AND state IN ('active', 'building')
+           ), added AS MATERIALIZED (
+               SELECT new.n, new.passages, new.events, item.* FROM item JOIN new USING (id)
+           ), passage AS (
+               INSERT INTO memory_passages (user_id, source_id, n, start, length, content_hash, terms)
+               SELECT $1, a.id, p.n, p.start, p.length, decode(p.hash, 'base64'), decode(p.terms, 'base64')
+               FROM added a CROSS JOIN LATERAL json_to_recordset(a.passages)
+                    AS p (n smallint, start integer, length integer, hash text, terms text)
+               RETURNING source_id, n
+           ), pending AS (
+               INSERT INTO memory_embeddings (user_id, space_id, source_id, passage, state, theme_id, item_type,
+                                              item_live_until, item_created_at, updated_at)
+               SELECT $1, s.id, p.source_id, p.n, 'pending', a.theme_id, a.type, a.live_until, a.created_at, $3
+               FROM passage p JOIN added a ON a.id = p.source_id CROSS JOIN spaces s CROSS JOIN settings
+               WHERE settings.enabled
+           ), event AS (
+               INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
+               SELECT $1, a.id, e.agent_id, e.event, e.at
+               FROM added a CROSS JOIN LATERAL json_to_recordset(a.events) AS e (agent_id bigint, event text, at timestamptz)
+           ), change AS (
+               INSERT INTO memory_changes (user_id, revision, source_id)
+               SELECT $1, r.revision, a.id FROM added a JOIN memory_revisions r ON r.user_id = $1
+           )
+           SELECT a.n AS "n?", a.id AS "id?", s.enabled AS "enabled!", s.own_enabled AS "own_enabled!",
+                  EXISTS (SELECT FROM spaces) AS "has_space!", EXISTS (SELECT FROM spaces WHERE is_full) AS "is_full!"
+           FROM settings s LEFT JOIN added a ON true"#,
+        user.0,
+        serde_json::to_string(&numbered).map_err(|e| sqlx::Error::Encode(e.into()))?,
+        now,
+    )
+    .fetch_all(conn)
+    .await?;
+    let mut ids = vec![None; sources.len()];
+    for (n, id) in rows.iter().filter_map(|row| row.n.zip(row.id)) {
+        if let Some(place) = usize::try_from(n).ok().and_then(|at| ids.get_mut(at)) {
+            *place = Some(ItemId(id));
+        }
+    }
+    let first = rows.first();
+    let noted = Noted {
+        tokens: 0,
+        enabled: first.is_some_and(|row| row.enabled),
+        own_enabled: first.is_some_and(|row| row.own_enabled),
+        has_space: first.is_some_and(|row| row.has_space),
+        is_full: first.is_some_and(|row| row.is_full),
+    };
+    Ok((ids, noted))
+}
+
+/// The key or tags of an item changed, which are terms of its first passage.
+pub async fn set_first_terms(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: ItemId,
+    content: &str,
+    key: Option<&str>,
+    tags: &[String],
+) -> Result<(), sqlx::Error> {
+    let terms = passages::cut(content)
+        .next()
+        .map(|first| terms::of(first, key, tags));
+    sqlx::query!(
+        "UPDATE memory_passages SET terms = $3 WHERE user_id = $1 AND source_id = $2 AND n = 0",
+        user.0,
+        id.0,
+        terms.unwrap_or_default(),
+    )
+    .execute(&mut *conn)
+    .await?;
+    note_changes(conn, &[id.0]).await
+}
