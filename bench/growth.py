@@ -187,8 +187,8 @@ class Memories:
 
     def copy_vectors(self, order, by_id):
         never, number = struct.pack(">q", 2**63 - 1), lambda n: struct.pack(">q", n)  # never: as PostgreSQL writes such a timestamp
-        with self.db.cursor().copy("COPY memory_embeddings (user_id, space_id, item_id, state, theme_id, item_type, item_live_until, "
-                                   "item_created_at, content_hash, bits, embedding, updated_at) FROM STDIN (FORMAT BINARY)") as copy:
+        with self.db.cursor().copy("COPY memory_embeddings (user_id, space_id, source_id, state, theme_id, item_type, item_live_until, "
+                                   "item_created_at, bits, embedding, updated_at) FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
             for at, id, n in order:
                 user, when = by_id[id], number(JANUARY_2026_US + int(at * 1e6) * 1_000_000)
@@ -198,7 +198,7 @@ class Memories:
                 else:
                     signs, half = user.signs[n], user.halves[n]
                 fields = [number(id), number(user.space), number(1_000_000 + user.first + n), b"ready", number(1_000 + n % user.themes), b"fact", never,
-                          when, (user.first + n).to_bytes(32, "big"), struct.pack(">i", 1024) + signs, half, when]
+                          when, struct.pack(">i", 1024) + signs, half, when]
                 copy.write(struct.pack(">h", len(fields)) + b"".join(struct.pack(">i", len(f)) + f for f in fields))
             copy.write(struct.pack(">h", -1))
 

@@ -106,7 +106,7 @@ def partition(db):
         for statement in made + keys + policies:
             db.execute(statement)
         db.execute(f"ALTER TABLE {TABLE} OWNER TO keepsake_owner; ALTER TABLE {TABLE} ENABLE ROW LEVEL SECURITY; ALTER TABLE {TABLE} FORCE ROW LEVEL SECURITY;"
-                   f"GRANT SELECT, INSERT, UPDATE, DELETE ON {TABLE} TO keepsake_app; GRANT SELECT (user_id, space_id, item_id, state, updated_at) ON {TABLE} TO keepsake_system")
+                   f"GRANT SELECT, INSERT, UPDATE, DELETE ON {TABLE} TO keepsake_app; GRANT SELECT (user_id, space_id, source_id, state, updated_at) ON {TABLE} TO keepsake_system")
         for n in range(PARTITIONS):
             db.execute(f"ALTER TABLE {TABLE}_{n} OWNER TO keepsake_owner")
     db.execute(f"VACUUM ANALYZE {TABLE}")

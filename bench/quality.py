@@ -106,7 +106,7 @@ def asked(server, tokens, ids, question, mode, balance="meaning"):
 def vector_arm(ids, questions, asked_vectors):
     """By exact cosine over the vectors that the server made."""
     with psycopg.connect(URL) as db:
-        made = db.cursor(binary=True).execute("SELECT item_id, subvector(embedding, 1, 384)::real[] FROM memory_embeddings WHERE state = 'ready'")
+        made = db.cursor(binary=True).execute("SELECT source_id, subvector(embedding, 1, 384)::real[] FROM memory_embeddings WHERE state = 'ready' AND passage = 0")
         vectors = {item: np.array(vector, np.float32) for item, vector in made}
     mine = {}
     for conversation in range(max(question.conversation for question in questions) + 1):

@@ -137,12 +137,12 @@ def load(db, vectors):
             copy.write_row((user, n, 1, "fact", " ".join(words), n.to_bytes(32, "big"), "agent", when, when,
                             " ".join(f"'{word}':{place}" for word, place in places.items())))
     signs = {user: bits(rows) for user, rows in vectors.items()}
-    with db.cursor().copy("COPY memory_embeddings (user_id, space_id, item_id, state, theme_id, item_type, item_live_until, "
-                          "item_created_at, content_hash, bits, embedding, updated_at) FROM STDIN (FORMAT BINARY)") as copy:
+    with db.cursor().copy("COPY memory_embeddings (user_id, space_id, source_id, state, theme_id, item_type, item_live_until, "
+                          "item_created_at, bits, embedding, updated_at) FROM STDIN (FORMAT BINARY)") as copy:
         copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
         for n, (_, user, row) in enumerate(order, 1):
             half = vectors[user][row].astype(">f2")
-            fields = [number(user), number(1), number(n), b"ready", number(1), b"fact", never, at(n), b"",
+            fields = [number(user), number(1), number(n), b"ready", number(1), b"fact", never, at(n),
                       struct.pack(">i", 1024) + signs[user][row].tobytes(), struct.pack(">hh", len(half), 0) + half.tobytes(), at(n)]
             copy.write(struct.pack(">h", len(fields)) + b"".join(struct.pack(">i", len(f)) + f for f in fields))
         copy.write(struct.pack(">h", -1))

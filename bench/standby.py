@@ -75,7 +75,7 @@ def standby():
 
 def statements(queries):
     """As a request runs them: in a transaction that knows its user, as the role under row security."""
-    vectors = [row.split("|") for row in sql(f"SELECT space_id, bits, embedding FROM memory_embeddings WHERE state = 'ready' ORDER BY item_id LIMIT {QUERIES}").splitlines()]
+    vectors = [row.split("|") for row in sql(f"SELECT space_id, bits, embedding FROM memory_embeddings WHERE state = 'ready' ORDER BY source_id LIMIT {QUERIES}").splitlines()]
     for words, (space, bits, half) in zip(queries, vectors):
         yield f"BEGIN; SET LOCAL keepsake.user_id = 1; {execute(1, words, words[:1], space, bits, half)}; COMMIT;"
 

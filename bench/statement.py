@@ -30,5 +30,5 @@ def execute(user, words, fragments, space, bits, half):
 
 def searches(queries, user=1):
     """An EXECUTE for each query (a list of words), with a vector that the user has."""
-    some = sql(f"SELECT space_id, bits, embedding FROM memory_embeddings WHERE user_id = {user} AND state = 'ready' ORDER BY space_id DESC, item_id LIMIT {len(queries)}")
+    some = sql(f"SELECT space_id, bits, embedding FROM memory_embeddings WHERE user_id = {user} AND state = 'ready' ORDER BY space_id DESC, source_id LIMIT {len(queries)}")
     return [execute(user, query, query[:1], *row.split("|")) for query, row in zip(queries, some.splitlines())]

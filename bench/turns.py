@@ -63,14 +63,14 @@ def load(db, user, memories, turns):
             copy.write_row((user, 1_000_000 * user + n, None if is_turn else 1, "turn" if is_turn else "fact", " ".join(words),
                             n.to_bytes(32, "big"), "agent", when, when, *place,
                             " ".join(f"'{word}':{place}" for word, place in places.items())))
-    with db.cursor().copy("COPY memory_embeddings (user_id, space_id, item_id, state, theme_id, item_type, item_live_until, "
-                          "item_created_at, content_hash, bits, embedding, updated_at) FROM STDIN") as copy:
+    with db.cursor().copy("COPY memory_embeddings (user_id, space_id, source_id, state, theme_id, item_type, item_live_until, "
+                          "item_created_at, bits, embedding, updated_at) FROM STDIN") as copy:
         for start in range(0, len(kinds), 2_000):
             some = kinds[start:start + 2_000]
             vectors = grown(base, len(some))
             for n, (is_turn, sign, vector) in enumerate(zip(some, bits(vectors), vectors), start):
                 copy.write_row((user, 1, 1_000_000 * user + n, "ready", None if is_turn else 1, "turn" if is_turn else "fact", "infinity",
-                                "2025-01-01", b"", "".join(f"{byte:08b}" for byte in sign), half(vector), "2025-01-01"))
+                                "2025-01-01", "".join(f"{byte:08b}" for byte in sign), half(vector), "2025-01-01"))
 
 
 def grown(base, count):

@@ -18,7 +18,7 @@
 //! | [`consolidation`] | completed sessions become memories: `transcript.rs` renders, `prompt.rs` asks, `facts.rs` reads the answer, `quoted.rs` tells a person's own words from what they pasted, `same.rs` tells by words what says the same, `keep.rs` decides what is new; `summary/` tells what is remembered (docs/consolidation.md) |
 //! | [`sessions`] | what agents hand over of their conversations, each message once and in order; `ledger/` says what is to be read for memories, and what came of it; `turns/` makes what was said searchable |
 //! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `candidate.rs` what it answers, `rank.rs` fuses both signals |
-//! | [`memories`] | items and themes: `add/` with what a key supersedes, and many in one transaction (`together.rs`), `change.rs` (archive, restore, correct, confirm, forget, what expires), `manage/`: what a person decides in the browser, and undoes; `provenance.rs`; `trust.rs`: whose word an item is, and which of two holds; `period.rs`: when it is true; `history.rs`; `themes/`; `quota.rs`: how much a user may keep; `words.rs` cuts text into what full text finds |
+//! | [`memories`] | items and themes: `write/`, the one writer of memories and turns, with their `passages/`, which search indexes; `add/`: what a new one meets, and many in one transaction (`together.rs`); `change.rs` (archive, restore, correct, confirm, forget, what expires), `manage/`: what a person decides in the browser, and undoes; `provenance.rs`; `trust.rs`: whose word an item is, and which of two holds; `period.rs`: when it is true; `history.rs`; `themes/`; `quota.rs`: how much a user may keep; `words.rs` cuts text into what full text finds |
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches |
 //! | [`embedding`] | THE life of a vector: spaces follow the settings (`spaces.rs`), `reseal/` seals their keys anew, pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
 //! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model; `chat/`: who answers in words, and what that may cost a day |
@@ -33,16 +33,16 @@
 //! bounded body and lets `web/auth.rs` open the token ([`accounts::Accounts::open`],
 //! as the *system* role). [`tools::Registry::call`] checks the switch of memory and the
 //! scope, and parses the input; `tools/memory_add.rs` makes a [`memories::NewItem`] of it, which is
-//! where every limit stands. [`memories::Adding`] opens a transaction that knows its user, and
-//! writes in one statement the item with its words and its first event, a pending vector for each
-//! space in use and the record of the call; then the user's first space, where a provider is
-//! configured and there is none; then the row of its job. Commit; answer. Adds of the
-//! user that come meanwhile are the next transaction, together. What that statement leaves out
-//! is added alone, step by step, in one transaction too: [`memories::add_in`] makes a new
-//! theme, and where a key or a text is there already the item is the duplicate, or the older one is
-//! archived and linked. The job `embed` claims its row, and [`embedding::Embeddings::drain`]
-//! sends what is pending to the provider, in batches and with no connection held,
-//! and writes each answer under the guard of its space and its text's hash.
+//! where every limit stands. [`memories::Adding`] opens a transaction that knows its user and raises
+//! their revision ([`db::Db::as_writer`]: of one user one writes at a time), and
+//! writes in one statement ([`memories::write`]) the item with its words, its passages and its first event, a pending
+//! vector of each passage for each space in use, and that it changed at this revision. What that statement leaves out
+//! is added step by step: a new theme is made, and where a key or a text is there already the item is the
+//! duplicate, or the older one is archived and linked. Then the user's first space, where a provider is
+//! configured and there is none; the row of its job; the record of the call. Commit; answer. Adds of the
+//! user that come meanwhile are the next transaction, together. The job `embed` claims its row, and
+//! [`embedding::Embeddings::drain`] sends what is pending to the provider, in batches and with no connection held,
+//! and writes each answer under the guard of its space and its passage's hash.
 //!
 //! Over MCP the same call is a POST to `/mcp`: `web/mcp/` lets the same code open
 //! the token and read the body, checks the message's shape, and takes the tool's
@@ -91,7 +91,10 @@
 //! 14. A forwarded address is heeded only from a proxy that the admin has named.
 //! 15. A user either signs in or belongs to an operator. A service token finds its users
 //!     by operator and external id alone, so that it reaches nobody who signs in.
-//! 16. Rights are read again in the transaction that acts ([`db::actor`]): what a caller was
+//! 16. Whatever changes a user's memory raises their revision first, which locks it, and says in
+//!     `memory_changes` what changed; rows of memories, passages and vectors are made by one writer
+//!     (`src/tests/tidy.rs` has the list).
+//! 17. Rights are read again in the transaction that acts ([`db::actor`]): what a caller was
 //!     allowed before its body came does not count.
 //!
 //! Where this differs from the first design: of chat models one's own comes before the

@@ -288,8 +288,8 @@ class Series:
                 task.result()
         for user in self.users:
             self.lost.extend(user.ledger.lost(self.rows(user)))
-        wrong = self.sql("SELECT count(*) FROM memory_items i WHERE 1 <> (SELECT count(*) FROM memory_item_events e WHERE e.user_id = i.user_id AND e.source_id = i.id AND event = 'added')"
-                         " OR (CASE status WHEN 'archived' THEN 1 ELSE 0 END) <> (SELECT count(*) FROM memory_item_events e WHERE e.user_id = i.user_id AND e.source_id = i.id AND event = 'archived')")
+        wrong = self.sql("SELECT count(*) FROM memory_items i WHERE 1 <> (SELECT count(*) FROM memory_item_events e WHERE e.user_id = i.user_id AND e.item_id = i.id AND event = 'added')"
+                         " OR (CASE status WHEN 'archived' THEN 1 ELSE 0 END) <> (SELECT count(*) FROM memory_item_events e WHERE e.user_id = i.user_id AND e.item_id = i.id AND event = 'archived')")
         if wrong[0][0] != "0":
             self.lost.append(f"{wrong[0][0]} items whose events do not tell what happened to them")
 
