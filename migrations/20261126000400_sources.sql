@@ -4,12 +4,14 @@
 -- Of whom there is a row here: its lock is held to the commit by whoever changes the user's memory
 -- (src/db/store.rs), so that of one user one transaction writes at a time, and revisions commit in order.
 CREATE TABLE memory_revisions (
-    user_id   bigint PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
-    revision  bigint NOT NULL,
-    -- Raised by what is not told row by row in memory_changes: whoever keeps a copy reads all anew.
-    epoch     bigint NOT NULL DEFAULT 0,
-    -- Changes up to this revision are told no more.
-    told_from bigint NOT NULL DEFAULT 0
+    user_id      bigint PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
+    revision     bigint NOT NULL,
+    -- Changes up to this revision are told no more: whoever keeps a copy that is older reads all anew. What is
+    -- not told row by row raises it to the revision.
+    told_from    bigint NOT NULL DEFAULT 0,
+    -- The revision when changes were removed last.
+    day_revision bigint NOT NULL DEFAULT 0,
+    day_began    timestamptz NOT NULL DEFAULT '-infinity'
 );
 
 -- What changed at a revision: a source that was written, changed, embedded or, where its row is gone, deleted.
@@ -37,6 +39,25 @@ BEGIN
     INSERT INTO memory_changes (user_id, revision, source_id)
     SELECT me, now, id FROM unnest(sources) AS s (id) ON CONFLICT DO NOTHING;
 END $$;
+
+-- Removes what some users' changes of more than a day ago have told. How many users; none are left at 0.
+CREATE FUNCTION prune_changes(at timestamptz) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    one   record;
+    users bigint := 0;
+BEGIN
+    FOR one IN SELECT user_id, revision, day_revision FROM memory_revisions
+               WHERE day_began <= at - interval '1 day' AND revision > told_from ORDER BY user_id LIMIT 20 LOOP
+        DELETE FROM memory_changes WHERE user_id = one.user_id AND revision <= one.day_revision;
+        UPDATE memory_revisions SET told_from = greatest(told_from, one.day_revision), day_revision = one.revision, day_began = at
+        WHERE user_id = one.user_id;
+        users := users + 1;
+    END LOOP;
+    RETURN users;
+END $$;
+REVOKE ALL ON FUNCTION prune_changes(timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION prune_changes(timestamptz) TO keepsake_system;
 
 -- Ids are drawn before the row is written, so that one statement writes what refers to it.
 ALTER SEQUENCE memory_items_id_seq RENAME TO memory_source_ids;

@@ -9,7 +9,7 @@ pub mod actor;
 mod lender;
 mod store;
 
-pub use store::{note_changes, raise_revision};
+pub use store::{note_changes, prune_changes, raise_revision};
 
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::postgres::PgConnectOptions;

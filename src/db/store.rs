@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use sqlx::PgConnection;
+use time::OffsetDateTime;
 
 use super::UserId;
 
@@ -212,4 +213,13 @@ pub async fn note_changes(conn: &mut PgConnection, sources: &[i64]) -> Result<()
         .execute(conn)
         .await?;
     Ok(())
+}
+
+/// As the system role: removes what changes of more than a day ago have told, of some users. How many users.
+pub async fn prune_changes(
+    conn: &mut PgConnection,
+    now: OffsetDateTime,
+) -> Result<i64, sqlx::Error> {
+    let users = sqlx::query_scalar!(r#"SELECT prune_changes($1) AS "users!""#, now);
+    users.fetch_one(conn).await
 }

@@ -1,4 +1,4 @@
-//! Removes what has run out: web sessions, links, old activity, old runs.
+//! Removes what has run out: web sessions, links, old activity, old runs, old changes.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use super::{Failure, Job, Next, Work};
 use crate::accounts::{AccountError, Accounts};
 use crate::activity::Activity;
 use crate::config::SignUp;
+use crate::db::prune_changes;
 use crate::queue;
 
 const RUNS_KEPT: TimeDuration = TimeDuration::days(30);
@@ -29,6 +30,7 @@ pub static JOB: Job = Job {
             let calls = activity.prune().await;
             let mut conn = context.db.system_connection().await?;
             queue::runs::store::prune_runs(&mut conn, context.now() - RUNS_KEPT).await?;
+            while prune_changes(&mut conn, context.now()).await? > 0 {}
             let removed = web_sessions? + links? + calls?.unsigned_abs();
             slice.note(usize::try_from(removed).unwrap_or(usize::MAX), 0);
             Ok(Next::Done)

@@ -134,6 +134,42 @@ async fn whatever_changes_what_search_may_see_is_a_change_at_a_new_revision() {
     changes.are("imported", &[back]).await;
 }
 
+#[tokio::test]
+async fn changes_are_told_for_a_day_at_least_and_removed_within_two() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let mut conn = app.superuser().await;
+    let told = async |conn: &mut PgConnection, user: &TestUser| -> (i64, i64) {
+        sqlx::query_as(
+            "SELECT (SELECT count(*) FROM memory_changes WHERE user_id = $1), revision - told_from
+             FROM memory_revisions WHERE user_id = $1",
+        )
+        .bind(user.id.0)
+        .fetch_one(conn)
+        .await
+        .unwrap()
+    };
+    anna.add("Rows at dawn.").await;
+    ben.add("Ben bakes.").await;
+    let clean = async |hours: i64| {
+        app.clock.advance(Duration::hours(hours));
+        app.run_job("cleanup").await;
+    };
+    clean(1).await;
+    assert_eq!(told(&mut conn, &anna).await, (1, 1));
+    anna.add("Sings at dusk.").await;
+    clean(23).await;
+    assert_eq!(told(&mut conn, &anna).await, (2, 2));
+    clean(2).await;
+    // What was there a day before is told no more, and who has seen it has missed nothing.
+    assert_eq!(told(&mut conn, &anna).await, (1, 1));
+    assert_eq!(told(&mut conn, &ben).await, (0, 0));
+    clean(25).await;
+    assert_eq!(told(&mut conn, &anna).await, (0, 0));
+    anna.add("Keeps bees.").await;
+    assert_eq!(told(&mut conn, &anna).await, (1, 1));
+}
+
 /// When it lives, and when it lived before, as far as that is not endless.
 async fn lives(conn: &mut PgConnection, id: i64) -> (OffsetDateTime, Option<OffsetDateTime>, i64) {
     sqlx::query_as(
