@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The floor of an add: `memory_add` over HTTP beside the statements that it sends, prepared, in pgbench: the spaces'
-lock, then the item with its event, its pending vector and the record of the call, then the look at the queue, in one
-transaction an add. In turn, at 1 and 8 clients, three rounds. The server writes together what comes together from one
+"""The floor of an add: `memory_add` over HTTP beside the statements that it sends, prepared, in pgbench: the user's
+revision, then the item with its passage, its event, its pending vector and the record of the call, and the push to
+the queue, in one transaction an add. In turn, at 1 and 8 clients, three rounds. The server writes together what comes together from one
 user, so that at 8 clients it may pass this floor.
 
     python3 tools/with_postgres.py python3 bench/adds.py
@@ -10,6 +10,9 @@ In these rounds the provider is dead, so that nothing else runs: its vectors wai
 what waits, and the server alone is asked once more while vectors are made. fsync is off on both sides.
 Needs `make build`. SECONDS_A_TURN is a setting.
 """
+import base64
+import datetime
+import json
 import os
 import random
 import time
@@ -27,8 +30,8 @@ CLIENTS = (1, 8)
 ROUNDS = 3
 SCRIPTS = 50
 FIRST_ITEMS = 1_000
-STATEMENTS = {"add": ("src/memories/add/store.rs", "insert_together"), "waiting": ("src/queue/store.rs", "is_waiting")}
-LOCK = source_of("src/embedding/store.rs", "sharing_spaces").replace("{id}", "1")
+STATEMENTS = {"add": ("src/memories/write/store.rs", "insert"), "push": ("src/queue/store.rs", "push")}
+LOCK = source_of("src/db/store.rs", "raising_revision").replace("{id}", "1")
 
 
 def main():
@@ -67,9 +70,14 @@ def statements():
     some = words("p:n")
     places = " ".join("'{}':{}".format(word, ",".join(str(place) for place, other in enumerate(some, 2) if other == word)) for word in dict.fromkeys(some))
     content = " ".join(some)
-    item = [f"'{{theme-{random.randrange(20)}}}'", "'{1}'", "'{fact}'", f"ARRAY[$q${content}$q$]", f"ARRAY[sha256($q${content}$q$)]", "'{1}'", "'{0}'", "'{agent}'", *["'{NULL}'"] * 3,
-            "'{100}'", "'{NULL}'", "ARRAY[now()]", f"ARRAY[$q${places}$q$]", "ARRAY[now()]", "'{memory_add}'", "'{900}'"]
-    return [f"EXECUTE add (1, {', '.join(item)}, '{{}}', now(), 'ok')", "EXECUTE waiting ('embed', '1')"]
+    now = datetime.datetime.now(datetime.timezone.utc).isoformat()
+    passage = {"n": 0, "start": 0, "length": len(content), "hash": base64.b64encode(random.randbytes(16)).decode(),
+               "terms": base64.b64encode(random.randbytes(5 * len(set(some)))).decode()}
+    source = {"n": 0, "slug": f"theme-{random.randrange(20)}", "agent_id": 1, "type": "fact", "content": content, "content_hash": "HASH", "tags": [],
+              "status": "active", "source": "agent", "trust": "agent", "confidence": 70, "protected": False, "created_at": now, "updated_at": now,
+              "words": places, "passages": [passage], "events": [{"agent_id": 1, "event": "added", "at": now}],
+              "call": {"at": now, "tool": "memory_add", "duration_us": 900}}
+    return [f"EXECUTE add (1, replace($q${json.dumps([source])}$q$, 'HASH', encode(sha256(':n'), 'base64')), now(), 'ok')", "EXECUTE push (1, 'embed', 30, now())"]
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use serde::Serialize;
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
@@ -138,7 +139,24 @@ pub async fn write_records(
     store::insert(conn, user, &entries).await
 }
 
+/// A call that went well, as it is written beside what it changed.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Recorded {
+    #[serde(with = "time::serde::rfc3339")]
+    at: OffsetDateTime,
+    tool: &'static str,
+    duration_us: i32,
+}
+
 impl Record {
+    pub fn recorded(&self) -> Recorded {
+        Recorded {
+            at: self.at,
+            tool: self.tool,
+            duration_us: duration_us(self.started),
+        }
+    }
+
     /// Asked right before the commit: from here on nothing else is recorded of the call.
     /// False where something is already: its client has gone, and nothing is to be changed.
     pub fn settle(&self) -> bool {

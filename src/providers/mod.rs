@@ -84,9 +84,9 @@ const EVALUATION: &str = "evaluation";
 pub enum AskedFor {
     /// Somebody waits: the builtin model answers before the texts of memories.
     Search,
-    /// Nobody waits: in its turn among the texts of memories.
+    /// Nobody waits: after the queries of searches.
     Job,
-    /// Nor here. Counted under its own name; and what fails is no reason to leave the endpoint
+    /// Nor here: in its turn among the texts of memories. Counted under its own name; and what fails is no reason to leave the endpoint
     /// alone: searches notice nothing of it.
     Evaluation,
 }
@@ -244,6 +244,7 @@ impl Embedder {
             }
             ProviderType::Builtin => match (&self.shared.builtin, purpose) {
                 (Some(model), Purpose::Query(AskedFor::Search)) => model.embed_query(texts).await,
+                (Some(model), Purpose::Query(AskedFor::Job)) => model.look_up(texts).await,
                 (Some(model), _) => model.embed(texts).await,
                 (None, _) => Err(ProviderError::BuiltinMissing(BuiltinFlaw::Off)),
             },

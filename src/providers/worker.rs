@@ -1,6 +1,6 @@
 //! The two threads on which the built-in model runs, off the async threads: one
-//! answers queries, the other works off the batches of adds and rebuilds. Somebody
-//! waits for a query; a batch gives way to queries and to all that serves requests.
+//! answers queries, and what jobs look up once no query waits; the other works off the batches of adds and
+//! rebuilds. Somebody waits for a query; a batch gives way to queries and to all that serves requests.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -41,6 +41,7 @@ struct Shared {
 
 struct Queues {
     queries: mpsc::Sender<Job>,
+    lookups: mpsc::Sender<Job>,
     batches: mpsc::Sender<Job>,
 }
 
@@ -79,6 +80,11 @@ impl Model {
         self.ask(|queues| &queues.queries, texts).await
     }
 
+    /// A query that nobody waits for: after those that somebody waits for.
+    pub(super) async fn look_up(&self, texts: &[String]) -> Result<Embedded, ProviderError> {
+        self.ask(|queues| &queues.lookups, texts).await
+    }
+
     /// A caller that gives up drops the future; what is left of its work is not done.
     async fn ask(
         &self,
@@ -109,15 +115,23 @@ impl Queues {
             kept: Mutex::default(),
         });
         let (queries, waiting) = mpsc::channel(MAX_WAITING_QUERIES);
+        let (lookups, waiting_lookups) = mpsc::channel(MAX_WAITING_QUERIES);
         spawn("model-queries", &weights, |weights| {
             // Its products are small: a second thread would cost more than it brings, and
             // all would wait whenever that one has to.
             let alone = rayon::ThreadPoolBuilder::new()
                 .num_threads(1)
                 .use_current_thread();
-            match alone.build() {
-                Ok(_pool) => answer_queries(&weights, waiting),
-                Err(error) => tracing::error!(%error, "the built-in model has no threads"),
+            // Only its channels are waited for.
+            let waits = tokio::runtime::Builder::new_current_thread().build();
+            match (alone.build(), waits) {
+                (Ok(_pool), Ok(waits)) => {
+                    waits.block_on(answer_queries(&weights, waiting, waiting_lookups));
+                }
+                (Err(error), _) => {
+                    tracing::error!(%error, "the built-in model has no threads");
+                }
+                (_, Err(error)) => tracing::error!(%error, "the built-in model has no threads"),
             }
         });
         let (batches, waiting) = mpsc::channel(MAX_WAITING_BATCHES);
@@ -131,7 +145,11 @@ impl Queues {
                 Err(error) => tracing::error!(%error, "the built-in model has no threads"),
             }
         });
-        Self { queries, batches }
+        Self {
+            queries,
+            lookups,
+            batches,
+        }
     }
 }
 
@@ -153,14 +171,24 @@ fn give_way() {
     }
 }
 
-fn answer_queries(weights: &Weights, mut waiting: mpsc::Receiver<Job>) {
-    while let Some(first) = waiting.blocking_recv() {
-        let others = std::iter::from_fn(|| waiting.try_recv().ok());
-        let jobs: Vec<Job> = std::iter::once(first)
-            .chain(others.take(MAX_QUERIES_TOGETHER - 1))
-            .filter(|job| !job.reply.is_closed())
-            .collect();
-        answer_together(weights, jobs);
+/// Look-ups one by one, so that a query waits for one at most.
+async fn answer_queries(
+    weights: &Weights,
+    mut waiting: mpsc::Receiver<Job>,
+    mut lookups: mpsc::Receiver<Job>,
+) {
+    loop {
+        let jobs: Vec<Job> = tokio::select! {
+            biased;
+            Some(first) = waiting.recv() => {
+                let others = std::iter::from_fn(|| waiting.try_recv().ok());
+                std::iter::once(first).chain(others.take(MAX_QUERIES_TOGETHER - 1)).collect()
+            }
+            Some(lookup) = lookups.recv() => vec![lookup],
+            else => return,
+        };
+        let wanted = jobs.into_iter().filter(|job| !job.reply.is_closed());
+        answer_together(weights, wanted.collect());
     }
 }
 

@@ -217,7 +217,10 @@ impl Adding {
             .iter()
             .zip(&is_first)
             .filter(|(_, is_first)| **is_first)
-            .map(|(w, _)| NewSource::of_item(&w.item, w.viewer.agent_id, None, now))
+            .map(|(w, _)| NewSource {
+                call: Some(w.record.recorded()),
+                ..NewSource::of_item(&w.item, w.viewer.agent_id, None, now)
+            })
             .collect();
         let written = write(&mut tx, user, &sources, now).await?;
         let mut embedding = EmbeddingState::Off;
@@ -234,6 +237,7 @@ impl Adding {
                 None => meet(&mut tx, embeddings, &waiting.viewer, &waiting.item, now).await,
             };
             match &end {
+                Ok(_) if id.is_some() => {}
                 Ok(added) => records.push((&waiting.record, added.touched())),
                 // Nothing of it was written, and the others' are.
                 Err(MemoryError::Confirmed { .. } | MemoryError::Invalid(_)) => {}
@@ -241,7 +245,9 @@ impl Adding {
             }
             ends.push(end);
         }
-        write_records(&mut tx, user, records).await?;
+        if !records.is_empty() {
+            write_records(&mut tx, user, records).await?;
+        }
         let count = batch.len();
         let mut places = ends.iter();
         batch.retain_mut(|one| match places.next() {

@@ -17,6 +17,7 @@ use super::period::Period;
 use super::trust::Trust;
 use super::{ADDED, ItemId, ItemKey, NewItem, PUT_ASIDE, Status, words};
 use crate::accounts::{AgentId, UserId};
+use crate::activity::Recorded;
 use crate::embedding::{Noted, tokens_of};
 
 /// The message that a turn is a part of.
@@ -73,6 +74,8 @@ pub struct NewSource<'a> {
     pub updated_at: OffsetDateTime,
     #[serde(flatten)]
     pub part: Option<Part>,
+    /// The call that adds it, recorded with it.
+    pub call: Option<Recorded>,
     pub events: Vec<Event>,
     /// What makes two sources exact duplicates, in base 64.
     pub content_hash: String,
@@ -123,6 +126,7 @@ impl<'a> NewSource<'a> {
             created_at: now,
             updated_at: now,
             part: None,
+            call: None,
             events: Vec::new(),
             content_hash: BASE64.encode(Sha256::digest(content.as_bytes())),
             words: words::of_item(content, key, tags),

@@ -7,6 +7,7 @@ use time::OffsetDateTime;
 
 use super::NewSource;
 use crate::accounts::UserId;
+use crate::activity;
 use crate::db::note_changes;
 use crate::embedding::Noted;
 use crate::memories::ItemId;
@@ -41,7 +42,7 @@ pub async fn insert(
                    confidence smallint, protected boolean, expires_at timestamptz, valid_from timestamptz,
                    valid_until timestamptz, last_verified_at timestamptz, superseded_by bigint, attributes jsonb,
                    created_at timestamptz, updated_at timestamptz, turn_session_id bigint, turn_position integer,
-                   turn_part smallint, words text, passages json, events json)
+                   turn_part smallint, words text, passages json, events json, call json)
            ), new AS MATERIALIZED (
                SELECT nextval('memory_source_ids') AS id, r.* FROM (
                    SELECT r.* FROM read r
@@ -74,7 +75,7 @@ pub async fn insert(
            ), spaces AS MATERIALIZED (
                SELECT id, is_full FROM embedding_spaces WHERE user_id = $1 AND state IN ('active', 'building')
            ), added AS MATERIALIZED (
-               SELECT new.n, new.passages, new.events, item.* FROM item JOIN new USING (id)
+               SELECT new.n, new.agent_id, new.passages, new.events, new.call, item.* FROM item JOIN new USING (id)
            ), passage AS (
                INSERT INTO memory_passages (user_id, source_id, n, start, length, content_hash, terms)
                SELECT $1, a.id, p.n, p.start, p.length, decode(p.hash, 'base64'), decode(p.terms, 'base64')
@@ -91,6 +92,11 @@ pub async fn insert(
                INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
                SELECT $1, a.id, e.agent_id, e.event, e.at
                FROM added a CROSS JOIN LATERAL json_to_recordset(a.events) AS e (agent_id bigint, event text, at timestamptz)
+           ), record AS (
+               INSERT INTO activity (user_id, at, agent_id, tool, outcome, duration_us, item_ids)
+               SELECT $1, c.at, a.agent_id, c.tool, $4, c.duration_us, ARRAY[a.id]
+               FROM added a CROSS JOIN LATERAL json_to_record(a.call) AS c (at timestamptz, tool text, duration_us integer)
+               WHERE a.call IS NOT NULL
            ), change AS (
                INSERT INTO memory_changes (user_id, revision, source_id)
                SELECT $1, r.revision, a.id FROM added a JOIN memory_revisions r ON r.user_id = $1
@@ -101,6 +107,7 @@ pub async fn insert(
         user.0,
         serde_json::to_string(&numbered).map_err(|e| sqlx::Error::Encode(e.into()))?,
         now,
+        activity::OK,
     )
     .fetch_all(conn)
     .await?;

@@ -65,7 +65,7 @@ async fn texts_of_memories_have_no_deadline_and_a_query_that_is_late_is_told_tha
     let asked = |by| embedder.embed_query(by, &endpoint, "bees".to_owned(), Duration::ZERO);
     let late = asked(AskedFor::Search).await;
     assert_eq!(late.unwrap_err(), ProviderError::Busy);
-    // A job's waits its turn among the texts.
+    // A job's waits its turn.
     for by in [AskedFor::Job, AskedFor::Evaluation] {
         assert_eq!(asked(by).await.unwrap().vectors.len(), 1);
     }
