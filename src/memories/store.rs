@@ -218,6 +218,9 @@ pub async fn archive_items(
     event: &str,
     now: OffsetDateTime,
 ) -> Result<Vec<i64>, sqlx::Error> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
     let archived = sqlx::query_scalar!(
         r#"WITH old AS (
                SELECT id, confidence FROM memory_items

@@ -41,9 +41,7 @@ impl Added {
         let ids = [Some(self.id), self.superseded];
         ids.into_iter().flatten().map(|id| id.0).collect()
     }
-}
 
-impl Added {
     fn new(id: ItemId, embedding: EmbeddingState) -> Self {
         Self {
             id,

@@ -102,7 +102,7 @@ fn first_end(text: &str) -> usize {
             return best.map_or(at, |(_, end)| end);
         }
         if let Some(border) = before.and_then(|before| border(before, c))
-            && (count.total > WINDOW_TOKENS / 2 || border == Border::Word)
+            && count.total > WINDOW_TOKENS / 2
             && best.is_none_or(|(known, _)| known <= border)
         {
             best = Some((border, at));
@@ -281,6 +281,13 @@ mod tests {
             let kept: String = cut.concat().split_whitespace().collect();
             assert_eq!(kept, text.split_whitespace().collect::<String>());
         }
+    }
+
+    #[test]
+    fn a_word_before_a_long_text_without_blanks_is_no_passage_of_its_own() {
+        let text = format!("Anna: {}", "語".repeat(1_000));
+        let first = pieces(&text)[0];
+        assert!(tokens(first) > WINDOW_TOKENS / 2, "{first}");
     }
 
     #[test]
