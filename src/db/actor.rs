@@ -70,7 +70,7 @@ impl Refusal {
     }
 }
 
-/// What the functions of the migration `check_actors` raise.
+/// What the functions of the migration `actors` raise.
 const SQLSTATE: &str = "KS001";
 
 impl Refusal {

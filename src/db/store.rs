@@ -167,7 +167,7 @@ pub async fn schema_version(conn: &mut PgConnection) -> Result<i64, sqlx::Error>
         .await
 }
 
-// What a transaction begins with; see the migration `check_actors`. Numbers, hexadecimal digits
+// What a transaction begins with; see the migration `actors`. Numbers, hexadecimal digits
 // and a date of our own need no escaping.
 
 pub fn requiring_token(user: UserId, token_id: i64, now: &str) -> String {

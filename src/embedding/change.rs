@@ -24,9 +24,13 @@ fn own_keys(user: UserId) -> KeyBounds {
 pub enum Saved {
     /// In force; nothing has to be computed anew.
     InForce,
-    /// Nothing was changed: so many texts would be rebuilt. `staged` carries the
-    /// key that was typed, sealed, to the confirmation.
-    AskFirst { texts: Texts, staged: String },
+    /// Nothing was changed: so many texts would be rebuilt, for `kept` of which the vectors are still
+    /// there. `staged` carries the key that was typed, sealed, to the confirmation.
+    AskFirst {
+        texts: Texts,
+        kept: i64,
+        staged: String,
+    },
     /// In force when so many texts are rebuilt.
     Rebuilding { texts: u64 },
 }
@@ -115,7 +119,15 @@ impl Embeddings {
         {
             let texts = overview::store::count_texts(&mut tx, user).await?;
             if texts.total() > 0 {
-                return Ok(Saved::AskFirst { texts, staged });
+                let kept = match spaces.kept(provider) {
+                    Some(space) => overview::store::count_ready(&mut tx, user, space.id).await?,
+                    None => 0,
+                };
+                return Ok(Saved::AskFirst {
+                    texts,
+                    kept,
+                    staged,
+                });
             }
         }
         settings::store::save_user_settings(&mut tx, user, &wanted, now).await?;

@@ -6,21 +6,21 @@ use time::OffsetDateTime;
 
 use super::model::{NamedWord, QueryVector, Space, without_speakers};
 use super::spaces::Spaces;
-use super::{Embeddings, RETIRED_FOR, store};
+use super::{COMPARED_FOR, Embeddings, store};
 use crate::db::UserId;
 use crate::providers::AskedFor;
 use crate::providers::chat::estimated_tokens;
 
 pub struct Compared {
     pub now: Space,
-    /// Until its rows go, or a rebuild is under way.
+    /// For a day, unless a rebuild is under way.
     pub before: Option<Before>,
 }
 
 /// The space that served before.
 pub struct Before {
     pub space: Space,
-    /// When its rows go.
+    /// When it is compared no more.
     pub until: OffsetDateTime,
 }
 
@@ -37,9 +37,9 @@ impl Embeddings {
             return Ok(None);
         };
         // One transaction retired the one and activated the other.
-        let until = now.activated_at.unwrap_or(now.created_at) + RETIRED_FOR;
-        let retired = store::find_retired(conn, user).await?;
-        let before = retired
+        let until = now.activated_at.unwrap_or(now.created_at) + COMPARED_FOR;
+        let before = spaces.retired.into_iter().next();
+        let before = before
             .filter(|_| spaces.building.is_none() && self.now() < until)
             .map(|space| Before { space, until });
         Ok(Some(Compared { now, before }))

@@ -53,9 +53,13 @@ use crate::seal::{SealError, Sealer};
 
 /// Past this an add is refused until some are done (DESIGN §10).
 pub const PENDING_MAX: i64 = 1_000_000;
+/// How long the vectors of what served before are kept: whoever chooses it again has them.
+pub const RETIRED_FOR: Duration = Duration::days(30);
+/// Of so many at most, the last ones.
+pub const RETIRED_MAX: usize = 2;
 /// How long what served before a rebuild can be compared with what serves now, unless another
 /// rebuild begins.
-pub const RETIRED_FOR: Duration = Duration::days(1);
+pub const COMPARED_FOR: Duration = Duration::days(1);
 /// How long it answers searches that began before the swap, whatever begins.
 pub const SEARCHED_FOR: Duration = Duration::seconds(60);
 /// The rate of a rebuild is that of the last so many seconds.

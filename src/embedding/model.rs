@@ -100,6 +100,7 @@ pub struct Space {
     pub retry_at: Option<OffsetDateTime>,
     pub created_at: OffsetDateTime,
     pub activated_at: Option<OffsetDateTime>,
+    pub retired_at: Option<OffsetDateTime>,
 }
 
 /// What a search needs to know of its user.
@@ -206,6 +207,12 @@ pub struct Row {
     /// `None` while the passages of its source are still to be made.
     pub content_hash: Option<Vec<u8>>,
     pub content: String,
+    /// Where a vector of the same text is: its source, …
+    pub known_source: Option<i64>,
+    /// … passage …
+    pub known_passage: Option<i16>,
+    /// … and space.
+    pub known_space: Option<i64>,
 }
 
 /// What a provider made of one passage.

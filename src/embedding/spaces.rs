@@ -3,9 +3,13 @@
 //! space sees every item, or the item every space.
 
 use sqlx::PgConnection;
+use time::OffsetDateTime;
 
 use super::model::{Space, SpaceState};
-use super::{EmbeddingError, Embeddings, drain, overview, store};
+use super::{
+    COMPARED_FOR, EmbeddingError, Embeddings, RETIRED_FOR, RETIRED_MAX, SEARCHED_FOR, drain,
+    overview, store,
+};
 use crate::db::{UserId, raise_revision};
 use crate::providers::settings::{Effective, ProviderSettings};
 
@@ -36,6 +40,8 @@ pub(super) enum Because {
 pub(super) struct Spaces {
     pub active: Option<Space>,
     pub building: Option<Space>,
+    /// The one that served last first.
+    pub retired: Vec<Space>,
 }
 
 impl Spaces {
@@ -43,12 +49,13 @@ impl Spaces {
         let mut spaces = Self {
             active: None,
             building: None,
+            retired: Vec::new(),
         };
         for space in store::list_spaces(conn, user).await? {
             match space.state {
                 SpaceState::Active => spaces.active = Some(space),
                 SpaceState::Building => spaces.building = Some(space),
-                SpaceState::Retired => {}
+                SpaceState::Retired => spaces.retired.push(space),
             }
         }
         Ok(spaces)
@@ -66,6 +73,45 @@ impl Spaces {
             Some(_) => is_of(&self.building, wanted),
             None => is_of(&self.active, wanted),
         }
+    }
+
+    /// The retired one whose vectors these settings would make again.
+    pub fn kept(&self, wanted: &ProviderSettings) -> Option<&Space> {
+        let mut retired = self.retired.iter();
+        retired.find(|space| space.settings.makes_the_vectors_of(wanted))
+    }
+
+    /// The retired one whose vectors `space` takes over: it made the same ones, and had retired before
+    /// `space` was begun. (What a user has rebuilt with the same model retires after that.)
+    pub fn known_to(&self, space: &Space) -> Option<&Space> {
+        let is_known = |kept: &&Space| {
+            kept.retired_at <= Some(space.created_at)
+                && (space.dimensions.is_none() || kept.dimensions == space.dimensions)
+        };
+        self.kept(&space.settings).filter(is_known)
+    }
+
+    /// Retired ones that are of no use any more.
+    pub fn outlived(&self, now: OffsetDateTime) -> Vec<i64> {
+        let mut newer: Vec<&Space> = self.active.iter().collect();
+        let (mut outlived, mut kept) = (Vec::new(), 0);
+        for (n, space) in self.retired.iter().enumerate() {
+            let age = now - space.retired_at.unwrap_or(now);
+            let makes_the_same = |s: &&Space| s.settings.makes_the_vectors_of(&space.settings);
+            let is_replaced = newer.iter().any(makes_the_same);
+            let is_compared = n == 0 && self.building.is_none() && age <= COMPARED_FOR;
+            let is_of_use = if is_replaced {
+                is_compared
+            } else {
+                kept += 1;
+                kept <= RETIRED_MAX
+            };
+            if age > RETIRED_FOR || age > SEARCHED_FOR && !is_of_use {
+                outlived.push(space.id.0);
+            }
+            newer.push(space);
+        }
+        outlived
     }
 
     /// Those whose vectors these settings make, but that keep another key or prefix of queries.
@@ -104,7 +150,11 @@ impl Embeddings {
             return Ok(Followed::Kept);
         };
         let spaces = Spaces::of(conn, user).await?;
-        if because != Because::UserRebuilds {
+        if because == Because::UserRebuilds {
+            // Its vectors are not trusted any more.
+            let kept = spaces.kept(wanted).map(|kept| kept.id.0);
+            store::delete_retired(conn, user, kept.as_slice()).await?;
+        } else {
             let of_these = |space: &&Space| space.settings.makes_the_vectors_of(wanted);
             if let Some(active) = spaces.active.as_ref().filter(of_these) {
                 // Back to what serves: whatever was being built is not wanted any more.

@@ -54,37 +54,19 @@ pub async fn list_item_embeddings(
         .collect())
 }
 
-/// Active first, then building.
+/// Active first, then building, then retired, the one that served last first.
 pub async fn list_spaces(conn: &mut PgConnection, user: UserId) -> Result<Vec<Space>, sqlx::Error> {
     let rows = sqlx::query_as!(
         SpaceLookup,
         "SELECT id, provider_type, endpoint, model, requested_dimensions, dimensions, query_prefix,
                 document_prefix, sealed_key, system_provider_id, state, problem, failures, retry_at,
-                created_at, activated_at
-         FROM embedding_spaces WHERE user_id = $1 AND state <> 'retired' ORDER BY state",
+                created_at, activated_at, retired_at
+         FROM embedding_spaces WHERE user_id = $1 ORDER BY state, retired_at DESC, id DESC",
         user.0,
     )
     .fetch_all(conn)
     .await?;
     Ok(rows.into_iter().map(Space::from).collect())
-}
-
-/// The one that served before the active one, until its rows go.
-pub async fn find_retired(
-    conn: &mut PgConnection,
-    user: UserId,
-) -> Result<Option<Space>, sqlx::Error> {
-    let row = sqlx::query_as!(
-        SpaceLookup,
-        "SELECT id, provider_type, endpoint, model, requested_dimensions, dimensions, query_prefix,
-                document_prefix, sealed_key, system_provider_id, state, problem, failures, retry_at,
-                created_at, activated_at
-         FROM embedding_spaces WHERE user_id = $1 AND state = 'retired' ORDER BY retired_at DESC, id DESC LIMIT 1",
-        user.0,
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(row.map(Space::from))
 }
 
 /// In one look-up what every search asks: the switches, the active space or, before there is
@@ -160,6 +142,7 @@ pub async fn find_serving(
             retry_at: row.retry_at,
             created_at,
             activated_at: row.activated_at,
+            retired_at: None,
         });
     Ok(Serving {
         enabled: row.enabled,
@@ -188,6 +171,7 @@ struct SpaceLookup {
     retry_at: Option<OffsetDateTime>,
     created_at: OffsetDateTime,
     activated_at: Option<OffsetDateTime>,
+    retired_at: Option<OffsetDateTime>,
 }
 
 impl From<SpaceLookup> for Space {
@@ -211,6 +195,7 @@ impl From<SpaceLookup> for Space {
             retry_at: row.retry_at,
             created_at: row.created_at,
             activated_at: row.activated_at,
+            retired_at: row.retired_at,
         }
     }
 }
@@ -369,20 +354,20 @@ pub async fn activate(
     Ok(())
 }
 
-/// Spaces that retired before `before`, with their rows.
+/// With their rows.
 pub async fn delete_retired(
     conn: &mut PgConnection,
     user: UserId,
-    before: OffsetDateTime,
-) -> Result<u64, sqlx::Error> {
-    let done = sqlx::query!(
-        "DELETE FROM embedding_spaces WHERE user_id = $1 AND state = 'retired' AND retired_at < $2",
+    spaces: &[i64],
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "DELETE FROM embedding_spaces WHERE user_id = $1 AND state = 'retired' AND id = ANY ($2)",
         user.0,
-        before
+        spaces,
     )
     .execute(conn)
     .await?;
-    Ok(done.rows_affected())
+    Ok(())
 }
 
 pub async fn clear_problem(

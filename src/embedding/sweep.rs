@@ -1,7 +1,7 @@
 //! Finds the users whose vectors want work, whatever became of what was pushed for them.
 
 use super::system::store;
-use super::{EmbeddingError, Embeddings, RETIRED_FOR};
+use super::{COMPARED_FOR, EmbeddingError, Embeddings, RETIRED_FOR};
 use crate::db::UserId;
 use crate::queue;
 
@@ -11,7 +11,8 @@ impl Embeddings {
         let now = self.now();
         let has_builtin = self.0.embedder.has_builtin();
         let mut conn = self.0.db.system_connection().await?;
-        Ok(store::list_users_with_work(&mut conn, has_builtin, now, now - RETIRED_FOR).await?)
+        let outlived = (now - RETIRED_FOR, now - COMPARED_FOR);
+        Ok(store::list_users_with_work(&mut conn, has_builtin, now, outlived).await?)
     }
 
     /// Pushes what they miss: how many there are.

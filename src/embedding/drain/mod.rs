@@ -1,5 +1,6 @@
 //! Works off a user's pending passages: in batches, with no connection held while
-//! the provider is called, writing one batch while the next is on its way. A
+//! the provider is called, writing one batch while the next is on its way. What was made of the same
+//! text before is copied and not sent. A
 //! batch that fails is halved until the poison passage stands alone. After a
 //! bounded number of batches it ends, so that one user's rebuild cannot starve
 //! another's.
@@ -7,6 +8,7 @@
 mod send;
 pub(super) mod store;
 
+use std::collections::HashSet;
 use std::time::Duration as StdDuration;
 
 use rand::Rng;
@@ -17,8 +19,8 @@ use super::keys::endpoint;
 use super::model::{Row, Space, tokens_of};
 use super::query::OTHER_WIDTH;
 use super::spaces::Spaces;
-use super::{EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR, SEARCHED_FOR};
-use crate::db::{UserId, note_changes};
+use super::{EmbeddingError, Embeddings, PENDING_MAX};
+use crate::db::{Tx, UserId, note_changes};
 use crate::input::sentence;
 use crate::providers::settings::{self, Pace, SYSTEM_KEY, own_key};
 use crate::providers::{BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, ProviderType, Reach};
@@ -48,6 +50,8 @@ struct Of<'a> {
     space: &'a Space,
     /// Searches compare with it.
     serves: bool,
+    /// What made the same vectors before.
+    kept: Option<&'a Space>,
 }
 
 impl Embeddings {
@@ -64,12 +68,10 @@ impl Embeddings {
         let mut tx = self.0.db.as_user(user).await?;
         let (user_settings, effective) = self.effective(&mut tx, user).await?;
         let spaces = Spaces::of(&mut tx, user).await?;
-        // Never three of them for long.
-        let kept_for = match spaces.building {
-            Some(_) => SEARCHED_FOR,
-            None => RETIRED_FOR,
-        };
-        super::store::delete_retired(&mut tx, user, now - kept_for).await?;
+        let outlived = spaces.outlived(now);
+        if !outlived.is_empty() {
+            super::store::delete_retired(&mut tx, user, &outlived).await?;
+        }
         tx.commit().await?;
         if effective.settings().is_none() {
             return Ok(Drained::Done);
@@ -77,7 +79,7 @@ impl Embeddings {
         let system = self.system_settings().await?;
         let serving = spaces.serving().map(|space| space.id);
         let mut outcome = Drained::Done;
-        for space in [spaces.active, spaces.building].into_iter().flatten() {
+        for space in [&spaces.active, &spaces.building].into_iter().flatten() {
             let is_own = space.settings.system_provider_id.is_none()
                 && space.settings.provider_type != ProviderType::Builtin;
             let pace = if is_own {
@@ -88,11 +90,12 @@ impl Embeddings {
             let is_building = space.activated_at.is_none();
             // Boxed: the state of all calls to a provider is large.
             let of = Of {
-                space: &space,
+                space,
                 serves: Some(space.id) == serving,
+                kept: spaces.known_to(space),
             };
             let mut drained = Box::pin(self.drain_space(user, of, pace, slice)).await?;
-            if drained == Drained::Done && is_building && self.swap(user, &space).await? {
+            if drained == Drained::Done && is_building && self.swap(user, space).await? {
                 // Items came in between.
                 drained = Drained::More(1);
             }
@@ -171,11 +174,15 @@ impl Embeddings {
             let page_size = TEXTS_A_PAGE.next_multiple_of(group).max(group);
             let mut tx = self.0.db.as_user_again(user).await?;
             let page =
-                store::list_pending(&mut tx, user, space.id, after, page_size as i64).await?;
+                store::list_pending(&mut tx, user, &of.known(), after, page_size as i64).await?;
             tx.commit().await?;
             let Some(last) = page.last() else { break };
             after = (last.is_turn, last.source_id, last.passage);
-            let mut rest = page.as_slice();
+            let unknown = self.copy_known(user, of, page, slice).await?;
+            let mut rest = unknown.as_slice();
+            if slice.is_over() {
+                break;
+            }
             while !rest.is_empty() {
                 let (rows, more) = rest.split_at(first_group(space, rest, group));
                 rest = more;
@@ -206,23 +213,58 @@ impl Embeddings {
         Ok(trouble.map_or(Sent::Slice, Sent::UntilTrouble))
     }
 
+    /// Copies the vectors that were made of the same texts before. Returns the rows that have none.
+    async fn copy_known(
+        &self,
+        user: UserId,
+        of: Of<'_>,
+        page: Vec<Row>,
+        slice: &Slice,
+    ) -> Result<Vec<Row>, EmbeddingError> {
+        if page.iter().all(|row| row.known_space.is_none()) {
+            return Ok(page);
+        }
+        let Of { space, kept, .. } = of;
+        let mut tx = self.to_write(user, of).await?;
+        if let Some(width) = kept.and_then(|kept| kept.dimensions)
+            && !store::keep_dimensions(&mut tx, user, space.id, width).await?
+        {
+            return Ok(page);
+        }
+        let now = self.0.clock.now();
+        let copied = store::copy_known(&mut tx, user, space.id, &page, now).await?;
+        if of.serves {
+            let sources: Vec<i64> = copied.iter().map(|(source, _)| *source).collect();
+            note_changes(&mut tx, &sources).await?;
+        }
+        tx.commit().await?;
+        slice.note(copied.len(), 0);
+        let copied: HashSet<_> = copied.into_iter().collect();
+        let is_left = |row: &Row| !copied.contains(&(row.source_id, row.passage));
+        Ok(page.into_iter().filter(is_left).collect())
+    }
+
+    /// What serves changes for searches with each vector.
+    async fn to_write(&self, user: UserId, of: Of<'_>) -> Result<Tx, sqlx::Error> {
+        match of.serves {
+            true => self.0.db.as_writer_again(user).await,
+            false => self.0.db.as_user_again(user).await,
+        }
+    }
+
     /// Writes what came, under the guards. Another width than the space's is
     /// trouble, and nothing of it is written.
     async fn write(
         &self,
         user: UserId,
-        Of { space, serves }: Of<'_>,
+        of: Of<'_>,
         answered: Option<Answered>,
     ) -> Result<Option<Trouble>, EmbeddingError> {
         let Some(answered) = answered else {
             return Ok(None);
         };
-        let db = &self.0.db;
-        // What serves changes for searches with each vector.
-        let mut tx = match serves {
-            true => db.as_writer_again(user).await?,
-            false => db.as_user_again(user).await?,
-        };
+        let space = of.space;
+        let mut tx = self.to_write(user, of).await?;
         if let Some(width) = answered.width {
             let width = i32::try_from(width).unwrap_or(i32::MAX);
             if !store::keep_dimensions(&mut tx, user, space.id, width).await? {
@@ -236,7 +278,7 @@ impl Embeddings {
             let now = self.0.clock.now();
             let written = &answered.written;
             let sources = store::write_answers(&mut tx, user, space.id, written, now).await?;
-            if serves {
+            if of.serves {
                 note_changes(&mut tx, &sources).await?;
             }
             super::store::clear_problem(&mut tx, user, space.id).await?;
@@ -296,6 +338,14 @@ impl Embeddings {
             .map(|sealed| self.0.sealer.open(bound, &sealed))
             .transpose()?;
         Ok(endpoint(settings, url, key, reach))
+    }
+}
+
+impl Of<'_> {
+    /// Of the spaces whose vectors it may have, itself first.
+    fn known(self) -> Vec<i64> {
+        let kept = self.kept.map(|kept| kept.id.0);
+        [self.space.id.0].into_iter().chain(kept).collect()
     }
 }
 

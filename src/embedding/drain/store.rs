@@ -22,19 +22,24 @@ pub async fn is_disabled(conn: &mut PgConnection, user: UserId) -> Result<bool, 
     .await
 }
 
-/// The next pending passages after `after`, with their texts, turns last; none once the user is disabled.
+/// Passages of the same text that are looked at for a vector.
+const SAME_TEXTS_MAX: i64 = 8;
+
+/// The next pending passages after `after`, with their texts, turns last; none once the user is disabled. Each with
+/// where a vector of the same text is, in one of the spaces `known`, of which the first is the one that waits.
 pub async fn list_pending(
     conn: &mut PgConnection,
     user: UserId,
-    space: SpaceId,
+    known: &[i64],
     after: (bool, i64, i16),
     limit: i64,
 ) -> Result<Vec<Row>, sqlx::Error> {
     sqlx::query_as!(
         Row,
-        r#"SELECT e.source_id, e.passage, e.is_turn, t.content_hash AS "content_hash?", t.content AS "content!"
+        r#"SELECT e.source_id, e.passage, e.is_turn, t.content_hash AS "content_hash?", t.content AS "content!",
+                  k.source_id AS "known_source?", k.passage AS "known_passage?", k.space_id AS "known_space?"
          FROM (SELECT source_id, passage, is_turn FROM memory_embeddings
-               WHERE user_id = $1 AND space_id = $2 AND state = 'pending' AND (is_turn, source_id, passage) > ($3, $4, $5)
+               WHERE user_id = $1 AND space_id = ($2::bigint[])[1] AND state = 'pending' AND (is_turn, source_id, passage) > ($3, $4, $5)
                  AND NOT EXISTS (SELECT FROM users WHERE id = $1 AND disabled_at IS NOT NULL)
                ORDER BY is_turn, source_id, passage LIMIT $6) e
          -- OFFSET 0: each by its key, whatever the statistics say of a table that was empty just now.
@@ -43,17 +48,78 @@ pub async fn list_pending(
              FROM memory_items i LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id AND p.n = e.passage
              WHERE i.user_id = $1 AND i.id = e.source_id OFFSET 0
          ) t
+         LEFT JOIN LATERAL (
+             SELECT v.source_id, v.passage, v.space_id
+             FROM (SELECT e.source_id, e.passage
+                   UNION ALL
+                   (SELECT p.source_id, p.n FROM memory_passages p
+                    WHERE p.user_id = $1 AND p.content_hash = t.content_hash LIMIT $8)) c
+             CROSS JOIN LATERAL (
+                 SELECT v.source_id, v.passage, v.space_id FROM memory_embeddings v
+                 WHERE v.user_id = $1 AND v.source_id = c.source_id AND v.passage = c.passage AND v.space_id = ANY ($2)
+                   AND v.state || '' = 'ready' OFFSET 0
+             ) v
+             LIMIT 1
+         ) k ON t.content_hash IS NOT NULL
          ORDER BY e.is_turn, e.source_id, e.passage"#,
         user.0,
-        space.0,
+        known,
         after.0,
         after.1,
         after.2,
         limit,
         UNCUT_CHARS_MAX,
+        SAME_TEXTS_MAX,
     )
     .fetch_all(conn)
     .await
+}
+
+/// Gives the pending passages of `rows` the vectors that are known of their texts. Returns which of them have one now.
+pub async fn copy_known(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    rows: &[Row],
+    now: OffsetDateTime,
+) -> Result<Vec<(i64, i16)>, sqlx::Error> {
+    let known = || rows.iter().filter(|row| row.known_space.is_some());
+    let sources: Vec<i64> = known().map(|row| row.source_id).collect();
+    let passages: Vec<i16> = known().map(|row| row.passage).collect();
+    let from_sources: Vec<i64> = known().filter_map(|row| row.known_source).collect();
+    let from_passages: Vec<i16> = known().filter_map(|row| row.known_passage).collect();
+    let from_spaces: Vec<i64> = known().filter_map(|row| row.known_space).collect();
+    let copied = sqlx::query!(
+        "UPDATE memory_embeddings e
+         SET state = 'ready', error = NULL, bits = k.bits, embedding = k.embedding, updated_at = $8
+         FROM unnest($3::bigint[], $4::smallint[], $5::bigint[], $6::smallint[], $7::bigint[])
+              AS t (source_id, passage, from_source, from_passage, from_space)
+         -- OFFSET 0, ANY and || '': by their keys, as in `write_answers`.
+         CROSS JOIN LATERAL (
+             SELECT v.bits, v.embedding FROM memory_embeddings v
+             WHERE v.user_id = $1 AND v.source_id = t.from_source AND v.passage = t.from_passage
+               AND v.space_id = t.from_space AND v.state || '' = 'ready' OFFSET 0
+         ) k
+         WHERE e.user_id = $1 AND e.space_id = $2 AND e.source_id = ANY ($3) AND e.source_id = t.source_id
+           AND e.passage = t.passage AND e.state || '' = 'pending'
+           AND EXISTS (SELECT FROM embedding_spaces s
+                       WHERE s.user_id = $1 AND s.id = $2 AND s.state <> 'retired')
+         RETURNING e.source_id, e.passage",
+        user.0,
+        space.0,
+        &sources,
+        &passages,
+        &from_sources,
+        &from_passages,
+        &from_spaces,
+        now,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(copied
+        .into_iter()
+        .map(|row| (row.source_id, row.passage))
+        .collect())
 }
 
 pub async fn has_pending(

@@ -15,7 +15,7 @@ pub async fn list_users_with_work(
     conn: &mut PgConnection,
     has_builtin: bool,
     now: OffsetDateTime,
-    retired_before: OffsetDateTime,
+    (retired_before, replaced_before): (OffsetDateTime, OffsetDateTime),
 ) -> Result<Vec<UserId>, sqlx::Error> {
     let ids = sqlx::query_scalar!(
         r#"WITH system AS (
@@ -30,7 +30,13 @@ pub async fn list_users_with_work(
            LEFT JOIN embedding_spaces b ON b.user_id = u.id AND b.state = 'building'
            WHERE u.disabled_at IS NULL
              AND (EXISTS (SELECT FROM embedding_spaces r WHERE r.user_id = u.id AND r.state = 'retired'
-                                                           AND r.retired_at < $3)
+                          AND (r.retired_at < $3
+                               -- What made the same vectors serves, or has served since.
+                               OR r.retired_at < $4 AND EXISTS (
+                                   SELECT FROM embedding_spaces n
+                                   WHERE n.user_id = u.id AND n.activated_at > r.activated_at
+                                     AND (n.provider_type, n.endpoint, n.model, coalesce(n.requested_dimensions, 0), n.document_prefix)
+                                       = (r.provider_type, r.endpoint, r.model, coalesce(r.requested_dimensions, 0), r.document_prefix))))
                   OR coalesce(s.enabled, true)
                      AND (system.provider_id IS NOT NULL OR coalesce(s.own_enabled, false) OR system.has_builtin)
                      AND (coalesce(a.retry_at, $2) <= $2
@@ -47,6 +53,7 @@ pub async fn list_users_with_work(
         has_builtin,
         now,
         retired_before,
+        replaced_before,
     )
     .fetch_all(conn)
     .await?;

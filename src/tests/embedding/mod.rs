@@ -3,6 +3,7 @@
 mod crash;
 mod failures;
 mod honest;
+mod known;
 mod life;
 mod liveness;
 mod queue;

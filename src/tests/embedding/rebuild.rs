@@ -1,4 +1,4 @@
-use keepsake::embedding::{Drained, EndpointChange, RETIRED_FOR, SEARCHED_FOR, Saved, Texts};
+use keepsake::embedding::{Drained, EndpointChange, RETIRED_FOR, Saved, Texts};
 use keepsake::providers::settings::EndpointForm;
 use serde_json::json;
 use time::Duration;
@@ -62,6 +62,7 @@ async fn a_change_is_asked_first_with_the_number_and_nothing_happens_until_it_is
         asked,
         Saved::AskFirst {
             texts: memories(3),
+            kept: 0,
             staged: String::new()
         }
     );
@@ -182,7 +183,7 @@ async fn items_added_from_many_sides_while_spaces_swap_are_never_without_a_row()
 }
 
 #[tokio::test]
-async fn a_retired_space_stays_for_a_day_and_then_its_rows_go() {
+async fn a_retired_space_stays_for_a_month_and_then_its_rows_go() {
     let app = TestApp::start().await;
     let provider = Provider::start().await;
     let (anna, _) = anna_with_items(&app, &provider).await;
@@ -198,22 +199,6 @@ async fn a_retired_space_stays_for_a_day_and_then_its_rows_go() {
     app.drain(&anna).await;
     assert!(app.vectors(&anna, "retired").await.is_empty());
     assert_eq!(app.vectors(&anna, "active").await.len(), 3);
-}
-
-#[tokio::test]
-async fn where_another_rebuild_begins_a_retired_space_answers_for_a_minute() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let (anna, _) = anna_with_items(&app, &provider).await;
-    app.use_provider(&anna, &provider, "new").await;
-    app.drain(&anna).await;
-    provider.behave(|b| b.status = Some(503));
-    app.use_provider(&anna, &provider, "newer").await;
-    app.drain(&anna).await;
-    assert_eq!(app.vectors(&anna, "retired").await.len(), 3);
-    app.clock.advance(SEARCHED_FOR + Duration::seconds(1));
-    app.drain(&anna).await;
-    assert!(app.vectors(&anna, "retired").await.is_empty());
 }
 
 #[tokio::test]

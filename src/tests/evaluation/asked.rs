@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use keepsake::embedding::{Drained, RETIRED_FOR};
+use keepsake::embedding::{COMPARED_FOR, Drained};
 use keepsake::evaluation::asked::{Answer, Offer, Standing};
 use keepsake::jobs;
 use keepsake::queue::{self, Slice};
@@ -293,7 +293,7 @@ async fn where_the_vectors_of_before_are_gone_or_too_little_is_remembered_it_say
     let anna = rebuilt(&app, &provider, 12).await;
     let until = offered(&app, &anna).await.until;
     let left = until - app.embeddings.now();
-    assert!(left <= RETIRED_FOR && left > RETIRED_FOR - Duration::minutes(1));
+    assert!(left <= COMPARED_FOR && left > COMPARED_FOR - Duration::minutes(1));
     app.clock.advance(left);
     let evaluation = evaluation(&app);
     assert_eq!(evaluation.ask_for(anna.id).await.unwrap(), Answer::Gone);

@@ -160,7 +160,7 @@ fn is_there_already(error: &sqlx::Error) -> bool {
 }
 
 /// Every row of every table, as JSON.
-async fn rows(owner: &mut PgConnection) -> BTreeMap<String, Vec<Value>> {
+pub async fn rows(owner: &mut PgConnection) -> BTreeMap<String, Vec<Value>> {
     let mut rows = BTreeMap::new();
     let mut tables: Vec<String> = columns(owner).await.into_iter().map(|c| c.table).collect();
     tables.dedup();
@@ -244,13 +244,13 @@ const RENAMED: [(&str, &str); 2] = [
     ("item_id", "source_id"),
 ];
 
-fn now_named(name: &str) -> &str {
+pub fn now_named(name: &str) -> &str {
     let renamed = RENAMED.iter().find(|(before, _)| *before == name);
     renamed.map_or(name, |(_, now)| now)
 }
 
 /// New columns may have come.
-fn has_all_of(found: &Value, row: &Value) -> bool {
+pub fn has_all_of(found: &Value, row: &Value) -> bool {
     row.as_object().unwrap().iter().all(|(name, value)| {
         let now = found.get(name).or_else(|| found.get(now_named(name)));
         let is_removed = REMOVED.contains(&name.as_str()) && now.is_none();

@@ -9,3 +9,4 @@ mod migrations;
 mod plans;
 mod sweep;
 mod together;
+mod upgrade;

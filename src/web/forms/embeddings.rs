@@ -82,10 +82,11 @@ async fn change_settings(
         }
         "confirm" => saved(form, embeddings.save(user, change(true)).await?),
         "enable" => match embeddings.set_enabled(user, true, false).await? {
-            Saved::AskFirst { texts, .. } => {
+            Saved::AskFirst { texts, kept, .. } => {
                 let sentence = format!(
-                    "The settings in force are not those your vectors were made with: {} will be rebuilt. Search goes by words until then.",
-                    in_words(texts)
+                    "The settings in force are not those your vectors were made with: {} will be rebuilt. {}Search goes by words until then.",
+                    in_words(texts),
+                    known(kept),
                 );
                 Ok(ask(
                     "embeddings",
@@ -139,11 +140,16 @@ fn saved(form: &Form, saved: Saved) -> Result<Outcome, Problem> {
     Ok(match saved {
         Saved::InForce => done("embeddings", "Saved, and in force."),
         Saved::Rebuilding { .. } => Outcome::Redirect,
-        Saved::AskFirst { texts, staged } => {
+        Saved::AskFirst {
+            texts,
+            kept,
+            staged,
+        } => {
             let sentence = format!(
-                "{} will be rebuilt with {}. Search keeps using the old vectors until the new ones are complete.",
+                "{} will be rebuilt with {}. {}Search keeps using the old vectors until the new ones are complete.",
                 in_words(texts),
                 target(form),
+                known(kept),
             );
             ask(
                 "embeddings",
@@ -190,6 +196,18 @@ fn ask(
 
 fn in_words(texts: Texts) -> String {
     words::texts(texts.memories, texts.from_messages)
+}
+
+/// Of texts whose vectors are still there: a sentence, or nothing.
+fn known(kept: i64) -> String {
+    match kept {
+        0 => String::new(),
+        1 => "The vectors of 1 are still there and are used again. ".to_owned(),
+        many => format!(
+            "The vectors of {} are still there and are used again. ",
+            words::count(many)
+        ),
+    }
 }
 
 fn tested(

@@ -1,0 +1,198 @@
+//! What was embedded before is not embedded again: a model that is chosen again, a text that is known.
+
+use keepsake::embedding::{COMPARED_FOR, RETIRED_FOR, SEARCHED_FOR, Saved};
+use serde_json::json;
+use time::Duration;
+
+use crate::support::{Provider, TestApp, TestUser};
+
+const TEXTS: [&str; 3] = ["Anna keeps bees.", "She lives in Bern.", "Tea, not coffee."];
+
+/// Anna's memories, embedded by the first of these models and then by each of the next.
+async fn embedded_by(app: &TestApp, provider: &Provider, models: &[&str]) -> TestUser {
+    let anna = app.user("anna").await;
+    app.use_provider(&anna, provider, models[0]).await;
+    for text in TEXTS {
+        anna.add(text).await;
+    }
+    app.drain(&anna).await;
+    for model in &models[1..] {
+        app.use_provider(&anna, provider, model).await;
+        app.drain(&anna).await;
+    }
+    provider.forget_calls();
+    anna
+}
+
+async fn are_all_ready(app: &TestApp, anna: &TestUser) -> bool {
+    let rows = app.vectors(anna, "active").await;
+    !rows.is_empty() && rows.iter().all(|(_, state)| state == "ready")
+}
+
+#[tokio::test]
+async fn a_model_that_is_chosen_again_embeds_only_what_came_since() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let anna = embedded_by(&app, &provider, &["old", "new"]).await;
+    let before = app.vectors(&anna, "retired").await;
+    assert_eq!(before.len(), 3);
+    anna.add("She rows on Sundays.").await;
+    app.drain(&anna).await;
+    provider.forget_calls();
+    app.clock.advance(RETIRED_FOR - Duration::minutes(1));
+
+    let asked = app
+        .save_endpoint(&anna, &provider.url(), "old", "", false)
+        .await;
+    let Saved::AskFirst { texts, kept, .. } = asked else {
+        panic!("{asked:?}")
+    };
+    assert_eq!((texts.memories, kept), (4, 3));
+    app.use_provider(&anna, &provider, "old").await;
+    app.drain(&anna).await;
+    assert_eq!(provider.texts(), ["She rows on Sundays."]);
+    assert!(are_all_ready(&app, &anna).await);
+    // Found as before, by the vectors of this model.
+    let query = app.embed_query(&anna, "bees").await;
+    assert!(query.vector.is_some() && query.degraded.is_none());
+    let overview = app.embeddings.overview(anna.id).await.unwrap();
+    assert_eq!(overview.serving.unwrap().settings.model, "old");
+}
+
+#[tokio::test]
+async fn a_known_text_that_comes_again_is_not_sent_and_what_searches_see_is_told() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let anna = embedded_by(&app, &provider, &["old"]).await;
+    let first = app.vectors(&anna, "active").await[0].0;
+    anna.call("memory_archive", json!({ "item_id": first }))
+        .await;
+    let again = anna.add(TEXTS[0]).await;
+    assert_ne!(first, again);
+    let told = revision(&app, &anna).await;
+    app.drain(&anna).await;
+    assert!(provider.texts().is_empty());
+    assert!(are_all_ready(&app, &anna).await);
+    let mut tx = app.db.as_user(anna.id).await.unwrap();
+    let changed: Vec<i64> = sqlx::query_scalar(
+        "SELECT source_id FROM memory_changes WHERE user_id = $1 AND revision > $2",
+    )
+    .bind(anna.id.0)
+    .bind(told)
+    .fetch_all(&mut *tx)
+    .await
+    .unwrap();
+    assert_eq!(changed, [again]);
+    let same: bool = sqlx::query_scalar(
+        "SELECT count(DISTINCT (bits, embedding::text)) = 1 FROM memory_embeddings
+         WHERE user_id = $1 AND source_id IN ($2, $3)",
+    )
+    .bind(anna.id.0)
+    .bind(first)
+    .bind(again)
+    .fetch_one(&mut *tx)
+    .await
+    .unwrap();
+    assert!(same);
+}
+
+async fn revision(app: &TestApp, anna: &TestUser) -> i64 {
+    let mut tx = app.db.as_user(anna.id).await.unwrap();
+    sqlx::query_scalar("SELECT revision FROM memory_revisions WHERE user_id = $1")
+        .bind(anna.id.0)
+        .fetch_one(&mut *tx)
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn another_user_s_vectors_are_known_to_nobody_else() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    embedded_by(&app, &provider, &["old"]).await;
+    let ben = app.user("ben").await;
+    app.use_provider(&ben, &provider, "old").await;
+    ben.add(TEXTS[0]).await;
+    app.drain(&ben).await;
+    assert_eq!(provider.texts(), [TEXTS[0]]);
+}
+
+#[tokio::test]
+async fn a_rebuild_that_its_user_asks_for_makes_every_vector_anew_and_those_of_before_count_no_more()
+ {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    // "old" is known from before, and serves again.
+    let anna = embedded_by(&app, &provider, &["old", "new", "old"]).await;
+    app.clock.advance(Duration::seconds(1));
+    let rebuilt = app.embeddings.rebuild(anna.id).await.unwrap();
+    assert_eq!(rebuilt, Saved::Rebuilding { texts: 3 });
+    app.clock.advance(Duration::seconds(1));
+    app.drain(&anna).await;
+    assert_eq!(provider.texts().len(), 3);
+    // Nor for what is pending from now on, though the vectors of before are still there.
+    let first = app.vectors(&anna, "active").await[0].0;
+    let forgotten = "UPDATE memory_embeddings SET state = 'pending', bits = NULL, embedding = NULL
+         WHERE source_id = $1 AND space_id = (SELECT id FROM embedding_spaces WHERE state = 'active')";
+    sqlx::query(forgotten)
+        .bind(first)
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    provider.forget_calls();
+    app.drain(&anna).await;
+    assert_eq!(app.vectors(&anna, "retired").await.len(), 6);
+    assert_eq!(provider.texts(), [TEXTS[0]]);
+}
+
+#[tokio::test]
+async fn where_the_model_answers_another_width_by_now_it_says_so_and_a_rebuild_mends_it() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let anna = embedded_by(&app, &provider, &["old", "new"]).await;
+    // The same model answers with more numbers by now.
+    provider.behave(|b| b.width *= 2);
+    app.use_provider(&anna, &provider, "old").await;
+    anna.add("She rows on Sundays.").await;
+    app.drain(&anna).await;
+    let overview = app.embeddings.overview(anna.id).await.unwrap();
+    let problem = overview.rebuild.unwrap().space.problem.unwrap();
+    assert!(problem.contains("rebuild"), "{problem}");
+    // Asked for, everything is made anew.
+    provider.forget_calls();
+    app.embeddings.rebuild(anna.id).await.unwrap();
+    app.drain(&anna).await;
+    assert_eq!(provider.texts().len(), 4);
+    assert!(are_all_ready(&app, &anna).await);
+}
+
+#[tokio::test]
+async fn two_retired_spaces_are_kept_and_one_that_was_replaced_for_a_day() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let anna = embedded_by(&app, &provider, &["a", "b", "c", "d"]).await;
+    app.clock.advance(SEARCHED_FOR + Duration::seconds(1));
+    app.drain(&anna).await;
+    assert_eq!(retired(&app, &anna).await, ["c", "b"]);
+    app.use_provider(&anna, &provider, "c").await;
+    app.drain(&anna).await;
+    assert!(provider.texts().is_empty());
+    // "c" serves again; "d" can be compared with it for a day.
+    app.clock.advance(COMPARED_FOR + Duration::seconds(1));
+    assert_eq!(app.embeddings.sweep().await.unwrap(), 1);
+    app.drain(&anna).await;
+    assert_eq!(retired(&app, &anna).await, ["d", "b"]);
+    assert_eq!(app.embeddings.sweep().await.unwrap(), 0);
+}
+
+/// Models of retired spaces, the last first.
+async fn retired(app: &TestApp, anna: &TestUser) -> Vec<String> {
+    let mut tx = app.db.as_user(anna.id).await.unwrap();
+    sqlx::query_scalar(
+        "SELECT model FROM embedding_spaces WHERE user_id = $1 AND state = 'retired' ORDER BY retired_at DESC, id DESC",
+    )
+    .bind(anna.id.0)
+    .fetch_all(&mut *tx)
+    .await
+    .unwrap()
+}

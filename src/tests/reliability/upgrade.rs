@@ -1,0 +1,199 @@
+//! A database of an earlier version, as that version filled it, goes forward: nothing is lost, no vector is
+//! made anew, and searches answer before and while its passages are made.
+
+use std::collections::BTreeMap;
+
+use keepsake::db;
+use serde_json::{Value, json};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+
+use super::migrations::{has_all_of, now_named, rows};
+use crate::support::{TestApp, Wish, empty_database, fresh_database};
+
+const DUMP: &str = include_str!("5c00987.sql");
+
+/// The token after this name in the dump's head.
+fn token(of: &str) -> &'static str {
+    let after = DUMP.split_once(of).unwrap().1;
+    let from = after.find("ks_").unwrap();
+    let token = &after[from..];
+    &token[..token.find([',', ';']).unwrap()]
+}
+
+/// The dump in a database of its own.
+async fn restored() -> PgConnectOptions {
+    // Whoever comes first makes the roles.
+    fresh_database().await;
+    let options = empty_database().await;
+    let mut superuser = PgConnection::connect_with(&options).await.unwrap();
+    sqlx::raw_sql(DUMP).execute(&mut superuser).await.unwrap();
+    superuser.close().await.unwrap();
+    options
+}
+
+async fn all_rows(options: &PgConnectOptions) -> BTreeMap<String, Vec<Value>> {
+    rows(&mut PgConnection::connect_with(options).await.unwrap()).await
+}
+
+/// Its vectors of first passages, as one number.
+async fn vectors(app: &TestApp) -> String {
+    sqlx::query_scalar(
+        "SELECT md5(string_agg(source_id || ' ' || bits::text || embedding::text, ',' ORDER BY source_id))
+         FROM memory_embeddings WHERE passage = 0 AND state = 'ready'",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap()
+}
+
+async fn count(app: &TestApp, of: &str) -> i64 {
+    sqlx::query_scalar(AssertSqlSafe(format!("SELECT count(*) FROM {of}")))
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap()
+}
+
+async fn tool(app: &TestApp, token: &str, name: &str, arguments: Value) -> Value {
+    let url = format!("{}/api/v1/tools/{name}", app.base);
+    let asked = reqwest::Client::new()
+        .post(url)
+        .bearer_auth(token)
+        .json(&arguments)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(asked.status(), 200, "{name}");
+    asked.json().await.unwrap()
+}
+
+/// What is found by words and by meaning, the best first.
+async fn found(app: &TestApp, token: &str, query: &str) -> Vec<String> {
+    let answer = tool(app, token, "memory_search", json!({ "query": query })).await;
+    assert_eq!(answer["mode"], "hybrid", "{answer}");
+    let items = answer["results"].as_array().unwrap();
+    let contents = items
+        .iter()
+        .map(|item| item["content_snippet"].as_str().unwrap());
+    contents.map(str::to_owned).collect()
+}
+
+async fn finds_what_is_meant(app: &TestApp) {
+    for (whose, query, first) in [
+        (
+            "Anna's",
+            "Which hot beverage does she have after getting up?",
+            "Anna drinks green tea in the morning.",
+        ),
+        ("Anna's", "Where is Anna's home?", "Anna lives in Linz."),
+        (
+            "Anna's",
+            "Schafberg",
+            "We hiked up the Schafberg last Sunday and saw two marmots.",
+        ),
+        (
+            "Ben's",
+            "Which insects does he keep?",
+            "Ben keeps three beehives behind the barn.",
+        ),
+    ] {
+        let found = found(app, token(whose), query).await;
+        assert_eq!(
+            found.first().map(String::as_str),
+            Some(first),
+            "{query}: {found:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
+    let options = restored().await;
+    let before = all_rows(&options).await;
+    db::prepare(&options).await.unwrap();
+
+    // All that was there is there.
+    let after = all_rows(&options).await;
+    for (table, rows) in &before {
+        if table.starts_with("apalis") {
+            continue;
+        }
+        let now = &after[now_named(table)];
+        for row in rows {
+            assert!(
+                now.iter().any(|found| has_all_of(found, row)),
+                "{table}: {row} became {now:?}"
+            );
+        }
+    }
+
+    let app = TestApp::start_as(Wish {
+        builtin: Some(keepsake::providers::builtin::find(std::path::Path::new(
+            "data",
+        ))),
+        database: Some(options),
+        ..Wish::default()
+    })
+    .await;
+    let sources = count(&app, "memory_items").await;
+    assert!(sources >= 14, "{sources}");
+    let kept = vectors(&app).await;
+
+    // Before a passage is made, and whose word it was is told.
+    finds_what_is_meant(&app).await;
+    let trusted: Vec<(String, String)> = sqlx::query_as(
+        "SELECT DISTINCT source, trust FROM memory_items WHERE NOT is_turn ORDER BY 1",
+    )
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+    let trusted: Vec<(&str, &str)> = trusted
+        .iter()
+        .map(|(s, t)| (s.as_str(), t.as_str()))
+        .collect();
+    assert_eq!(
+        trusted,
+        [
+            ("agent", "agent"),
+            ("guess", "agent"),
+            ("tool_call", "tool"),
+            ("user_explicit", "user"),
+            ("web", "external")
+        ]
+    );
+    assert_eq!(count(&app, "memory_items WHERE status = 'active' AND expires_at IS NULL AND live_until <> 'infinity'").await, 0);
+    assert_eq!(
+        count(
+            &app,
+            "memory_items WHERE status <> 'active' AND live_until = 'infinity'"
+        )
+        .await,
+        0
+    );
+
+    // Passages are made, and of one memory alone there is more to embed: it had been cut off.
+    assert_eq!(count(&app, "memory_passages").await, 0);
+    app.run_job("passages").await;
+    assert_eq!(count(&app, "memory_passages_due").await, 0);
+    assert_eq!(count(&app, "memory_passages WHERE n = 0").await, sources);
+    let pending = "memory_embeddings WHERE state = 'pending'";
+    let long: i64 = sqlx::query_scalar(
+        "SELECT count(DISTINCT source_id) FROM memory_embeddings WHERE state = 'pending'",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert!(long == 1 && count(&app, pending).await >= 2);
+    finds_what_is_meant(&app).await;
+    app.run_job("embed").await;
+    assert_eq!(count(&app, pending).await, 0);
+    assert_eq!(vectors(&app).await, kept);
+    finds_what_is_meant(&app).await;
+
+    // What is added now lies beside it.
+    let again = json!({ "type": "fact", "content": "Anna lives in Linz.", "key": "home" });
+    assert_eq!(
+        tool(&app, token("Anna's"), "memory_add", again).await["duplicate"],
+        true
+    );
+}
