@@ -178,8 +178,10 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON memory_passages TO keepsake_app;
 GRANT SELECT, UPDATE, DELETE ON memory_passages_due TO keepsake_app;
 GRANT SELECT ON memory_passages_due TO keepsake_system;
 GRANT SELECT (live_until, delete_at) ON memory_items TO keepsake_system;
--- What has served since.
-GRANT SELECT (activated_at) ON embedding_spaces TO keepsake_system;
+
+-- Vectors of what served before are kept; the sweep finds those that are of no use any more, and keys that are not.
+ALTER TABLE embedding_spaces ADD COLUMN has_key boolean NOT NULL GENERATED ALWAYS AS (sealed_key IS NOT NULL) STORED;
+GRANT SELECT (activated_at, has_key) ON embedding_spaces TO keepsake_system;
 
 -- restored: active again. unconfirmed: no longer confirmed. changed: it was said again, or corrected, with other
 -- tags, dates, confidence or trust. put_aside: it came when an item that it contradicts held, and never held itself.

@@ -98,6 +98,10 @@ pub enum DatabaseError {
     )]
     SchemaTooNew { version: i64 },
     #[error(
+        "the database was made by a Keepsake between two versions (its schema has migration {version}, which was never part of one); restore a backup of a version"
+    )]
+    SchemaBetween { version: i64 },
+    #[error(
         "this role may not make the roles keepsake_owner, keepsake_app and keepsake_system: connect once as a superuser, or give the role CREATEROLE"
     )]
     MayNotMakeRoles(#[source] sqlx::Error),
@@ -169,7 +173,12 @@ async fn migrate(options: &PgConnectOptions) -> Result<(), DatabaseError> {
         .run_direct(None, &mut owner, false)
         .await
         .map_err(|error| match error {
-            MigrateError::VersionMissing(version) => DatabaseError::SchemaTooNew { version },
+            MigrateError::VersionMissing(version) => {
+                match MIGRATIONS.iter().any(|ours| ours.version > version) {
+                    true => DatabaseError::SchemaBetween { version },
+                    false => DatabaseError::SchemaTooNew { version },
+                }
+            }
             other => DatabaseError::Migrate(other),
         })?;
     owner.close().await?;

@@ -119,7 +119,7 @@ impl Embeddings {
         {
             let texts = overview::store::count_texts(&mut tx, user).await?;
             if texts.total() > 0 {
-                let kept = match spaces.kept(provider) {
+                let kept = match spaces.kept(provider, now) {
                     Some(space) => overview::store::count_ready(&mut tx, user, space.id).await?,
                     None => 0,
                 };

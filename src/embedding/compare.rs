@@ -36,10 +36,12 @@ impl Embeddings {
         let Some(now) = spaces.active.filter(|_| effective.settings().is_some()) else {
             return Ok(None);
         };
-        // One transaction retired the one and activated the other.
         let until = now.activated_at.unwrap_or(now.created_at) + COMPARED_FOR;
-        let before = spaces.retired.into_iter().next();
-        let before = before
+        // It served until this one did.
+        let before = spaces
+            .retired
+            .into_iter()
+            .find(|space| space.retired_at == now.activated_at)
             .filter(|_| spaces.building.is_none() && self.now() < until)
             .map(|space| Before { space, until });
         Ok(Some(Compared { now, before }))

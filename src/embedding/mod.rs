@@ -55,7 +55,7 @@ use crate::seal::{SealError, Sealer};
 pub const PENDING_MAX: i64 = 1_000_000;
 /// How long the vectors of what served before are kept: whoever chooses it again has them.
 pub const RETIRED_FOR: Duration = Duration::days(30);
-/// Of so many at most, the last ones.
+/// At most so many of them, the newest.
 pub const RETIRED_MAX: usize = 2;
 /// How long what served before a rebuild can be compared with what serves now, unless another
 /// rebuild begins.

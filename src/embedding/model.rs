@@ -62,7 +62,7 @@ pub enum SpaceState {
     Active,
     /// Takes the active one's place when nothing in it is pending any more.
     Building,
-    /// Answers searches that were under way, then goes.
+    /// Answers searches that were under way; its vectors are kept for a while.
     Retired,
 }
 

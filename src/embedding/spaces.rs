@@ -75,10 +75,13 @@ impl Spaces {
         }
     }
 
-    /// The retired one whose vectors these settings would make again.
-    pub fn kept(&self, wanted: &ProviderSettings) -> Option<&Space> {
+    /// The retired one whose vectors these settings would make again at this time.
+    pub fn kept(&self, wanted: &ProviderSettings, at: OffsetDateTime) -> Option<&Space> {
         let mut retired = self.retired.iter();
-        retired.find(|space| space.settings.makes_the_vectors_of(wanted))
+        retired.find(|space| {
+            space.settings.makes_the_vectors_of(wanted)
+                && space.retired_at >= Some(at - RETIRED_FOR)
+        })
     }
 
     /// The retired one whose vectors `space` takes over: it made the same ones, and had retired before
@@ -88,13 +91,15 @@ impl Spaces {
             kept.retired_at <= Some(space.created_at)
                 && (space.dimensions.is_none() || kept.dimensions == space.dimensions)
         };
-        self.kept(&space.settings).filter(is_known)
+        let kept = self.kept(&space.settings, space.created_at);
+        kept.filter(is_known)
     }
 
     /// Retired ones that are of no use any more.
     pub fn outlived(&self, now: OffsetDateTime) -> Vec<i64> {
         let mut newer: Vec<&Space> = self.active.iter().collect();
         let (mut outlived, mut kept) = (Vec::new(), 0);
+        let taken_over = self.building.as_ref().and_then(|b| self.known_to(b));
         for (n, space) in self.retired.iter().enumerate() {
             let age = now - space.retired_at.unwrap_or(now);
             let makes_the_same = |s: &&Space| s.settings.makes_the_vectors_of(&space.settings);
@@ -106,7 +111,9 @@ impl Spaces {
                 kept += 1;
                 kept <= RETIRED_MAX
             };
-            if age > RETIRED_FOR || age > SEARCHED_FOR && !is_of_use {
+            let is_taken_over = taken_over.is_some_and(|taken| taken.id == space.id);
+            let is_outlived = age > RETIRED_FOR || age > SEARCHED_FOR && !is_of_use;
+            if is_outlived && !is_taken_over {
                 outlived.push(space.id.0);
             }
             newer.push(space);
@@ -151,9 +158,8 @@ impl Embeddings {
         };
         let spaces = Spaces::of(conn, user).await?;
         if because == Because::UserRebuilds {
-            // Its vectors are not trusted any more.
-            let kept = spaces.kept(wanted).map(|kept| kept.id.0);
-            store::delete_retired(conn, user, kept.as_slice()).await?;
+            // Its vectors are not trusted any more: the next job removes them.
+            store::let_go(conn, user, wanted, now - RETIRED_FOR * 2).await?;
         } else {
             let of_these = |space: &&Space| space.settings.makes_the_vectors_of(wanted);
             if let Some(active) = spaces.active.as_ref().filter(of_these) {

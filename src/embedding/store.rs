@@ -354,6 +354,48 @@ pub async fn activate(
     Ok(())
 }
 
+/// As if what made these vectors had retired before `before`: the next job removes it.
+pub async fn let_go(
+    conn: &mut PgConnection,
+    user: UserId,
+    settings: &ProviderSettings,
+    before: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE embedding_spaces SET retired_at = $2
+         WHERE user_id = $1 AND state = 'retired' AND retired_at > $2
+           AND (provider_type, endpoint, model, coalesce(requested_dimensions, 0), document_prefix)
+             = ($3, $4, $5, coalesce($6, 0), $7)",
+        user.0,
+        before,
+        settings.provider_type.as_str(),
+        settings.endpoint,
+        settings.model,
+        settings.dimensions,
+        settings.document_prefix,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Keys of what retired before `before`, whose model nobody asks any more.
+pub async fn forget_old_keys(
+    conn: &mut PgConnection,
+    user: UserId,
+    before: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE embedding_spaces SET sealed_key = NULL
+         WHERE user_id = $1 AND state = 'retired' AND has_key AND retired_at < $2",
+        user.0,
+        before,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// With their rows.
 pub async fn delete_retired(
     conn: &mut PgConnection,

@@ -1,9 +1,8 @@
 //! Works off a user's pending passages: in batches, with no connection held while
-//! the provider is called, writing one batch while the next is on its way. What was made of the same
-//! text before is copied and not sent. A
-//! batch that fails is halved until the poison passage stands alone. After a
-//! bounded number of batches it ends, so that one user's rebuild cannot starve
-//! another's.
+//! the provider is called, writing one batch while the next is on its way. What was
+//! made of the same text before is copied and not sent. A batch that fails is halved
+//! until the poison passage stands alone. After a bounded number of batches it ends,
+//! so that one user's rebuild cannot starve another's.
 
 mod send;
 pub(super) mod store;
@@ -19,7 +18,7 @@ use super::keys::endpoint;
 use super::model::{Row, Space, tokens_of};
 use super::query::OTHER_WIDTH;
 use super::spaces::Spaces;
-use super::{EmbeddingError, Embeddings, PENDING_MAX};
+use super::{COMPARED_FOR, EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR};
 use crate::db::{Tx, UserId, note_changes};
 use crate::input::sentence;
 use crate::providers::settings::{self, Pace, SYSTEM_KEY, own_key};
@@ -64,14 +63,9 @@ impl Embeddings {
         }
         tx.commit().await?;
         self.follow_if_behind(user).await?;
-        let now = self.0.clock.now();
+        let spaces = self.remove_outlived(user).await?;
         let mut tx = self.0.db.as_user(user).await?;
         let (user_settings, effective) = self.effective(&mut tx, user).await?;
-        let spaces = Spaces::of(&mut tx, user).await?;
-        let outlived = spaces.outlived(now);
-        if !outlived.is_empty() {
-            super::store::delete_retired(&mut tx, user, &outlived).await?;
-        }
         tx.commit().await?;
         if effective.settings().is_none() {
             return Ok(Drained::Done);
@@ -95,13 +89,35 @@ impl Embeddings {
                 kept: spaces.known_to(space),
             };
             let mut drained = Box::pin(self.drain_space(user, of, pace, slice)).await?;
-            if drained == Drained::Done && is_building && self.swap(user, space).await? {
-                // Items came in between.
-                drained = Drained::More(1);
+            if drained == Drained::Done && is_building {
+                if self.swap(user, space).await? {
+                    // Items came in between.
+                    drained = Drained::More(1);
+                }
+                self.remove_outlived(user).await?;
             }
             outcome = outcome.and(drained);
         }
         Ok(outcome)
+    }
+
+    /// What retired and is of no use goes, and the keys of what is only kept. Returns what is left.
+    async fn remove_outlived(&self, user: UserId) -> Result<Spaces, sqlx::Error> {
+        let now = self.0.clock.now();
+        let mut tx = self.0.db.as_user(user).await?;
+        let mut spaces = Spaces::of(&mut tx, user).await?;
+        let outlived = spaces.outlived(now);
+        if !outlived.is_empty() {
+            super::store::delete_retired(&mut tx, user, &outlived).await?;
+            spaces
+                .retired
+                .retain(|space| !outlived.contains(&space.id.0));
+        }
+        if !spaces.retired.is_empty() {
+            super::store::forget_old_keys(&mut tx, user, now - COMPARED_FOR).await?;
+        }
+        tx.commit().await?;
+        Ok(spaces)
     }
 
     async fn drain_space(
@@ -244,6 +260,22 @@ impl Embeddings {
         Ok(page.into_iter().filter(is_left).collect())
     }
 
+    /// Where a space that takes over vectors meets others by now, it is built anew without them.
+    async fn begin_again(&self, user: UserId, of: Of<'_>) -> Result<(), sqlx::Error> {
+        if of.kept.is_none() || of.space.activated_at.is_some() {
+            return Ok(());
+        }
+        let outlived = self.0.clock.now() - RETIRED_FOR * 2;
+        let mut tx = self.0.db.as_writer(user).await?;
+        let building = Spaces::of(&mut tx, user).await?.building;
+        if building.is_none_or(|building| building.id != of.space.id) {
+            return Ok(());
+        }
+        super::store::let_go(&mut tx, user, &of.space.settings, outlived).await?;
+        super::store::delete_building(&mut tx, user).await?;
+        tx.commit().await
+    }
+
     /// What serves changes for searches with each vector.
     async fn to_write(&self, user: UserId, of: Of<'_>) -> Result<Tx, sqlx::Error> {
         match of.serves {
@@ -268,6 +300,8 @@ impl Embeddings {
         if let Some(width) = answered.width {
             let width = i32::try_from(width).unwrap_or(i32::MAX);
             if !store::keep_dimensions(&mut tx, user, space.id, width).await? {
+                tx.rollback().await?;
+                self.begin_again(user, of).await?;
                 return Ok(Some(Trouble {
                     sentence: sentence(OTHER_WIDTH),
                     retry_after: None,

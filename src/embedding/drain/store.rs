@@ -11,6 +11,8 @@ use crate::embedding::{SpaceId, Vector};
 
 /// Sent of a text whose passages are still to be made.
 const UNCUT_CHARS_MAX: i32 = 1_000;
+/// Passages of the same text that are looked at for a vector.
+const SAME_TEXTS_MAX: i64 = 8;
 
 /// Of a user who is shut out nothing is sent to anybody.
 pub async fn is_disabled(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
@@ -21,9 +23,6 @@ pub async fn is_disabled(conn: &mut PgConnection, user: UserId) -> Result<bool, 
     .fetch_one(conn)
     .await
 }
-
-/// Passages of the same text that are looked at for a vector.
-const SAME_TEXTS_MAX: i64 = 8;
 
 /// The next pending passages after `after`, with their texts, turns last; none once the user is disabled. Each with
 /// where a vector of the same text is, in one of the spaces `known`, of which the first is the one that waits.
@@ -89,11 +88,12 @@ pub async fn copy_known(
     let from_sources: Vec<i64> = known().filter_map(|row| row.known_source).collect();
     let from_passages: Vec<i16> = known().filter_map(|row| row.known_passage).collect();
     let from_spaces: Vec<i64> = known().filter_map(|row| row.known_space).collect();
+    let hashes: Vec<Vec<u8>> = known().filter_map(|row| row.content_hash.clone()).collect();
     let copied = sqlx::query!(
         "UPDATE memory_embeddings e
          SET state = 'ready', error = NULL, bits = k.bits, embedding = k.embedding, updated_at = $8
-         FROM unnest($3::bigint[], $4::smallint[], $5::bigint[], $6::smallint[], $7::bigint[])
-              AS t (source_id, passage, from_source, from_passage, from_space)
+         FROM unnest($3::bigint[], $4::smallint[], $5::bigint[], $6::smallint[], $7::bigint[], $9::bytea[])
+              AS t (source_id, passage, from_source, from_passage, from_space, content_hash)
          -- OFFSET 0, ANY and || '': by their keys, as in `write_answers`.
          CROSS JOIN LATERAL (
              SELECT v.bits, v.embedding FROM memory_embeddings v
@@ -102,6 +102,8 @@ pub async fn copy_known(
          ) k
          WHERE e.user_id = $1 AND e.space_id = $2 AND e.source_id = ANY ($3) AND e.source_id = t.source_id
            AND e.passage = t.passage AND e.state || '' = 'pending'
+           AND (SELECT p.content_hash FROM memory_passages p
+                WHERE p.user_id = $1 AND p.source_id = t.source_id AND p.n = t.passage) = t.content_hash
            AND EXISTS (SELECT FROM embedding_spaces s
                        WHERE s.user_id = $1 AND s.id = $2 AND s.state <> 'retired')
          RETURNING e.source_id, e.passage",
@@ -113,6 +115,7 @@ pub async fn copy_known(
         &from_passages,
         &from_spaces,
         now,
+        &hashes,
     )
     .fetch_all(conn)
     .await?;

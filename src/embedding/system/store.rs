@@ -31,12 +31,12 @@ pub async fn list_users_with_work(
            WHERE u.disabled_at IS NULL
              AND (EXISTS (SELECT FROM embedding_spaces r WHERE r.user_id = u.id AND r.state = 'retired'
                           AND (r.retired_at < $3
-                               -- What made the same vectors serves, or has served since.
-                               OR r.retired_at < $4 AND EXISTS (
+                               -- Its key is there, or what made the same vectors serves, or has served since.
+                               OR r.retired_at < $4 AND (r.has_key OR EXISTS (
                                    SELECT FROM embedding_spaces n
                                    WHERE n.user_id = u.id AND n.activated_at > r.activated_at
                                      AND (n.provider_type, n.endpoint, n.model, coalesce(n.requested_dimensions, 0), n.document_prefix)
-                                       = (r.provider_type, r.endpoint, r.model, coalesce(r.requested_dimensions, 0), r.document_prefix))))
+                                       = (r.provider_type, r.endpoint, r.model, coalesce(r.requested_dimensions, 0), r.document_prefix)))))
                   OR coalesce(s.enabled, true)
                      AND (system.provider_id IS NOT NULL OR coalesce(s.own_enabled, false) OR system.has_builtin)
                      AND (coalesce(a.retry_at, $2) <= $2

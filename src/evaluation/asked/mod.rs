@@ -1,5 +1,4 @@
-//! What a rebuild changed, where its user asks for it: once a rebuild, while the vectors of before are
-//! there. The request is a row, and so is each question, with where it found its memory: work goes on
+//! What a rebuild changed, where its user asks for it: once a rebuild, within a day and before the next. The request is a row, and so is each question, with where it found its memory: work goes on
 //! after a kill, and gives its place to others between any two questions. The questions go at the end.
 
 mod store;
@@ -44,7 +43,7 @@ pub enum Standing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
     pub estimate: Estimate,
-    /// The vectors of before are there for so long.
+    /// Until then, and until another rebuild begins.
     pub until: OffsetDateTime,
 }
 
@@ -55,7 +54,7 @@ pub enum Answer {
     UnderWay,
     /// It was measured, or given up.
     Over,
-    /// The vectors of before are gone.
+    /// The day is over, or another rebuild has begun.
     Gone,
     TooFew,
 }
@@ -68,7 +67,9 @@ impl Answer {
             Self::Over => {
                 "This change was measured already; what the next rebuild changes can be measured again."
             }
-            Self::Gone => "There is nothing to compare with: the old vectors are gone.",
+            Self::Gone => {
+                "There is nothing to compare with: a change can be measured for a day, until another rebuild begins."
+            }
             Self::TooFew => {
                 "There are too few memories to measure: at least 10 are needed that were there before the rebuild."
             }
@@ -372,7 +373,7 @@ fn spaces_of(request: &Request, compared: Option<Compared>) -> Result<Spaces, &'
             now: compared.now,
             before: Some(before),
         }),
-        None => Err("The old vectors were gone before all questions were asked."),
+        None => Err("The day was over, or another rebuild began, before all questions were asked."),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What was embedded before is not embedded again: a model that is chosen again, a text that is known.
 
-use keepsake::embedding::{COMPARED_FOR, RETIRED_FOR, SEARCHED_FOR, Saved};
+use keepsake::embedding::{COMPARED_FOR, Drained, RETIRED_FOR, SEARCHED_FOR, Saved};
 use serde_json::json;
 use time::Duration;
 
@@ -146,28 +146,69 @@ async fn a_rebuild_that_its_user_asks_for_makes_every_vector_anew_and_those_of_b
 }
 
 #[tokio::test]
-async fn where_the_model_answers_another_width_by_now_it_says_so_and_a_rebuild_mends_it() {
+async fn where_the_model_answers_another_width_by_now_everything_is_made_anew() {
     let app = TestApp::start().await;
     let provider = Provider::start().await;
     let anna = embedded_by(&app, &provider, &["old", "new"]).await;
-    // The same model answers with more numbers by now.
     provider.behave(|b| b.width *= 2);
     app.use_provider(&anna, &provider, "old").await;
     anna.add("She rows on Sundays.").await;
-    app.drain(&anna).await;
-    let overview = app.embeddings.overview(anna.id).await.unwrap();
-    let problem = overview.rebuild.unwrap().space.problem.unwrap();
-    assert!(problem.contains("rebuild"), "{problem}");
-    // Asked for, everything is made anew.
+    assert!(matches!(app.drain(&anna).await, Drained::Later(_)));
     provider.forget_calls();
-    app.embeddings.rebuild(anna.id).await.unwrap();
+    app.clock.advance(Duration::minutes(1));
     app.drain(&anna).await;
-    assert_eq!(provider.texts().len(), 4);
+    let texts = provider.texts();
+    assert!(
+        TEXTS.iter().all(|text| texts.contains(&(*text).to_owned())),
+        "{texts:?}"
+    );
+    assert!(are_all_ready(&app, &anna).await);
+    let overview = app.embeddings.overview(anna.id).await.unwrap();
+    assert_eq!(overview.serving.unwrap().settings.model, "old");
+}
+
+#[tokio::test]
+async fn vectors_that_are_taken_over_stay_until_they_are() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let anna = embedded_by(&app, &provider, &["a", "b"]).await;
+    app.use_provider(&anna, &provider, "a").await;
+    // Its time is over before the job comes to it.
+    app.clock.advance(RETIRED_FOR + Duration::days(1));
+    app.drain(&anna).await;
+    assert!(provider.texts().is_empty());
     assert!(are_all_ready(&app, &anna).await);
 }
 
 #[tokio::test]
-async fn two_retired_spaces_are_kept_and_one_that_was_replaced_for_a_day() {
+async fn the_key_of_what_served_before_is_kept_for_a_day() {
+    let app = TestApp::start().await;
+    let provider = Provider::start().await;
+    let anna = embedded_by(&app, &provider, &["old"]).await;
+    provider.behave(|b| b.key = Some("sk-old"));
+    app.save_endpoint(&anna, &provider.url(), "old", "sk-old", true)
+        .await;
+    provider.behave(|b| b.key = Some("sk-new"));
+    app.save_endpoint(&anna, &provider.url(), "new", "sk-new", true)
+        .await;
+    app.drain(&anna).await;
+    let keys = async || -> i64 {
+        sqlx::query_scalar("SELECT count(*) FROM embedding_spaces WHERE state = 'retired' AND sealed_key IS NOT NULL")
+            .fetch_one(&mut app.superuser().await)
+            .await
+            .unwrap()
+    };
+    assert_eq!(keys().await, 1);
+    app.clock.advance(COMPARED_FOR + Duration::seconds(1));
+    assert_eq!(app.embeddings.sweep().await.unwrap(), 1);
+    app.drain(&anna).await;
+    assert_eq!(keys().await, 0);
+    assert_eq!(app.vectors(&anna, "retired").await.len(), 3);
+    assert_eq!(app.embeddings.sweep().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn two_retired_spaces_are_kept_and_what_was_replaced_while_it_is_compared() {
     let app = TestApp::start().await;
     let provider = Provider::start().await;
     let anna = embedded_by(&app, &provider, &["a", "b", "c", "d"]).await;
@@ -177,7 +218,13 @@ async fn two_retired_spaces_are_kept_and_one_that_was_replaced_for_a_day() {
     app.use_provider(&anna, &provider, "c").await;
     app.drain(&anna).await;
     assert!(provider.texts().is_empty());
-    // "c" serves again; "d" can be compared with it for a day.
+    // "c" serves again, and has what it had before.
+    assert_eq!(retired(&app, &anna).await, ["d", "b"]);
+    // Rebuilt by itself, it can be compared with what it was for a day.
+    app.clock.advance(SEARCHED_FOR + Duration::seconds(1));
+    app.embeddings.rebuild(anna.id).await.unwrap();
+    app.drain(&anna).await;
+    assert_eq!(retired(&app, &anna).await, ["c", "d", "b"]);
     app.clock.advance(COMPARED_FOR + Duration::seconds(1));
     assert_eq!(app.embeddings.sweep().await.unwrap(), 1);
     app.drain(&anna).await;

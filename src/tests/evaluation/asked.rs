@@ -259,7 +259,7 @@ async fn nobody_asks_for_anothers_or_sees_any_of_it() {
     let refused = browser.post("/settings/embeddings", &fields).await;
     let refused = refused.text().await.unwrap();
     assert!(
-        refused.contains("There is nothing to compare with: the old vectors are gone."),
+        refused.contains("There is nothing to compare with: a change can be measured for a day"),
         "{refused}"
     );
     assert_eq!(count(&app, "evaluation_requests").await, 0);
@@ -328,7 +328,7 @@ async fn what_cannot_be_finished_is_given_up_once_with_a_sentence() {
         .unwrap();
     assert_eq!(
         told,
-        "The old vectors were gone before all questions were asked."
+        "The day was over, or another rebuild began, before all questions were asked."
     );
     // The rebuild that was begun can be measured when it has ended.
     app.clock.advance(Duration::seconds(5));

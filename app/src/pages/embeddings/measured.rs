@@ -69,7 +69,7 @@ fn Offer(offer: EvaluationOffer) -> impl IntoView {
             "Questions are made of your memories, and the same are asked of the old vectors and of the new."
         </p>
         <p class="hint">
-            {cost} " The old vectors go " <When moment=offer.until />
+            {cost} " This offer ends " <When moment=offer.until />
             ", or when another rebuild begins."
         </p>
         <form class="actions" method="post" action=PATH>
