@@ -28,8 +28,7 @@ SEARCHERS = 4
 SEARCH_PAUSE_SECONDS = 0.05
 ITEMS_AT_FIRST = 40
 POST_P95_MS = 10
-# As docs/reliability.md says: PostgreSQL's time for the look-ups of ten readings a second, on the same two cores.
-SEARCH_RATIO_MAX = 2.5
+SEARCH_RATIO_MAX = 2.0
 DRAIN_PATIENCE_SECONDS = 300
 IDLE_SECONDS = 6
 POSTS_MEASURED = 400
