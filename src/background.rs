@@ -74,11 +74,8 @@ pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Re
             Some(email) => Some(super::find_user(config, &database, email).await?),
             None => None,
         };
-        let context = JobContext {
-            db: database.db.clone(),
-            embeddings: wiring::embeddings(config, &database.db)?,
-            activity: wiring::activity(&database.db),
-        };
+        let search = wiring::search(config, &database.db)?;
+        let context = JobContext::new(search, wiring::activity(&database.db));
         jobs::ask_for(job, &context, user).await?;
         let (_stop, stopped) = watch::channel(false);
         let runner = Runner::new(context, stopped).of(&[job], user);

@@ -30,16 +30,12 @@ pub async fn data_set(config: &Config, file: &Path, as_json: bool) -> anyhow::Re
     let database = Database::of_command(config).await?;
     let tried = async {
         let accounts = wiring::accounts(config, &database.db);
-        let embeddings = wiring::embeddings(config, &database.db)?;
-        let context = JobContext {
-            db: database.db.clone(),
-            embeddings: embeddings.clone(),
-            activity: wiring::activity(&database.db),
-        };
+        let search = wiring::search(config, &database.db)?;
+        let context = JobContext::new(search.clone(), wiring::activity(&database.db));
         let (_stop, stopped) = watch::channel(false);
         let embed = jobs::find(queue::EMBED).context("there is no such job")?;
         let runner = Runner::new(context, stopped).of(&[embed], None);
-        let evaluation = Evaluation::new(database.db.clone(), embeddings);
+        let evaluation = Evaluation::new(search);
         let is_wanted = until_interrupted();
         let bar = bar()?;
         let tell = |progress: Progress| {
@@ -166,8 +162,8 @@ pub async fn own(config: &Config, email: &str, as_json: bool) -> anyhow::Result<
     let database = Database::of_command(config).await?;
     let measured = async {
         let user = super::find_user(config, &database, &email).await?;
-        let embeddings = wiring::embeddings(config, &database.db)?;
-        let evaluation = Evaluation::new(database.db.clone(), embeddings);
+        let search = wiring::search(config, &database.db)?;
+        let evaluation = Evaluation::new(search);
         let bar = bar()?.with_message("asking");
         let tell = |done: usize, of: usize| {
             bar.set_length(of as u64);

@@ -17,8 +17,8 @@
 //! | [`erasure`] | one memory, one session, or an account and all in it, gone for good, with a receipt |
 //! | [`consolidation`] | completed sessions become memories: `transcript.rs` renders, `prompt.rs` asks, `facts.rs` reads the answer, `quoted.rs` tells a person's own words from what they pasted, `same.rs` tells by words what says the same, `keep.rs` decides what is new; `summary/` tells what is remembered (docs/consolidation.md) |
 //! | [`sessions`] | what agents hand over of their conversations, each message once and in order; `ledger/` says what is to be read for memories, and what came of it; `turns/` makes what was said searchable |
-//! | [`search`] | THE search: `query.rs` parses, `store.rs` is the statement, `candidate.rs` what it answers, `rank.rs` fuses both signals |
-//! | [`memories`] | items and themes: `write/`, the one writer of memories and turns, with their `passages/`, which search indexes; `add/`: what a new one meets, and many in one transaction (`together.rs`); `change.rs` (archive, restore, correct, confirm, forget, what expires), `manage/`: what a person decides in the browser, and undoes; `provenance.rs`; `trust.rs`: whose word an item is, and which of two holds; `period.rs`: when it is true; `history.rs`; `themes/`; `quota.rs`: how much a user may keep; `words.rs` cuts text into what full text finds |
+//! | [`search`] | THE search: `query.rs` parses; `reader/` holds each user's index in memory, current with its rows and within its room; `arms/` are pure functions over an index (words, meaning, date, neighbours, who speaks); `rank.rs` fuses both signals, `store.rs` reads the hits, `snippet.rs` cuts them |
+//! | [`memories`] | items and themes: `write/`, the one writer of memories and turns, with their `passages/`, which search indexes; `add/`: what a new one meets, and many in one transaction (`together.rs`); `change.rs` (archive, restore, correct, confirm, forget, what expires), `manage/`: what a person decides in the browser, and undoes; `provenance.rs`; `trust.rs`: whose word an item is, and which of two holds; `period.rs`: when it is true; `history.rs`; `themes/`; `quota.rs`: how much a user may keep; `words.rs` cuts text into what it is found by |
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches |
 //! | [`embedding`] | THE life of a vector: spaces follow the settings (`spaces.rs`), `reseal/` seals their keys anew, pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
 //! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model; `chat/`: who answers in words, and what that may cost a day |
@@ -53,13 +53,15 @@
 //! # Walkthrough: one search
 //!
 //! The same door leads to `tools/memory_search.rs`; the Memory page comes in by
-//! `web/ui/`. Both make a [`search::SearchQuery`] and call [`search::find`], which
-//! asks for the query's vector ([`embedding::Embeddings::begin_search`]: with a deadline,
-//! or a reason why there is none; [`embedding::Embeddings::recall`] where it is known already),
-//! cuts the query into words ([`memories::words`]) and runs one statement: the nearest by cosine among the
-//! space's ready vectors, the best by words weighed by their rarity, among memories and among turns apart, and both
-//! signals of each. `rank.rs` brings them to one scale and weighs them 70 to 30;
-//! the text is cut around the first match. The record of the call waits in memory
+//! `web/ui/`. Both make a [`search::SearchQuery`] and call [`search::Search::find`]. One small statement says
+//! at which revision the user's memory is and what serves it ([`search::Reader::current`]): where the index in memory is
+//! of that revision it is used, where something has changed since, just that is read, and where there is none, all of
+//! it. Then comes the query's vector ([`embedding::Embeddings::query_vector`]: kept, or asked for with a deadline and
+//! no connection held, or a reason why there is none), and the query's words ([`memories::words`]). Over the index, with no
+//! database: the nearest by cosine, the best by words weighed by their rarity, among memories and among turns apart,
+//! and both signals of each; `rank.rs` brings them to one scale and weighs them 70 to 30. A second small statement reads
+//! the first few under the user's own rights, so that what is gone is not shown whatever the index says; the
+//! text is cut around the first match. The record of the call waits in memory
 //! for the next batch, so that a search pays no commit.
 //!
 //! # Invariants
@@ -99,9 +101,8 @@
 //!
 //! Where this differs from the first design: of chat models one's own comes before the
 //! system's, since nothing is computed anew when it changes; words are cut here and not by
-//! PostgreSQL's parser (see [`memories::words`] for why); a vector is found by the
-//! signs of its rotation and then exactly, in place of an index that would take
-//! rows away; common words are cut short in large memories (`search/store.rs`); a
+//! PostgreSQL's parser, which keeps `src/db.rs` whole and finds no word in Chinese; what a search reads is one index a
+//! user under a lock, with rows added and marked as gone, in place of segments (an append takes microseconds); a
 //! rebuild that a user cancels is remembered by the settings it was towards, so
 //! that the sweep does not begin it again; the pages have no server functions,
 //! since plain forms and links do all they need; and the first account is the

@@ -39,6 +39,7 @@ const ENVIRONMENT: &str = "Environment:
   KEEPSAKE_SECRET_KEY    32 bytes in base64 that seal provider keys (made in the data folder)
   KEEPSAKE_SECRET_KEYS_OLD  older ones, comma-separated, that still open what they sealed
   KEEPSAKE_LLAMACPP_URL  a llama.cpp server that computes vectors for everybody
+  KEEPSAKE_READER_MB     memory for what searches keep at hand of everybody (512)
   KEEPSAKE_SIGNUP        who may make an account: first (then closed), open, closed
   KEEPSAKE_TRUSTED_PROXIES  proxies whose X-Forwarded-For is believed, such as 127.0.0.1,10.0.0.0/8
                          (none: the address that connects is the client's)

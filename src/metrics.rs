@@ -76,6 +76,12 @@ struct SearchLabels {
     degraded: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct LoadLabels {
+    /// `false` where it is too large to be kept.
+    kept: &'static str,
+}
+
 type Timed<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// One of these a process: what is counted is the process's.
@@ -91,6 +97,10 @@ struct Metrics {
     pool_waits: Timed<PoolLabels>,
     pool_timeouts: Family<PoolLabels, Counter>,
     searches: Family<SearchLabels, Counter>,
+    index_loads: Timed<LoadLabels>,
+    index_refreshes: Counter,
+    indexes_dropped: Counter,
+    searches_large: Counter,
     activity_dropped: Counter,
     calls_refused: Counter,
     began: Instant,
@@ -111,6 +121,8 @@ impl Metrics {
         let (searches, activity_dropped) = (Family::default(), Counter::default());
         let (provider_failures, texts_embedded) = (Family::default(), Family::default());
         let (chat_tokens, calls_refused) = (Family::default(), Counter::default());
+        let (index_loads, index_refreshes) = (timed(), Counter::default());
+        let (indexes_dropped, searches_large) = (Counter::default(), Counter::default());
         registry.register(
             "http_request_duration_seconds",
             "From a request's head to its answer's head",
@@ -162,6 +174,26 @@ impl Metrics {
             searches.clone(),
         );
         registry.register(
+            "index_load_seconds",
+            "Indexes of users read from the database; not kept: larger than all the room there is",
+            index_loads.clone(),
+        );
+        registry.register(
+            "index_refreshes",
+            "Times that an index took in what had changed",
+            index_refreshes.clone(),
+        );
+        registry.register(
+            "indexes_dropped",
+            "Indexes dropped to make room, or because nobody had asked for them in a while",
+            indexes_dropped.clone(),
+        );
+        registry.register(
+            "searches_large",
+            "Searches that read all of a memory whose index is larger than all the room there is",
+            searches_large.clone(),
+        );
+        registry.register(
             "activity_dropped",
             "Calls that were not recorded because too many waited",
             activity_dropped.clone(),
@@ -183,6 +215,10 @@ impl Metrics {
             pool_waits,
             pool_timeouts,
             searches,
+            index_loads,
+            index_refreshes,
+            indexes_dropped,
+            searches_large,
             activity_dropped,
             calls_refused,
             began: Instant::now(),
@@ -280,6 +316,26 @@ pub fn searched(mode: &'static str, is_degraded: bool) {
     let degraded = if is_degraded { "true" } else { "false" };
     let labels = SearchLabels { mode, degraded };
     METRICS.searches.get_or_create(&labels).inc();
+}
+
+/// A user's index was made anew; `is_kept`: it fits.
+pub fn index_loaded(is_kept: bool, took: Duration) {
+    let kept = if is_kept { "true" } else { "false" };
+    observe(&METRICS.index_loads, &LoadLabels { kept }, took);
+}
+
+/// One took in what had changed.
+pub fn index_refreshed() {
+    METRICS.index_refreshes.inc();
+}
+
+pub fn index_dropped() {
+    METRICS.indexes_dropped.inc();
+}
+
+/// A search read all of a memory that is too large to be kept.
+pub fn searched_large() {
+    METRICS.searches_large.inc();
 }
 
 pub fn activity_dropped(calls: u64) {

@@ -15,6 +15,7 @@ use keepsake::evaluation::asked::{Answer, Standing};
 use keepsake::evaluation::own::Tokens;
 use keepsake::jobs::{self, JobContext, Runner};
 use keepsake::queue;
+use keepsake::search::Search;
 use keepsake::wiring::{self, Database};
 use tokio::sync::watch;
 
@@ -26,10 +27,10 @@ pub async fn rebuild(config: &Config, email: &str, is_measured: bool) -> anyhow:
     let database = Database::of_command(config).await?;
     let rebuilt = async {
         let user = super::find_user(config, &database, &email).await?;
-        let embeddings = wiring::embeddings(config, &database.db)?;
-        let is_rebuilt = start_and_wait(&database, &embeddings, user).await?;
+        let search = wiring::search(config, &database.db)?;
+        let is_rebuilt = start_and_wait(&database, &search, user).await?;
         if is_rebuilt && is_measured {
-            measure(&database, &embeddings, user).await?;
+            measure(&database, &search, user).await?;
         }
         Ok(())
     }
@@ -41,9 +42,10 @@ pub async fn rebuild(config: &Config, email: &str, is_measured: bool) -> anyhow:
 /// False where there was nothing to do.
 async fn start_and_wait(
     database: &Database,
-    embeddings: &Embeddings,
+    search: &Search,
     user: UserId,
 ) -> anyhow::Result<bool> {
+    let embeddings = search.embeddings();
     let overview = embeddings.overview(user).await?;
     if overview.effective.settings().is_none() {
         bail!(
@@ -59,7 +61,7 @@ async fn start_and_wait(
         "{wide_bar} {pos} of {len} texts{msg} · {per_sec} · {eta} left",
     )?);
     tokio::select! {
-        worked = work_off(database, embeddings, user, queue::EMBED, until_rebuilt(embeddings, user)) => worked?,
+        worked = work_off(database, search, user, queue::EMBED, until_rebuilt(embeddings, user)) => worked?,
         Err(error) = show(&bar, embeddings, user) => return Err(error),
     }
     bar.finish_and_clear();
@@ -84,16 +86,12 @@ async fn start_and_wait(
 /// we, the other only looks.
 async fn work_off<T>(
     database: &Database,
-    embeddings: &Embeddings,
+    search: &Search,
     user: UserId,
     job: &str,
     until: impl Future<Output = anyhow::Result<T>>,
 ) -> anyhow::Result<T> {
-    let context = JobContext {
-        db: database.db.clone(),
-        embeddings: embeddings.clone(),
-        activity: wiring::activity(&database.db),
-    };
+    let context = JobContext::new(search.clone(), wiring::activity(&database.db));
     let (_stop, stopped) = watch::channel(false);
     let job = jobs::find(job).context("there is no such job")?;
     let runner = Runner::new(context, stopped).of(&[job], Some(user));
@@ -139,8 +137,8 @@ async fn show(
 }
 
 /// By the job that the page asks for, of a running server or of ours.
-async fn measure(database: &Database, embeddings: &Embeddings, user: UserId) -> anyhow::Result<()> {
-    let evaluation = Evaluation::new(database.db.clone(), embeddings.clone());
+async fn measure(database: &Database, search: &Search, user: UserId) -> anyhow::Result<()> {
+    let evaluation = Evaluation::new(search.clone());
     match evaluation.ask_for(user).await? {
         Answer::Begun | Answer::UnderWay => {}
         answer => {
@@ -164,7 +162,7 @@ async fn measure(database: &Database, embeddings: &Embeddings, user: UserId) -> 
             tokio::time::sleep(SHOWN_EVERY).await;
         }
     };
-    let ended = work_off(database, embeddings, user, queue::EVALUATE, until_measured).await?;
+    let ended = work_off(database, search, user, queue::EVALUATE, until_measured).await?;
     bar.finish_and_clear();
     if let Standing::GivenUp(why) = ended {
         bail!("nothing was measured: {why}");

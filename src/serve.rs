@@ -15,10 +15,9 @@ use tokio::time::Instant;
 
 use crate::activity::Activity;
 use crate::config::Config;
-use crate::db::Db;
-use crate::embedding::Embeddings;
 use crate::jobs::{self, JobContext};
 use crate::metrics;
+use crate::search::Search;
 pub use crate::web::Workers;
 use crate::web::{self, About, AppState, ConnectionLimits, Gate, Readiness};
 use crate::wiring::{self, Database};
@@ -60,9 +59,9 @@ pub async fn work(config: &Config) -> anyhow::Result<()> {
         _ = signals.first() => return Ok(()),
     };
     let worked = async {
-        let embeddings = wiring::embeddings(config, &database.db)?;
+        let search = wiring::search(config, &database.db)?;
         let activity = wiring::activity(&database.db);
-        let crew = Crew::start(&database.db, &embeddings, &activity);
+        let crew = Crew::start(&search, &activity);
         tracing::info!("working off jobs");
         signals.first().await;
         signals.end_at_the_second();
@@ -82,13 +81,9 @@ struct Crew {
 }
 
 impl Crew {
-    fn start(db: &Db, embeddings: &Embeddings, activity: &Activity) -> Self {
+    fn start(search: &Search, activity: &Activity) -> Self {
         let (stop, stopped) = watch::channel(false);
-        let context = JobContext {
-            db: db.with_job_timeout(),
-            embeddings: embeddings.for_jobs(),
-            activity: activity.clone(),
-        };
+        let context = JobContext::new(search.for_jobs(), activity.clone());
         let running = tokio::spawn(jobs::run(context, stopped));
         Self { stop, running }
     }
@@ -117,11 +112,11 @@ async fn serve_until(
         workers: Some(workers),
         data_dir: Some(config.data_dir.clone()),
     });
-    let embeddings = wiring::embeddings(config, &database.db)?;
-    let state = wiring::app_state(config, &database.db, &embeddings, readiness.clone());
+    let search = wiring::search(config, &database.db)?;
+    let embeddings = search.embeddings().clone();
+    let state = wiring::app_state(config, &search, readiness.clone());
     let activity = state.activity.clone();
-    let crew =
-        (workers == Workers::Here).then(|| Crew::start(&database.db, &embeddings, &activity));
+    let crew = (workers == Workers::Here).then(|| Crew::start(&search, &activity));
     let recorder = tokio::spawn(activity.clone().keep_writing());
     let warming = embeddings.clone();
     tokio::spawn(async move { warming.warm_up().await });

@@ -17,6 +17,7 @@ use crate::memories::Adding;
 use crate::postgres::{self, EmbeddedPostgres};
 use crate::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use crate::seal::Sealer;
+use crate::search::{Reader, Search};
 use crate::tools::{Registry, ToolContext};
 use crate::web::{AppState, Parts, Readiness, Site};
 
@@ -145,17 +146,19 @@ pub fn embeddings(config: &Config, db: &Db) -> anyhow::Result<Embeddings> {
     }))
 }
 
+/// What searches go by, and what they read.
+pub fn search(config: &Config, db: &Db) -> anyhow::Result<Search> {
+    let reader = Reader::new(config.reader_bytes);
+    Ok(Search::new(db.clone(), embeddings(config, db)?, reader))
+}
+
 /// Calls that are about to be recorded; of a command none.
 pub fn activity(db: &Db) -> Activity {
     Activity::new(db.clone(), wall_clock())
 }
 
-pub fn app_state(
-    config: &Config,
-    db: &Db,
-    embeddings: &Embeddings,
-    readiness: Readiness,
-) -> AppState {
+pub fn app_state(config: &Config, search: &Search, readiness: Readiness) -> AppState {
+    let (db, embeddings) = (search.db(), search.embeddings());
     let clock = wall_clock();
     let activity = activity(db);
     let accounts = accounts(config, db);
@@ -163,7 +166,7 @@ pub fn app_state(
         accounts: accounts.clone(),
         db: db.clone(),
         clock: clock.clone(),
-        embeddings: embeddings.clone(),
+        search: search.clone(),
         activity: activity.clone(),
         registry: Registry::new(
             ToolContext {
@@ -171,6 +174,7 @@ pub fn app_state(
                 adding: Adding::new(db.clone(), clock.clone(), embeddings.clone()),
                 clock,
                 embeddings: embeddings.clone(),
+                search: search.clone(),
                 activity,
             },
             accounts,

@@ -40,6 +40,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// `KEEPSAKE_DATA_DIR`
     pub data_dir: PathBuf,
+    /// `KEEPSAKE_READER_MB`, in bytes: what searches keep in memory.
+    pub reader_bytes: usize,
     /// `KEEPSAKE_DATABASE_URL`; without it the server starts its own PostgreSQL.
     pub database_url: Option<String>,
     /// `KEEPSAKE_PUBLIC_URL`, without a slash at its end: how browsers and agents reach this server.
@@ -123,6 +125,7 @@ impl Config {
             data_dir: get("KEEPSAKE_DATA_DIR")
                 .unwrap_or(DATA_DIR_DEFAULT.into())
                 .into(),
+            reader_bytes: parse_reader_mb(get("KEEPSAKE_READER_MB"))?,
             database_url: parse_database_url(get("KEEPSAKE_DATABASE_URL"))?,
             public_url: PublicUrl::parse(get("KEEPSAKE_PUBLIC_URL"), listen)?,
             secret_key: parse_secret_key(get("KEEPSAKE_SECRET_KEY"))?,
@@ -235,6 +238,22 @@ fn parse_llamacpp_url(text: Option<String>) -> Result<Option<Url>, ConfigError> 
         name: "KEEPSAKE_LLAMACPP_URL",
         problem: "not the URL of an endpoint".into(),
         accepted: "give http://host:port of a llama.cpp server started with --embeddings",
+    })
+}
+
+/// Of everybody's memory, what searches keep at hand.
+const READER_MB_DEFAULT: usize = 512;
+const READER_MB: std::ops::RangeInclusive<usize> = 16..=1_048_576;
+
+fn parse_reader_mb(text: Option<String>) -> Result<usize, ConfigError> {
+    let Some(text) = text else {
+        return Ok(READER_MB_DEFAULT << 20);
+    };
+    let megabytes = text.trim().parse().ok().filter(|mb| READER_MB.contains(mb));
+    megabytes.map(|mb: usize| mb << 20).ok_or_else(|| ConfigError {
+        name: "KEEPSAKE_READER_MB",
+        problem: format!("{text:?}"),
+        accepted: "give how many megabytes searches may keep in memory, 16 or more, such as 512",
     })
 }
 

@@ -13,7 +13,7 @@ use crate::accounts::Viewer;
 use crate::db::UserId;
 use crate::memories::quota::ItemQuota;
 use crate::memories::{self, ItemKey, MemoryError, NewItem, Provenance, Yielding};
-use crate::search::{self, RawQuery, SearchQuery};
+use crate::search::{RawQuery, SearchQuery};
 use crate::sessions::ledger;
 use crate::sessions::model::{Counts, Ending, Extraction, Outcome};
 
@@ -69,11 +69,7 @@ impl Consolidation {
         };
         // A value has fewer characters than a query may have.
         let near = match SearchQuery::parse(raw) {
-            Ok(query) if query.text.is_some() => {
-                search::find(&self.db, &self.embeddings, viewer, &query)
-                    .await?
-                    .hits
-            }
+            Ok(query) if query.text.is_some() => self.search.find(viewer, &query).await?.hits,
             _ => Vec::new(),
         };
         let ids: Vec<i64> = near.iter().map(|hit| hit.item.id.0).collect();

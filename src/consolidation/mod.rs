@@ -27,6 +27,7 @@ use crate::embedding::Embeddings;
 use crate::memories::MemoryError;
 use crate::providers::chat::{Chat, ChatError};
 use crate::queue::Slice;
+use crate::search::Search;
 use crate::sessions::model::{Counts, Due, Ending, Extraction, Outcome};
 use crate::sessions::{self, ledger};
 use transcript::without_own_memory;
@@ -137,17 +138,18 @@ fn back_off(attempts: i32, now: OffsetDateTime) -> Option<OffsetDateTime> {
 pub struct Consolidation {
     db: Db,
     embeddings: Embeddings,
+    search: Search,
     chat: Chat,
     limits: AskLimits,
 }
 
 impl Consolidation {
-    pub fn new(db: Db, embeddings: Embeddings) -> Self {
-        let chat = embeddings.chat();
+    pub fn new(search: Search) -> Self {
         Self {
-            db,
-            embeddings,
-            chat,
+            db: search.db().clone(),
+            embeddings: search.embeddings().clone(),
+            chat: search.embeddings().chat(),
+            search,
             limits: AskLimits::default(),
         }
     }

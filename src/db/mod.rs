@@ -9,7 +9,7 @@ pub mod actor;
 mod lender;
 mod store;
 
-pub use store::{note_changes, prune_changes, raise_revision};
+pub use store::{note_changes, prune_changes, raise_revision, tell_anew};
 
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::postgres::PgConnectOptions;
@@ -39,9 +39,8 @@ const TOKENS: &str = "tokens";
 const APP_CONNECTIONS_MAX: u32 = 14;
 const TOKEN_CONNECTIONS_MAX: u32 = 2;
 const SYSTEM_CONNECTIONS_MAX: u32 = 6;
-/// Compiling a plan takes longer than any of our statements runs, and planning the
-/// search anew each time a third as long as running it: its shape does not hang on
-/// its parameters. A kept plan outlives the size it was made for, though: one that reads
+/// Compiling a plan takes longer than any of our statements runs, and so does planning most of
+/// them anew: their shape does not hang on their parameters. A kept plan outlives the size it was made for, though: one that reads
 /// a table whole, for there was one page of it, does so until autovacuum comes round, and
 /// halves the adds of an import meanwhile (bench/README.md, "Of a young database"). What a
 /// user has is behind an index in every table.
@@ -111,8 +110,7 @@ pub enum DatabaseError {
     Sql(#[from] sqlx::Error),
 }
 
-/// Brings a database to this program's schema: roles, extensions, migrations,
-/// and the full-text operator made leakproof so that row security keeps its index.
+/// Brings a database to this program's schema: roles, extensions, migrations.
 pub async fn prepare(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     let mut setup = PgConnection::connect_with(options).await?;
     check_server(&mut setup).await?;
@@ -126,11 +124,6 @@ pub async fn prepare(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     }
     check_pgvector(&mut setup).await?;
     migrate(options).await?;
-    if !store::make_search_leakproof(&mut setup).await? {
-        tracing::warn!(
-            "full-text search will not use its index: as a superuser run ALTER FUNCTION pg_catalog.ts_match_vq(tsvector, tsquery) LEAKPROOF;"
-        );
-    }
     setup.close().await?;
     Ok(())
 }
@@ -213,8 +206,6 @@ pub enum Schema {
 pub struct Fitness {
     pub schema: Schema,
     pub has_vector: bool,
-    /// Whether full text keeps its index under row security.
-    pub is_search_leakproof: bool,
 }
 
 /// The connections of one pool.
@@ -355,7 +346,8 @@ impl Db {
     }
 
     /// The same for whoever changes the user's memory: until it ends no other transaction does, and what
-    /// it notes in `memory_changes` is of one revision. To be taken before any other lock of the user's.
+    /// it notes in `memory_changes` is of one revision. To be taken before any other lock of the user's. Its commit
+    /// waits for the disk: a revision that was seen is never lost and given to something else.
     pub async fn as_writer(&self, user: UserId) -> Result<Tx, sqlx::Error> {
         let by = Authority::current();
         self.as_writer_by(user, by.as_slice()).await
@@ -365,14 +357,6 @@ impl Db {
     pub async fn as_writer_by(&self, user: UserId, by: &[Authority]) -> Result<Tx, sqlx::Error> {
         let raising = store::raising_revision(user);
         self.begin_for(user, &raising, by, "").await
-    }
-
-    /// The same, for what a worker does over again ([`Self::as_user_again`]).
-    pub async fn as_writer_again(&self, user: UserId) -> Result<Tx, sqlx::Error> {
-        let raising = store::raising_revision(user);
-        let by = Authority::current();
-        let first = "SET LOCAL synchronous_commit = off";
-        self.begin_for(user, &raising, by.as_slice(), first).await
     }
 
     /// The same, once a first statement without parameters has run.
@@ -460,7 +444,6 @@ impl Db {
         Ok(Fitness {
             schema,
             has_vector: found.has_vector,
-            is_search_leakproof: found.is_search_leakproof,
         })
     }
 

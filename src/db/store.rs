@@ -80,33 +80,6 @@ pub async fn pgvector_version(conn: &mut PgConnection) -> Result<String, sqlx::E
         .await
 }
 
-/// Row security keeps the full-text index only where `@@` is leakproof (FACTS).
-/// A dump loses it, so it is set at every start. False where this is not allowed.
-pub async fn make_search_leakproof(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    if is_search_leakproof(conn).await? {
-        return Ok(true);
-    }
-    let is_superuser: bool =
-        sqlx::query_scalar("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
-            .fetch_one(&mut *conn)
-            .await?;
-    if is_superuser {
-        sqlx::query("ALTER FUNCTION pg_catalog.ts_match_vq(tsvector, tsquery) LEAKPROOF")
-            .execute(conn)
-            .await?;
-    }
-    Ok(is_superuser)
-}
-
-pub async fn is_search_leakproof(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar(
-        "SELECT proleakproof FROM pg_proc
-         WHERE oid = 'pg_catalog.ts_match_vq(tsvector, tsquery)'::regprocedure",
-    )
-    .fetch_one(conn)
-    .await
-}
-
 /// For the session, until [`reset_statement_timeout`].
 pub async fn set_statement_timeout(
     conn: &mut PgConnection,
@@ -130,23 +103,19 @@ pub async fn reset_statement_timeout(conn: &mut PgConnection) -> Result<(), sqlx
 pub struct Found {
     pub is_migrated: bool,
     pub has_vector: bool,
-    pub is_search_leakproof: bool,
 }
 
 /// As the system role.
 pub async fn fitness(conn: &mut PgConnection) -> Result<Found, sqlx::Error> {
-    let (is_migrated, has_vector, is_search_leakproof) = sqlx::query_as(
+    let (is_migrated, has_vector) = sqlx::query_as(
         "SELECT to_regclass('memory_embeddings') IS NOT NULL AND to_regclass('job_queue') IS NOT NULL,
-                EXISTS (SELECT FROM pg_extension WHERE extname = 'vector'),
-                (SELECT proleakproof FROM pg_proc
-                 WHERE oid = 'pg_catalog.ts_match_vq(tsvector, tsquery)'::regprocedure)",
+                EXISTS (SELECT FROM pg_extension WHERE extname = 'vector')",
     )
     .fetch_one(conn)
     .await?;
     Ok(Found {
         is_migrated,
         has_vector,
-        is_search_leakproof,
     })
 }
 
@@ -212,6 +181,17 @@ pub async fn note_changes(conn: &mut PgConnection, sources: &[i64]) -> Result<()
     sqlx::query!("SELECT note_changes($1)", sources)
         .execute(conn)
         .await?;
+    Ok(())
+}
+
+/// Tells that anything of the user's may have changed at this transaction's revision.
+pub async fn tell_anew(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE memory_revisions SET told_from = revision WHERE user_id = $1",
+        user.0
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use super::keys::KeyBounds;
 use super::model::Texts;
 use super::spaces::{Because, Followed, Spaces};
 use super::{EmbeddingError, Embeddings, overview, store};
-use crate::db::UserId;
+use crate::db::{UserId, tell_anew};
 use crate::providers::settings::{
     self, EndpointForm, EndpointWish, UserSettings, own_key, parse_own_type, staged_key,
 };
@@ -183,8 +183,9 @@ impl Embeddings {
     /// Sends the failed items again, at once, whatever stood in the way. Returns how many.
     pub async fn retry(&self, user: UserId) -> Result<u64, EmbeddingError> {
         let now = self.0.clock.now();
-        let mut tx = self.0.db.as_user(user).await?;
+        let mut tx = self.0.db.as_writer(user).await?;
         let retried = store::retry_failed(&mut tx, user, now).await?;
+        tell_anew(&mut tx, user).await?;
         for space in store::list_spaces(&mut tx, user).await? {
             store::clear_problem(&mut tx, user, space.id).await?;
         }

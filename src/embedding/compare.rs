@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 
 use super::model::{NamedWord, QueryVector, Space, without_speakers};
 use super::spaces::Spaces;
-use super::{COMPARED_FOR, Embeddings, store};
+use super::{COMPARED_FOR, Embeddings};
 use crate::db::UserId;
 use crate::providers::AskedFor;
 use crate::providers::chat::estimated_tokens;
@@ -47,15 +47,6 @@ impl Embeddings {
         Ok(Some(Compared { now, before }))
     }
 
-    async fn speakers(
-        &self,
-        user: UserId,
-        names: &[NamedWord],
-    ) -> Result<Vec<String>, sqlx::Error> {
-        let mut tx = self.0.db.as_user(user).await?;
-        Ok(store::find_serving(&mut tx, user, names).await?.speakers)
-    }
-
     /// A question's vector in this space, from its own model, and kept nowhere; and the tokens that
     /// were sent for it, about.
     ///
@@ -67,11 +58,8 @@ impl Embeddings {
         space: &Space,
         text: &str,
         names: &[NamedWord],
+        speakers: Vec<String>,
     ) -> Result<(QueryVector, u64), String> {
-        let speakers = self
-            .speakers(user, names)
-            .await
-            .map_err(|error| error.to_string())?;
         let query = without_speakers(text, names, &speakers);
         let system = self.system_settings().await;
         let system = system.map_err(|error| error.to_string())?;

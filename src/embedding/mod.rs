@@ -33,14 +33,14 @@ pub use compare::{Before, Compared};
 pub use drain::Drained;
 pub use health::{BuiltinState, OpenVectors, Retried, SystemProviderState, Trouble};
 pub use model::{
-    EmbeddingState, ItemEmbedding, NamedWord, Noted, QueryVector, SpaceId, Texts, Waiting,
-    tokens_of,
+    EmbeddingState, HeldVectors, ItemEmbedding, NamedWord, Noted, QueryVector, SpaceId, Texts,
+    Waiting, tokens_of,
 };
 pub use overview::{Overview, Rebuild};
 pub use query::{PENDING, QueryEmbedding};
 pub use reseal::{OnlyRotation, Resealed};
 pub use system::{SystemOverview, SystemSaved};
-pub use vector::Vector;
+pub use vector::{DIMENSIONS, Vector};
 
 use crate::clock::SharedClock;
 use crate::db::{self, Db, UserId};
@@ -131,9 +131,7 @@ struct Shared {
     /// `KEEPSAKE_LLAMACPP_URL`: taken at once where nothing is to be rebuilt,
     /// otherwise offered to the admin.
     offered: Option<EndpointUrl>,
-    queries: Mutex<LruCache<query::CacheKey, query::Known>>,
-    /// The space that served a user's last search, where a provider of everybody's fills it.
-    served: Mutex<LruCache<i64, query::Served>>,
+    queries: Mutex<LruCache<query::CacheKey, Vector>>,
     breakers: breaker::Breakers,
     system: Mutex<Option<(Instant, SystemSettings)>>,
 }
@@ -162,7 +160,6 @@ impl Embeddings {
             sealer: parts.sealer,
             offered: parts.offered,
             queries: Mutex::new(LruCache::new(QUERY_CACHE_ENTRIES)),
-            served: Mutex::new(LruCache::new(QUERY_CACHE_ENTRIES)),
             breakers: breaker::Breakers::default(),
             system: Mutex::new(None),
         };
@@ -307,8 +304,6 @@ impl Embeddings {
         for key in keys {
             queries.pop(&key);
         }
-        let mut served = self.0.served.lock().unwrap_or_else(PoisonError::into_inner);
-        served.pop(&user.0);
     }
 
     /// This server's own admin is not late.

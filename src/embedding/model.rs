@@ -27,8 +27,6 @@ pub struct QueryVector {
 pub struct NamedWord {
     /// Folded.
     pub word: String,
-    /// A `tsquery`: what they said.
-    pub said_by: String,
     /// Bytes of the query, in order.
     pub places: Vec<Range<usize>>,
 }
@@ -104,15 +102,20 @@ pub struct Space {
 }
 
 /// What a search needs to know of its user.
+#[derive(Clone, Debug)]
 pub struct Serving {
     /// False: the user has switched embeddings off.
     pub enabled: bool,
     pub own_enabled: bool,
     /// What searches compare with.
     pub space: Option<Space>,
-    /// Some of its embeddings are ready.
+}
+
+/// What a search knows of the vectors it may compare with.
+#[derive(Clone, Debug, Default)]
+pub struct HeldVectors {
     pub has_ready: bool,
-    /// Some of its embeddings are pending; where there is no space, some items are there.
+    /// Some are pending; where there is no space, some items are there.
     pub has_pending: bool,
     /// Of the words asked for, those by whom much is said in this memory.
     pub speakers: Vec<String>,
@@ -140,7 +143,7 @@ impl EmbeddingState {
     }
 
     /// The column's check admits nothing else.
-    pub(super) fn from_column(text: &str) -> Self {
+    pub fn from_column(text: &str) -> Self {
         match text {
             "pending" => Self::Pending,
             "ready" => Self::Ready,

@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::model::{NamedWord, QueryVector, Serving, Space, SpaceId, without_speakers};
-use super::{Embeddings, Vector, store};
+use super::model::{
+    HeldVectors, NamedWord, QueryVector, Serving, Space, SpaceId, without_speakers,
+};
+use super::{Embeddings, Vector};
 use crate::db::{Tx, UserId};
 use crate::providers::settings::SystemSettings;
 use crate::providers::{AskedFor, Endpoint, ProviderError, ProviderType};
@@ -32,16 +34,6 @@ pub const PENDING: &str = "embeddings are pending, so this was found by words al
 
 /// User, space and the hash of the query with its prefix: its words are kept nowhere.
 pub(super) type CacheKey = (i64, i64, [u8; 32]);
-/// A query's vector, and the speakers without whom it was made.
-pub(super) type Known = (Vector, Vec<String>);
-
-/// A space of the builtin model, or of this system provider.
-#[derive(Clone, Copy)]
-pub(super) struct Served {
-    space: SpaceId,
-    system_provider_id: Option<i64>,
-}
-
 fn key(user: UserId, space: SpaceId, prefix: &str, text: &str) -> CacheKey {
     let hash = Sha256::new()
         .chain_update(prefix)
@@ -71,66 +63,36 @@ impl QueryEmbedding {
 }
 
 impl Embeddings {
-    /// The query's vector as this server knows it without asking anybody: from the
-    /// cache, in the space that served the user last. Whether it still does, the search's own
-    /// statement tells, so that a query that is asked again costs no look-up.
-    /// `None` too where a provider of their own serves: they may have switched it off, or changed
-    /// its prefix of queries.
+    /// The query's vector. What goes wrong with it is the reason in the answer. Only where it is not known yet is
+    /// the connection given back while the provider is asked; then there is no transaction any more.
     ///
     /// # Errors
     /// Only what the database says.
-    pub async fn recall(
+    pub async fn query_vector(
         &self,
+        mut tx: Tx,
         user: UserId,
-        text: &str,
-    ) -> Result<Option<QueryVector>, sqlx::Error> {
-        let Some(last) = self.last_served(user) else {
-            return Ok(None);
-        };
-        let system = self.system_settings().await?;
-        let Some(prefix) = self.shared_prefix(last.system_provider_id, &system) else {
-            return Ok(None);
-        };
-        let key = key(user, last.space, prefix, text);
-        Ok(self.cached(&key).map(|(vector, speakers)| QueryVector {
-            space_id: last.space,
-            vector,
-            speakers,
-        }))
-    }
-
-    /// A transaction that knows its user, for the search, and the query's vector.
-    /// What goes wrong with the vector is the reason in the answer. One look-up
-    /// tells what serves, and which of the query's names speak; only where the vector is
-    /// not known yet is the connection given back while the provider is asked.
-    ///
-    /// # Errors
-    /// Only what the database says.
-    pub async fn begin_search(
-        &self,
-        user: UserId,
+        serving: Serving,
+        held: HeldVectors,
         text: &str,
         names: &[NamedWord],
-    ) -> Result<(Tx, QueryEmbedding), sqlx::Error> {
-        let mut tx = self.0.db.as_user(user).await?;
-        let serving = store::find_serving(&mut tx, user, names).await?;
+    ) -> Result<(Option<Tx>, QueryEmbedding), sqlx::Error> {
         let system = self.system_settings().await?;
         if let Some(reason) = self.words_alone(&serving, &system) {
-            return Ok((tx, QueryEmbedding::degraded(reason)));
+            return Ok((Some(tx), QueryEmbedding::degraded(reason)));
         }
         let Some(space) = serving.space else {
             let (settings, effective) = self.effective(&mut tx, user).await?;
-            let why = match (serving.has_pending, settings.awaited(&effective)) {
+            let why = match (held.has_pending, settings.awaited(&effective)) {
                 (false, _) => QueryEmbedding::default(),
                 (true, Some(_)) => QueryEmbedding::degraded(PENDING),
                 (true, None) => QueryEmbedding::degraded(CANCELLED),
             };
-            return Ok((tx, why));
+            return Ok((Some(tx), why));
         };
-        let has_pending = serving.has_pending;
-        if !serving.has_ready {
+        if !held.has_ready {
             // Nobody is asked for a vector that there is nothing to compare with.
-            let why = match (has_pending, &space.problem) {
+            let why = match (held.has_pending, &space.problem) {
                 (false, _) => QueryEmbedding::default(),
                 (true, None) => QueryEmbedding::degraded(PENDING),
                 (true, Some(problem)) => QueryEmbedding::degraded(format!(
@@ -138,37 +100,33 @@ impl Embeddings {
                     problem.trim_end_matches('.')
                 )),
             };
-            return Ok((tx, why));
+            return Ok((Some(tx), why));
         }
         let space = self.with_prefix_in_force(space, &system);
-        self.served_by(user, &space);
-        let key = key(user, space.id, &space.settings.query_prefix, text);
-        let (vector, speakers) = match self.cached(&key) {
-            Some(known) => known,
+        let query = without_speakers(text, names, &held.speakers);
+        let key = key(user, space.id, &space.settings.query_prefix, &query);
+        let (vector, tx) = match self.cached(&key) {
+            Some(known) => (known, Some(tx)),
             None => {
-                tx.commit().await?;
-                let query = without_speakers(text, names, &serving.speakers);
-                let asked = self.ask(user, &space, &query, self.0.asked_for).await;
-                tx = self.0.db.as_user(user).await?;
-                match asked {
-                    Ok(vector) => self.keep(key, (vector, serving.speakers)),
+                // Nothing was written.
+                drop(tx);
+                match self.ask(user, &space, &query, self.0.asked_for).await {
+                    Ok(vector) => (self.keep(key, vector), None),
                     Err(reason) => {
                         let reason = format!("{reason}; found by words alone");
-                        return Ok((tx, QueryEmbedding::degraded(reason)));
+                        return Ok((None, QueryEmbedding::degraded(reason)));
                     }
                 }
             }
         };
-        let space_id = space.id;
-        let vector = Some(QueryVector {
-            space_id,
-            vector,
-            speakers,
-        });
         let embedding = QueryEmbedding {
-            vector,
+            vector: Some(QueryVector {
+                space_id: space.id,
+                vector,
+                speakers: held.speakers,
+            }),
             degraded: None,
-            has_pending,
+            has_pending: held.has_pending,
         };
         Ok((tx, embedding))
     }
@@ -239,31 +197,7 @@ impl Embeddings {
         }
     }
 
-    fn last_served(&self, user: UserId) -> Option<Served> {
-        let mut served = self.0.served.lock().unwrap_or_else(PoisonError::into_inner);
-        served.get(&user.0).copied()
-    }
-
-    fn served_by(&self, user: UserId, space: &Space) {
-        let system_provider_id = space.settings.system_provider_id;
-        let is_shared =
-            system_provider_id.is_some() || space.settings.provider_type == ProviderType::Builtin;
-        let mut served = self.0.served.lock().unwrap_or_else(PoisonError::into_inner);
-        if is_shared {
-            let space = space.id;
-            served.put(
-                user.0,
-                Served {
-                    space,
-                    system_provider_id,
-                },
-            );
-        } else {
-            served.pop(&user.0);
-        }
-    }
-
-    fn cached(&self, key: &CacheKey) -> Option<Known> {
+    fn cached(&self, key: &CacheKey) -> Option<Vector> {
         let mut queries = self
             .0
             .queries
@@ -272,7 +206,7 @@ impl Embeddings {
         queries.get(key).cloned()
     }
 
-    fn keep(&self, key: CacheKey, known: Known) -> Known {
+    fn keep(&self, key: CacheKey, known: Vector) -> Vector {
         let mut queries = self
             .0
             .queries

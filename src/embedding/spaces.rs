@@ -10,7 +10,7 @@ use super::{
     COMPARED_FOR, EmbeddingError, Embeddings, RETIRED_FOR, RETIRED_MAX, SEARCHED_FOR, drain,
     overview, store,
 };
-use crate::db::{UserId, raise_revision};
+use crate::db::{UserId, raise_revision, tell_anew};
 use crate::providers::settings::{Effective, ProviderSettings};
 
 /// So many items get their pending rows in the transaction of an add, where it makes the first space.
@@ -168,6 +168,7 @@ impl Embeddings {
                 store::refresh_space(conn, user, active.id, wanted).await?;
                 // Items that were added while it was switched off.
                 store::insert_missing(conn, user, active.id, now).await?;
+                tell_anew(conn, user).await?;
                 return Ok(Followed::Kept);
             }
             if let Some(building) = spaces.building.as_ref().filter(of_these) {

@@ -4,15 +4,10 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{EmbeddingState, ItemEmbedding, NamedWord, Serving, Space, SpaceId, SpaceState};
+use super::model::{EmbeddingState, ItemEmbedding, Space, SpaceId, SpaceState};
 use crate::db::UserId;
 use crate::providers::ProviderType;
 use crate::providers::settings::ProviderSettings;
-
-/// The newest memories, and turns, that tell by whom much is said …
-const SPEAKER_ITEMS_MAX: i64 = 200;
-/// … which is one in so many of them.
-const SPEAKER_ONE_IN: i64 = 10;
 
 /// Where the sources' vectors stand in the space that serves, ready when all their passages are; those without a
 /// row are left out.
@@ -69,109 +64,25 @@ pub async fn list_spaces(conn: &mut PgConnection, user: UserId) -> Result<Vec<Sp
     Ok(rows.into_iter().map(Space::from).collect())
 }
 
-/// In one look-up what every search asks: the switches, the active space or, before there is
-/// one, the building one, and by which of these names much is said: one in
-/// [`SPEAKER_ONE_IN`] of the newest [`SPEAKER_ITEMS_MAX`] memories or turns.
-pub async fn find_serving(
-    conn: &mut PgConnection,
-    user: UserId,
-    names: &[NamedWord],
-) -> Result<Serving, sqlx::Error> {
-    let words: Vec<&str> = names.iter().map(|name| name.word.as_str()).collect();
-    let said_by: Vec<&str> = names.iter().map(|name| name.said_by.as_str()).collect();
-    let row = sqlx::query!(
-        r#"SELECT coalesce(e.enabled, true) AS "enabled!", coalesce(e.own_enabled, false) AS "own_enabled!",
-                  s.id AS "id?", s.provider_type AS "provider_type?", s.endpoint AS "endpoint?", s.model AS "model?",
-                  s.requested_dimensions, s.dimensions, s.query_prefix AS "query_prefix?",
-                  s.document_prefix AS "document_prefix?", s.sealed_key, s.system_provider_id, s.state AS "state?",
-                  s.problem, s.failures AS "failures?", s.retry_at, s.created_at AS "created_at?", s.activated_at,
-                  EXISTS (SELECT FROM memory_embeddings
-                          WHERE user_id = $1 AND space_id = s.id AND state = 'ready') AS "has_ready!",
-                  CASE WHEN s.id IS NULL THEN EXISTS (SELECT FROM memory_items WHERE user_id = $1)
-                       ELSE EXISTS (SELECT FROM memory_embeddings
-                                    WHERE user_id = $1 AND space_id = s.id AND state = 'pending') END AS "has_pending!",
-                  ARRAY(
-                      SELECT n.word
-                      FROM unnest(ARRAY[false, true]) AS t (is_turn)
-                      CROSS JOIN LATERAL (
-                          -- Each text is asked once for all names: few are of a conversation.
-                          SELECT count(*) AS items, array_agg(i.content_tsv) FILTER (WHERE i.is_said) AS said
-                          FROM (
-                              SELECT i.content_tsv,
-                                     i.content_tsv @@ (SELECT string_agg(n, ' | ')::tsquery FROM unnest($3::text[]) n) AS is_said
-                              FROM memory_items i
-                              WHERE i.user_id = $1 AND i.is_turn = t.is_turn
-                              ORDER BY i.created_at DESC, i.id DESC
-                              LIMIT CASE WHEN cardinality($2::text[]) > 0 THEN $4::bigint ELSE 0 END
-                          ) i
-                      ) i
-                      CROSS JOIN unnest($2::text[], $3::text[]) AS n (word, said_by)
-                      WHERE i.items > 0
-                        AND (SELECT count(*) FROM unnest(i.said) AS s (words) WHERE s.words @@ n.said_by::tsquery)
-                            * $5::bigint >= i.items
-                  ) AS "speakers!"
-           FROM (SELECT $1::bigint AS user_id) u
-           LEFT JOIN embedding_settings e ON e.user_id = u.user_id
-           LEFT JOIN LATERAL (SELECT * FROM embedding_spaces
-                              WHERE user_id = $1 AND state <> 'retired' ORDER BY state LIMIT 1) s ON true"#,
-        user.0,
-        &words as &[&str],
-        &said_by as &[&str],
-        SPEAKER_ITEMS_MAX,
-        SPEAKER_ONE_IN,
-    )
-    .fetch_one(conn)
-    .await?;
-    let space = row
-        .id
-        .zip(row.created_at)
-        .map(|(id, created_at)| SpaceLookup {
-            id,
-            provider_type: row.provider_type.unwrap_or_default(),
-            endpoint: row.endpoint.unwrap_or_default(),
-            model: row.model.unwrap_or_default(),
-            requested_dimensions: row.requested_dimensions,
-            dimensions: row.dimensions,
-            query_prefix: row.query_prefix.unwrap_or_default(),
-            document_prefix: row.document_prefix.unwrap_or_default(),
-            sealed_key: row.sealed_key,
-            system_provider_id: row.system_provider_id,
-            state: row.state.unwrap_or_default(),
-            problem: row.problem,
-            failures: row.failures.unwrap_or_default(),
-            retry_at: row.retry_at,
-            created_at,
-            activated_at: row.activated_at,
-            retired_at: None,
-        });
-    Ok(Serving {
-        enabled: row.enabled,
-        own_enabled: row.own_enabled,
-        space: space.map(Space::from),
-        has_ready: row.has_ready,
-        has_pending: row.has_pending,
-        speakers: row.speakers,
-    })
-}
-
-struct SpaceLookup {
-    id: i64,
-    provider_type: String,
-    endpoint: String,
-    model: String,
-    requested_dimensions: Option<i32>,
-    dimensions: Option<i32>,
-    query_prefix: String,
-    document_prefix: String,
-    sealed_key: Option<Vec<u8>>,
-    system_provider_id: Option<i64>,
-    state: String,
-    problem: Option<String>,
-    failures: i32,
-    retry_at: Option<OffsetDateTime>,
-    created_at: OffsetDateTime,
-    activated_at: Option<OffsetDateTime>,
-    retired_at: Option<OffsetDateTime>,
+/// A row of `embedding_spaces`.
+pub struct SpaceLookup {
+    pub id: i64,
+    pub provider_type: String,
+    pub endpoint: String,
+    pub model: String,
+    pub requested_dimensions: Option<i32>,
+    pub dimensions: Option<i32>,
+    pub query_prefix: String,
+    pub document_prefix: String,
+    pub sealed_key: Option<Vec<u8>>,
+    pub system_provider_id: Option<i64>,
+    pub state: String,
+    pub problem: Option<String>,
+    pub failures: i32,
+    pub retry_at: Option<OffsetDateTime>,
+    pub created_at: OffsetDateTime,
+    pub activated_at: Option<OffsetDateTime>,
+    pub retired_at: Option<OffsetDateTime>,
 }
 
 impl From<SpaceLookup> for Space {
@@ -291,10 +202,8 @@ pub async fn insert_missing(
     now: OffsetDateTime,
 ) -> Result<u64, sqlx::Error> {
     let done = sqlx::query!(
-        "INSERT INTO memory_embeddings (user_id, space_id, source_id, passage, state, theme_id, item_type,
-                                        item_live_until, item_created_at, updated_at)
-         SELECT $1, $2, i.id, coalesce(p.n, 0), 'pending', i.theme_id, i.type,
-                CASE WHEN i.status = 'active' THEN i.live_until ELSE '-infinity' END, i.created_at, $3
+        "INSERT INTO memory_embeddings (user_id, space_id, source_id, passage, state, is_turn, updated_at)
+         SELECT $1, $2, i.id, coalesce(p.n, 0), 'pending', i.is_turn, $3
          FROM memory_items i LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id
          WHERE i.user_id = $1
            AND NOT EXISTS (SELECT FROM memory_embeddings e

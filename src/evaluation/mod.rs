@@ -22,9 +22,9 @@ use crate::erasure::ErasureError;
 use crate::input::Invalid;
 use crate::memories::MemoryError;
 use crate::providers::chat::ChatError;
+use crate::search::arms::CANDIDATES_MAX;
 use crate::search::query::Balance;
-use crate::search::store::CANDIDATES_MAX;
-use crate::search::{Filters, Hit, SearchQuery};
+use crate::search::{Filters, Hit, Search, SearchQuery};
 
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluationError {
@@ -77,11 +77,16 @@ impl EvaluationError {
 pub struct Evaluation {
     db: Db,
     embeddings: Embeddings,
+    search: Search,
 }
 
 impl Evaluation {
-    pub fn new(db: Db, embeddings: Embeddings) -> Self {
-        Self { db, embeddings }
+    pub fn new(search: Search) -> Self {
+        Self {
+            db: search.db().clone(),
+            embeddings: search.embeddings().clone(),
+            search,
+        }
     }
 }
 
@@ -133,7 +138,7 @@ impl Arm {
 fn all_candidates(text: &str) -> SearchQuery {
     SearchQuery {
         text: Some(text.trim().to_owned()),
-        limit: 6 * usize::try_from(CANDIDATES_MAX).unwrap_or_default(),
+        limit: 6 * CANDIDATES_MAX,
         filters: Filters {
             status: Some(crate::memories::Status::Active),
             ..Filters::default()

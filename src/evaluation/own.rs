@@ -10,9 +10,7 @@ use super::{Arm, Evaluation, EvaluationError, all_candidates, store};
 use crate::accounts::Viewer;
 use crate::db::UserId;
 use crate::embedding::model::{Space, SpaceId};
-use crate::memories::speakers::names;
 use crate::providers::ProviderType;
-use crate::search;
 
 /// The newest items, of which questions are made …
 pub(super) const TEXTS_MAX: i64 = 2_000;
@@ -217,19 +215,13 @@ impl Evaluation {
         space: &Space,
         question: &OwnQuestion,
     ) -> Result<(Place, i64), EvaluationError> {
-        let embeddings = &self.embeddings;
-        let names = names(&question.text);
-        let vector = embeddings.vector_in(user, space, &question.text, &names);
-        let (vector, tokens) = vector.await.map_err(EvaluationError::Silent)?;
         let viewer = Viewer {
             user_id: user,
             agent_id: None,
         };
         let query = all_candidates(&question.text);
-        let mut tx = self.db.as_user(user).await?;
-        let page =
-            search::search(&mut tx, &viewer, &query, Some(&vector), embeddings.now()).await?;
-        drop(tx);
+        let found = self.search.find_in(&viewer, &query, &question.text, space);
+        let (page, tokens) = found.await?.map_err(EvaluationError::Silent)?;
         let place = |arm: Arm| {
             let ranked = arm.ranked(&page.hits);
             let at = ranked.iter().position(|id| *id == question.item_id);

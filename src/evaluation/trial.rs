@@ -13,7 +13,7 @@ use super::{Arm, Evaluation, EvaluationError, all_candidates};
 use crate::accounts::{Accounts, Email, Password, Role, UserId, Viewer};
 use crate::erasure::{self, Step};
 use crate::memories;
-use crate::search::{self, Mode};
+use crate::search::Mode;
 
 /// Accounts at this name are an evaluation's; no mail reaches it.
 const SCRATCH_DOMAIN: &str = "evaluation.invalid";
@@ -203,7 +203,7 @@ impl Evaluation {
             agent_id: None,
         };
         let query = all_candidates(&question.text);
-        let page = search::find(&self.db, &self.embeddings, &viewer, &query).await?;
+        let page = self.search.find(&viewer, &query).await?;
         report.by_words_alone += u32::from(page.mode == Mode::Fts);
         for arm in Arm::ALL {
             let ranked = arm.ranked(&page.hits);

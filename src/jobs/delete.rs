@@ -19,6 +19,9 @@ pub static JOB: Job = Job {
                 let (deleted, next) =
                     erasure::items_due(&context.db, &context.activity, user, now).await?;
                 slice.note(deleted, 0);
+                if deleted > 0 {
+                    context.search.reader().forget(user);
+                }
                 match next {
                     None => return Ok(Next::Done),
                     Some(at) if at > now => return Ok(Next::At(at)),

@@ -26,6 +26,7 @@ pub static JOB: Job = Job {
         Box::pin(async move {
             loop {
                 let now = context.now();
+                context.search.reader().forget(user);
                 match erasure::step(&context.db, user, now).await? {
                     Step::More if slice.is_over() => return Ok(Next::More(1)),
                     Step::More => {}

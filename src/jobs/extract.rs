@@ -15,7 +15,7 @@ pub static JOB: Job = Job {
     work: Work::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
-            let consolidation = Consolidation::new(context.db, context.embeddings);
+            let consolidation = Consolidation::new(context.search);
             let users = consolidation.users_with_sessions_due().await?;
             Ok(users.into_iter().map(|user| (user, now)).collect())
         })
@@ -25,7 +25,7 @@ pub static JOB: Job = Job {
     at_once: 8,
     run: |context, user, slice| {
         Box::pin(async move {
-            let consolidation = Consolidation::new(context.db.clone(), context.embeddings.clone());
+            let consolidation = Consolidation::new(context.search.clone());
             consolidation.tell_endpoint(user, &slice).await?;
             while let Some((due, at)) = consolidation.next_due(user).await? {
                 if at > context.now() {

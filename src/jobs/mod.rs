@@ -38,6 +38,7 @@ use crate::clock::Schedule;
 use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
 use crate::queue::Slice;
+use crate::search::Search;
 pub use overview::{DAYS_COUNTED, JobState, Overview, overview, states};
 pub use runner::{Runner, Totals, run, work};
 pub use sweep::ask_for;
@@ -62,11 +63,21 @@ pub static JOBS: [&Job; 12] = [
 pub struct JobContext {
     pub db: Db,
     pub embeddings: Embeddings,
+    pub search: Search,
     /// The process's own: what waits in it is written before what it is about goes.
     pub activity: Activity,
 }
 
 impl JobContext {
+    pub fn new(search: Search, activity: Activity) -> Self {
+        Self {
+            db: search.db().clone(),
+            embeddings: search.embeddings().clone(),
+            search,
+            activity,
+        }
+    }
+
     fn now(&self) -> OffsetDateTime {
         self.embeddings.now()
     }

@@ -11,7 +11,7 @@ pub static JOB: Job = Job {
     work: Work::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
-            let consolidation = Consolidation::new(context.db, context.embeddings);
+            let consolidation = Consolidation::new(context.search);
             consolidation.sweep_summaries().await?;
             let users = consolidation.due_summaries().await?;
             Ok(users.into_iter().map(|user| (user, now)).collect())
@@ -21,7 +21,7 @@ pub static JOB: Job = Job {
     at_once: 4,
     run: |context, user, slice| {
         Box::pin(async move {
-            let consolidation = Consolidation::new(context.db, context.embeddings);
+            let consolidation = Consolidation::new(context.search);
             consolidation.tell_endpoint(user, &slice).await?;
             if consolidation.summarize(user).await? {
                 slice.note(1, 0);

@@ -2,7 +2,7 @@
 //! known by lexemes that no text or query yields, so that a search can tell who said a thing
 //! from whom it names. It must never depend on anything but the text.
 
-use super::words::{QUERY_TERMS_MAX, fold, plain_words, quote};
+use super::words::{QUERY_TERMS_MAX, fold, plain_words};
 use crate::embedding::NamedWord;
 
 /// Who speaks stands before a colon, in so many words and characters at most.
@@ -10,6 +10,42 @@ const SPEAKER_WORDS_MAX: usize = 3;
 const SPEAKER_CHARS_MAX: usize = 40;
 /// The lexeme of every text that begins with its speaker.
 const SAID: &str = ":";
+/// What stands before a colon and does not speak, where it is the last word there. Sorted, folded.
+#[rustfmt::skip]
+const LABELS: [&str; 248] = [
+    "action", "actions", "address", "addresses", "agenda", "agendas", "allergies", "allergy",
+    "answer", "answers", "assumption", "assumptions", "author", "authors", "background",
+    "birthday", "birthdays", "blocker", "blockers", "budget", "budgets", "bug", "bugs", "cause",
+    "causes", "caveat", "caveats", "change", "changes", "command", "commands", "comment",
+    "comments", "conclusion", "conclusions", "config", "configs", "configuration",
+    "configurations", "constraint", "constraints", "contact", "contacts", "context", "contexts",
+    "correction", "corrections", "date", "dates", "deadline", "deadlines", "decision",
+    "decisions", "definition", "definitions", "dependencies", "dependency", "deploy",
+    "deployment", "deployments", "description", "descriptions", "detail", "details", "diet",
+    "email", "emails", "environment", "environments", "error", "errors", "event", "events",
+    "example", "examples", "fact", "facts", "feature", "features", "feedback", "fix", "fixes",
+    "follow-up", "fyi", "goal", "goals", "guideline", "guidelines", "habit", "habits", "hint",
+    "hints", "hobbies", "hobby", "idea", "ideas", "important", "info", "information", "insight",
+    "insights", "instruction", "instructions", "issue", "issues", "job", "jobs", "key",
+    "language", "languages", "lesson", "lessons", "limitation", "limitations", "link", "links",
+    "list", "lists", "location", "locations", "meeting", "meetings", "memories", "memory",
+    "name", "names", "next", "note", "notes", "number", "numbers", "objective", "objectives",
+    "observation", "observations", "option", "options", "outcome", "outcomes", "owner",
+    "owners", "password", "passwords", "path", "paths", "phone", "phones", "plan", "plans",
+    "policies", "policy", "port", "ports", "preference", "preferences", "priorities",
+    "priority", "problem", "problems", "progress", "project", "projects", "purpose", "purposes",
+    "question", "questions", "reason", "reasons", "recipe", "recipes", "recommendation",
+    "recommendations", "reference", "references", "reminder", "reminders", "repo", "repos",
+    "repositories", "repository", "requirement", "requirements", "result", "results", "risk",
+    "risks", "role", "roles", "rule", "rules", "schedule", "schedules", "setting", "settings",
+    "setup", "solution", "solutions", "source", "sources", "status", "step", "steps", "subject",
+    "subjects", "suggestion", "suggestions", "summaries", "summary", "tag", "tags", "takeaway",
+    "takeaways", "task", "tasks", "team", "teams", "time", "times", "timezone", "timezones",
+    "tip", "tips", "title", "titles", "tldr", "to-do", "to-dos", "todo", "todos", "tool",
+    "tools", "topic", "topics", "type", "types", "update", "updates", "url", "urls", "usage",
+    "version", "versions", "warning", "warnings", "workaround", "workarounds", "workflow",
+    "workflows",
+];
 
 /// What a text is known by besides its words: `:` where it begins with its speaker, and
 /// `caroline:`; nothing where it does not.
@@ -22,7 +58,7 @@ pub(super) fn lexemes(content: &str) -> Vec<String> {
         .collect()
 }
 
-/// The names before the first colon, folded; none where no one is said to speak.
+/// The names before the first colon, folded; none where no one is said to speak ("Next Steps: …").
 fn speaker(content: &str) -> Vec<String> {
     let beginning = content.split('\n').next().unwrap_or_default();
     let Some((name, _)) = beginning.split_once(": ") else {
@@ -37,6 +73,10 @@ fn speaker(content: &str) -> Vec<String> {
         && names.clone().count() <= SPEAKER_WORDS_MAX
         && names.clone().all(is_name);
     let mut folded: Vec<String> = names.filter(|_| fits).map(fold).collect();
+    let is_label = |word: &String| LABELS.binary_search(&word.as_str()).is_ok();
+    if folded.last().is_some_and(is_label) {
+        return Vec::new();
+    }
     folded.sort();
     folded.dedup();
     folded
@@ -49,7 +89,6 @@ pub fn names(query: &str) -> Vec<NamedWord> {
         match names.iter_mut().find(|n| n.word == word) {
             Some(name) => name.places.push(place),
             None => names.push(NamedWord {
-                said_by: quote(&format!("{word}{SAID}")),
                 word,
                 places: vec![place],
             }),
@@ -59,16 +98,9 @@ pub fn names(query: &str) -> Vec<NamedWord> {
     names
 }
 
-/// As a `tsquery`: texts of which this is the speaker, and those without one that name them.
-pub fn said_by_or_of(speaker: &str) -> String {
-    let said_by = quote(&format!("{speaker}{SAID}"));
-    format!("{said_by} | ({} & !{})", quote(speaker), quote(SAID))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memories::words::of_item;
 
     #[test]
     fn who_speaks_stands_before_the_first_colon() {
@@ -86,8 +118,26 @@ mod tests {
         ] {
             assert_eq!(speaker(nobody), [""; 0], "{nobody}");
         }
-        assert!(of_item("Caroline: hi", None, &[]).ends_with("':':1 'caroline:':1 "));
-        assert!(!of_item("at 10:30, caroline: hi", None, &[]).contains(":'"));
+        assert_eq!(lexemes("Caroline: hi"), [":", "caroline:"]);
+        assert_eq!(lexemes("at 10:30, caroline: hi"), [""; 0]);
+    }
+
+    #[test]
+    fn a_label_does_not_speak() {
+        assert!(LABELS.is_sorted());
+        for label in [
+            "Decision",
+            "Note",
+            "TODO",
+            "To-Do",
+            "Next Steps",
+            "Open Question",
+        ] {
+            assert_eq!(lexemes(&format!("{label}: we stay")), [""; 0], "{label}");
+        }
+        for name in ["User", "Assistant", "System", "Caroline", "Note Taker"] {
+            assert_ne!(speaker(&format!("{name}: hi")), [""; 0], "{name}");
+        }
     }
 
     #[test]

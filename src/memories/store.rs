@@ -234,9 +234,6 @@ pub async fn archive_items(
            ), event AS (
                INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at, was_confidence)
                SELECT $1, id, $3, $4, $5, was_confidence FROM item
-           ), embeddings AS (
-               UPDATE memory_embeddings e SET item_live_until = '-infinity', updated_at = $5
-               FROM item WHERE e.user_id = $1 AND e.source_id = item.id
            )
            SELECT id AS "id!" FROM item ORDER BY id"#,
         user.0,

@@ -1,30 +1,36 @@
-//! THE search. Pages, REST, MCP and the evaluation call this one function; later
-//! arms and fusions join it and do not fork it. It runs one statement, and never
-//! calls a provider: who asks brings the query's vector, or none.
+//! THE search. Pages, REST, MCP and the evaluation call this one function; later arms and fusions join it and do not
+//! fork it. What it reads lies in memory ([`reader`]); the arms are pure functions over that ([`arms`]); what they
+//! found is read from the database under the user's own rights. Around them stand two small statements.
 
+pub mod arms;
 mod candidate;
 pub mod query;
 pub mod rank;
+pub mod reader;
+mod snippet;
 pub mod store;
 
-use sqlx::PgConnection;
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use time::OffsetDateTime;
 use tracing::Instrument;
 
 pub use candidate::FoundItem;
+use candidate::Signals;
 pub use query::{Filters, RawQuery, SearchQuery};
 pub use rank::Explanation;
-use store::Asked;
+pub use reader::Reader;
+pub use snippet::Snippet;
 
-use crate::accounts::Viewer;
-use crate::db::Db;
+use crate::accounts::{UserId, Viewer};
+use crate::db::{Db, Tx};
+use crate::embedding::model::Space;
 use crate::embedding::{Embeddings, PENDING, QueryEmbedding, QueryVector};
-use crate::memories::{speakers, words};
+use crate::memories::{ItemId, speakers, words};
 use crate::metrics;
 use query::Cursor;
-
-/// Characters of an item's text that a hit shows.
-pub const SNIPPET_CHARS: usize = 280;
+use reader::{Held, Need, Question, vectors};
 
 const NONE_EMBEDDED: &str =
     "none of these memories has an embedding, so they were found by words alone";
@@ -61,15 +67,6 @@ pub struct Hit {
     pub explanation: Explanation,
 }
 
-/// A piece of an item's text around the first word that matched.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Snippet {
-    /// With `…` where text was left out.
-    pub text: String,
-    /// Bytes of `text` that matched, in order, disjoint.
-    pub matches: Vec<std::ops::Range<usize>>,
-}
-
 #[derive(Clone, Debug)]
 pub struct Page {
     pub hits: Vec<Hit>,
@@ -81,107 +78,267 @@ pub struct Page {
     pub degraded: Option<String>,
 }
 
-/// What every door calls: the query's vector first, with no connection held, and
-/// then [`search`]. Where there is no vector the words answer alone and the page
-/// says why.
-///
-/// # Errors
-/// Only what the database says.
-pub async fn find(
-    db: &Db,
-    embeddings: &Embeddings,
-    viewer: &Viewer,
-    query: &SearchQuery,
-) -> Result<Page, sqlx::Error> {
-    let span = tracing::error_span!("search");
-    let page = find_in_span(db, embeddings, viewer, query)
-        .instrument(span)
-        .await?;
-    metrics::searched(page.mode.as_str(), page.degraded.is_some());
-    Ok(page)
+/// THE search, with what it reads from.
+#[derive(Clone)]
+pub struct Search {
+    db: Db,
+    embeddings: Embeddings,
+    reader: Reader,
 }
 
-async fn find_in_span(
-    db: &Db,
-    embeddings: &Embeddings,
-    viewer: &Viewer,
-    query: &SearchQuery,
-) -> Result<Page, sqlx::Error> {
-    let user = viewer.user_id;
-    let now = embeddings.now();
-    if let Some(text) = &query.text
-        && let Some(recalled) = embeddings.recall(user, text).await?
-    {
-        let mut tx = db.as_user(user).await?;
-        let found = ranked(&mut tx, viewer, query, text, Some(&recalled), now).await?;
-        // Otherwise it is asked again: another space serves by now, or nothing was found that says
-        // so, or by words alone, for a reason.
-        if let (page, true) = found
-            && page.mode == Mode::Hybrid
-        {
-            return Ok(page);
+impl Search {
+    pub fn new(db: Db, embeddings: Embeddings, reader: Reader) -> Self {
+        Self {
+            db,
+            embeddings,
+            reader,
         }
     }
-    let (mut tx, asked) = match &query.text {
-        Some(text) => {
-            embeddings
-                .begin_search(user, text, &speakers::names(text))
-                .await?
+
+    pub fn db(&self) -> &Db {
+        &self.db
+    }
+
+    pub fn embeddings(&self) -> &Embeddings {
+        &self.embeddings
+    }
+
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// What jobs ask waits for what people ask.
+    pub fn for_jobs(&self) -> Self {
+        Self {
+            db: self.db.with_job_timeout(),
+            embeddings: self.embeddings.for_jobs(),
+            reader: self.reader.clone(),
         }
-        None => (db.as_user(user).await?, QueryEmbedding::default()),
-    };
-    let vector = asked.vector.as_ref();
-    let mut page = search(&mut tx, viewer, query, vector, now).await?;
-    // Nothing was written: its end is sent when the connection goes back, and waited for by nobody.
-    drop(tx);
-    page.degraded = asked.degraded;
-    if query.text.is_some() && page.mode == Mode::Fts && page.degraded.is_none() {
-        let is_empty = page.hits.is_empty();
-        let why = match asked.has_pending {
-            true => Some(PENDING),
-            false => (!is_empty).then_some(NONE_EMBEDDED),
+    }
+
+    /// What every door calls (DESIGN §4, Nova §3.2.1): the index as it stands, the query's vector, for which no
+    /// connection is held where a provider is asked, then the arms. Where there is no vector the words answer alone and the page says why.
+    ///
+    /// # Errors
+    /// Only what the database says; a query that finds nothing is an empty page.
+    pub async fn find(&self, viewer: &Viewer, query: &SearchQuery) -> Result<Page, sqlx::Error> {
+        let span = tracing::error_span!("search");
+        let page = self.find_in_span(viewer, query).instrument(span).await?;
+        metrics::searched(page.mode.as_str(), page.degraded.is_some());
+        Ok(page)
+    }
+
+    async fn find_in_span(
+        &self,
+        viewer: &Viewer,
+        query: &SearchQuery,
+    ) -> Result<Page, sqlx::Error> {
+        let user = viewer.user_id;
+        let need = Need::of(user, query, None);
+        let Some(text) = need.text else {
+            let (tx, held) = self.reader.current(&self.db, &need).await?;
+            return newest(tx, user, &held, query, self.embeddings.now()).await;
         };
-        page.degraded = why.map(str::to_owned);
+        let (tx, held, asked) = self.ask(&need, text).await?;
+        let tx = match tx {
+            Some(tx) => tx,
+            None => self.db.as_user(user).await?,
+        };
+        let vector = asked.vector.as_ref();
+        let mut page = self.ranked(tx, user, &held, query, text, vector).await?;
+        page.degraded = asked.degraded;
+        if page.mode == Mode::Fts && page.degraded.is_none() {
+            let why = match asked.has_pending {
+                true => Some(PENDING),
+                false => (!page.hits.is_empty()).then_some(NONE_EMBEDDED),
+            };
+            page.degraded = why.map(str::to_owned);
+        }
+        Ok(page)
     }
-    Ok(page)
+
+    /// What a search for this would go by besides words, or why there is nothing.
+    ///
+    /// # Errors
+    /// Only what the database says.
+    pub async fn embed_query(
+        &self,
+        user: UserId,
+        text: &str,
+    ) -> Result<QueryEmbedding, sqlx::Error> {
+        let need = Need {
+            user,
+            space: None,
+            theme: None,
+            text: Some(text),
+        };
+        Ok(self.ask(&need, text).await?.2)
+    }
+
+    /// The index as it stands and the query's vector; the transaction is gone where a provider had to be asked.
+    async fn ask(
+        &self,
+        need: &Need<'_>,
+        text: &str,
+    ) -> Result<(Option<Tx>, Held, QueryEmbedding), sqlx::Error> {
+        let (tx, held) = self.reader.current(&self.db, need).await?;
+        let names = speakers::names(text);
+        let (vectors, serving) = (held.vectors(&names).await, held.serving.clone());
+        let held = Some(held).filter(|held| !held.is_large());
+        let asked = self
+            .embeddings
+            .query_vector(tx, need.user, serving, vectors, text, &names);
+        let (tx, embedding) = asked.await?;
+        if let Some(held) = held {
+            return Ok((tx, held, embedding));
+        }
+        // It was let go, so that nobody waited for it while the provider was asked.
+        drop(tx);
+        let (tx, held) = self.reader.current(&self.db, need).await?;
+        Ok((Some(tx), held, embedding))
+    }
+
+    /// The same with this vector, or with none: no provider is asked.
+    ///
+    /// # Errors
+    /// Only what the database says.
+    pub async fn find_with(
+        &self,
+        viewer: &Viewer,
+        query: &SearchQuery,
+        vector: Option<&QueryVector>,
+    ) -> Result<Page, sqlx::Error> {
+        let user = viewer.user_id;
+        let need = Need::of(user, query, vector.map(|vector| vector.space_id));
+        let (tx, held) = self.reader.current(&self.db, &need).await?;
+        match need.text {
+            Some(text) => self.ranked(tx, user, &held, query, text, vector).await,
+            None => newest(tx, user, &held, query, self.embeddings.now()).await,
+        }
+    }
+
+    /// The same with the vector of a space of its user, whether that serves or not, from its own model and kept nowhere;
+    /// and the tokens that were sent for it, about. Or why that model does not answer, as a clause.
+    ///
+    /// # Errors
+    /// Only what the database says.
+    pub async fn find_in(
+        &self,
+        viewer: &Viewer,
+        query: &SearchQuery,
+        text: &str,
+        space: &Space,
+    ) -> Result<Result<(Page, u64), String>, sqlx::Error> {
+        let user = viewer.user_id;
+        let need = Need::of(user, query, Some(space.id));
+        let (tx, held) = self.reader.current(&self.db, &need).await?;
+        drop(tx);
+        let names = speakers::names(text);
+        let speakers = held.vectors(&names).await.speakers;
+        drop(held);
+        let asked = self
+            .embeddings
+            .vector_in(user, space, text, &names, speakers);
+        let (vector, tokens) = match asked.await {
+            Ok(answer) => answer,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let (tx, held) = self.reader.current(&self.db, &need).await?;
+        let page = self.ranked(tx, user, &held, query, text, Some(&vector));
+        Ok(Ok((page.await?, tokens)))
+    }
+
+    async fn ranked(
+        &self,
+        mut tx: Tx,
+        user: UserId,
+        held: &Held,
+        query: &SearchQuery,
+        text: &str,
+        vector: Option<&QueryVector>,
+    ) -> Result<Page, sqlx::Error> {
+        let now = self.embeddings.now();
+        if let Some(vector) = vector {
+            held.measure(&mut tx, user, &vector.vector).await?;
+        }
+        let asked = Arc::new(Question {
+            terms: words::query_terms(text),
+            vector: vector.map(|v| vectors::Asked::new(v.vector.values())),
+            speakers: vector.map(|v| v.speakers.clone()).unwrap_or_default(),
+            filters: query.filters.clone(),
+            now,
+        });
+        let (mut found, has_words) = held.candidates(&asked, Vec::new()).await?;
+        let fragments = words::query_fragments(text);
+        if !has_words && !fragments.is_empty() {
+            let containing =
+                store::list_containing(&mut tx, user, &fragments, held.tiers(&query.filters))
+                    .await?;
+            if !containing.is_empty() {
+                found = held.candidates(&asked, containing).await?.0;
+            }
+        }
+        let has_near = found.iter().any(|c| c.is_near);
+        // A cutoff of similarity needs a similarity: without one it is passed over.
+        let similarity_min = query.min_similarity.filter(|_| has_near);
+        let ranked: Vec<(Signals, Explanation)> = rank::fuse(found, query.balance)
+            .into_iter()
+            .filter(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least))
+            .take(query.limit * READ_AHEAD)
+            .collect();
+        let ids: Vec<i64> = ranked.iter().map(|(found, _)| found.id.0).collect();
+        let rows = store::list_found(&mut tx, user, &ids, now).await?;
+        // Nothing was written: its end is sent when the connection goes back, and waited for by nobody.
+        drop(tx);
+        let mut rows: HashMap<ItemId, FoundItem> =
+            rows.into_iter().map(|row| (row.id, row)).collect();
+        let hits = ranked.into_iter().filter_map(|(found, why)| {
+            let item = rows.remove(&found.id)?;
+            let is_wanted = query
+                .filters
+                .status
+                .is_none_or(|status| item.status == status);
+            is_wanted.then(|| Hit::new(item, why, found.is_near, &asked.terms))
+        });
+        Ok(Page {
+            hits: hits.take(query.limit).collect(),
+            mode: if has_near { Mode::Hybrid } else { Mode::Fts },
+            cursor: None,
+            degraded: None,
+        })
+    }
 }
 
-/// Finds what a viewer's memory holds (DESIGN §4, Nova §3.2.1). Without a vector,
-/// and where no item has one in its space, by words alone.
-///
-/// # Errors
-/// Only what the database says; a query that finds nothing is an empty page.
-pub async fn search(
-    conn: &mut PgConnection,
-    viewer: &Viewer,
-    query: &SearchQuery,
-    vector: Option<&QueryVector>,
-    now: OffsetDateTime,
-) -> Result<Page, sqlx::Error> {
-    match &query.text {
-        Some(text) => Ok(ranked(conn, viewer, query, text, vector, now).await?.0),
-        None => newest(conn, viewer, query, now).await,
-    }
-}
+/// So many times the hits that are asked for are read: some may be there no more.
+const READ_AHEAD: usize = 2;
 
 async fn newest(
-    conn: &mut PgConnection,
-    viewer: &Viewer,
+    mut tx: Tx,
+    user: UserId,
+    held: &Held,
     query: &SearchQuery,
     now: OffsetDateTime,
 ) -> Result<Page, sqlx::Error> {
-    // One row more than asked for tells whether there is more.
-    let ask = query.limit as i64 + 1;
-    let filters = &query.filters;
-    let mut rows =
-        store::list_recent(conn, viewer.user_id, filters, query.cursor, ask, now).await?;
-    let has_more = rows.len() > query.limit;
-    rows.truncate(query.limit);
-    let last = rows.last().filter(|_| has_more);
-    let cursor = last.map(|c| {
+    let after = query.cursor.map(|c| (arms::micros(c.created_at), c.id.0));
+    let (ids, next) = {
+        let index = held.read().await;
+        let wanted = held.wanted(&index, &query.filters, now);
+        // One more than asked for tells whether there is more.
+        let mut newest = arms::recent::newest(&index, &wanted, after, query.limit + 1);
+        let has_more = newest.len() > query.limit;
+        newest.truncate(query.limit);
+        // Of the index, since the last of them may be there no more.
+        let last = newest.last().filter(|_| has_more);
+        let next = last.map(|n| (index.source(*n).created_at, index.source(*n).id));
+        let ids: Vec<i64> = newest.iter().map(|n| index.source(*n).id).collect();
+        (ids, next)
+    };
+    let mut rows = store::list_found(&mut tx, user, &ids, now).await?;
+    rows.sort_by_key(|row| std::cmp::Reverse((row.created_at, row.id.0)));
+    let cursor = next.map(|(created_at, id)| {
         Cursor {
-            created_at: c.created_at,
-            id: c.id,
+            created_at: arms::time_of(created_at),
+            id: ItemId(id),
         }
         .encode()
     });
@@ -197,42 +354,6 @@ async fn newest(
     })
 }
 
-/// And whether the vector is known to be of the space that serves.
-async fn ranked(
-    conn: &mut PgConnection,
-    viewer: &Viewer,
-    query: &SearchQuery,
-    text: &str,
-    vector: Option<&QueryVector>,
-    now: OffsetDateTime,
-) -> Result<(Page, bool), sqlx::Error> {
-    let terms = words::query_terms(text);
-    let fragments = words::query_fragments(text);
-    let asked = Asked {
-        terms: &terms,
-        fragments: &fragments,
-        vector,
-    };
-    let found = store::find(conn, viewer.user_id, asked, &query.filters, now).await?;
-    let has_near = found.iter().any(|c| c.is_near);
-    let is_of_serving = found.iter().any(|c| c.is_of_serving);
-    // A cutoff of similarity needs a similarity: without one it is passed over.
-    let similarity_min = query.min_similarity.filter(|_| has_near);
-    let hits = rank::fuse(found, query.balance)
-        .into_iter()
-        .filter(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least))
-        .take(query.limit)
-        .map(|(found, why)| Ok(Hit::new(found.item(now)?, why, found.is_near, &terms)))
-        .collect::<Result<_, sqlx::Error>>()?;
-    let page = Page {
-        hits,
-        mode: if has_near { Mode::Hybrid } else { Mode::Fts },
-        cursor: None,
-        degraded: None,
-    };
-    Ok((page, is_of_serving))
-}
-
 impl Hit {
     fn new(
         item: FoundItem,
@@ -241,7 +362,7 @@ impl Hit {
         terms: &[words::Term],
     ) -> Self {
         Self {
-            snippet: snippet(&item.content, terms),
+            snippet: snippet::of(&item.content, terms),
             score: explanation.score(),
             is_near,
             explanation,
@@ -252,62 +373,5 @@ impl Hit {
     /// A word of the query matched, or its text as a substring.
     pub fn matched_by_words(&self) -> bool {
         self.explanation.words_matched > 0 || self.explanation.is_substring
-    }
-}
-
-/// The text whole where it is short; otherwise a window that begins a little
-/// before the first match.
-fn snippet(content: &str, terms: &[words::Term]) -> Snippet {
-    let matches = words::matches(content, terms);
-    let lead_chars = SNIPPET_CHARS / 4;
-    let first = matches.first().map_or(0, |r| r.start);
-    let char_starts = |from: usize| content[from..].char_indices().map(move |(at, _)| from + at);
-    let end_after = |start: usize| {
-        char_starts(start)
-            .nth(SNIPPET_CHARS)
-            .unwrap_or(content.len())
-    };
-    let start = if first < end_after(0) {
-        0
-    } else {
-        content[..first]
-            .char_indices()
-            .rev()
-            .nth(lead_chars - 1)
-            .map_or(0, |(at, _)| at)
-    };
-    let end = end_after(start);
-    let lead = if start > 0 { "…" } else { "" };
-    let tail = if end < content.len() { "…" } else { "" };
-    let text = format!("{lead}{}{tail}", &content[start..end]);
-    let shown = matches
-        .into_iter()
-        .filter(|r| r.start >= start && r.end <= end);
-    Snippet {
-        text,
-        matches: shown
-            .map(|r| r.start - start + lead.len()..r.end - start + lead.len())
-            .collect(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_short_text_is_its_own_snippet() {
-        let found = snippet("Anna deploys on Fridays", &words::query_terms("deploy"));
-        assert_eq!(found.text, "Anna deploys on Fridays");
-        assert_eq!(&found.text[found.matches[0].clone()], "deploys");
-    }
-
-    #[test]
-    fn a_long_text_is_cut_around_the_first_match() {
-        let content = format!("{} the needle é {}", "hay ".repeat(400), "hay ".repeat(400));
-        let found = snippet(&content, &words::query_terms("needle"));
-        assert!(found.text.starts_with('…') && found.text.ends_with('…'));
-        assert!(found.text.chars().count() <= SNIPPET_CHARS + 2);
-        assert_eq!(&found.text[found.matches[0].clone()], "needle");
     }
 }

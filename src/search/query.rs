@@ -1,7 +1,7 @@
 //! What may be asked of a search: parsed once, so that everything behind it can
 //! rely on its limits (DESIGN §4, §10; Nova §3.2.1).
 
-use time::{Duration, OffsetDateTime};
+use time::OffsetDateTime;
 
 use crate::embedding::EmbeddingState;
 use crate::input::{Invalid, check_text};
@@ -81,43 +81,6 @@ impl Filters {
     }
 }
 
-/// The filters as the statements take them.
-pub(super) struct Bound {
-    pub(super) theme: Option<String>,
-    /// Of items: turns are another tier.
-    pub(super) types: Option<Vec<String>>,
-    /// `is_turn` of what may be found.
-    pub(super) tiers: Vec<bool>,
-    pub(super) status: Option<&'static str>,
-    pub(super) since: Option<OffsetDateTime>,
-    pub(super) embedding: Option<&'static str>,
-}
-
-impl Bound {
-    pub(super) fn new(filters: &Filters, now: OffsetDateTime) -> Self {
-        let types: Vec<String> = filters
-            .types
-            .iter()
-            .filter(|t| **t != ItemType::Turn)
-            .map(|t| t.as_str().to_owned())
-            .collect();
-        Self {
-            theme: filters.theme.as_ref().map(|t| t.as_str().to_owned()),
-            types: (!types.is_empty()).then_some(types),
-            tiers: [
-                (false, filters.wants_items()),
-                (true, filters.wants_turns()),
-            ]
-            .into_iter()
-            .filter_map(|(is_turn, is_wanted)| is_wanted.then_some(is_turn))
-            .collect(),
-            status: filters.status.map(Status::as_str),
-            since: filters.recency_days.map(|days| now - Duration::days(days)),
-            embedding: filters.embedding.map(EmbeddingState::as_str),
-        }
-    }
-}
-
 /// Where a listing by date goes on: after this item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
@@ -160,6 +123,11 @@ pub struct RawQuery<'a> {
 }
 
 impl SearchQuery {
+    /// The theme that is asked for, by its slug.
+    pub fn theme(&self) -> Option<&str> {
+        self.filters.theme.as_ref().map(ThemeSlug::as_str)
+    }
+
     pub fn parse(raw: RawQuery<'_>) -> Result<Self, Invalid> {
         check_text("query", raw.query, QUERY_CHARS_MAX)?;
         let text = match raw.query.trim() {

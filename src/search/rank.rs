@@ -1,17 +1,17 @@
-//! From the database's raw signals to a score. Scores are shares of the best
+//! From raw signals to a score. Scores are shares of the best
 //! candidate of this one answer; those of two answers are not comparable.
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::candidate::Candidate;
+use super::arms::neighbours::STEPS_MAX;
+use super::candidate::Signals;
 use super::query::Balance;
-use super::store::NEIGHBOUR_STEPS_MAX;
 use crate::memories::ItemId;
 
 /// What it counts that an item was said by whom the query names (bench/README.md, "Finding the evidence").
 pub const SPEAKER_WEIGHT: f64 = 0.4;
 /// The share of its own sum that an item gives what was said one step and two steps beside it.
-const NEIGHBOUR_SHARES: [f64; NEIGHBOUR_STEPS_MAX as usize] = [0.3, 0.2];
+const NEIGHBOUR_SHARES: [f64; STEPS_MAX] = [0.3, 0.2];
 /// What a turn's score is multiplied by: of the same words, the memory comes first (bench/README.md, "Turns").
 pub const TURN_WEIGHT: f64 = 0.6;
 
@@ -70,10 +70,7 @@ impl Explanation {
 
 /// Both signals of every candidate brought to one scale and weighed, best first;
 /// ties by memories before turns, then by newer, then by the later id (DESIGN §4).
-pub fn fuse<R>(
-    candidates: Vec<Candidate<R>>,
-    balance: Balance,
-) -> Vec<(Candidate<R>, Explanation)> {
+pub fn fuse(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Explanation)> {
     let semantic: Vec<f64> = candidates.iter().map(|c| closeness(c.distance)).collect();
     let lexical: Vec<f64> = candidates.iter().map(|c| c.lexical).collect();
     let has_near = candidates.iter().any(|c| c.is_near);
@@ -92,7 +89,7 @@ pub fn fuse<R>(
     let scaled = semantic_scaled
         .into_iter()
         .zip(normalise(&lexical, no_words));
-    let mut ranked: Vec<(Candidate<R>, Explanation)> = candidates
+    let mut ranked: Vec<(Signals, Explanation)> = candidates
         .into_iter()
         .zip(semantic)
         .zip(scaled)
@@ -136,7 +133,7 @@ fn closeness(distance: Option<f64>) -> f64 {
 }
 
 /// Each gives the other its share, once, whichever of the two brought it.
-fn share_with_neighbours<R>(ranked: &mut [(Candidate<R>, Explanation)]) {
+fn share_with_neighbours(ranked: &mut [(Signals, Explanation)]) {
     let places: HashMap<ItemId, usize> = ranked
         .iter()
         .enumerate()
@@ -160,9 +157,9 @@ fn share_with_neighbours<R>(ranked: &mut [(Candidate<R>, Explanation)]) {
 }
 
 /// No score is more than its tier's weight: turns do not climb past a memory by their neighbours.
-fn scale<R>(ranked: &mut [(Candidate<R>, Explanation)]) {
+fn scale(ranked: &mut [(Signals, Explanation)]) {
     for is_turn in [false, true] {
-        let of_tier = |candidate: &Candidate<R>| candidate.is_turn == is_turn;
+        let of_tier = |candidate: &Signals| candidate.is_turn == is_turn;
         let highest = ranked
             .iter()
             .filter(|(candidate, _)| of_tier(candidate))
@@ -183,7 +180,7 @@ fn weights(has_near: bool, has_words: bool, balance: Balance) -> (f64, f64) {
 }
 
 /// Of what the arms found: a neighbour may be farther.
-fn lowest<R>(candidates: &[Candidate<R>], signals: &[f64]) -> f64 {
+fn lowest(candidates: &[Signals], signals: &[f64]) -> f64 {
     let found = candidates.iter().zip(signals).filter(|(c, _)| c.is_found);
     found
         .map(|(_, signal)| *signal)
@@ -209,11 +206,10 @@ fn normalise(signals: &[f64], lowest: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::candidate::Signals;
     use time::{Duration, OffsetDateTime};
 
-    fn candidate(id: i64, distance: Option<f64>, lexical: f64) -> Candidate<()> {
-        let signals = Signals {
+    fn candidate(id: i64, distance: Option<f64>, lexical: f64) -> Signals {
+        Signals {
             id: ItemId(id),
             created_at: OffsetDateTime::UNIX_EPOCH,
             is_turn: false,
@@ -224,14 +220,12 @@ mod tests {
             is_near: distance.is_some(),
             is_found: true,
             is_of_named: false,
-            is_of_serving: false,
             neighbours: Vec::new(),
-        };
-        Candidate { signals, rest: () }
+        }
     }
 
-    fn with(mut candidate: Candidate<()>, change: impl Fn(&mut Signals)) -> Candidate<()> {
-        change(&mut candidate.signals);
+    fn with(mut candidate: Signals, change: impl Fn(&mut Signals)) -> Signals {
+        change(&mut candidate);
         candidate
     }
 
@@ -239,7 +233,7 @@ mod tests {
         (score * 1e6).round() / 1e6
     }
 
-    fn scores(candidates: Vec<Candidate<()>>) -> Vec<(i64, f64)> {
+    fn scores(candidates: Vec<Signals>) -> Vec<(i64, f64)> {
         let ranked = fuse(candidates, Balance::Meaning).into_iter();
         ranked
             .map(|(c, why)| (c.id.0, round(why.score())))
@@ -293,7 +287,7 @@ mod tests {
         let union = vec![turn(9, Some(0.25), 4.0), candidate(1, Some(0.25), 4.0)];
         assert_eq!(scores(union), [(1, 1.0), (9, TURN_WEIGHT)]);
         // However many they are, one that is weaker than all of them is not nothing.
-        let mut flood: Vec<Candidate<()>> = (10..60).map(|id| turn(id, Some(0.25), 4.0)).collect();
+        let mut flood: Vec<Signals> = (10..60).map(|id| turn(id, Some(0.25), 4.0)).collect();
         flood.push(candidate(1, Some(0.4), 3.0));
         flood.push(candidate(2, Some(1.2), 0.0));
         let ranked = scores(flood);

@@ -1,113 +1,334 @@
-//! How search runs, behind the scenes.
+//! What searches read lies in memory: it is never behind the rows, bounded, and of one user alone.
 
-use keepsake::memories::words;
-use sqlx::{AssertSqlSafe, Row};
+use std::time::Duration;
 
-use crate::support::TestApp;
+use keepsake::embedding::Drained;
+use serde_json::{Value, json};
 
-/// The statement of `search::store`, as PostgreSQL plans it for the app role.
-pub async fn explain_search(app: &TestApp, user: keepsake::db::UserId, query: &str) -> String {
-    let source = include_str!("../search/store.rs");
-    let statement = source
-        .split("r#\"")
-        .nth(2)
-        .unwrap()
-        .split("\"#")
-        .next()
-        .unwrap();
-    let statement = statement
-        .replace("AS \"", "AS \"x_")
-        .replace(['!', '?'], "");
-    let terms: Vec<String> = words::query_terms(query)
-        .iter()
-        .map(|t| format!("$q${}$q$", t.tsquery()))
-        .collect();
-    let mut tx = app.db.as_user(user).await.unwrap();
-    let prepare = format!(
-        "PREPARE search (bigint, text[], text[], text, text[], text, timestamptz, bigint, bigint, bit, halfvec,
-                         bigint, float8, bigint, bigint, text, bigint, timestamptz, boolean[], bigint,
-                         text[], bigint, bigint, float8) AS {statement}"
-    );
-    sqlx::raw_sql(AssertSqlSafe(prepare))
-        .execute(&mut *tx)
-        .await
-        .unwrap();
-    let (ones, bits) = (vec!["1"; 1_024].join(","), "1".repeat(1_024));
-    let explain = format!(
-        "EXPLAIN (ANALYZE, COSTS OFF) EXECUTE search ({}, ARRAY[{}], ARRAY['%none%'], NULL, NULL, 'active', NULL, 50,
-            1, B'{bits}', '[{ones}]', 1000, 600, 200, 250, NULL, 25000, now(), '{{false,true}}', 1000,
-            '{{}}', 5, 2, 3600)",
-        user.0,
-        terms.join(", ")
-    );
-    let rows = sqlx::raw_sql(AssertSqlSafe(explain))
-        .fetch_all(&mut *tx)
-        .await
-        .unwrap();
-    rows.iter()
-        .map(|row| row.get::<String, _>(0))
-        .collect::<Vec<_>>()
-        .join("\n")
+use crate::support::{Provider, TestApp, TestUser, Wish, ids};
+
+const WORDS: [&str; 5] = ["kettle", "zeppelin", "orchard", "violin", "harbour"];
+
+/// All that is listed, and all that one word finds.
+async fn found(user: &TestUser, word: &str) -> (Vec<i64>, Vec<i64>) {
+    let all = user.call("memory_search", json!({ "query": "*", "limit": 50 }));
+    let of_word = user.call("memory_search", json!({ "query": word, "limit": 50 }));
+    let (mut all, mut of_word) = (ids(&all.await), ids(&of_word.await));
+    all.sort_unstable();
+    of_word.sort_unstable();
+    (all, of_word)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_server_writes_every_server_finds_at_once_and_nothing_that_is_gone() {
+    let app = TestApp::start().await;
+    let twin = app.twin().await;
+    let anna = app.user("anna").await;
+    let servers = [anna.with_token(&anna.token), anna.at(&twin)];
+    let mut live: Vec<(i64, &str)> = Vec::new();
+    for step in 0..60 {
+        let (writer, word) = (&servers[step % 2], WORDS[step % WORDS.len()]);
+        match step % 6 {
+            3 => {
+                let (id, _) = live.remove(step % live.len());
+                writer
+                    .call("memory_archive", json!({ "item_id": id }))
+                    .await;
+            }
+            4 => {
+                let at = step % live.len();
+                let input =
+                    json!({ "item_id": live[at].0, "content": format!("{word} again, {step}") });
+                let id = writer.call("memory_correct", input).await["id"]
+                    .as_i64()
+                    .unwrap();
+                live[at] = (id, word);
+            }
+            5 if step % 12 == 5 => {
+                // Behind both: neither was told, and still neither shows what is not there.
+                let (id, _) = live.remove(0);
+                sqlx::query("DELETE FROM memory_items WHERE $1 IN (id, superseded_by)")
+                    .bind(id)
+                    .execute(&mut app.superuser().await)
+                    .await
+                    .unwrap();
+            }
+            _ => live.push((writer.add(&format!("{word} number {step}")).await, word)),
+        }
+        let mut all: Vec<i64> = live.iter().map(|(id, _)| *id).collect();
+        let of_word = live.iter().filter(|(_, w)| *w == word);
+        let mut of_word: Vec<i64> = of_word.map(|(id, _)| *id).collect();
+        all.sort_unstable();
+        of_word.sort_unstable();
+        for server in &servers {
+            assert_eq!(
+                found(server, word).await,
+                (all.clone(), of_word.clone()),
+                "step {step}"
+            );
+        }
+    }
 }
 
 #[tokio::test]
-async fn the_full_text_index_is_used_under_row_security_over_ten_thousand_items() {
+async fn a_memory_of_another_time_is_read_anew() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let (bees, tea) = (anna.add("bees").await, anna.add("tea").await);
+    assert_eq!(anna.find("bees tea").await.len(), 2);
+    // As where a backup took the place of the database: its revision runs backwards.
+    let mut conn = app.superuser().await;
+    for statement in [
+        format!("UPDATE memory_items SET status = 'archived' WHERE id = {tea}"),
+        "UPDATE memory_revisions SET revision = 1, told_from = 0".to_owned(),
+    ] {
+        sqlx::raw_sql(sqlx::AssertSqlSafe(statement))
+            .execute(&mut conn)
+            .await
+            .unwrap();
+    }
+    let any = json!({ "query": "bees tea", "status": "any" });
+    let answer = anna.call("memory_search", any).await;
+    let statuses: Vec<&Value> = answer["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| &hit["status"])
+        .collect();
+    assert_eq!(statuses.len(), 2);
+    assert_eq!(anna.find("bees tea").await, [bees]);
+}
+
+#[tokio::test]
+async fn indexes_keep_to_their_room_and_every_user_is_answered() {
+    const ROOM: usize = 10_000;
+    let app = TestApp::start_as(Wish {
+        reader_bytes: ROOM,
+        ..Wish::default()
+    })
+    .await;
+    let mut users = Vec::new();
+    for name in ["anna", "ben", "carl", "dora", "emil"] {
+        let user = app.user(name).await;
+        for n in 0..10 {
+            user.add(&format!("a kettle of {name}, {n}")).await;
+        }
+        users.push(user);
+    }
+    for round in 0..3 {
+        for user in &users {
+            let name = user.email.split('@').next().unwrap();
+            let answer = user
+                .call("memory_search", json!({ "query": "kettle", "limit": 50 }))
+                .await;
+            let hits = answer["results"].as_array().unwrap();
+            assert_eq!(hits.len(), 10, "round {round}");
+            assert!(
+                hits.iter()
+                    .all(|hit| hit["content_snippet"].as_str().unwrap().contains(name))
+            );
+            let (residents, bytes) = app.search.reader().held();
+            assert!(bytes <= ROOM && bytes > 0, "{residents} take {bytes}");
+        }
+    }
+    let (residents, _) = app.search.reader().held();
+    assert!(residents < users.len(), "nobody was dropped: {residents}");
+}
+
+/// The hits of a search with all that explains them, but for their distances, which are exact or by a byte a dimension.
+async fn ranked(user: &TestUser, input: Value) -> Vec<(i64, bool, f64)> {
+    let answer = user.call("memory_search", input).await;
+    let hits = answer["results"].as_array().unwrap().iter();
+    hits.map(|hit| {
+        let why = &hit["explain"];
+        (
+            hit["id"].as_i64().unwrap(),
+            why["distance"].is_number(),
+            why["lexical"].as_f64().unwrap_or(0.0),
+        )
+    })
+    .collect()
+}
+
+#[tokio::test]
+async fn a_memory_larger_than_all_the_room_is_answered_alike_and_never_kept() {
+    let app = TestApp::start().await;
+    let small = TestApp::start_as(Wish {
+        reader_bytes: 4_000,
+        database: Some(app.options.clone()),
+        ..Wish::default()
+    })
+    .await;
+    let (anna, provider) = (app.user("anna").await, Provider::start().await);
+    app.use_provider(&anna, &provider, "model").await;
+    for n in 0..40 {
+        let who = ["Caroline", "Melanie"][n % 2];
+        let theme = ["general", "travel"][n % 3 % 2];
+        anna.add_to(
+            theme,
+            &format!("{who}: the {} and the {n}th cup", WORDS[n % 5]),
+        )
+        .await;
+    }
+    assert_eq!(app.drain(&anna).await, Drained::Done);
+    let there = anna.at(&small);
+    for query in [
+        json!({ "query": "*", "limit": 50 }),
+        json!({ "query": "what did Caroline say of the violin", "explain": true, "limit": 50 }),
+        json!({ "query": "orchard", "explain": true, "theme": "travel", "limit": 50 }),
+        json!({ "query": "rchar", "explain": true, "limit": 50 }),
+    ] {
+        let mut here = ranked(&anna, query.clone()).await;
+        let mut through = ranked(&there, query.clone()).await;
+        // Of vectors that are as far as makes no difference either may come first.
+        for hits in [&mut here, &mut through] {
+            hits.sort_by_key(|(id, ..)| *id);
+        }
+        assert_eq!(here, through, "{query}");
+        assert!(!here.is_empty());
+        assert_eq!(small.search.reader().held().1, 0);
+    }
+    let url = format!("{}/metrics", small.base);
+    let metrics = reqwest::get(url).await.unwrap().text().await.unwrap();
+    let large = metrics
+        .lines()
+        .find(|line| line.starts_with("keepsake_searches_large_total "));
+    assert!(
+        large
+            .unwrap()
+            .split(' ')
+            .nth(1)
+            .unwrap()
+            .parse::<u64>()
+            .unwrap()
+            >= 4
+    );
+    for name in [
+        "keepsake_indexes 1",
+        "keepsake_index_bytes 0",
+        "keepsake_index_load_seconds_count{kept=\"false\"}",
+    ] {
+        assert!(metrics.contains(name), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_load_that_is_given_up_or_fails_leaves_nothing_behind() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let bees = anna.add("bees").await;
+    let mut holding = app.superuser().await;
+    let lock = "BEGIN; LOCK TABLE memory_passages IN ACCESS EXCLUSIVE MODE";
+    sqlx::raw_sql(lock).execute(&mut holding).await.unwrap();
+    // Given up by whoever asked.
+    let asking = tokio::time::timeout(Duration::from_millis(300), anna.find("bees"));
+    assert!(asking.await.is_err());
+    app.until_blocked(1).await;
+    // The connection of the load is cut off.
+    sqlx::raw_sql(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0",
+    )
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
+    app.until_blocked(0).await;
+    assert_eq!(app.search.reader().held().1, 0);
+    sqlx::raw_sql("ROLLBACK")
+        .execute(&mut holding)
+        .await
+        .unwrap();
+    assert_eq!(anna.find("bees").await, [bees]);
+    assert!(app.search.reader().held().1 > 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_a_memory_is_loaded_others_are_answered_and_the_load_is_shared() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    anna.add("the first zeppelin").await;
-    ben.add("the second zeppelin").await;
-    let mut conn = app.superuser().await;
-    for user in [anna.id, ben.id] {
-        sqlx::query(
-            "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source,
-                                       created_at, updated_at, content_tsv)
-             SELECT $1, (SELECT id FROM memory_themes WHERE user_id = $1), 'fact',
-                    'note ' || n, sha256(n::text::bytea), 'agent', now(), now(),
-                    array_to_tsvector(ARRAY['note', 'w' || n % 500, 'v' || n])
-             FROM generate_series(1, 10000) n",
-        )
-        .bind(user.0)
-        .execute(&mut conn)
-        .await
-        .unwrap();
-    }
-    sqlx::query("VACUUM ANALYZE memory_items")
-        .execute(&mut conn)
-        .await
-        .unwrap();
-    for query in ["zeppelin", "zeppelin w17 v4711"] {
-        let plan = explain_search(&app, anna.id, query).await;
-        assert!(plan.contains("memory_items_words_idx"), "{plan}");
-        let after_words = plan.split("memory_items_words_idx").nth(1).unwrap();
-        assert!(
-            after_words.contains("content_tsv @@"),
-            "the words are in the index condition: {plan}"
-        );
-    }
-    assert_eq!(anna.find("zeppelin").await.len(), 1);
+    let bees = anna.add("bees").await;
+    let tea = ben.add("tea").await;
+    assert_eq!(ben.find("tea").await, [tea]);
+    let mut holding = app.superuser().await;
+    let lock = "BEGIN; LOCK TABLE memory_passages IN ACCESS EXCLUSIVE MODE";
+    sqlx::raw_sql(lock).execute(&mut holding).await.unwrap();
+    // More than there are connections: who waits holds none.
+    let searches = futures_util::future::join_all((0..4).map(|_| anna.find("bees")));
+    let meanwhile = async {
+        app.until_blocked(1).await;
+        for _ in 0..5 {
+            assert_eq!(ben.find("tea").await, [tea]);
+        }
+        sqlx::raw_sql("ROLLBACK")
+            .execute(&mut holding)
+            .await
+            .unwrap();
+    };
+    let (answers, ()) = tokio::join!(searches, meanwhile);
+    assert!(answers.iter().all(|found| *found == [bees]));
 }
 
 #[tokio::test]
-async fn without_the_leakproof_operator_readiness_warns() {
+async fn of_a_user_who_is_disabled_or_erased_nothing_stays_in_memory() {
     let app = TestApp::start().await;
-    let ready = || async {
-        let url = format!("{}/readyz", app.base);
-        reqwest::get(url)
-            .await
-            .unwrap()
-            .json::<serde_json::Value>()
-            .await
-            .unwrap()
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    app.make_admin(&anna).await;
+    ben.add("tea").await;
+    assert_eq!(ben.find("tea").await.len(), 1);
+    assert_eq!(app.search.reader().held().0, 1);
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let path = format!("/admin/users/{}", ben.id.0);
+    for act in ["disable", "enable"] {
+        let answer = browser.post(&path, &[("action", act)]).await;
+        assert!(answer.status().is_success(), "{act}: {}", answer.status());
+        assert_eq!(app.search.reader().held(), (0, 0));
+    }
+    // A word that is erased for good is in no index of this server any more.
+    let gone = anna.add("a secret").await;
+    assert_eq!(anna.find("secret").await, [gone]);
+    assert_eq!(app.search.reader().held().0, 1);
+    app.delete_item(&browser, gone).await;
+    assert_eq!(app.search.reader().held(), (0, 0));
+}
+
+#[tokio::test]
+async fn a_memory_that_grows_past_the_room_is_let_go_and_answered() {
+    const ROOM: usize = 6_000;
+    let app = TestApp::start_as(Wish {
+        reader_bytes: ROOM,
+        ..Wish::default()
+    })
+    .await;
+    let anna = app.user("anna").await;
+    let mut largest = 0;
+    for n in 0..40_usize {
+        anna.add(&format!("a kettle, {n}")).await;
+        let input = json!({ "query": "kettle", "limit": 50 });
+        assert_eq!(ids(&anna.call("memory_search", input).await).len(), n + 1);
+        let (_, bytes) = app.search.reader().held();
+        largest = largest.max(bytes);
+        assert!(bytes <= ROOM, "{bytes}");
+    }
+    assert!(largest > 0, "it never was in memory");
+    assert_eq!(app.search.reader().held().1, 0, "it still is");
+}
+
+#[tokio::test]
+async fn what_is_embedded_again_is_listed_as_pending_at_once() {
+    let app = TestApp::start().await;
+    let (anna, provider) = (app.user("anna").await, Provider::start().await);
+    app.use_provider(&anna, &provider, "model").await;
+    provider.behave(|b| b.poison = Some("poison"));
+    anna.add("the poison one").await;
+    app.drain(&anna).await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let rows = async |state: &str| {
+        let (_, page) = browser.get(&format!("/memory?embedding={state}")).await;
+        page.matches("data-row=").count()
     };
-    assert_eq!(ready().await["warnings"], serde_json::json!([]));
-    sqlx::query("ALTER FUNCTION pg_catalog.ts_match_vq(tsvector, tsquery) NOT LEAKPROOF")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
-    let told = ready().await;
-    assert!(
-        told["warnings"][0].as_str().unwrap().contains("LEAKPROOF"),
-        "{told}"
-    );
-    assert_eq!(told["ready"], true);
+    assert_eq!((rows("error").await, rows("pending").await), (1, 0));
+    app.embeddings.retry(anna.id).await.unwrap();
+    assert_eq!((rows("error").await, rows("pending").await), (0, 1));
 }

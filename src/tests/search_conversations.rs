@@ -1,9 +1,8 @@
 //! What is found of a conversation: by who speaks, and by what stands beside it.
 
 use keepsake::accounts::Viewer;
-use keepsake::clock::Clock;
 use keepsake::embedding::{Drained, QueryVector, SpaceId};
-use keepsake::search::{self, Page, RawQuery, SearchQuery};
+use keepsake::search::{Page, RawQuery, SearchQuery};
 use serde_json::json;
 use time::Duration;
 
@@ -27,11 +26,8 @@ async fn ask_of(app: &TestApp, user: &TestUser, space: SpaceId, speaker: &str) -
         vector: at(0.0),
         speakers: vec![speaker.to_owned()],
     };
-    let mut tx = app.db.as_user(user.id).await.unwrap();
-    let now = app.clock.now();
-    search::search(&mut tx, &viewer, &query, Some(&vector), now)
-        .await
-        .unwrap()
+    let found = app.search.find_with(&viewer, &query, Some(&vector));
+    found.await.unwrap()
 }
 
 #[tokio::test]

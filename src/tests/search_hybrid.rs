@@ -2,14 +2,12 @@
 //! database: which model made them does not matter here.
 
 use keepsake::accounts::Viewer;
-use keepsake::clock::Clock;
 use keepsake::embedding::{QueryVector, SpaceId, Vector};
-use keepsake::search::{self, Mode, Page, RawQuery, SearchQuery};
+use keepsake::search::{Mode, Page, RawQuery, SearchQuery};
 use serde_json::json;
 use sqlx::PgConnection;
 use time::Duration;
 
-use crate::search::explain_search;
 use crate::support::{TestApp, TestUser};
 
 /// A space of the user's, serving.
@@ -35,18 +33,18 @@ pub(crate) fn at(degrees: f32) -> Vector {
 
 pub(crate) async fn embed(conn: &mut PgConnection, space: SpaceId, item: i64, vector: &Vector) {
     sqlx::query(
-        "INSERT INTO memory_embeddings (user_id, space_id, source_id, state, theme_id, item_type,
-             item_live_until, item_created_at, bits, embedding, updated_at)
-         SELECT user_id, $1, id, 'ready', theme_id, type,
-             CASE WHEN status = 'active' THEN live_until ELSE '-infinity' END, created_at, $3, $4, now()
-         FROM memory_items WHERE id = $2
+        "WITH told AS (
+             UPDATE memory_revisions r SET revision = revision + 1, told_from = revision + 1
+             FROM memory_items i WHERE i.id = $2 AND r.user_id = i.user_id
+         )
+         INSERT INTO memory_embeddings (user_id, space_id, source_id, state, is_turn, embedding, updated_at)
+         SELECT user_id, $1, id, 'ready', is_turn, $3, now() FROM memory_items WHERE id = $2
          -- The item was added while the space was there: it waits for its vector.
          ON CONFLICT (user_id, source_id, passage, space_id)
-         DO UPDATE SET state = 'ready', bits = excluded.bits, embedding = excluded.embedding",
+         DO UPDATE SET state = 'ready', embedding = excluded.embedding",
     )
     .bind(space.0)
     .bind(item)
-    .bind(vector.bits())
     .bind(vector.half())
     .execute(conn)
     .await
@@ -69,11 +67,8 @@ pub(crate) async fn ask_with(
         vector: at(0.0),
         speakers: Vec::new(),
     });
-    let mut tx = app.db.as_user(user.id).await.unwrap();
-    let now = app.clock.now();
-    search::search(&mut tx, &viewer, &query, vector.as_ref(), now)
-        .await
-        .unwrap()
+    let found = app.search.find_with(&viewer, &query, vector.as_ref());
+    found.await.unwrap()
 }
 
 async fn ask(app: &TestApp, user: &TestUser, space: SpaceId, query: &str) -> Page {
@@ -144,8 +139,7 @@ async fn a_vector_of_another_width_leaves_the_answer_to_the_words() {
         ..RawQuery::default()
     })
     .unwrap();
-    let mut tx = app.db.as_user(anna.id).await.unwrap();
-    let page = search::search(&mut tx, &viewer, &query, Some(&wider), app.clock.now());
+    let page = app.search.find_with(&viewer, &query, Some(&wider));
     let page = page.await.unwrap();
     assert_eq!((page.mode, found(&page)), (Mode::Fts, vec![item]));
     let page = ask(&app, &anna, space_id, "water").await;
@@ -231,7 +225,7 @@ async fn vectors_of_another_space_or_another_user_never_count() {
 }
 
 #[tokio::test]
-async fn filters_apply_to_vectors_before_the_fifty_nearest_and_before_the_bits_are_cut() {
+async fn filters_apply_to_vectors_before_the_fifty_nearest_and_before_the_signs_are_cut() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let mut conn = app.superuser().await;
@@ -384,49 +378,7 @@ async fn the_tool_shows_the_parts_and_refuses_a_cutoff_out_of_range() {
 }
 
 #[tokio::test]
-async fn an_hnsw_index_takes_no_row_away_and_the_bits_come_from_their_index() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let mut conn = app.superuser().await;
-    let space = space(&mut conn, &anna, "active").await;
-    let of_ben = self::space(&mut conn, &ben, "active").await;
-    let mut hers = Vec::new();
-    for n in 0..60 {
-        let item = anna.add(&format!("note {n}")).await;
-        embed(&mut conn, space, item, &at(60.0 + n as f32 / 10.0)).await;
-        hers.push(item);
-    }
-    // A crowd of another user's, all nearer: what an index without a filter gives first.
-    for n in 0..400 {
-        let item = ben.add(&format!("note {n}")).await;
-        embed(&mut conn, of_ben, item, &at(n as f32 / 100.0)).await;
-    }
-    for index in [
-        "hnsw (bits bit_hamming_ops)",
-        "hnsw ((embedding::halfvec(2)) halfvec_cosine_ops)",
-    ] {
-        let make = format!("CREATE INDEX ON memory_embeddings USING {index}");
-        sqlx::raw_sql(sqlx::AssertSqlSafe(make))
-            .execute(&mut conn)
-            .await
-            .unwrap();
-    }
-    sqlx::raw_sql("VACUUM ANALYZE memory_embeddings, memory_items")
-        .execute(&mut conn)
-        .await
-        .unwrap();
-    let page = ask(&app, &anna, space, "oolong").await;
-    assert_eq!(found(&page), hers[..50]);
-    let plan = explain_search(&app, anna.id, "oolong note").await;
-    assert!(plan.contains("memory_embeddings_near_idx"), "{plan}");
-    assert!(
-        !plan.contains("_bits_idx") && !plan.contains("_embedding_idx"),
-        "{plan}"
-    );
-}
-
-#[tokio::test]
-async fn archiving_an_item_changes_the_copies_that_searches_filter_by() {
+async fn an_archived_item_is_found_no_more_by_its_vector() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let mut conn = app.superuser().await;
@@ -442,65 +394,4 @@ async fn archiving_an_item_changes_the_copies_that_searches_filter_by() {
     assert_eq!(ask(&app, &anna, space, "oolong").await.hits.len(), 2);
     anna.call("memory_archive", json!({ "item_id": old })).await;
     assert_eq!(found(&ask(&app, &anna, space, "oolong").await), [kept]);
-}
-
-/// Items straight into the database, newest last; each text is its own words.
-async fn fill(conn: &mut PgConnection, user: &TestUser, count: i64, words: &str) {
-    let statement = format!(
-        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source,
-                                   created_at, updated_at, content_tsv)
-         SELECT $1, (SELECT id FROM memory_themes WHERE user_id = $1 LIMIT 1), 'fact', 'note ' || n,
-                sha256(('fill' || n)::bytea), 'agent', now() + n * interval '1 second', now(),
-                to_tsvector('simple', {words})
-         FROM generate_series(1, $2) n"
-    );
-    sqlx::query(sqlx::AssertSqlSafe(statement))
-        .bind(user.id.0)
-        .bind(count)
-        .execute(conn)
-        .await
-        .unwrap();
-}
-
-#[tokio::test]
-async fn in_a_large_memory_common_words_are_cut_short_and_nothing_rarer_is() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let mut conn = app.superuser().await;
-    // The oldest: each would be cut short if its words were only common ones.
-    let rare = anna.add("kettle zeppelin").await;
-    let together = anna.add("kettle spoon").await;
-    let alone = anna.add("kettle kettle").await;
-    let theirs = anna.add_to("quiet", "kettle tray").await;
-    let words = "'x' || n || CASE n % 4 WHEN 0 THEN ' spoon' WHEN 1 THEN ' kettle' ELSE '' END";
-    fill(&mut conn, &anna, 4_000, words).await;
-    let raw = |query| RawQuery {
-        query,
-        limit: Some(50),
-        ..RawQuery::default()
-    };
-    let find = async |raw| found(&ask_with(&app, &anna, None, raw).await);
-    assert!(
-        find(raw("kettle zeppelin")).await[0] == rare,
-        "a rare word brings items of any age"
-    );
-    assert!(
-        find(raw("kettle spoon")).await.contains(&together),
-        "and so do common words together"
-    );
-    let newest = find(raw("kettle")).await;
-    assert_eq!(newest.len(), 50);
-    assert!(
-        !newest.contains(&alone),
-        "a common word alone brings of the newest only"
-    );
-    let theme = RawQuery {
-        theme: Some("quiet"),
-        ..raw("kettle")
-    };
-    assert_eq!(
-        find(theme).await,
-        [theirs],
-        "unless a filter narrows the search"
-    );
 }

@@ -114,6 +114,7 @@ const READ_BY: [(&str, &[&str]); 4] = [
             "evaluation/store.rs",
             "export/import/store.rs",
             "export/store.rs",
+            "search/reader/store.rs",
             "search/store.rs",
             "sessions/turns/store.rs",
         ],
@@ -124,6 +125,7 @@ const READ_BY: [(&str, &[&str]); 4] = [
             "embedding/drain/store.rs",
             "embedding/store.rs",
             "erasure/store.rs",
+            "search/reader/store.rs",
         ],
     ),
     (
@@ -135,10 +137,10 @@ const READ_BY: [(&str, &[&str]); 4] = [
             "embedding/system/store.rs",
             "erasure/store.rs",
             "evaluation/store.rs",
-            "search/store.rs",
+            "search/reader/store.rs",
         ],
     ),
-    ("memory_changes", &[]),
+    ("memory_changes", &["search/reader/store.rs"]),
 ];
 
 #[test]

@@ -390,10 +390,7 @@ async fn switched_off_they_leave_search_at_once_and_come_back_when_switched_on()
     assert!(turns::remove_some(&app.db, anna.id).await.unwrap());
     assert!(!turns::remove_some(&app.db, anna.id).await.unwrap());
     assert_eq!(count(&mut conn, all).await, 1_100, "Ben's stay");
-    assert_eq!(
-        count(&mut conn, "memory_embeddings WHERE item_type = 'turn'").await,
-        0
-    );
+    assert_eq!(count(&mut conn, "memory_embeddings WHERE is_turn").await, 0);
     assert_eq!(anna.find("zeppelin").await.len(), 1, "memories stay");
     ended(
         &app,
@@ -448,7 +445,7 @@ async fn they_go_with_their_messages() {
     space(&mut conn, &anna, "active").await;
     ended(&app, &anna, "one", &numbered(0, 3)).await;
     ended(&app, &anna, "two", &numbered(0, 2)).await;
-    let vectors = "memory_embeddings WHERE item_type = 'turn'";
+    let vectors = "memory_embeddings WHERE is_turn";
     assert_eq!(count(&mut conn, vectors).await, 5);
     sqlx::raw_sql("DELETE FROM session_messages WHERE external_id = '1'")
         .execute(&mut conn)
@@ -540,10 +537,10 @@ async fn what_turns_repeat_is_no_commoner_among_memories() {
     anna.add("a kettle").await;
     // Of 3,000 memories a quarter hold the common word; of 3,000 turns all hold the rare one.
     sqlx::query(
-        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at, content_tsv)
-         SELECT $1, (SELECT theme_id FROM memory_items WHERE id = $2), 'fact', 'note ' || n, sha256(('f' || n)::bytea),
-                'agent', now() - interval '1 day', now(),
-                to_tsvector('simple', 'x' || n || CASE n % 4 WHEN 0 THEN ' kettle' ELSE '' END)
+        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
+         SELECT $1, (SELECT theme_id FROM memory_items WHERE id = $2), 'fact',
+                'x' || n || CASE n % 4 WHEN 0 THEN ' kettle' ELSE '' END, sha256(('f' || n)::bytea),
+                'agent', now() - interval '1 day', now()
          FROM generate_series(1, 3000) n",
     )
     .bind(anna.id.0)
@@ -551,6 +548,7 @@ async fn what_turns_repeat_is_no_commoner_among_memories() {
     .execute(&mut conn)
     .await
     .unwrap();
+    app.tell_changed(&anna).await;
     let said: Vec<Value> = (0..3_000)
         .map(|n| message(&n.to_string(), "user", &format!("zeppelin y{n}")))
         .collect();

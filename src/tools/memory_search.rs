@@ -12,7 +12,7 @@ use crate::activity::Call;
 use crate::memories::ItemType;
 use crate::memories::model::THEME_CHARS_MAX;
 use crate::search::query::{QUERY_CHARS_MAX, RECENCY_DAYS_MAX, RESULTS_MAX};
-use crate::search::{self, Hit, RawQuery, SearchQuery};
+use crate::search::{Hit, RawQuery, SearchQuery};
 
 pub struct MemorySearch;
 
@@ -174,7 +174,7 @@ impl Tool for MemorySearch {
             explain: input.explain.unwrap_or(false),
             ..RawQuery::default()
         })?;
-        let page = search::find(&context.db, &context.embeddings, &call.viewer, &query).await?;
+        let page = context.search.find(&call.viewer, &query).await?;
         let results = page
             .hits
             .into_iter()

@@ -72,7 +72,7 @@ impl Tool for MemorySummary {
     type Output = Output;
 
     async fn run(context: &ToolContext, call: &Call, _input: Input) -> Result<Output, ToolError> {
-        let consolidation = Consolidation::new(context.db.clone(), context.embeddings.clone());
+        let consolidation = Consolidation::new(context.search.clone());
         let summary = consolidation.summary(call.viewer.user_id).await?;
         let (state, reason, next_try_at) = match summary.state {
             State::Current => (OutputState::Current, None, None),

@@ -41,6 +41,7 @@ use crate::embedding::{EmbeddingError, Embeddings};
 use crate::input::Invalid;
 use crate::memories::{Adding, MemoryError};
 use crate::metrics;
+use crate::search::Search;
 pub use input::{NOT_AN_OBJECT, parse_for};
 
 /// What every tool may use.
@@ -49,6 +50,7 @@ pub struct ToolContext {
     pub db: Db,
     pub clock: SharedClock,
     pub embeddings: Embeddings,
+    pub search: Search,
     pub adding: Adding,
     pub activity: Activity,
 }

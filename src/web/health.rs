@@ -80,7 +80,6 @@ struct Report {
     database: &'static str,
     schema: &'static str,
     vector_extension: &'static str,
-    full_text: &'static str,
     worker: &'static str,
     builtin_model: &'static str,
     system_provider: &'static str,
@@ -102,7 +101,6 @@ impl Report {
             database: "unavailable",
             schema: UNKNOWN,
             vector_extension: UNKNOWN,
-            full_text: UNKNOWN,
             worker: UNKNOWN,
             builtin_model: UNKNOWN,
             system_provider: UNKNOWN,
@@ -132,14 +130,6 @@ impl Report {
         } else {
             "missing"
         };
-        self.full_text = if fitness.is_search_leakproof {
-            "ready"
-        } else {
-            "slow"
-        };
-        if !fitness.is_search_leakproof {
-            self.warnings.push("full-text search runs without its index; as a superuser run: ALTER FUNCTION pg_catalog.ts_match_vq(tsvector, tsquery) LEAKPROOF;");
-        }
         if fitness.schema == Schema::Missing {
             return Ok(());
         }

@@ -91,6 +91,13 @@ fn of_process(state: &AppState) -> Vec<Gauge> {
             });
         }
     }
+    let (residents, bytes) = state.search.reader().held();
+    gauges.push(gauge(
+        "indexes",
+        "Indexes of users in memory",
+        residents as f64,
+    ));
+    gauges.push(gauge("index_bytes", "What these take, about", bytes as f64));
     gauges.push(gauge(
         "breakers_open",
         "Spaces whose provider searches leave alone just now",

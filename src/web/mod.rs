@@ -39,6 +39,7 @@ use crate::config::{MetricsToken, PublicUrl, TrustedProxies};
 use crate::db::Db;
 use crate::embedding::Embeddings;
 use crate::export::Imports;
+use crate::search::Search;
 use crate::tools::Registry;
 
 pub use connection::ConnectionLimits;
@@ -55,6 +56,7 @@ pub struct AppState {
     pub db: Db,
     pub clock: SharedClock,
     pub embeddings: Embeddings,
+    pub search: Search,
     pub activity: Activity,
     pub imports: Imports,
     pub registry: Arc<Registry>,
@@ -76,13 +78,14 @@ impl AppState {
         Self {
             imports: Imports::new(
                 &parts.db.with_job_timeout(),
-                &parts.embeddings.for_jobs(),
+                &parts.search.embeddings().for_jobs(),
                 parts.data_dir,
             ),
             accounts: parts.accounts,
             db: parts.db,
             clock: parts.clock,
-            embeddings: parts.embeddings,
+            embeddings: parts.search.embeddings().clone(),
+            search: parts.search,
             activity: parts.activity,
             registry: Arc::new(parts.registry),
             readiness: parts.readiness,
@@ -104,7 +107,7 @@ pub struct Parts {
     pub accounts: Accounts,
     pub db: Db,
     pub clock: SharedClock,
-    pub embeddings: Embeddings,
+    pub search: Search,
     pub activity: Activity,
     pub registry: Registry,
     pub readiness: Readiness,

@@ -279,7 +279,7 @@ impl Embeddings {
     /// What serves changes for searches with each vector.
     async fn to_write(&self, user: UserId, of: Of<'_>) -> Result<Tx, sqlx::Error> {
         match of.serves {
-            true => self.0.db.as_writer_again(user).await,
+            true => self.0.db.as_writer(user).await,
             false => self.0.db.as_user_again(user).await,
         }
     }

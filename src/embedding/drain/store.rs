@@ -1,7 +1,7 @@
 //! The statements of the drain: who has a space, what waits in it, what is
 //! written into it, and what stands in the way.
 
-use pgvector::{Bit, HalfVector};
+use pgvector::HalfVector;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
@@ -91,12 +91,12 @@ pub async fn copy_known(
     let hashes: Vec<Vec<u8>> = known().filter_map(|row| row.content_hash.clone()).collect();
     let copied = sqlx::query!(
         "UPDATE memory_embeddings e
-         SET state = 'ready', error = NULL, bits = k.bits, embedding = k.embedding, updated_at = $8
+         SET state = 'ready', error = NULL, embedding = k.embedding, updated_at = $8
          FROM unnest($3::bigint[], $4::smallint[], $5::bigint[], $6::smallint[], $7::bigint[], $9::bytea[])
               AS t (source_id, passage, from_source, from_passage, from_space, content_hash)
          -- OFFSET 0, ANY and || '': by their keys, as in `write_answers`.
          CROSS JOIN LATERAL (
-             SELECT v.bits, v.embedding FROM memory_embeddings v
+             SELECT v.embedding FROM memory_embeddings v
              WHERE v.user_id = $1 AND v.source_id = t.from_source AND v.passage = t.from_passage
                AND v.space_id = t.from_space AND v.state || '' = 'ready' OFFSET 0
          ) k
@@ -219,9 +219,8 @@ pub async fn write_answers(
     let each_source: Vec<i64> = answers.iter().map(|a| a.source_id).collect();
     let passages: Vec<i16> = answers.iter().map(|a| a.passage).collect();
     let hashes: Vec<Option<Vec<u8>>> = answers.iter().map(|a| a.content_hash.clone()).collect();
-    let vectors = || answers.iter().map(|a| a.outcome.as_ref().ok());
-    let bits: Vec<Option<Bit>> = vectors().map(|v| v.map(Vector::bits)).collect();
-    let halves: Vec<Option<HalfVector>> = vectors().map(|v| v.map(Vector::half)).collect();
+    let vectors = answers.iter().map(|a| a.outcome.as_ref().ok());
+    let halves: Vec<Option<HalfVector>> = vectors.map(|v| v.map(Vector::half)).collect();
     let errors: Vec<Option<String>> = answers
         .iter()
         .map(|a| a.outcome.as_ref().err().cloned())
@@ -229,9 +228,9 @@ pub async fn write_answers(
     sqlx::query_scalar(
         "UPDATE memory_embeddings e
          SET state = CASE WHEN v.error IS NULL THEN 'ready' ELSE 'error' END, error = v.error,
-             bits = v.bits, embedding = v.embedding, attempts = e.attempts + 1, updated_at = $9
-         FROM unnest($3::bigint[], $4::smallint[], $5::bytea[], $6::text[], $7::bit(1024)[], $8::halfvec[])
-              AS v (source_id, passage, content_hash, error, bits, embedding)
+             embedding = v.embedding, attempts = e.attempts + 1, updated_at = $8
+         FROM unnest($3::bigint[], $4::smallint[], $5::bytea[], $6::text[], $7::halfvec[])
+              AS v (source_id, passage, content_hash, error, embedding)
          -- ANY and || '': by their keys; where statistics are old, all that waits would be read for them.
          WHERE e.user_id = $1 AND e.space_id = $2 AND e.source_id = ANY ($3) AND e.source_id = v.source_id
            AND e.passage = v.passage AND e.state || '' = 'pending'
@@ -247,7 +246,6 @@ pub async fn write_answers(
     .bind(passages)
     .bind(hashes)
     .bind(errors)
-    .bind(bits)
     .bind(halves)
     .bind(now)
     .fetch_all(conn)

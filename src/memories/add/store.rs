@@ -10,7 +10,7 @@ use crate::memories::provenance::ItemKey;
 use crate::memories::themes::store::ThemeId;
 use crate::memories::trust::{Holder, Trust};
 use crate::memories::write::store::set_first_terms;
-use crate::memories::{ItemId, NewItem, words};
+use crate::memories::{ItemId, NewItem};
 
 /// An active item that a new one meets.
 pub struct Met {
@@ -101,7 +101,7 @@ pub async fn link(
     Ok(())
 }
 
-/// Gives an item that has none its key, and the words to find it by.
+/// Gives an item that has none its key, which is a term to find it by.
 pub async fn name_item(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -111,7 +111,7 @@ pub async fn name_item(
 ) -> Result<(), sqlx::Error> {
     let named = sqlx::query!(
         "WITH item AS (
-             UPDATE memory_items SET key = $4, updated_at = $5, content_tsv = content_tsv || $6::text::tsvector
+             UPDATE memory_items SET key = $4, updated_at = $5
              WHERE user_id = $1 AND id = $2 AND key IS NULL RETURNING id, content, tags
          ), event AS (
              INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
@@ -123,7 +123,6 @@ pub async fn name_item(
         viewer.agent_id.map(|a| a.0),
         key,
         now,
-        words::tsvector([key]),
     )
     .fetch_optional(&mut *conn)
     .await?;

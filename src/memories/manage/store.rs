@@ -9,7 +9,6 @@ use crate::accounts::{UserId, Viewer};
 use crate::db::note_changes;
 use crate::memories::history::ItemState;
 use crate::memories::model::{Item, ItemId, Status};
-use crate::memories::words;
 use crate::memories::write::store::set_first_terms;
 
 /// Named to the person at once.
@@ -35,8 +34,7 @@ pub async fn find_confirmation(
     Ok(row.map(|row| (row.at, row.was_confidence, row.was_verified_at)))
 }
 
-/// Writes what an item comes to, with the words to find it by and its vectors' copies of how long it is
-/// live, and the event that keeps what it was; `None` where that it was said again is all that changes.
+/// Writes what an item comes to, with the terms to find it by, and the event that keeps what it was; `None` where that it was said again is all that changes.
 /// The item is as given, in a transaction of [`Db::as_writer`](crate::db::Db::as_writer).
 pub async fn change_item(
     conn: &mut PgConnection,
@@ -49,7 +47,6 @@ pub async fn change_item(
 ) -> Result<(), sqlx::Error> {
     let was = item.state();
     let key = item.key.as_deref();
-    let words = (was.tags != state.tags).then(|| words::of_item(&item.content, key, &state.tags));
     sqlx::query!(
         "WITH item AS (
              UPDATE memory_items
@@ -60,22 +57,18 @@ pub async fn change_item(
                               ELSE lived END,
                  status = $3, confidence = $4, protected = $5, last_verified_at = $6, expires_at = $7, superseded_by = $8,
                  trust = $17, tags = $18, valid_from = $19, valid_until = $20,
-                 content_tsv = coalesce($21::text::tsvector, content_tsv),
                  updated_at = CASE WHEN $11::text IS NOT NULL THEN $9 ELSE updated_at END
              WHERE user_id = $1 AND id = $2
-             RETURNING id, CASE WHEN status = 'active' THEN live_until ELSE '-infinity' END AS live_until
-         ), event AS (
-             INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at, was_confidence, was_protected,
-                                             was_verified_at, was_expires_at, was_superseded_by, was_trust, was_tags,
-                                             was_valid_from, was_valid_until)
-             SELECT $1, id, $10, $11, $9, $12, $13, $14, $15, $16, $22, $23, $24, $25 FROM item
-             WHERE $11 IS NOT NULL AND NOT EXISTS (
-                 SELECT FROM memory_item_events e
-                 WHERE e.user_id = $1 AND e.item_id = $2 AND $10::bigint IS NOT NULL AND e.agent_id IS NOT NULL
-                   AND e.event = $11 AND e.at > $26)
+             RETURNING id
          )
-         UPDATE memory_embeddings e SET item_live_until = item.live_until, updated_at = $9
-         FROM item WHERE e.user_id = $1 AND e.source_id = item.id AND e.item_live_until <> item.live_until",
+         INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at, was_confidence, was_protected,
+                                         was_verified_at, was_expires_at, was_superseded_by, was_trust, was_tags,
+                                         was_valid_from, was_valid_until)
+         SELECT $1, id, $10, $11, $9, $12, $13, $14, $15, $16, $21, $22, $23, $24 FROM item
+         WHERE $11 IS NOT NULL AND NOT EXISTS (
+             SELECT FROM memory_item_events e
+             WHERE e.user_id = $1 AND e.item_id = $2 AND $10::bigint IS NOT NULL AND e.agent_id IS NOT NULL
+               AND e.event = $11 AND e.at > $25)",
         viewer.user_id.0,
         item.id.0,
         status.as_str(),
@@ -96,7 +89,6 @@ pub async fn change_item(
         &state.tags,
         state.period.from,
         state.period.until,
-        words,
         was.trust.as_str(),
         &was.tags,
         was.period.from,

@@ -203,7 +203,7 @@ pub async fn make_some(
         return Ok(None);
     };
     let now = embeddings.now();
-    let mut tx = db.as_writer_again(user).await?;
+    let mut tx = db.as_writer(user).await?;
     let texts = store::list_texts(&mut tx, user, due.after, SOURCES_A_STEP).await?;
     let ids: Vec<i64> = texts.iter().map(|text| text.id).collect();
     let (last, count) = (ids.last().copied(), ids.len());

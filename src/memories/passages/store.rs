@@ -67,10 +67,8 @@ pub async fn replace(
                     AS p (n smallint, start integer, length integer, hash text, terms text)
                RETURNING source_id, n, length
            ), pending AS (
-               INSERT INTO memory_embeddings (user_id, space_id, source_id, passage, state, theme_id, item_type,
-                                              item_live_until, item_created_at, updated_at)
-               SELECT $1, s.id, p.source_id, p.n, 'pending', i.theme_id, i.type,
-                      CASE WHEN i.status = 'active' THEN i.live_until ELSE '-infinity' END, i.created_at, $3
+               INSERT INTO memory_embeddings (user_id, space_id, source_id, passage, state, is_turn, updated_at)
+               SELECT $1, s.id, p.source_id, p.n, 'pending', i.is_turn, $3
                FROM passage p
                JOIN memory_items i ON i.user_id = $1 AND i.id = p.source_id
                JOIN embedding_spaces s ON s.user_id = $1 AND s.state IN ('active', 'building')

@@ -15,8 +15,8 @@ pub fn of(text: &str, key: Option<&str>, tags: &[String]) -> Vec<u8> {
     let tags = tags.iter().map(String::as_str);
     let texts = std::iter::once(text).chain(key).chain(tags);
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-    for (lexeme, places) in words::lexemes(texts) {
-        *counts.entry(number(&lexeme)).or_default() += places.len();
+    for lexeme in texts.flat_map(words::lexemes) {
+        *counts.entry(number(&lexeme)).or_default() += 1;
     }
     for lexeme in speakers::lexemes(text) {
         *counts.entry(number(&lexeme)).or_default() += 1;

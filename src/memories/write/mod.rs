@@ -15,7 +15,7 @@ use time::OffsetDateTime;
 use super::passages::{self, Passage};
 use super::period::Period;
 use super::trust::Trust;
-use super::{ADDED, ItemId, ItemKey, NewItem, PUT_ASIDE, Status, words};
+use super::{ADDED, ItemId, ItemKey, NewItem, PUT_ASIDE, Status};
 use crate::accounts::{AgentId, UserId};
 use crate::activity::Recorded;
 use crate::embedding::{Noted, tokens_of};
@@ -79,8 +79,6 @@ pub struct NewSource<'a> {
     pub events: Vec<Event>,
     /// What makes two sources exact duplicates, in base 64.
     pub content_hash: String,
-    /// A `tsvector`.
-    pub words: String,
     pub passages: Vec<Passage>,
 }
 
@@ -129,7 +127,6 @@ impl<'a> NewSource<'a> {
             call: None,
             events: Vec::new(),
             content_hash: BASE64.encode(Sha256::digest(content.as_bytes())),
-            words: words::of_item(content, key, tags),
             passages: passages::of_text(content, key, tags),
         }
     }

@@ -42,7 +42,7 @@ pub async fn insert(
                    confidence smallint, protected boolean, expires_at timestamptz, valid_from timestamptz,
                    valid_until timestamptz, last_verified_at timestamptz, superseded_by bigint, attributes jsonb,
                    created_at timestamptz, updated_at timestamptz, turn_session_id bigint, turn_position integer,
-                   turn_part smallint, words text, passages json, events json, call json)
+                   turn_part smallint, passages json, events json, call json)
            ), new AS MATERIALIZED (
                SELECT nextval('memory_source_ids') AS id, r.* FROM (
                    SELECT r.* FROM read r
@@ -56,19 +56,18 @@ pub async fn insert(
                INSERT INTO memory_items (user_id, id, theme_id, agent_id, type, key, content, content_hash, tags, status,
                                          source, trust, source_context, session_id, message_id, confidence, protected,
                                          expires_at, valid_from, valid_until, last_verified_at, superseded_by, attributes,
-                                         created_at, updated_at, turn_session_id, turn_position, turn_part, content_tsv,
-                                         live_from, live_until)
+                                         created_at, updated_at, turn_session_id, turn_position, turn_part, live_from, live_until)
                SELECT $1, id, theme, agent_id, type, key, content, hash, tags, status, source, trust, source_context,
                       session_id, message_id, confidence, protected, expires_at, valid_from, valid_until, last_verified_at,
                       superseded_by, coalesce(attributes, '{}'), created_at, updated_at, turn_session_id, turn_position,
-                      turn_part, words::tsvector, created_at,
+                      turn_part, created_at,
                       -- What is put aside never was live; what comes archived was until it was changed last.
                       CASE WHEN status = 'active' THEN greatest(created_at, coalesce(expires_at, 'infinity'))
                            WHEN superseded_by IS NOT NULL THEN created_at
                            ELSE greatest(created_at, least(updated_at, coalesce(expires_at, 'infinity'))) END
                FROM new ORDER BY n
                ON CONFLICT DO NOTHING
-               RETURNING id, theme_id, type, live_until, created_at
+               RETURNING id, is_turn
            ), settings AS MATERIALIZED (
                SELECT coalesce(e.enabled, true) AS enabled, coalesce(e.own_enabled, false) AS own_enabled
                FROM (SELECT $1::bigint AS user_id) u LEFT JOIN embedding_settings e ON e.user_id = u.user_id
@@ -83,9 +82,8 @@ pub async fn insert(
                     AS p (n smallint, start integer, length integer, hash text, terms text)
                RETURNING source_id, n
            ), pending AS (
-               INSERT INTO memory_embeddings (user_id, space_id, source_id, passage, state, theme_id, item_type,
-                                              item_live_until, item_created_at, updated_at)
-               SELECT $1, s.id, p.source_id, p.n, 'pending', a.theme_id, a.type, a.live_until, a.created_at, $3
+               INSERT INTO memory_embeddings (user_id, space_id, source_id, passage, state, is_turn, updated_at)
+               SELECT $1, s.id, p.source_id, p.n, 'pending', a.is_turn, $3
                FROM passage p JOIN added a ON a.id = p.source_id CROSS JOIN spaces s CROSS JOIN settings
                WHERE settings.enabled
            ), event AS (

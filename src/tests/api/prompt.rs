@@ -42,9 +42,9 @@ async fn fill(app: &TestApp, user: &TestUser, themes: i64, items: i64, slug: &st
          SELECT $1, left(n || '-' || $4, 64), 'Display ' || n, now(), now() FROM generate_series(1, $2) n
          WHERE $3 > 0",
         "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, tags, source, status,
-                                   created_at, updated_at, content_tsv)
+                                   created_at, updated_at)
          SELECT $1, t.id, 'fact', repeat('canary ', 40), sha256((n || $4)::bytea), '{canary}', 'agent',
-                CASE n WHEN 0 THEN 'archived' ELSE 'active' END, now(), now(), ''
+                CASE n WHEN 0 THEN 'archived' ELSE 'active' END, now(), now()
          FROM memory_themes t, generate_series(0, $3) n WHERE t.user_id = $1 AND $2 > 0",
         "ANALYZE memory_items, memory_themes",
     ] {

@@ -271,7 +271,7 @@ async fn finding_anna() -> ChatServer {
 
 /// Reads a session of several windows, and does this while the first of them is read.
 async fn read_while(app: &TestApp, model: &ChatServer, meanwhile: impl Future<Output = ()>) {
-    let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
+    let consolidation = Consolidation::new(app.search.clone());
     let due = consolidation.due().await.unwrap()[0];
     let held = model.hold();
     let reading = tokio::spawn(async move { consolidation.extract(due).await });

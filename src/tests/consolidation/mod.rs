@@ -66,7 +66,7 @@ async fn told(user: &TestUser, session: &str, messages: &[Value]) {
 
 /// Reads all that is due: how many stretches that were.
 async fn read_due(app: &TestApp) -> usize {
-    let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
+    let consolidation = Consolidation::new(app.search.clone());
     let due = consolidation.due().await.unwrap();
     for one in &due {
         consolidation.extract(*one).await.unwrap();

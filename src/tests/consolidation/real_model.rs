@@ -43,8 +43,7 @@ async fn a_session_goes_from_messages_to_the_ledger_with_a_real_model() {
         json!({ "id": "m2", "role": "assistant", "content": "Hello Anna!" }),
     ];
     told(&user, "talk", &messages).await;
-    let consolidation =
-        Consolidation::new(app.db.clone(), app.embeddings.clone()).with_limits(LIMITS);
+    let consolidation = Consolidation::new(app.search.clone()).with_limits(LIMITS);
     let due = consolidation.due().await.unwrap();
     assert_eq!(due.len(), 1);
     consolidation.extract(due[0]).await.unwrap();

@@ -294,7 +294,6 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
         "memory_items.source",
         "memory_items.source_context",
         "memory_items.attributes",
-        "memory_items.content_tsv",
         "memory_embeddings.error",
         "chat_settings.endpoint",
         "chat_settings.model",
@@ -513,9 +512,10 @@ async fn what_is_added_and_searched_meanwhile_leaves_no_row_behind() {
     };
     let mut busy = Vec::new();
     for task in 0..4 {
-        let (adding, embeddings, activity) = (
+        let (adding, embeddings, search, activity) = (
             app.adding.clone(),
             app.embeddings.clone(),
+            app.search.clone(),
             app.activity.clone(),
         );
         let viewer = viewer.clone();
@@ -532,10 +532,7 @@ async fn what_is_added_and_searched_meanwhile_leaves_no_row_behind() {
                         code => unclear.push(code),
                     },
                 }
-                embeddings
-                    .begin_search(viewer.user_id, &text, &[])
-                    .await
-                    .ok();
+                search.embed_query(viewer.user_id, &text).await.ok();
                 if n % 20 == 19 {
                     embeddings.rebuild(viewer.user_id).await.ok();
                     embeddings.drain(viewer.user_id, &Slice::whole()).await.ok();
@@ -576,8 +573,8 @@ async fn an_erasure_that_was_killed_in_the_middle_goes_on_with_the_next_worker()
     ben.add("Ben's own").await;
     anna.add("The first of many.").await;
     sqlx::query(
-        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at, content_tsv)
-         SELECT user_id, theme_id, type, 'note ' || n, sha256(n::text::bytea), source, created_at, updated_at, ''
+        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
+         SELECT user_id, theme_id, type, 'note ' || n, sha256(n::text::bytea), source, created_at, updated_at
          FROM memory_items, generate_series(1, 9000) n WHERE user_id = $1",
     )
     .bind(anna.id.0)

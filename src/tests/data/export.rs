@@ -42,7 +42,7 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
         let path = format!("/api/v1/sessions/chat/{path}");
         assert_eq!(anna.post(&path, &body).await.status(), 200);
     }
-    let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
+    let consolidation = Consolidation::new(app.search.clone());
     consolidation.ask_for_summary(anna.id).await.unwrap();
     consolidation.summarize(anna.id).await.unwrap();
     let file = export(&app, &anna).await;
@@ -186,9 +186,9 @@ async fn a_hundred_thousand_memories_go_out_in_bounded_memory() {
     let anna = app.user("anna").await;
     anna.add("The first of many.").await;
     sqlx::query(
-        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at, content_tsv)
+        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
          SELECT user_id, theme_id, type, 'note ' || n || repeat(' and what it says', 40), sha256(n::text::bytea), source,
-                created_at, updated_at, ''
+                created_at, updated_at
          FROM memory_items, generate_series(2, $1) n",
     )
     .bind(ITEMS)

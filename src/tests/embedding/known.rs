@@ -84,7 +84,7 @@ async fn a_known_text_that_comes_again_is_not_sent_and_what_searches_see_is_told
     .unwrap();
     assert_eq!(changed, [again]);
     let same: bool = sqlx::query_scalar(
-        "SELECT count(DISTINCT (bits, embedding::text)) = 1 FROM memory_embeddings
+        "SELECT count(DISTINCT embedding::text) = 1 FROM memory_embeddings
          WHERE user_id = $1 AND source_id IN ($2, $3)",
     )
     .bind(anna.id.0)
@@ -132,7 +132,7 @@ async fn a_rebuild_that_its_user_asks_for_makes_every_vector_anew_and_those_of_b
     assert_eq!(provider.texts().len(), 3);
     // Nor for what is pending from now on, though the vectors of before are still there.
     let first = app.vectors(&anna, "active").await[0].0;
-    let forgotten = "UPDATE memory_embeddings SET state = 'pending', bits = NULL, embedding = NULL
+    let forgotten = "UPDATE memory_embeddings SET state = 'pending', embedding = NULL
          WHERE source_id = $1 AND space_id = (SELECT id FROM embedding_spaces WHERE state = 'active')";
     sqlx::query(forgotten)
         .bind(first)

@@ -91,8 +91,8 @@ async fn batches_are_as_large_as_set_and_a_job_makes_way_when_its_slice_is_over(
     anna.add("the first").await;
     app.drain(&anna).await;
     sqlx::query(
-        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at, content_tsv)
-         SELECT user_id, theme_id, type, 'item ' || n, sha256(n::text::bytea), source, created_at, updated_at, ''
+        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
+         SELECT user_id, theme_id, type, 'item ' || n, sha256(n::text::bytea), source, created_at, updated_at
          FROM memory_items, generate_series(1, 1100) n",
     )
     .execute(&mut app.superuser().await)

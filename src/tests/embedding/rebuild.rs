@@ -297,7 +297,7 @@ async fn before_there_is_an_active_space_what_is_being_built_serves() {
     );
     // The first of the two is ready.
     sqlx::query(
-        "UPDATE memory_embeddings SET state = 'ready', bits = repeat('0', 1024)::bit(1024),
+        "UPDATE memory_embeddings SET state = 'ready',
                 embedding = array_fill(0.1::real, ARRAY[64])::halfvec
          WHERE source_id = (SELECT min(id) FROM memory_items)",
     )

@@ -126,13 +126,6 @@ async fn a_query_asked_again_goes_by_what_serves_now_and_not_by_what_served_last
         app.drain(&anna).await;
     };
     save("system-model").await;
-    assert!(
-        app.embeddings
-            .recall(anna.id, "bees")
-            .await
-            .unwrap()
-            .is_none()
-    );
     for _ in 0..2 {
         let answer = search().await;
         assert_eq!(
@@ -141,12 +134,7 @@ async fn a_query_asked_again_goes_by_what_serves_now_and_not_by_what_served_last
             "{answer}"
         );
     }
-    let first = app
-        .embeddings
-        .recall(anna.id, "bees")
-        .await
-        .unwrap()
-        .unwrap();
+    let first = app.embed_query(&anna, "bees").await.vector.unwrap();
     // Another model: the vector that is remembered is of a space that serves no more.
     save("other-model").await;
     let answer = search().await;
@@ -155,12 +143,7 @@ async fn a_query_asked_again_goes_by_what_serves_now_and_not_by_what_served_last
         (&json!("hybrid"), 2),
         "{answer}"
     );
-    let second = app
-        .embeddings
-        .recall(anna.id, "bees")
-        .await
-        .unwrap()
-        .unwrap();
+    let second = app.embed_query(&anna, "bees").await.vector.unwrap();
     assert_ne!(first.space_id, second.space_id);
     // Switched off: it is remembered, and not asked by.
     app.embeddings

@@ -179,8 +179,8 @@ async fn one_users_many_items_do_not_keep_another_waiting() {
     app.use_provider(&ben, &provider, "model").await;
     anna.add("the first").await;
     sqlx::query(
-        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at, content_tsv)
-         SELECT user_id, theme_id, type, 'item ' || n, sha256(n::text::bytea), source, created_at, updated_at, ''
+        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
+         SELECT user_id, theme_id, type, 'item ' || n, sha256(n::text::bytea), source, created_at, updated_at
          FROM memory_items, generate_series(1, 4000) n",
     )
     .execute(&mut app.superuser().await)

@@ -26,7 +26,7 @@ pub async fn with_memories(app: &TestApp, provider: &Provider, count: usize) -> 
 }
 
 fn evaluation(app: &TestApp) -> Evaluation {
-    Evaluation::new(app.db.clone(), app.embeddings.clone())
+    Evaluation::new(app.search.clone())
 }
 
 /// A chat model that puts a question for each line it is told.

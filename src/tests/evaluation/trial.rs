@@ -28,7 +28,7 @@ async fn count(conn: &mut PgConnection, table: &str) -> i64 {
 }
 
 fn evaluation(app: &TestApp) -> Evaluation {
-    Evaluation::new(app.db.clone(), app.embeddings.clone())
+    Evaluation::new(app.search.clone())
 }
 
 #[tokio::test]

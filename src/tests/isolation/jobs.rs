@@ -83,7 +83,7 @@ async fn consolidate_reads_one_users_session_with_that_users_model() {
         json!({ "messages": [{ "id": "m1", "role": "user", "content": "Ben rows at dawn." }] });
     ben.post("/api/v1/sessions/talk/messages", &talk).await;
     ben.post("/api/v1/sessions/talk/complete", &json!({})).await;
-    let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
+    let consolidation = Consolidation::new(app.search.clone());
     let mut due = consolidation.due().await.unwrap();
     due.retain(|one| one.user == ben.id);
     assert_eq!(due.len(), 1);
@@ -140,7 +140,7 @@ async fn summarize_tells_one_users_facts_to_that_users_model() {
     let (app, ben) = (&scene.app, &scene.ben);
     let bens_model = ChatServer::saying("Ben rows.").await;
     use_server(app, ben, &bens_model).await;
-    let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
+    let consolidation = Consolidation::new(app.search.clone());
     consolidation.ask_for_summary(ben.id).await.unwrap();
     assert_eq!(consolidation.due_summaries().await.unwrap(), [ben.id]);
     consolidation.summarize(ben.id).await.unwrap();
@@ -175,7 +175,7 @@ async fn evaluate_asks_one_users_questions_of_that_users_models() {
     app.drain(ben).await;
     bens_provider.forget_calls();
     scene.annas_provider.forget_calls();
-    let evaluation = Evaluation::new(app.db.clone(), app.embeddings.clone());
+    let evaluation = Evaluation::new(app.search.clone());
     evaluation.ask_for(ben.id).await.unwrap();
     assert_eq!(evaluation.users_asked().await.unwrap(), [ben.id]);
     evaluation.go_on(ben.id, &Slice::whole()).await.unwrap();

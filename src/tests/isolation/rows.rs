@@ -167,7 +167,7 @@ async fn the_system_role_sees_no_memory() {
     for what in [
         "count(*) FROM memory_themes",
         "content FROM memory_items",
-        "content_tsv FROM memory_items",
+        "key FROM memory_items",
         "tags FROM memory_items",
         "event FROM memory_item_events",
         "item_id FROM memory_item_events",
@@ -180,7 +180,7 @@ async fn the_system_role_sees_no_memory() {
         "content FROM session_messages",
         "reason FROM session_extractions",
         "embedding FROM memory_embeddings",
-        "bits FROM memory_embeddings",
+        "terms FROM memory_passages",
         "error FROM memory_embeddings",
         "sealed_key FROM embedding_spaces",
         "sealed_key FROM embedding_settings",

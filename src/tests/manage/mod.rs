@@ -92,8 +92,7 @@ impl Place {
             "SELECT jsonb_build_object('status', status, 'confidence', confidence, 'protected', protected,
                     'verified', last_verified_at, 'expires', expires_at, 'superseded_by', superseded_by,
                     'delete_at', delete_at,
-                    'live_until', (SELECT jsonb_agg(DISTINCT e.item_live_until) FROM memory_embeddings e
-                                   WHERE e.source_id = i.id))
+                    'live_until', CASE WHEN status = 'active' THEN live_until ELSE '-infinity' END)
              FROM memory_items i WHERE id = $1",
         )
         .bind(id)

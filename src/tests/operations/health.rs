@@ -26,7 +26,6 @@ async fn every_part_is_named() {
         ("database", "ready"),
         ("schema", "ready"),
         ("vector_extension", "ready"),
-        ("full_text", "ready"),
         ("worker", "none"),
         ("builtin_model", "present"),
         ("system_provider", "none"),

@@ -71,7 +71,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     change_model(&app, &anna, &provider, "new").await;
     app.clock.advance(Duration::seconds(5));
     app.drain(&anna).await;
-    let evaluation = Evaluation::new(app.db.clone(), app.embeddings.clone());
+    let evaluation = Evaluation::new(app.search.clone());
     let asked = evaluation.ask_for(anna.id).await.unwrap();
     assert_eq!(asked, Answer::Begun);
     // Sessions, turns, vectors.
@@ -83,7 +83,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     anna.add("Anna sings.").await;
     zoe.add("Zoe rows.").await;
     let now = app.embeddings.now();
-    let consolidation = Consolidation::new(app.db.clone(), app.embeddings.clone());
+    let consolidation = Consolidation::new(app.search.clone());
     consolidation.ask_for_summary(zoe.id).await.unwrap();
     erasure::begin(&app.db, carl.id, now).await.unwrap();
     let clock: SharedClock = app.clock.clone();

@@ -60,8 +60,8 @@ async fn items_that_two_agents_archive_at_once_on_two_servers_are_each_archived_
     let anna = app.user("anna").await;
     anna.add("Anna keeps bees.").await;
     let ids: Vec<i64> = sqlx::query_scalar(
-        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at, content_tsv)
-         SELECT user_id, theme_id, type, 'note ' || n, sha256(n::text::bytea), source, created_at, updated_at, ''
+        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
+         SELECT user_id, theme_id, type, 'note ' || n, sha256(n::text::bytea), source, created_at, updated_at
          FROM memory_items, generate_series(1, $1) n RETURNING id",
     )
     .bind(ITEMS as i64)

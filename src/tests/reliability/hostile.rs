@@ -163,6 +163,8 @@ async fn when_a_client_hangs_up_its_statement_ends_in_the_database() {
         .header("mcp-method", "tools/call")
         .header("mcp-name", "memory_search")
         .json(&message("tools/call", params));
+    // A load goes on without who began it; this search reads the rows it has found.
+    assert_eq!(anna.find("bees").await.len(), 1);
     let lock = lock_items(&app).await;
     for request in [of_rest, of_mcp] {
         let call = tokio::spawn(request.send());

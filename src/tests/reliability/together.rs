@@ -37,8 +37,7 @@ async fn written(app: &TestApp) -> Vec<(String, i64, i64, i64)> {
         "SELECT content,
                 (SELECT count(*) FROM memory_item_events e WHERE e.item_id = i.id AND e.event = 'added'),
                 (SELECT count(*) FROM memory_embeddings e WHERE e.source_id = i.id AND e.state = 'pending'
-                   AND e.passage = 0 AND e.theme_id = i.theme_id AND e.item_type = i.type
-                   AND e.item_created_at = i.created_at AND e.item_live_until = i.live_until),
+                   AND e.passage = 0 AND e.is_turn = i.is_turn),
                 (SELECT count(*) FROM activity a WHERE i.id = ANY (a.item_ids) AND a.outcome = 'ok')
          FROM memory_items i ORDER BY i.content",
     )

@@ -39,7 +39,7 @@ async fn all_rows(options: &PgConnectOptions) -> BTreeMap<String, Vec<Value>> {
 /// Its vectors of first passages, as one number.
 async fn vectors(app: &TestApp) -> String {
     sqlx::query_scalar(
-        "SELECT md5(string_agg(source_id || ' ' || bits::text || embedding::text, ',' ORDER BY source_id))
+        "SELECT md5(string_agg(source_id || ' ' || embedding::text, ',' ORDER BY source_id))
          FROM memory_embeddings WHERE passage = 0 AND state = 'ready'",
     )
     .fetch_one(&mut app.superuser().await)

@@ -31,6 +31,7 @@ use keepsake::providers::settings::EndpointForm;
 use keepsake::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use keepsake::queue::Slice;
 use keepsake::seal::Sealer;
+use keepsake::search::{Reader, Search};
 use keepsake::tools::{Registry, ToolContext};
 use keepsake::web::{
     AppState, BodyTime, ConnectionLimits, Gate, Parts, Readiness, Site, router, serve,
@@ -41,6 +42,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::sync::{OnceCell, watch};
 
+const READER_BYTES: usize = 64 << 20;
 const TEMPLATE: &str = "keepsake_template";
 /// How long a test waits for what must come; nothing is asserted to be fast.
 pub const HANG_GUARD: Duration = Duration::from_secs(60);
@@ -61,6 +63,8 @@ pub struct Wish {
     pub timeouts: StatementTimeouts,
     pub body_time: BodyTime,
     pub items_max: i64,
+    /// As KEEPSAKE_READER_MB.
+    pub reader_bytes: usize,
     /// Another app's database: a second server, or a restart.
     pub database: Option<PgConnectOptions>,
 }
@@ -81,6 +85,7 @@ impl Default for Wish {
             },
             body_time: BodyTime::default(),
             items_max: ITEMS_MAX,
+            reader_bytes: READER_BYTES,
             database: None,
         }
     }
@@ -92,6 +97,7 @@ pub struct TestApp {
     pub clock: Arc<MovableClock>,
     pub accounts: Accounts,
     pub embeddings: Embeddings,
+    pub search: Search,
     pub adding: Adding,
     /// Written when a test says so: [`Activity::flush`].
     pub activity: Activity,
@@ -140,6 +146,11 @@ impl TestApp {
             sealer: Sealer::new(&[7; 32]),
             offered: wish.offered,
         });
+        let search = Search::new(
+            db.clone(),
+            embeddings.clone(),
+            Reader::new(wish.reader_bytes),
+        );
         let activity = Activity::new(db.clone(), shared.clone());
         let quota = ItemQuota::of(wish.items_max);
         let adding = Adding::with_quota(db.clone(), shared.clone(), embeddings.clone(), quota);
@@ -147,7 +158,7 @@ impl TestApp {
             accounts: accounts.clone(),
             db: db.clone(),
             clock: shared.clone(),
-            embeddings: embeddings.clone(),
+            search: search.clone(),
             activity: activity.clone(),
             registry: Registry::new(
                 ToolContext {
@@ -155,6 +166,7 @@ impl TestApp {
                     adding: adding.clone(),
                     clock: shared,
                     embeddings: embeddings.clone(),
+                    search: search.clone(),
                     activity: activity.clone(),
                 },
                 accounts.clone(),
@@ -185,6 +197,7 @@ impl TestApp {
             clock,
             accounts,
             embeddings,
+            search,
             adding,
             activity,
             options,
@@ -302,11 +315,7 @@ impl TestApp {
 
     /// The vector that a search for this would go by, or why there is none.
     pub async fn embed_query(&self, user: &TestUser, text: &str) -> QueryEmbedding {
-        self.embeddings
-            .begin_search(user.id, text, &[])
-            .await
-            .unwrap()
-            .1
+        self.search.embed_query(user.id, text).await.unwrap()
     }
 
     /// Works off all that waits for this user, as the jobs would.
@@ -347,6 +356,7 @@ impl TestApp {
         JobContext {
             db: self.db.clone(),
             embeddings: self.embeddings.clone(),
+            search: self.search.clone(),
             activity: self.activity.clone(),
         }
     }
@@ -435,6 +445,19 @@ impl TestApp {
             }
         })
         .await;
+    }
+
+    /// Tells that the user's memory was changed behind the server's back.
+    pub async fn tell_changed(&self, user: &TestUser) {
+        sqlx::query(
+            "INSERT INTO memory_revisions (user_id, revision, told_from) VALUES ($1, 1, 1)
+             ON CONFLICT (user_id) DO UPDATE SET revision = memory_revisions.revision + 1,
+                                                 told_from = memory_revisions.revision + 1",
+        )
+        .bind(user.id.0)
+        .execute(&mut self.superuser().await)
+        .await
+        .unwrap();
     }
 
     /// A connection of the superuser: sees everything.

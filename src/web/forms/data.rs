@@ -188,6 +188,7 @@ async fn begin(state: &AppState, user: UserId) -> Result<ReceiptId, Problem> {
     let begun = erasure::begin(&state.db, user, state.clock.now()).await;
     if begun.is_ok() {
         state.registry.forget(user);
+        state.search.reader().forget(user);
     }
     begun.map_err(|error| match error {
         ErasureError::Database(error) => error.into(),

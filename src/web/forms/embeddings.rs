@@ -122,7 +122,7 @@ async fn change_settings(
             Ok(done("progress", again))
         }
         "measure" => {
-            let evaluation = Evaluation::new(state.db.clone(), embeddings);
+            let evaluation = Evaluation::new(state.search.for_jobs());
             Ok(match evaluation.ask_for(user).await? {
                 Answer::Begun => Outcome::Redirect,
                 answer => done("progress", answer.sentence()),

@@ -55,7 +55,10 @@ pub async fn erase(
     let db = state.db.with_job_timeout();
     let erased = erasure::session(&db, &state.activity, user, session, memories, now);
     match erased.await {
-        Ok(receipt) => to_receipt(&receipt),
+        Ok(receipt) => {
+            state.search.reader().forget(user);
+            to_receipt(&receipt)
+        }
         Err(ErasureError::Database(error)) => Problem::from(error).into_response(),
         Err(_) => not_found_for(&state, signed_in).await,
     }

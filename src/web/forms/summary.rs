@@ -21,7 +21,7 @@ pub async fn write_now(
         if form.get("action") != "write" {
             return Err(unknown_action());
         }
-        let consolidation = Consolidation::new(state.db.clone(), state.embeddings.clone());
+        let consolidation = Consolidation::new(state.search.clone());
         let asked = consolidation.ask_for_summary(signed_in.0.id).await;
         asked.map_err(ToolError::from)?;
         Ok(Outcome::Redirect)

@@ -115,6 +115,7 @@ pub async fn change(
         let act = Act::parse(form.get("action")).ok_or_else(unknown_action)?;
         let by = By::Admin(signed_in.0.id);
         let name = state.accounts.change_person(by, user, act).await?;
+        state.search.reader().forget(user);
         Ok(done("people", format!("{name} {}", became(act))))
     };
     let outcome = attempt.await;

@@ -18,7 +18,7 @@ use crate::memories::{
 };
 use crate::search::FoundItem;
 use crate::search::query::RESULTS_MAX;
-use crate::search::{self, Hit, Mode, RawQuery, SearchQuery, Snippet};
+use crate::search::{Hit, Mode, RawQuery, SearchQuery, Snippet};
 
 const INDEX_WORDS_SHOWN: usize = 24;
 
@@ -87,7 +87,7 @@ impl Ui {
             ..RawQuery::default()
         })
         .map_err(invalid)?;
-        let page = search::find(&self.state.db, &self.state.embeddings, viewer, &query).await;
+        let page = self.state.search.find(viewer, &query).await;
         let page = page.map_err(database)?;
         let place = page.hits.iter().position(|hit| hit.item.id == id);
         let hit = place.map(|at| &page.hits[at]);

@@ -262,7 +262,7 @@ impl Backend for Ui {
             overview.map_err(embedding_error)?,
             chat.map_err(chat_error)?,
         );
-        let evaluation = Evaluation::new(self.state.db.clone(), self.state.embeddings.clone());
+        let evaluation = Evaluation::new(self.state.search.clone());
         let measured = evaluation.latest(viewer.user_id).await;
         let standing = evaluation.standing(viewer.user_id).await;
         Ok(self.embeddings_view(
@@ -402,7 +402,7 @@ async fn list(
     if query.text.is_none() {
         query.limit = shown.clamp(PAGE_SIZE, ROWS_MAX);
     }
-    let found = search::find(&state.db, &state.embeddings, viewer, &query).await;
+    let found = state.search.find(viewer, &query).await;
     let page = found.map_err(database)?;
     let ids: Vec<i64> = page.hits.iter().map(|hit| hit.item.id.0).collect();
     let rest = async {

@@ -12,8 +12,7 @@ use crate::tools::ToolError;
 
 impl Ui {
     pub(super) async fn summary_view(&self, viewer: &Viewer) -> Result<SummaryPage, PageError> {
-        let (db, embeddings) = (self.state.db.clone(), self.state.embeddings.clone());
-        let consolidation = Consolidation::new(db, embeddings);
+        let consolidation = Consolidation::new(self.state.search.clone());
         let found = consolidation.summary(viewer.user_id).await;
         let found = found.map_err(|error| match error.into() {
             ToolError::Database(error) => database(error),

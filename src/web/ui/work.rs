@@ -173,7 +173,7 @@ impl Ui {
     }
 
     async fn evaluation_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
-        let evaluation = Evaluation::new(self.state.db.clone(), self.state.embeddings.clone());
+        let evaluation = Evaluation::new(self.state.search.clone());
         let standing = evaluation.standing(viewer.user_id).await;
         let Standing::UnderWay { answers, total } = standing.map_err(chat_error)? else {
             return Ok(None);

@@ -42,7 +42,6 @@ const LIVES_IN: &[(&str, &[&str])] = &[
         TEXT,
         &[
             "memory_items.content",
-            "memory_items.content_tsv",
             "memory_items.key",
             "memory_items.source_context",
             "memory_themes.description",
@@ -58,22 +57,8 @@ const LIVES_IN: &[(&str, &[&str])] = &[
             "session_messages.tool_calls",
         ],
     ),
-    (
-        TAG,
-        &[
-            "memory_items.tags",
-            "memory_items.content_tsv",
-            "memory_item_events.was_tags",
-        ],
-    ),
-    (
-        THEME,
-        &[
-            "memory_themes.slug",
-            "memory_themes.display_name",
-            "memory_items.content_tsv",
-        ],
-    ),
+    (TAG, &["memory_items.tags", "memory_item_events.was_tags"]),
+    (THEME, &["memory_themes.slug", "memory_themes.display_name"]),
     // Only while its user wants that.
     (KEPT_QUERY, &["activity.query"]),
     (CUSTOMER, &["users.external_id"]),

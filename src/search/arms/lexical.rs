@@ -1,0 +1,222 @@
+//! By words: any of the query's, weighted by how rare they are among the user's own texts, over the logarithm of
+//! the text's length. Every text that has one of the words is scored; nothing is sampled.
+
+use super::CANDIDATES_MAX;
+use crate::memories::passages::terms;
+use crate::memories::words::Term;
+use crate::search::reader::index::Index;
+
+/// How rare a word is, so many texts tell. Where there are fewer memories, turns fill up.
+const TELLING_SOURCES_MIN: usize = 1_000;
+/// A shorter text counts as one of so many words.
+const LENGTH_MIN: u16 = 20;
+/// What a word counts that occurs once, of several times the sum of one by each place squared (PostgreSQL's
+/// `ts_rank`, whose scores thresholds were chosen by).
+const ONCE: f64 = 0.1 / 1.644_934_066_85;
+
+/// What the words make of the sources.
+pub struct Scored {
+    /// Of each passage; 0 where no word is in it.
+    scores: Vec<f32>,
+    words: Vec<u8>,
+}
+
+/// Of a word that occurs so often.
+fn frequency(count: u8) -> f64 {
+    let squares = (1..=u32::from(count)).map(|n| 1.0 / f64::from(n * n));
+    ONCE * squares.sum::<f64>()
+}
+
+/// A word of the query, by the numbers of its alternatives.
+struct Word {
+    alternatives: Vec<u32>,
+    weight: f64,
+}
+
+/// How rare a word is: of the memories, and of the turns that fill up where these are few.
+fn weight(sources: [usize; 2], tiers: [bool; 2], found: [usize; 2]) -> f64 {
+    let items = sources[0];
+    let fillers = TELLING_SOURCES_MIN.saturating_sub(if tiers[0] { items } else { 0 });
+    let sizes = [
+        if tiers[0] && items > 0 {
+            items as f64 + 1.0
+        } else {
+            0.0
+        },
+        if tiers[1] {
+            sources[1].min(fillers) as f64
+        } else {
+            0.0
+        },
+    ];
+    let share = |tier: usize| (found[tier] as f64 + 0.5) / (sources[tier] as f64 + 1.0);
+    let all: f64 = sizes.iter().sum();
+    let of_word: f64 = sizes
+        .iter()
+        .enumerate()
+        .map(|(tier, size)| size * share(tier))
+        .sum();
+    if of_word > 0.0 {
+        (all / of_word).ln()
+    } else {
+        0.0
+    }
+}
+
+/// Scores every passage that has one of these words.
+pub fn score(index: &Index, asked: &[Term], tiers: [bool; 2]) -> Scored {
+    let sources = [index.count(false), index.count(true)];
+    let words = asked.iter().map(|term| {
+        let alternatives: Vec<u32> = term.alternatives.iter().map(|a| terms::number(a)).collect();
+        // A text that has a word has its stem, the last alternative, as well.
+        let mut found = [0; 2];
+        for source in index.sources_with(alternatives.last().copied().unwrap_or_default()) {
+            found[usize::from(index.source(source).is_turn())] += 1;
+        }
+        let weight = weight(sources, tiers, found);
+        Word {
+            alternatives,
+            weight,
+        }
+    });
+    let words: Vec<Word> = words.collect();
+    let mut scored = Scored {
+        scores: vec![0.0; index.passages_len()],
+        words: vec![0; index.passages_len()],
+    };
+    for word in &words {
+        let share = word.weight / word.alternatives.len() as f64;
+        for alternative in &word.alternatives {
+            for (passage, count) in index.postings(*alternative) {
+                scored.scores[passage] += (share * frequency(count)) as f32;
+            }
+        }
+        for (passage, _) in word
+            .alternatives
+            .last()
+            .into_iter()
+            .flat_map(|t| index.postings(*t))
+        {
+            scored.words[passage] += 1;
+        }
+    }
+    scored
+}
+
+impl Scored {
+    /// The best of a source's passages, and how many of the words are in that.
+    pub fn of(&self, index: &Index, source: u32) -> (f64, u8) {
+        let mut best = (0.0, 0);
+        for passage in index.passages_of(source).filter(|p| self.words[*p] > 0) {
+            let length = index
+                .passage(passage)
+                .map_or(0, |(_, terms)| terms)
+                .max(LENGTH_MIN);
+            let score = f64::from(self.scores[passage]) / f64::from(2 + length).ln();
+            if score > best.0 {
+                best = (score, self.words[passage]);
+            }
+        }
+        best
+    }
+
+    /// The best of each tier, with their score.
+    pub fn best(&self, index: &Index, mask: &[bool]) -> Vec<(u32, f64)> {
+        let mut tiers: [Vec<(u32, f64)>; 2] = Default::default();
+        let mut last = None;
+        for passage in (0..self.words.len()).filter(|p| self.words[*p] > 0) {
+            let Some((source, _)) = index.passage(passage) else {
+                continue;
+            };
+            if !mask[source as usize] || last.replace(source) == Some(source) {
+                continue;
+            }
+            let tier = usize::from(index.source(source).is_turn());
+            tiers[tier].push((source, self.of(index, source).0));
+        }
+        let key = |n: u32| (index.source(n).created_at, index.source(n).id);
+        let order = |a: &(u32, f64), b: &(u32, f64)| {
+            b.1.total_cmp(&a.1).then_with(|| key(b.0).cmp(&key(a.0)))
+        };
+        for tier in &mut tiers {
+            if tier.len() > CANDIDATES_MAX {
+                tier.select_nth_unstable_by(CANDIDATES_MAX, order);
+                tier.truncate(CANDIDATES_MAX);
+            }
+            tier.sort_unstable_by(order);
+        }
+        tiers.into_iter().flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memories::words::query_terms;
+    use crate::search::arms::tests::{index_of, turn};
+
+    fn best(index: &Index, query: &str) -> Vec<i64> {
+        let scored = score(index, &query_terms(query), [true, true]);
+        let best = scored.best(index, &vec![true; index.sources_len()]);
+        best.into_iter().map(|(n, _)| index.source(n).id).collect()
+    }
+
+    #[test]
+    fn a_rare_word_counts_more_than_a_common_one() {
+        let index = index_of(&["tea at noon", "tea in town", "tea and bees", "cake"]);
+        assert_eq!(best(&index, "tea bees"), [3, 2, 1]);
+        assert_eq!(best(&index, "cake tea")[0], 4);
+        assert_eq!(best(&index, "coffee"), [0_i64; 0]);
+    }
+
+    #[test]
+    fn the_word_itself_counts_more_than_its_stem_alone() {
+        let index = index_of(&["she deploys it", "the deployment of it", "nothing"]);
+        assert_eq!(best(&index, "deploys"), [1, 2]);
+    }
+
+    #[test]
+    fn a_long_text_counts_for_less_than_a_short_one_and_ties_go_to_the_newer() {
+        let long = format!(
+            "bees {}",
+            (0..200).map(|n| format!("w{n}x ")).collect::<String>()
+        );
+        let index = index_of(&[&long, "bees", "bees"]);
+        assert_eq!(best(&index, "bees"), [3, 2, 1]);
+    }
+
+    #[test]
+    fn words_are_as_rare_as_they_are_in_all_texts_and_tiers_stand_apart() {
+        let mut index = index_of(&["tea", "tea", "bees"]);
+        for id in 10..80 {
+            index.put(turn(id, "bees"));
+        }
+        // Turns fill up where there are few memories: "bees" is the common word.
+        let weights = |tiers| {
+            let found = |word: &str| {
+                let mut found = [0, 0];
+                for n in index.sources_with(terms::number(word)) {
+                    found[usize::from(index.source(n).is_turn())] += 1;
+                }
+                weight([3, 70], tiers, found)
+            };
+            (found("tea"), found("bees"))
+        };
+        let (tea, bees) = weights([true, true]);
+        assert!(tea > 10.0 * bees, "{tea}, {bees}");
+        let (tea, bees) = weights([true, false]);
+        assert!(tea < bees, "{tea}, {bees}");
+        // As many of each as an arm gives, whatever the others score.
+        let found = best(&index, "tea bees");
+        assert_eq!(found.iter().filter(|id| **id < 10).count(), 3);
+        assert_eq!(found.iter().filter(|id| **id >= 10).count(), CANDIDATES_MAX);
+    }
+
+    #[test]
+    fn each_word_of_the_query_counts_once() {
+        let index = index_of(&["bees and hives", "bees, bees, bees"]);
+        let scored = score(&index, &query_terms("bees hives"), [true, true]);
+        assert_eq!((scored.of(&index, 0).1, scored.of(&index, 1).1), (2, 1));
+        assert!(scored.of(&index, 0).0 > scored.of(&index, 1).0);
+    }
+}

@@ -1,0 +1,390 @@
+//! The arms of a search: pure functions over an [`Index`], each in a file of its own. Memories and turns are two
+//! tiers, so that many of the one do not crowd out the other.
+
+pub mod lexical;
+pub mod neighbours;
+pub mod recent;
+pub mod semantic;
+pub mod speakers;
+
+use std::collections::{HashMap, HashSet};
+
+use time::{Duration, OffsetDateTime};
+
+use super::candidate::Signals;
+use super::query::Filters;
+use super::reader::index::{Index, Source};
+use super::reader::vectors;
+use crate::memories::words::Term;
+use crate::memories::{ItemId, ItemType, Status};
+
+/// Candidates that an arm gives of a tier (DESIGN §4; Nova's K).
+pub const CANDIDATES_MAX: usize = 50;
+
+/// Microseconds since 1970.
+pub fn micros(at: OffsetDateTime) -> i64 {
+    i64::try_from(at.unix_timestamp_nanos() / 1_000).unwrap_or(i64::MAX)
+}
+
+/// Which sources a search may find, whatever its words.
+pub struct Wanted {
+    /// Memories, and turns.
+    pub tiers: [bool; 2],
+    theme: Option<Option<u32>>,
+    types: Vec<ItemType>,
+    status: Option<Status>,
+    since: i64,
+    filters: Filters,
+    now: i64,
+}
+
+impl Wanted {
+    /// `with_turns`: their user lets them be searched.
+    pub fn new(
+        index: &Index,
+        filters: &Filters,
+        theme: Option<i64>,
+        with_turns: bool,
+        now: OffsetDateTime,
+    ) -> Self {
+        let since = filters.recency_days.map(|days| now - Duration::days(days));
+        let of_items = filters.types.iter().filter(|t| **t != ItemType::Turn);
+        Self {
+            tiers: [filters.wants_items(), filters.wants_turns() && with_turns],
+            // A theme that no source is in.
+            theme: filters
+                .theme
+                .as_ref()
+                .map(|_| theme.and_then(|id| index.themes.of(id))),
+            types: of_items.copied().collect(),
+            status: filters.status,
+            since: since.map_or(i64::MIN, micros),
+            filters: filters.clone(),
+            now: micros(now),
+        }
+    }
+
+    pub fn has(&self, source: &Source) -> bool {
+        let is_turn = source.is_turn();
+        let is_live = source.live_until > self.now;
+        let is_of_theme = self
+            .theme
+            .is_none_or(|theme| theme.is_some() && source.theme == theme);
+        let is_of_type = is_turn || self.types.is_empty() || self.types.contains(&source.item_type);
+        self.tiers[usize::from(is_turn)]
+            && is_of_theme
+            && is_of_type
+            && self
+                .status
+                .is_none_or(|status| is_live == (status == Status::Active))
+            && source.created_at >= self.since
+            && self
+                .filters
+                .embedding
+                .is_none_or(|state| source.embedding == Some(state))
+    }
+
+    /// Of each source of the index, those that are gone left out.
+    pub fn mask(&self, index: &Index) -> Vec<bool> {
+        let mut mask = vec![false; index.sources_len()];
+        for is_turn in [false, true] {
+            for number in index.by_date(is_turn) {
+                mask[*number as usize] = self.has(index.source(*number));
+            }
+        }
+        mask
+    }
+}
+
+/// What is asked for.
+pub struct Asked<'a> {
+    pub terms: &'a [Term],
+    /// Of the index's space.
+    pub vector: Option<&'a vectors::Asked>,
+    /// Names of the query that speak in this memory.
+    pub speakers: &'a [String],
+    /// Where no word is found: ids of sources in which a piece of the query stands, and in how many places.
+    pub containing: &'a [(i64, i64)],
+}
+
+/// The union of both arms and of what stands beside their first, in no order, with both signals of each. None is
+/// found by words where the second is false.
+pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Signals>, bool) {
+    let mask = wanted.mask(index);
+    let scored = lexical::score(index, asked.terms, wanted.tiers);
+    let by_words = scored.best(index, &mask);
+    let containing = containing(index, asked.containing, &mask);
+    let near = match asked.vector {
+        Some(vector) => semantic::nearest(index, &mask, wanted.tiers, vector),
+        None => Vec::new(),
+    };
+    let near: Vec<u32> = near.into_iter().map(|(source, _)| source).collect();
+    let by_words: Vec<u32> = by_words.into_iter().map(|(source, _)| source).collect();
+    let has_words = !by_words.is_empty();
+    let of_words: Vec<u32> = by_words
+        .into_iter()
+        .chain(containing.iter().map(|(n, _)| *n))
+        .collect();
+    let containing: HashMap<u32, i64> = containing.into_iter().collect();
+    let mut bringing = first_of_tiers(index, &near);
+    if !near.is_empty() {
+        bringing.extend(first_of_tiers(index, &of_words));
+    }
+    bringing.sort_unstable();
+    bringing.dedup();
+    let beside = neighbours::beside(index, wanted, &bringing);
+    let near: HashSet<u32> = near.into_iter().collect();
+    let found: HashSet<u32> = near.iter().copied().chain(of_words).collect();
+    let all: HashSet<u32> = found
+        .iter()
+        .copied()
+        .chain(beside.iter().map(|b| b.source))
+        .collect();
+    let of_named = speakers::of_named(index, asked.speakers, &all);
+    let mut neighbours_of: HashMap<u32, Vec<(ItemId, i64)>> = HashMap::new();
+    for beside in &beside {
+        let neighbour = (ItemId(index.source(beside.source).id), beside.steps as i64);
+        neighbours_of.entry(beside.of).or_default().push(neighbour);
+    }
+    let mut signals = |number: &u32| {
+        let source = index.source(*number);
+        let (lexical, words_matched) = scored.of(index, *number);
+        let substrings = containing.get(number);
+        let distance = asked
+            .vector
+            .and_then(|vector| index.vectors.distance(*number, vector));
+        Signals {
+            id: ItemId(source.id),
+            created_at: time_of(source.created_at),
+            is_turn: source.is_turn(),
+            lexical: substrings.map_or(lexical, |pieces| *pieces as f64),
+            words_matched: i64::from(words_matched),
+            is_substring: substrings.is_some(),
+            distance: distance.map(f64::from),
+            is_near: near.contains(number),
+            is_found: found.contains(number),
+            is_of_named: of_named.contains(number),
+            neighbours: neighbours_of.remove(number).unwrap_or_default(),
+        }
+    };
+    let candidates = all.iter().map(&mut signals).collect();
+    (candidates, has_words)
+}
+
+/// Microseconds since 1970 as a time.
+pub fn time_of(micros: i64) -> OffsetDateTime {
+    let nanos = i128::from(micros) * 1_000;
+    OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap_or(OffsetDateTime::UNIX_EPOCH)
+}
+
+/// Of what an arm found, the best first in each tier, the first of each.
+fn first_of_tiers(index: &Index, found: &[u32]) -> Vec<u32> {
+    let of_tier = |is_turn: bool| {
+        found
+            .iter()
+            .copied()
+            .filter(move |n| index.source(*n).is_turn() == is_turn)
+    };
+    let first = of_tier(false).take(neighbours::BRINGING);
+    first
+        .chain(of_tier(true).take(neighbours::BRINGING))
+        .collect()
+}
+
+/// Of the sources in which pieces of the query stand those that are wanted, as many of each tier as an arm gives.
+fn containing(index: &Index, found: &[(i64, i64)], mask: &[bool]) -> Vec<(u32, i64)> {
+    let numbers = found
+        .iter()
+        .filter_map(|(id, pieces)| Some((index.find(*id)?, *pieces)));
+    let wanted: Vec<(u32, i64)> = numbers
+        .filter(|(number, _)| mask[*number as usize])
+        .collect();
+    let of_tier = |is_turn: bool| {
+        wanted
+            .iter()
+            .copied()
+            .filter(move |(n, _)| index.source(*n).is_turn() == is_turn)
+    };
+    of_tier(false)
+        .take(CANDIDATES_MAX)
+        .chain(of_tier(true).take(CANDIDATES_MAX))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedding::{EmbeddingState, Vector};
+    use crate::memories::passages::terms;
+    use crate::memories::words::query_terms;
+    use crate::search::reader::index::Row;
+
+    /// Ids from 1, a second apart from the beginning of 1970.
+    pub fn index_of(texts: &[&str]) -> Index {
+        let mut index = Index::default();
+        for (id, text) in (1..).zip(texts) {
+            index.put(row(id, text));
+        }
+        index.settle();
+        index
+    }
+
+    pub fn row(id: i64, text: &str) -> Row {
+        let bytes = terms::of(text, None, &[]);
+        Row {
+            id,
+            created_at: id * 1_000_000,
+            live_until: i64::MAX,
+            theme: Some(7),
+            agent: None,
+            session: None,
+            item_type: ItemType::Fact,
+            embedding: Some(EmbeddingState::Pending),
+            passages: vec![terms::read(&bytes).unwrap_or_default()],
+            has_vector: false,
+            vector: None,
+            hash: u64::from(crc32fast::hash(&bytes)),
+        }
+    }
+
+    pub fn turn(id: i64, text: &str) -> Row {
+        Row {
+            theme: None,
+            session: Some(1),
+            item_type: ItemType::Turn,
+            ..row(id, text)
+        }
+    }
+
+    pub fn wanted(index: &Index, filters: Filters) -> Wanted {
+        Wanted::new(index, &filters, Some(7), true, OffsetDateTime::UNIX_EPOCH)
+    }
+
+    fn ids_wanted(index: &Index, filters: Filters) -> Vec<i64> {
+        let mask = wanted(index, filters).mask(index);
+        let numbers = (0..).zip(&mask).filter(|(_, is_wanted)| **is_wanted);
+        numbers.map(|(n, _)| index.source(n).id).collect()
+    }
+
+    #[test]
+    fn filters_let_through_what_they_say() {
+        let mut index = index_of(&["a", "b", "c"]);
+        index.put(Row {
+            live_until: i64::MIN,
+            ..row(4, "archived")
+        });
+        index.put(Row {
+            theme: Some(8),
+            ..row(5, "elsewhere")
+        });
+        index.put(Row {
+            item_type: ItemType::Preference,
+            ..row(6, "tea")
+        });
+        index.put(Row {
+            embedding: Some(EmbeddingState::Error),
+            ..row(7, "d")
+        });
+        index.put(turn(8, "said"));
+        index.remove(1);
+        let active = Filters {
+            status: Some(Status::Active),
+            ..Filters::default()
+        };
+        assert_eq!(ids_wanted(&index, active.clone()), [2, 3, 5, 6, 7, 8]);
+        let archived = Filters {
+            status: Some(Status::Archived),
+            ..Filters::default()
+        };
+        assert_eq!(ids_wanted(&index, archived), [4]);
+        let types = vec![ItemType::Preference, ItemType::Turn];
+        assert_eq!(
+            ids_wanted(
+                &index,
+                Filters {
+                    types,
+                    ..active.clone()
+                }
+            ),
+            [6, 8]
+        );
+        let failed = Some(EmbeddingState::Error);
+        assert_eq!(
+            ids_wanted(
+                &index,
+                Filters {
+                    embedding: failed,
+                    ..active.clone()
+                }
+            ),
+            [7]
+        );
+        assert_eq!(
+            ids_wanted(
+                &index,
+                Filters {
+                    without_turns: true,
+                    ..active
+                }
+            ),
+            [2, 3, 5, 6, 7]
+        );
+    }
+
+    #[test]
+    fn the_union_has_both_signals_of_what_either_arm_finds() {
+        let vector = |values: &[f32]| {
+            Vector::from_answer(values)
+                .expect("a vector")
+                .values()
+                .to_vec()
+        };
+        let mut index = Index::default();
+        let near = Row {
+            vector: Some(vector(&[1.0, 0.1])),
+            ..row(1, "honey")
+        };
+        index.put(Row { hash: 1, ..near });
+        let far = Row {
+            vector: Some(vector(&[0.1, 1.0])),
+            ..row(2, "bees")
+        };
+        index.put(Row { hash: 2, ..far });
+        index.put(row(3, "bees without a vector"));
+        let asked_vector = vectors::Asked::new(&vector(&[1.0, 0.0]));
+        let asked = Asked {
+            terms: &query_terms("bees"),
+            vector: Some(&asked_vector),
+            speakers: &[],
+            containing: &[],
+        };
+        let all = wanted(&index, Filters::default());
+        let (mut found, has_words) = candidates(&index, &asked, &all);
+        found.sort_by_key(|c| c.id.0);
+        assert!(has_words);
+        assert_eq!(found.iter().map(|c| c.id.0).collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(
+            found.iter().map(|c| c.words_matched).collect::<Vec<_>>(),
+            [0, 1, 1]
+        );
+        let distances: Vec<bool> = found.iter().map(|c| c.distance.is_some()).collect();
+        assert_eq!(distances, [true, true, false]);
+        assert!(found[0].distance < found[1].distance);
+        assert!(found.iter().all(|c| c.is_found));
+    }
+
+    #[test]
+    fn where_no_word_is_found_pieces_of_texts_are() {
+        let index = index_of(&["unbelievable", "tea"]);
+        let asked = Asked {
+            terms: &query_terms("believ"),
+            vector: None,
+            speakers: &[],
+            containing: &[(1, 1), (99, 1)],
+        };
+        let (found, has_words) = candidates(&index, &asked, &wanted(&index, Filters::default()));
+        assert!(!has_words);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].is_substring && found[0].id.0 == 1);
+    }
+}

@@ -1,0 +1,93 @@
+//! Which names of a query speak in this memory, and what they said.
+
+use std::collections::HashSet;
+
+use crate::embedding::NamedWord;
+use crate::memories::passages::terms;
+use crate::search::reader::index::Index;
+
+/// The newest memories, and turns, that tell by whom much is said …
+const NEWEST_MAX: usize = 200;
+/// … which is one in so many of them.
+const ONE_IN: usize = 10;
+
+/// The term of what this name said.
+fn said_by(name: &str) -> u32 {
+    terms::number(&format!("{name}:"))
+}
+
+/// What the index is asked for of a name.
+pub fn terms(name: &str) -> [u32; 2] {
+    [said_by(name), terms::number(name)]
+}
+
+/// The names by which much of the newest is said.
+pub fn speaking(index: &Index, names: &[NamedWord]) -> Vec<String> {
+    let newest = [false, true].map(|is_turn| {
+        let newest = index.by_date(is_turn).iter().rev().take(NEWEST_MAX);
+        newest.copied().collect::<HashSet<u32>>()
+    });
+    let speaks = |name: &&NamedWord| {
+        let mut said = [0; 2];
+        for source in index.sources_with(said_by(&name.word)) {
+            let tier = usize::from(index.source(source).is_turn());
+            said[tier] += usize::from(newest[tier].contains(&source));
+        }
+        let is_much =
+            |tier: usize| !newest[tier].is_empty() && said[tier] * ONE_IN >= newest[tier].len();
+        is_much(0) || is_much(1)
+    };
+    names
+        .iter()
+        .filter(speaks)
+        .map(|name| name.word.clone())
+        .collect()
+}
+
+/// Of these sources what one of the speakers said, or what names one where nobody is said to speak.
+pub fn of_named(index: &Index, speakers: &[String], sources: &HashSet<u32>) -> HashSet<u32> {
+    let mut found = HashSet::new();
+    for name in speakers {
+        found.extend(
+            index
+                .sources_with(said_by(name))
+                .filter(|s| sources.contains(s)),
+        );
+        let naming = index.sources_with(terms::number(name));
+        found.extend(naming.filter(|s| sources.contains(s) && !index.source(*s).is_said));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memories::speakers::names;
+    use crate::search::arms::tests::index_of;
+
+    #[test]
+    fn who_says_much_of_the_newest_speaks() {
+        let mut texts = vec!["Anna: tea".to_owned(), "Ben: tea".to_owned()];
+        texts.extend((0..30).map(|n| format!("Anna: {n}")));
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let index = index_of(&texts);
+        assert_eq!(
+            speaking(&index, &names("what did Anna and Ben drink")),
+            ["anna"]
+        );
+        assert_eq!(speaking(&Index::default(), &names("Anna")), [""; 0]);
+    }
+
+    #[test]
+    fn of_a_speaker_is_what_they_said_and_what_names_them_where_nobody_speaks() {
+        let index = index_of(&[
+            "Anna: tea",
+            "Ben: Anna drinks tea",
+            "Anna drinks tea",
+            "tea",
+        ]);
+        let all: HashSet<u32> = (0..4).collect();
+        let found = of_named(&index, &["anna".to_owned()], &all);
+        assert_eq!(found, HashSet::from([0, 2]));
+    }
+}

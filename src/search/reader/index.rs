@@ -1,0 +1,514 @@
+//! What one user's searches read, in memory: a row for each source, its passages' terms the other way about (which
+//! passages have a term), and the vectors of one space. It answers nothing by itself: what the arms find is read
+//! from the database under the user's own rights. Rows are added and marked as gone; nothing moves.
+
+use std::collections::{HashMap, HashSet};
+
+use super::vectors::Vectors;
+use crate::embedding::EmbeddingState;
+use crate::memories::ItemType;
+
+/// Of a term: how often a passage has it, in the low byte, and which passage it is, in the others.
+type Posting = u32;
+/// Passages of one user that have a number.
+const PASSAGES_MAX: usize = 1 << 24;
+/// The term of each text that begins with its speaker ([`crate::memories::speakers`]).
+const SAID: &str = ":";
+const PENDING: Option<EmbeddingState> = Some(EmbeddingState::Pending);
+
+pub fn said() -> u32 {
+    crate::memories::passages::terms::number(SAID)
+}
+
+/// A source as the database has it.
+pub struct Row {
+    pub id: i64,
+    /// Microseconds since 1970.
+    pub created_at: i64,
+    /// The same; `i64::MIN` for what is archived.
+    pub live_until: i64,
+    pub theme: Option<i64>,
+    pub agent: Option<i64>,
+    pub session: Option<i64>,
+    pub item_type: ItemType,
+    /// Where its vectors stand in the space; `None` where it has no row there.
+    pub embedding: Option<EmbeddingState>,
+    /// Of each passage the terms, ascending, with how often they occur.
+    pub passages: Vec<Vec<(u32, u8)>>,
+    /// Its first passage has a vector …
+    pub has_vector: bool,
+    /// … which is this, of length 1, where it is to be kept.
+    pub vector: Option<Vec<f32>>,
+    /// Of the terms and the vector: where it is the same, neither has changed.
+    pub hash: u64,
+}
+
+/// A source as the arms see it.
+#[derive(Clone, Debug)]
+pub struct Source {
+    pub id: i64,
+    pub created_at: i64,
+    pub live_until: i64,
+    pub theme: Option<u32>,
+    pub agent: Option<u32>,
+    pub session: Option<u32>,
+    pub item_type: ItemType,
+    pub embedding: Option<EmbeddingState>,
+    /// Its text begins with its speaker.
+    pub is_said: bool,
+    has_vector: bool,
+    is_gone: bool,
+    first_passage: u32,
+    passages: u16,
+    hash: u64,
+}
+
+impl Source {
+    pub fn is_turn(&self) -> bool {
+        self.item_type == ItemType::Turn
+    }
+}
+
+/// Lists by term, each ascending: those that were there when it was settled, in one piece, and those since.
+#[derive(Default)]
+struct Postings {
+    terms: Vec<u32>,
+    /// Where the postings of each term begin, and at last where all end.
+    begins: Vec<u32>,
+    settled: Vec<Posting>,
+    since: HashMap<u32, Vec<Posting>>,
+    since_count: usize,
+    /// Terms and postings that are found only once all is settled.
+    loaded: Vec<u64>,
+}
+
+impl Postings {
+    fn of(&self, term: u32) -> impl Iterator<Item = (usize, u8)> {
+        let settled = match self.terms.binary_search(&term) {
+            Ok(at) => &self.settled[self.begins[at] as usize..self.begins[at + 1] as usize],
+            Err(_) => &[],
+        };
+        let since = self.since.get(&term).map_or(&[][..], Vec::as_slice);
+        let read = |posting: &Posting| ((posting >> 8) as usize, posting.to_le_bytes()[0]);
+        settled.iter().chain(since).map(read)
+    }
+
+    fn push(&mut self, term: u32, passage: usize, count: u8, is_loaded: bool) {
+        let posting = (passage as u32) << 8 | u32::from(count);
+        if is_loaded {
+            return self.loaded.push(both(term, posting));
+        }
+        self.since.entry(term).or_default().push(posting);
+        self.since_count += 1;
+    }
+
+    /// Brings all into one piece.
+    fn settle(&mut self) {
+        let mut all = std::mem::take(&mut self.loaded);
+        all.reserve_exact(self.settled.len() + self.since_count);
+        for (at, term) in self.terms.iter().enumerate() {
+            let of_term = self.begins[at] as usize..self.begins[at + 1] as usize;
+            all.extend(self.settled[of_term].iter().map(|p| both(*term, *p)));
+        }
+        for (term, postings) in self.since.drain() {
+            all.extend(postings.iter().map(|p| both(term, *p)));
+        }
+        all.sort_unstable();
+        (self.terms, self.begins) = (Vec::new(), Vec::new());
+        self.settled = Vec::with_capacity(all.len());
+        for entry in &all {
+            let term = (entry >> 32) as u32;
+            if self.terms.last() != Some(&term) {
+                self.terms.push(term);
+                self.begins.push(self.settled.len() as u32);
+            }
+            self.settled.push(*entry as u32);
+        }
+        self.begins.push(self.settled.len() as u32);
+        self.terms.shrink_to_fit();
+        self.begins.shrink_to_fit();
+        self.since = HashMap::new();
+        self.since_count = 0;
+    }
+
+    fn bytes(&self) -> usize {
+        const SINCE_BYTES_A_POSTING: usize = 40;
+        (self.terms.capacity() + self.begins.capacity() + self.settled.capacity()) * 4
+            + self.since_count * SINCE_BYTES_A_POSTING
+            + self.loaded.capacity() * 8
+    }
+}
+
+fn both(term: u32, posting: Posting) -> u64 {
+    u64::from(term) << 32 | u64::from(posting)
+}
+
+/// Numbers of a user's themes, agents and sessions, which are few, in the order in which they came.
+#[derive(Default)]
+pub struct Names(HashMap<i64, u32>);
+
+impl Names {
+    fn number(&mut self, id: i64) -> u32 {
+        let next = self.0.len() as u32;
+        *self.0.entry(id).or_insert(next)
+    }
+
+    pub fn of(&self, id: i64) -> Option<u32> {
+        self.0.get(&id).copied()
+    }
+}
+
+#[derive(Default)]
+pub struct Index {
+    sources: Vec<Source>,
+    /// Of the first so many the ids ascend; where the others are stands in `places`.
+    ascending: usize,
+    places: HashMap<i64, u32>,
+    /// The source of each passage, and how many terms it has.
+    passages: Vec<(u32, u16)>,
+    postings: Postings,
+    pub vectors: Vectors,
+    /// Those that are there, of memories and of turns, by date and then id.
+    by_date: [Vec<u32>; 2],
+    gone: usize,
+    /// Sources whose vectors are still to be made.
+    pending: usize,
+    /// Sources with a vector.
+    with_vector: usize,
+    /// Of no other terms are there postings.
+    terms: Option<HashSet<u32>>,
+    pub themes: Names,
+    agents: Names,
+    sessions: Names,
+}
+
+impl Index {
+    /// Of these terms alone, and without vectors: for one search of a memory that is too large to be kept.
+    pub fn of_terms(terms: HashSet<u32>) -> Self {
+        Self {
+            terms: Some(terms),
+            ..Self::default()
+        }
+    }
+
+    /// Memories or turns that are there.
+    pub fn count(&self, is_turn: bool) -> usize {
+        self.by_date[usize::from(is_turn)].len()
+    }
+
+    /// The numbers of those that are there, by date and then id, the oldest first.
+    pub fn by_date(&self, is_turn: bool) -> &[u32] {
+        &self.by_date[usize::from(is_turn)]
+    }
+
+    pub fn source(&self, number: u32) -> &Source {
+        &self.sources[number as usize]
+    }
+
+    /// All of them, with those that are gone.
+    pub fn sources_len(&self) -> usize {
+        self.sources.len()
+    }
+
+    pub fn passages_len(&self) -> usize {
+        self.passages.len()
+    }
+
+    /// The source of a passage and the number of its terms; `None` where it is gone.
+    pub fn passage(&self, passage: usize) -> Option<(u32, u16)> {
+        let (source, terms) = self.passages[passage];
+        (!self.source(source).is_gone).then_some((source, terms))
+    }
+
+    /// The passages of a source.
+    pub fn passages_of(&self, source: u32) -> std::ops::Range<usize> {
+        let source = self.source(source);
+        let first = source.first_passage as usize;
+        first..first + usize::from(source.passages)
+    }
+
+    /// Passages with this term, also of sources that are gone, and how often it occurs.
+    pub fn postings(&self, term: u32) -> impl Iterator<Item = (usize, u8)> {
+        self.postings.of(term)
+    }
+
+    /// Sources that are there with this term, each once.
+    pub fn sources_with(&self, term: u32) -> impl Iterator<Item = u32> {
+        let mut last = None;
+        let passages = self
+            .postings(term)
+            .filter_map(|(passage, _)| self.passage(passage));
+        let sources = passages.map(|(source, _)| source);
+        sources.filter(move |source| last.replace(*source) != Some(*source))
+    }
+
+    /// The number of the source of this id.
+    pub fn find(&self, id: i64) -> Option<u32> {
+        let ascending = &self.sources[..self.ascending];
+        let number = match ascending.binary_search_by_key(&id, |s| s.id) {
+            // It may have come again.
+            Ok(at) if !ascending[at].is_gone => at as u32,
+            _ => *self.places.get(&id)?,
+        };
+        (!self.source(number).is_gone).then_some(number)
+    }
+
+    /// Takes in sources that come after all that are there. They are found once it is settled. False where there
+    /// are too many.
+    pub fn load(&mut self, rows: Vec<Row>) -> bool {
+        rows.into_iter().all(|row| self.push(row, true))
+    }
+
+    /// Takes a source in, in place of what is known of it. False where there are too many.
+    pub fn put(&mut self, row: Row) -> bool {
+        if let Some(number) = self.find(row.id) {
+            let (theme, known) = (self.theme(row.theme), &mut self.sources[number as usize]);
+            if known.hash == row.hash && known.created_at == row.created_at {
+                self.pending -= usize::from(known.embedding == PENDING);
+                self.pending += usize::from(row.embedding == PENDING);
+                known.theme = theme;
+                known.live_until = row.live_until;
+                known.item_type = row.item_type;
+                known.embedding = row.embedding;
+                return true;
+            }
+            self.remove(row.id);
+        }
+        self.push(row, false)
+    }
+
+    fn push(&mut self, row: Row, is_loaded: bool) -> bool {
+        if self.passages.len() + row.passages.len() > PASSAGES_MAX {
+            return false;
+        }
+        let number = self.sources.len() as u32;
+        let said = said();
+        let is_said = row
+            .passages
+            .first()
+            .is_some_and(|terms| terms.binary_search_by_key(&said, |(term, _)| *term).is_ok());
+        let first_passage = self.passages.len() as u32;
+        for terms in &row.passages {
+            let passage = self.passages.len();
+            let is_kept = |term: &u32| self.terms.as_ref().is_none_or(|kept| kept.contains(term));
+            for (term, count) in terms.iter().filter(|(term, _)| is_kept(term)) {
+                self.postings.push(*term, passage, *count, is_loaded);
+            }
+            let terms = u16::try_from(terms.len()).unwrap_or(u16::MAX);
+            self.passages.push((number, terms));
+        }
+        if let Some(vector) = &row.vector {
+            self.vectors.push(number, vector);
+        }
+        let source = Source {
+            id: row.id,
+            created_at: row.created_at,
+            live_until: row.live_until,
+            theme: self.theme(row.theme),
+            agent: row.agent.map(|id| self.agents.number(id)),
+            session: row.session.map(|id| self.sessions.number(id)),
+            item_type: row.item_type,
+            embedding: row.embedding,
+            is_said,
+            has_vector: row.has_vector,
+            is_gone: false,
+            first_passage,
+            passages: row.passages.len() as u16,
+            hash: row.hash,
+        };
+        let ascends = self.ascending == self.sources.len()
+            && self.sources.last().is_none_or(|last| last.id < row.id);
+        match ascends {
+            true => self.ascending += 1,
+            false => drop(self.places.insert(row.id, number)),
+        }
+        let is_turn = usize::from(source.is_turn());
+        self.pending += usize::from(source.embedding == PENDING);
+        self.with_vector += usize::from(source.has_vector);
+        self.sources.push(source);
+        let at = match is_loaded {
+            true => self.by_date[is_turn].len(),
+            false => self.place_by_date(is_turn, number),
+        };
+        self.by_date[is_turn].insert(at, number);
+        true
+    }
+
+    fn theme(&mut self, id: Option<i64>) -> Option<u32> {
+        id.map(|id| self.themes.number(id))
+    }
+
+    /// Where it stands, or would stand, by date.
+    fn place_by_date(&self, is_turn: usize, number: u32) -> usize {
+        let key = |number: u32| (self.source(number).created_at, self.source(number).id);
+        self.by_date[is_turn].partition_point(|other| key(*other) < key(number))
+    }
+
+    /// Where a source stands among those of its kind by date.
+    pub fn place(&self, number: u32) -> usize {
+        self.place_by_date(usize::from(self.source(number).is_turn()), number)
+    }
+
+    pub fn remove(&mut self, id: i64) {
+        let Some(number) = self.find(id) else { return };
+        let is_turn = usize::from(self.source(number).is_turn());
+        let at = self.place_by_date(is_turn, number);
+        self.by_date[is_turn].remove(at);
+        self.pending -= usize::from(self.source(number).embedding == PENDING);
+        self.with_vector -= usize::from(self.source(number).has_vector);
+        self.sources[number as usize].is_gone = true;
+        self.vectors.remove(number);
+        self.places.remove(&id);
+        self.gone += 1;
+    }
+
+    /// There is something to compare a vector with.
+    pub fn has_vectors(&self) -> bool {
+        self.with_vector > 0
+    }
+
+    /// Some of its vectors are still to be made; of an index without a space, whether there is anything.
+    pub fn has_pending(&self, has_space: bool) -> bool {
+        match has_space {
+            true => self.pending > 0,
+            false => self.sources.len() > self.gone,
+        }
+    }
+
+    /// So much is gone that it is better made anew.
+    pub fn is_worn(&self) -> bool {
+        const GONE_MIN: usize = 256;
+        self.gone > GONE_MIN.max(self.sources.len() / 4)
+    }
+
+    /// To be called once much has been put in.
+    pub fn settle(&mut self) {
+        self.postings.settle();
+        self.sources.shrink_to_fit();
+        self.passages.shrink_to_fit();
+        let sources = &self.sources;
+        for by_date in &mut self.by_date {
+            let key = |number: &u32| {
+                (
+                    sources[*number as usize].created_at,
+                    sources[*number as usize].id,
+                )
+            };
+            by_date.sort_by_key(key);
+            by_date.shrink_to_fit();
+        }
+        self.vectors.settle();
+    }
+
+    /// Whether that is worth its while.
+    pub fn is_unsettled(&self) -> bool {
+        const SINCE_MIN: usize = 4_096;
+        self.postings.since_count > SINCE_MIN.max(self.postings.settled.len() / 4)
+    }
+
+    /// In memory, about.
+    pub fn bytes(&self) -> usize {
+        const BYTES_A_NAME: usize = 24;
+        let names = self.themes.0.len() + self.agents.0.len() + self.sessions.0.len();
+        size_of::<Self>()
+            + self.sources.capacity() * size_of::<Source>()
+            + (names + self.places.len()) * BYTES_A_NAME
+            + self.passages.capacity() * size_of::<(u32, u16)>()
+            + self.by_date.iter().map(Vec::capacity).sum::<usize>() * size_of::<u32>()
+            + self.postings.bytes()
+            + self.vectors.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memories::passages::terms;
+
+    fn row(id: i64, text: &str) -> Row {
+        let bytes = terms::of(text, None, &[]);
+        Row {
+            id,
+            created_at: id * 1_000_000,
+            live_until: i64::MAX,
+            theme: Some(7),
+            agent: None,
+            session: None,
+            item_type: ItemType::Fact,
+            embedding: None,
+            passages: vec![terms::read(&bytes).unwrap_or_default()],
+            has_vector: false,
+            vector: None,
+            hash: u64::from(crc32fast::hash(&bytes)),
+        }
+    }
+
+    fn ids_with(index: &Index, word: &str) -> Vec<i64> {
+        let sources = index.sources_with(terms::number(word));
+        sources.map(|n| index.source(n).id).collect()
+    }
+
+    fn ids_by_date(index: &Index) -> Vec<i64> {
+        let by_date = index.by_date(false).iter();
+        by_date.map(|n| index.source(*n).id).collect()
+    }
+
+    #[test]
+    fn what_is_put_in_is_found_by_its_terms_before_and_after_it_is_settled() {
+        let mut index = Index::default();
+        for (id, text) in [(1, "bees and tea"), (2, "tea"), (5, "bees")] {
+            assert!(index.put(row(id, text)));
+        }
+        index.settle();
+        index.put(row(3, "tea again"));
+        for _ in 0..2 {
+            assert_eq!(ids_with(&index, "tea"), [1, 2, 3]);
+            assert_eq!(ids_with(&index, "bees"), [1, 5]);
+            assert_eq!(ids_by_date(&index), [1, 2, 3, 5]);
+            assert_eq!(index.find(3).map(|n| index.source(n).id), Some(3));
+            assert_eq!(index.find(4), None);
+            index.settle();
+        }
+    }
+
+    #[test]
+    fn what_changes_takes_the_place_of_what_was_there() {
+        let mut index = Index::default();
+        index.put(row(1, "tea"));
+        index.put(row(2, "tea"));
+        // Other dates, the same words: the row stays.
+        let archived = Row {
+            live_until: i64::MIN,
+            ..row(1, "tea")
+        };
+        index.put(archived);
+        assert_eq!((index.sources_len(), index.find(1)), (2, Some(0)));
+        assert_eq!(index.source(0).live_until, i64::MIN);
+        index.put(row(1, "coffee"));
+        assert_eq!(
+            (ids_with(&index, "tea"), ids_with(&index, "coffee")),
+            (vec![2], vec![1])
+        );
+        index.remove(2);
+        index.remove(2);
+        index.remove(99);
+        assert_eq!((index.count(false), ids_by_date(&index)), (1, vec![1]));
+        assert_eq!(ids_with(&index, "tea"), [0_i64; 0]);
+        assert_eq!(index.find(2), None);
+        // It comes again.
+        index.put(row(2, "tea"));
+        assert_eq!(ids_with(&index, "tea"), [2]);
+    }
+
+    #[test]
+    fn it_is_worn_once_much_is_gone() {
+        let mut index = Index::default();
+        for id in 0..400 {
+            index.put(row(id, "tea"));
+        }
+        for id in 0..300 {
+            assert_eq!(index.is_worn(), id > 256, "{id}");
+            index.remove(id);
+        }
+    }
+}

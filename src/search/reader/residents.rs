@@ -1,0 +1,112 @@
+//! Whose index is in memory, and what all of them take. Those that were asked for least lately make room.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lru::LruCache;
+
+use super::{Key, Resident};
+use crate::db::UserId;
+use crate::metrics;
+
+/// Users with an index, however small.
+const RESIDENTS_MAX: NonZeroUsize = NonZeroUsize::new(65_536).expect("not zero");
+/// An index that nobody has asked for so long is dropped.
+const KEPT_FOR: Duration = Duration::from_secs(600);
+
+pub struct Residents {
+    bytes_max: usize,
+    by_use: LruCache<Key, Entry>,
+    /// Of all of them, with what is made room for.
+    bytes: usize,
+}
+
+struct Entry {
+    resident: Arc<Resident>,
+    bytes: usize,
+    /// Since when it is known not to fit, and is not kept.
+    large_since: Option<Instant>,
+    asked_at: Instant,
+}
+
+impl Residents {
+    /// For indexes of so many bytes together.
+    pub fn new(bytes_max: usize) -> Self {
+        Self {
+            bytes_max,
+            by_use: LruCache::new(RESIDENTS_MAX),
+            bytes: 0,
+        }
+    }
+
+    /// The index of this key, which may still have to be made; and whether it is known to be too large to be kept.
+    pub fn ask_for(&mut self, key: Key) -> (Arc<Resident>, bool) {
+        if self.by_use.len() == RESIDENTS_MAX.get() && !self.by_use.contains(&key) {
+            self.drop_oldest();
+        }
+        let entry = self.by_use.get_or_insert_mut(key, || Entry {
+            resident: Arc::default(),
+            bytes: 0,
+            large_since: None,
+            asked_at: Instant::now(),
+        });
+        entry.asked_at = Instant::now();
+        // It may have become smaller.
+        entry
+            .large_since
+            .take_if(|since| since.elapsed() > KEPT_FOR);
+        (Arc::clone(&entry.resident), entry.large_since.is_some())
+    }
+
+    pub fn forget(&mut self, user: UserId) {
+        let all = self.by_use.iter().map(|(key, _)| *key);
+        let of_user: Vec<Key> = all.filter(|key| key.0 == user).collect();
+        for key in of_user {
+            if let Some(dropped) = self.by_use.pop(&key) {
+                self.bytes -= dropped.bytes;
+            }
+        }
+    }
+
+    /// How many, and the bytes they take.
+    pub fn held(&self) -> (usize, usize) {
+        (self.by_use.len(), self.bytes)
+    }
+
+    fn drop_oldest(&mut self) {
+        if let Some((_, dropped)) = self.by_use.pop_lru() {
+            self.bytes -= dropped.bytes;
+            metrics::index_dropped();
+        }
+    }
+
+    /// Notes what an index takes, and drops those that were asked for least lately where all of them take too much.
+    /// False where it is too large by itself. Nothing is noted of one that was dropped meanwhile.
+    pub fn note(&mut self, key: Key, resident: &Arc<Resident>, bytes: usize) -> bool {
+        let entry = self.by_use.get_mut(&key);
+        let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.resident, resident)) else {
+            return bytes <= self.bytes_max;
+        };
+        let is_large = bytes > self.bytes_max;
+        let bytes = if is_large { 0 } else { bytes };
+        if is_large {
+            // Whoever searches in it just now keeps it for as long.
+            entry.resident = Arc::default();
+            entry.large_since = Some(Instant::now());
+        }
+        self.bytes = self.bytes - std::mem::replace(&mut entry.bytes, bytes) + bytes;
+        while self.bytes > self.bytes_max {
+            self.drop_oldest();
+        }
+        !is_large
+    }
+
+    /// Those that nobody has asked for in a while: their user may be gone by now.
+    pub fn drop_unasked(&mut self) {
+        let is_unasked = |(_, entry): (&Key, &Entry)| entry.asked_at.elapsed() > KEPT_FOR;
+        while self.by_use.peek_lru().is_some_and(is_unasked) {
+            self.drop_oldest();
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! What an index is made of, and what it is checked against. All of it is read by the app role as its user.
+
+use sqlx::error::BoxDynError;
+use sqlx::postgres::{PgRow, PgTypeInfo, PgValueRef};
+use sqlx::{AssertSqlSafe, Decode, PgConnection, Postgres, Row as _};
+use time::OffsetDateTime;
+
+use super::index::Row;
+use crate::db::UserId;
+use crate::embedding::model::{Serving, Space};
+use crate::embedding::store::SpaceLookup;
+use crate::embedding::{EmbeddingState, SpaceId};
+use crate::memories::ItemType;
+use crate::memories::passages::terms;
+
+/// How a user's memory stands.
+pub struct Standing {
+    pub history: History,
+    pub revision: i64,
+    /// Changes up to this revision are told no more.
+    pub told_from: i64,
+    /// What was said in conversations is found as well.
+    pub turns_searched: bool,
+    /// The theme that was asked for.
+    pub theme: Option<i64>,
+    /// The active space or, before there is one, the building one.
+    pub serving: Serving,
+}
+
+/// What a revision counts in: when PostgreSQL was started, and which of its databases this is. In another a copy of
+/// an earlier time may have taken its place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct History {
+    started: OffsetDateTime,
+    database: i64,
+}
+
+pub async fn find_standing(
+    conn: &mut PgConnection,
+    user: UserId,
+    theme: Option<&str>,
+) -> Result<Standing, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT pg_postmaster_start_time() AS "started!",
+                  (SELECT oid::bigint FROM pg_database WHERE datname = current_database()) AS "database!",
+                  coalesce(r.revision, 0) AS "revision!", coalesce(r.told_from, 0) AS "told_from!", u.turns_searched,
+                  (SELECT id FROM memory_themes WHERE user_id = $1 AND slug = $2) AS theme,
+                  coalesce(e.enabled, true) AS "enabled!", coalesce(e.own_enabled, false) AS "own_enabled!",
+                  s.id AS "id?", s.provider_type AS "provider_type?", s.endpoint AS "endpoint?", s.model AS "model?",
+                  s.requested_dimensions, s.dimensions, s.query_prefix AS "query_prefix?",
+                  s.document_prefix AS "document_prefix?", s.sealed_key, s.system_provider_id, s.state AS "state?",
+                  s.problem, s.failures AS "failures?", s.retry_at, s.created_at AS "created_at?", s.activated_at
+           FROM users u
+           LEFT JOIN memory_revisions r ON r.user_id = u.id
+           LEFT JOIN embedding_settings e ON e.user_id = u.id
+           LEFT JOIN LATERAL (SELECT * FROM embedding_spaces
+                              WHERE user_id = $1 AND state <> 'retired' ORDER BY state LIMIT 1) s ON true
+           WHERE u.id = $1"#,
+        user.0,
+        theme,
+    )
+    .fetch_one(conn)
+    .await?;
+    let space = row
+        .id
+        .zip(row.created_at)
+        .map(|(id, created_at)| SpaceLookup {
+            id,
+            provider_type: row.provider_type.unwrap_or_default(),
+            endpoint: row.endpoint.unwrap_or_default(),
+            model: row.model.unwrap_or_default(),
+            requested_dimensions: row.requested_dimensions,
+            dimensions: row.dimensions,
+            query_prefix: row.query_prefix.unwrap_or_default(),
+            document_prefix: row.document_prefix.unwrap_or_default(),
+            sealed_key: row.sealed_key,
+            system_provider_id: row.system_provider_id,
+            state: row.state.unwrap_or_default(),
+            problem: row.problem,
+            failures: row.failures.unwrap_or_default(),
+            retry_at: row.retry_at,
+            created_at,
+            activated_at: row.activated_at,
+            retired_at: None,
+        });
+    Ok(Standing {
+        history: History {
+            started: row.started,
+            database: row.database,
+        },
+        revision: row.revision,
+        told_from: row.told_from,
+        turns_searched: row.turns_searched,
+        theme: row.theme,
+        serving: Serving {
+            enabled: row.enabled,
+            own_enabled: row.own_enabled,
+            space: space.map(Space::from),
+        },
+    })
+}
+
+/// Sources that have changed since this revision, at most `most`, ascending.
+pub async fn list_changed(
+    conn: &mut PgConnection,
+    user: UserId,
+    since: i64,
+    most: i64,
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT DISTINCT source_id FROM memory_changes WHERE user_id = $1 AND revision > $2 ORDER BY source_id LIMIT $3",
+        user.0,
+        since,
+        most,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+pub async fn count_sources(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "sources!" FROM memory_items WHERE user_id = $1"#,
+        user.0
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Sources of a page, and bytes of their texts: terms are up to fourteen times that.
+const PAGE_SOURCES: i64 = 5_000;
+const PAGE_BYTES: i64 = 2 << 20;
+
+/// Which sources are read.
+#[derive(Clone, Copy)]
+pub enum Which<'a> {
+    /// After the first of these, and up to the second.
+    Within(i64, i64),
+    These(&'a [i64]),
+}
+
+impl Which<'_> {
+    /// Of a table whose column of sources is this.
+    fn condition(self, column: &str) -> String {
+        match self {
+            Self::Within(..) => format!("{column} > $2 AND {column} <= $3"),
+            Self::These(_) => format!("{column} = ANY ($2) AND $3 = 0::bigint"),
+        }
+    }
+}
+
+/// The next sources after this one; none at the end.
+pub async fn list_page(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: Option<SpaceId>,
+    after: i64,
+    with_vectors: bool,
+) -> Result<Vec<Row>, sqlx::Error> {
+    let last = sqlx::query_scalar!(
+        "SELECT max(id) FROM (
+             SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM (
+                 SELECT id, octet_length(content) AS bytes FROM memory_items
+                 WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3) n) p
+         WHERE before < $4",
+        user.0,
+        after,
+        PAGE_SOURCES,
+        PAGE_BYTES,
+    );
+    match last.fetch_one(&mut *conn).await? {
+        Some(last) => {
+            list_sources(conn, user, space, Which::Within(after, last), with_vectors).await
+        }
+        None => Ok(Vec::new()),
+    }
+}
+
+/// A query's arguments: the user, and which sources.
+macro_rules! bound {
+    ($query:expr, $user:expr, $which:expr) => {
+        match $which {
+            Which::Within(after, last) => $query.bind($user.0).bind(after).bind(last),
+            // Nothing, so that what follows has one number.
+            Which::These(ids) => $query.bind($user.0).bind(ids).bind(0_i64),
+        }
+    };
+}
+
+/// Sources as an index takes them in, ascending; `space` says whose vectors, which are left out where they are not
+/// to be kept.
+pub async fn list_sources(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: Option<SpaceId>,
+    which: Which<'_>,
+    with_vectors: bool,
+) -> Result<Vec<Row>, sqlx::Error> {
+    let items = format!(
+        "SELECT i.id, i.created_at, CASE WHEN i.status = 'active' THEN i.live_until ELSE '-infinity' END,
+                i.theme_id, i.agent_id, i.turn_session_id, i.type
+         FROM memory_items i WHERE i.user_id = $1 AND {} ORDER BY i.id",
+        which.condition("i.id"),
+    );
+    let items = bound!(sqlx::query(AssertSqlSafe(items)), user, which);
+    let mut sources = Vec::new();
+    for row in items.fetch_all(&mut *conn).await? {
+        let item_type: &str = row.try_get(6)?;
+        sources.push(Row {
+            id: row.try_get(0)?,
+            created_at: row.try_get::<Micros, _>(1)?.0,
+            live_until: row.try_get::<Micros, _>(2)?.0,
+            theme: row.try_get(3)?,
+            agent: row.try_get(4)?,
+            session: row.try_get(5)?,
+            item_type: ItemType::from_column(item_type),
+            embedding: None,
+            passages: Vec::new(),
+            has_vector: false,
+            vector: None,
+            hash: 0,
+        });
+    }
+    let mut hashes = vec![[crc32fast::Hasher::new(), crc32fast::Hasher::new()]; sources.len()];
+    let passages = format!(
+        "SELECT p.source_id, p.terms FROM memory_passages p WHERE p.user_id = $1 AND {} ORDER BY p.source_id, p.n",
+        which.condition("p.source_id"),
+    );
+    let passages = bound!(sqlx::query(AssertSqlSafe(passages)), user, which);
+    let mut at = 0;
+    for row in passages.fetch_all(&mut *conn).await? {
+        let (id, bytes): (i64, &[u8]) = (row.try_get(0)?, row.try_get(1)?);
+        at = place_of(&sources, at, id);
+        if let Some(source) = sources.get_mut(at).filter(|s| s.id == id) {
+            source.passages.push(terms::read(bytes).unwrap_or_default());
+            hashes[at][0].update(bytes);
+        }
+    }
+    add_uncut(conn, user, &mut sources, &mut hashes).await?;
+    if let Some(space) = space {
+        let vectors = format!(
+            "SELECT e.source_id, e.state, e.state = 'ready' AND e.passage = 0,
+                    CASE WHEN $5 AND e.state = 'ready' AND e.passage = 0 THEN e.embedding END
+             FROM memory_embeddings e WHERE e.user_id = $1 AND {} AND e.space_id = $4
+             ORDER BY e.source_id, e.passage",
+            which.condition("e.source_id"),
+        );
+        let vectors = bound!(sqlx::query(AssertSqlSafe(vectors)), user, which);
+        let vectors = vectors.bind(space.0).bind(with_vectors);
+        let mut at = 0;
+        for row in vectors.fetch_all(&mut *conn).await? {
+            let (id, state): (i64, &str) = (row.try_get(0)?, row.try_get(1)?);
+            at = place_of(&sources, at, id);
+            let Some(source) = sources.get_mut(at).filter(|s| s.id == id) else {
+                continue;
+            };
+            let state = EmbeddingState::from_column(state);
+            source.embedding = Some(source.embedding.map_or(state, |other| worse(other, state)));
+            source.has_vector |= row.try_get::<bool, _>(2)?;
+            if let Some(Halves(bytes)) = row.try_get(3)? {
+                hashes[at][1].update(bytes);
+                source.vector = Some(values_of(bytes));
+            }
+        }
+    }
+    for (source, [words, vector]) in sources.iter_mut().zip(hashes) {
+        source.hash = u64::from(words.finalize()) << 32 | u64::from(vector.finalize());
+    }
+    Ok(sources)
+}
+
+/// The vectors of the next sources after this one, so many at most, ascending.
+pub async fn list_vectors(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    after: i64,
+    most: i64,
+) -> Result<Vec<(i64, Vec<f32>)>, sqlx::Error> {
+    // Its type is none that the macros know.
+    let rows = sqlx::query(
+        "SELECT source_id, embedding FROM memory_embeddings
+         WHERE user_id = $1 AND space_id = $2 AND source_id > $3 AND passage = 0 AND state = 'ready'
+         ORDER BY source_id LIMIT $4",
+    );
+    let rows = rows.bind(user.0).bind(space.0).bind(after).bind(most);
+    let read = |row: &PgRow| {
+        let Halves(bytes) = row.try_get(1)?;
+        Ok((row.try_get(0)?, values_of(bytes)))
+    };
+    rows.fetch_all(conn).await?.iter().map(read).collect()
+}
+
+/// The terms of sources whose passages are still to be made, of the whole text at once.
+async fn add_uncut(
+    conn: &mut PgConnection,
+    user: UserId,
+    sources: &mut [Row],
+    hashes: &mut [[crc32fast::Hasher; 2]],
+) -> Result<(), sqlx::Error> {
+    let uncut = sources.iter().filter(|source| source.passages.is_empty());
+    let uncut: Vec<i64> = uncut.map(|source| source.id).collect();
+    if uncut.is_empty() {
+        return Ok(());
+    }
+    let texts = sqlx::query!(
+        "SELECT id, content, key, tags FROM memory_items WHERE user_id = $1 AND id = ANY ($2) ORDER BY id",
+        user.0,
+        &uncut,
+    );
+    let mut at = 0;
+    for text in texts.fetch_all(conn).await? {
+        at = place_of(sources, at, text.id);
+        let bytes = terms::of(&text.content, text.key.as_deref(), &text.tags);
+        sources[at]
+            .passages
+            .push(terms::read(&bytes).unwrap_or_default());
+        hashes[at][0].update(&bytes);
+    }
+    Ok(())
+}
+
+/// Of a source with several passages: pending while one is.
+fn worse(one: EmbeddingState, other: EmbeddingState) -> EmbeddingState {
+    let is = |state| one == state || other == state;
+    match (is(EmbeddingState::Pending), is(EmbeddingState::Error)) {
+        (true, _) => EmbeddingState::Pending,
+        (false, true) => EmbeddingState::Error,
+        (false, false) => EmbeddingState::Ready,
+    }
+}
+
+/// Where the source of this id is, from `at` on, or would be.
+fn place_of(sources: &[Row], at: usize, id: i64) -> usize {
+    at + sources[at..]
+        .iter()
+        .take_while(|source| source.id < id)
+        .count()
+}
+
+/// The bytes of a `halfvec`'s values, the most significant first.
+struct Halves<'r>(&'r [u8]);
+
+impl sqlx::Type<Postgres> for Halves<'_> {
+    fn type_info() -> PgTypeInfo {
+        <pgvector::HalfVector as sqlx::Type<Postgres>>::type_info()
+    }
+}
+
+impl<'r> Decode<'r, Postgres> for Halves<'r> {
+    fn decode(value: PgValueRef<'r>) -> Result<Self, BoxDynError> {
+        /// How many values there are, and nothing.
+        const HEAD_BYTES: usize = 4;
+        let values = value.as_bytes()?.get(HEAD_BYTES..);
+        Ok(Self(values.ok_or("not a halfvec")?))
+    }
+}
+
+/// What they are: of half precision, not infinite and not `NaN`.
+fn values_of(bytes: &[u8]) -> Vec<f32> {
+    /// From the exponent of the one format to that of the other.
+    const SCALE: f32 = f32::from_bits((127 + 112) << 23);
+    let value = |two: &[u8]| {
+        let half = u32::from(u16::from_be_bytes([two[0], two[1]]));
+        let absolute = f32::from_bits((half & 0x7fff) << 13) * SCALE;
+        f32::from_bits(absolute.to_bits() | (half & 0x8000) << 16)
+    };
+    bytes.chunks_exact(2).map(value).collect()
+}
+
+/// A time in microseconds since 1970; the ends of time are the ends of the numbers.
+struct Micros(i64);
+
+impl sqlx::Type<Postgres> for Micros {
+    fn type_info() -> PgTypeInfo {
+        <OffsetDateTime as sqlx::Type<Postgres>>::type_info()
+    }
+}
+
+impl<'r> Decode<'r, Postgres> for Micros {
+    fn decode(value: PgValueRef<'r>) -> Result<Self, BoxDynError> {
+        /// PostgreSQL counts from the beginning of 2000.
+        const SINCE: i64 = 946_684_800_000_000;
+        let micros = i64::from_be_bytes(value.as_bytes()?.try_into()?);
+        Ok(Self(match micros {
+            i64::MIN | i64::MAX => micros,
+            finite => finite.saturating_add(SINCE),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::values_of;
+
+    #[test]
+    fn values_of_half_precision_are_read_exactly() {
+        let values = [
+            0.0,
+            1.0,
+            -1.0,
+            0.5,
+            -0.099_975_586,
+            65_504.0,
+            6.103_515_6e-5,
+            5.960_464_5e-8,
+            -1.192_092_9e-7,
+        ];
+        let half = pgvector::HalfVector::from_f32_slice(&values).to_vec();
+        let bytes: Vec<u8> = half.iter().flat_map(|v| v.to_be_bytes()).collect();
+        assert_eq!(values_of(&bytes), values);
+    }
+}
