@@ -15,14 +15,14 @@ import datetime
 import json
 import os
 import random
+import re
 import time
 
 from clients import ask, in_turn, rest
 from pgbench import pgbench
 from results import Progress, record
-from run import common_words, free_port, item, keepsake
+from run import REPO, common_words, free_port, item, keepsake
 from sql import sql
-from statement import source_of
 from vectors import start_provider
 
 SECONDS = float(os.environ.get("SECONDS_A_TURN", "4"))
@@ -31,11 +31,11 @@ ROUNDS = 3
 SCRIPTS = 50
 FIRST_ITEMS = 1_000
 STATEMENTS = {"add": ("src/memories/write/store.rs", "insert"), "push": ("src/queue/store.rs", "push")}
-LOCK = source_of("src/db/store.rs", "raising_revision").replace("{id}", "1")
 
 
 def main():
     random.seed(7)
+    lock = source_of("src/db/store.rs", "raising_revision").replace("{id}", "1")
     progress = Progress([("adding the first items", FIRST_ITEMS / 300)] + [(f"adding, clients: {clients}", 2 * SECONDS) for _ in range(ROUNDS) for clients in CLIENTS]
                         + [("adding while vectors are made", SECONDS)] * (ROUNDS * len(CLIENTS)))
     provider_port = free_port()
@@ -45,7 +45,7 @@ def main():
             server.call("memory_add", item(n))
         time.sleep(1)  # the first job has made the space
         doors = {"floor": lambda clients: pgbench(";\n".join(f"PREPARE {name} AS {source_of(*where)}" for name, where in STATEMENTS.items()),
-                                                  [statements() for _ in range(SCRIPTS)], clients, int(SECONDS) or 1, first=LOCK),
+                                                  [statements() for _ in range(SCRIPTS)], clients, int(SECONDS) or 1, first=lock),
                  "HTTP": lambda clients: ask(server.port, requests(server), clients, SECONDS)}
         provider_dead = in_turn(doors, CLIENTS, ROUNDS, progress)
         start_provider(provider_port)
@@ -53,6 +53,13 @@ def main():
         still_waiting = int(sql("SELECT count(*) FROM memory_embeddings WHERE state = 'pending'"))
         record("adds", {"in_turn": provider_dead, "while_vectors_are_made": vectors_made, "still_waiting": still_waiting})
     progress.end()
+
+
+def source_of(path, function):
+    """The SQL in a function of src/: its first string that begins as a statement does."""
+    body = (REPO / path).read_text().split(f"fn {function}(")[1]
+    statement = re.search(r'r#"((?:WITH|INSERT|SELECT) .*?)"#|"((?:WITH|INSERT|SELECT) [^"]*)"', body, re.DOTALL)
+    return re.sub(r'AS "(\w+)[!?]"', r"AS x_\1", statement[1] or statement[2])
 
 
 def words(unique):
@@ -68,14 +75,13 @@ def requests(server):
 def statements():
     """The transaction of an add; pgbench writes another number for `:n` each time."""
     some = words("p:n")
-    places = " ".join("'{}':{}".format(word, ",".join(str(place) for place, other in enumerate(some, 2) if other == word)) for word in dict.fromkeys(some))
     content = " ".join(some)
     now = datetime.datetime.now(datetime.timezone.utc).isoformat()
     passage = {"n": 0, "start": 0, "length": len(content), "hash": base64.b64encode(random.randbytes(16)).decode(),
                "terms": base64.b64encode(random.randbytes(5 * len(set(some)))).decode()}
     source = {"n": 0, "slug": f"theme-{random.randrange(20)}", "agent_id": 1, "type": "fact", "content": content, "content_hash": "HASH", "tags": [],
               "status": "active", "source": "agent", "trust": "agent", "confidence": 70, "protected": False, "created_at": now, "updated_at": now,
-              "words": places, "passages": [passage], "events": [{"agent_id": 1, "event": "added", "at": now}],
+              "passages": [passage], "events": [{"agent_id": 1, "event": "added", "at": now}],
               "call": {"at": now, "tool": "memory_add", "duration_us": 900}}
     return [f"EXECUTE add (1, replace($q${json.dumps([source])}$q$, 'HASH', encode(sha256(':n'), 'base64')), now(), 'ok')", "EXECUTE push (1, 'embed', 30, now())"]
 

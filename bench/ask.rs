@@ -2,22 +2,24 @@
 //! benchmarks beside this file: one JSON object a line, one answer a line.
 //!
 //!     {"user": 7, "space": 3, "query": "…", "vector": [384 numbers]}
-//!     → {"hits": [[id, score, similarity], …], "mode": "hybrid", "ms": 4.2}
+//!     → {"hits": [id, …], "mode": "hybrid"}
 //!
-//! `{"bits": [numbers]}` gives the bits that are stored for a vector, and
-//! `{"words": "…"}` what full text finds a text by. The database is the one of
-//! `KEEPSAKE_DATABASE_URL`, and is brought to this program's schema.
+//! `{"terms": "…"}` gives what a text is found by, in base 64. The database is the
+//! one of `KEEPSAKE_DATABASE_URL`, and is brought to this program's schema.
 
 #![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, Write};
-use std::time::Instant;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use keepsake::accounts::Viewer;
+use keepsake::config::Config;
 use keepsake::db::{Db, UserId};
 use keepsake::embedding::{QueryVector, SpaceId, Vector};
-use keepsake::memories::words;
-use keepsake::search::{self, RawQuery, SearchQuery};
+use keepsake::memories::passages::terms;
+use keepsake::search::{RawQuery, Search, SearchQuery};
+use keepsake::wiring;
 use serde_json::{Value, json};
 
 #[tokio::main(flavor = "current_thread")]
@@ -25,27 +27,19 @@ async fn main() {
     let url = std::env::var("KEEPSAKE_DATABASE_URL").unwrap();
     let options = url.parse().unwrap();
     keepsake::db::prepare(&options).await.unwrap();
-    let db = Db::new(&options);
+    let config = Config::from_env().unwrap();
+    let search = wiring::search(&config, &Db::new(&options)).unwrap();
     for line in std::io::stdin().lock().lines() {
         let asked: Value = serde_json::from_str(&line.unwrap()).unwrap();
-        let answer = answer(&db, &asked).await;
+        let answer = answer(&search, &asked).await;
         println!("{answer}");
         std::io::stdout().flush().unwrap();
     }
 }
 
-async fn answer(db: &Db, asked: &Value) -> Value {
-    if let Some(text) = asked["words"].as_str() {
-        return json!(words::tsvector([text]));
-    }
-    if let Some(vector) = vector(&asked["bits"]) {
-        let bytes = vector.bits();
-        let bits: String = bytes
-            .as_bytes()
-            .iter()
-            .map(|b| format!("{b:08b}"))
-            .collect();
-        return json!(bits);
+async fn answer(search: &Search, asked: &Value) -> Value {
+    if let Some(text) = asked["terms"].as_str() {
+        return json!(BASE64.encode(terms::of(text, None, &[])));
     }
     let viewer = Viewer {
         user_id: UserId(asked["user"].as_i64().unwrap()),
@@ -61,20 +55,11 @@ async fn answer(db: &Db, asked: &Value) -> Value {
         vector,
         speakers: Vec::new(),
     });
-    let start = Instant::now();
-    let mut tx = db.as_user(viewer.user_id).await.unwrap();
-    let now = time::OffsetDateTime::now_utc();
-    let page = search::search(&mut tx, &viewer, &query.unwrap(), vector.as_ref(), now)
-        .await
-        .unwrap();
-    tx.commit().await.unwrap();
-    let ms = start.elapsed().as_secs_f64() * 1e3;
-    let hits: Vec<Value> = page
-        .hits
-        .iter()
-        .map(|hit| json!([hit.item.id.0, hit.score, hit.explanation.similarity()]))
-        .collect();
-    json!({ "hits": hits, "mode": page.mode.as_str(), "ms": ms })
+    let query = query.unwrap();
+    let page = search.find_with(&viewer, &query, vector.as_ref());
+    let page = page.await.unwrap();
+    let hits: Vec<i64> = page.hits.iter().map(|hit| hit.item.id.0).collect();
+    json!({ "hits": hits, "mode": page.mode.as_str() })
 }
 
 fn vector(values: &Value) -> Option<Vector> {

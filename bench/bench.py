@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What `make bench` runs: the floor, growth and quality, each on a throwaway PostgreSQL of its own, and then
+"""What `make bench` runs: searches, growth and quality among others, each on a throwaway PostgreSQL of its own, and then
 RESULTS.md of what they wrote down. 40 minutes at most on two cores; nothing else should run meanwhile.
 
-    python3 bench/bench.py [PART …]          all parts, or those named: floor, adds, drain, fair, start, growth, quality
+    python3 bench/bench.py [PART …]          all parts, or those named: searches, adds, drain, fair, start, growth, quality
 
 LOCOMO and ERRORS name LoCoMo's files for quality, which is left out without them (bench/quality.py says where
 they come from). BENCH_RESULTS is another folder for what is measured; sizes are settings of each script.
@@ -21,8 +21,8 @@ from python_env import environment  # noqa: E402
 
 BENCH = Path(__file__).resolve().parent
 # What runs, and how many seconds it takes on the machine of RESULTS.md: for the progress bar.
-PARTS = {"floor": ("floor.py", 260), "adds": ("adds.py", 90), "drain": ("vectors.py", 120), "fair": ("fair.py", 150), "start": ("start.py", 40),
-         "growth": ("growth.py", 800), "quality": ("quality.py", 200)}
+PARTS = {"searches": ("searches.py", 220), "adds": ("adds.py", 90), "drain": ("vectors.py", 120), "fair": ("fair.py", 150), "start": ("start.py", 40),
+         "growth": ("growth.py", 600), "quality": ("quality.py", 200)}
 
 
 def main(wanted):

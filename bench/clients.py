@@ -30,9 +30,9 @@ def request(token, path, body, headers=""):
             f"{headers}Content-Length: {len(body)}\r\n\r\n").encode() + body
 
 
-def ask(port, requests, clients=1, seconds=None, count=None, rate=None):
-    """Takes from the iterator `requests`, each client the next one as soon as it has its answer; at `rate` a second
-    (one client) where given. For so many seconds or answers. Returns the ms of each and how many a second."""
+def ask(port, requests, clients=1, seconds=None, count=None):
+    """Takes from the iterator `requests`, each client the next one as soon as it has its answer. For so many seconds
+    or answers. Returns the ms of each and how many a second."""
     times = []
     begun = time.perf_counter()
     goes_on = lambda: time.perf_counter() < begun + seconds if seconds else len(times) < count
@@ -49,8 +49,6 @@ def ask(port, requests, clients=1, seconds=None, count=None, rate=None):
                     continue
                 times.append((time.perf_counter() - state[1]) * 1e3)
                 if goes_on():
-                    if rate:
-                        time.sleep(max(0, begun + len(times) / rate - time.perf_counter()))
                     state[:] = [b"", send(key.fileobj, next(requests))]
                 else:
                     waiting.unregister(key.fileobj)

@@ -3,8 +3,8 @@
 2025-06-18, with the same queries in turn, on one kept-alive connection each. The aim: MCP's p50 within
 1 ms of REST's.
 
-Run as `python3 tools/with_postgres.py python3 bench/doors.py` after `make build`. Query vectors come
-from the cache, as in floor.py.
+Run as `python3 tools/with_postgres.py python3 bench/doors.py` after `make build`. Query vectors
+come from the cache.
 """
 import http.client
 import json

@@ -25,8 +25,8 @@ def main():
         sys.exit(f"✗ there is nothing in {FOLDER}: run `make bench` first")
     figures = {name: whole["figures"] for name, whole in raw.items()}
     judged = list(aims(figures))
-    parts = [section(figures) for section in (floor, adds, drain, fair, alone, growth, quality)]
-    shown_here = {"floor", "adds", "drain", "fair", "start", "growth", "quality", "peers"}
+    parts = [section(figures) for section in (searches, adds, drain, fair, alone, growth, quality)]
+    shown_here = {"searches", "adds", "drain", "fair", "start", "growth", "quality", "peers"}
     if "peers" in raw and (PEERS / "section.py").is_file():
         sys.path.insert(0, str(PEERS))
         import section as peers
@@ -66,15 +66,9 @@ def heading(raw):
 
 def aims(figures):
     """(what is aimed at, what was measured, whether that meets it); of what was not measured, nothing."""
-    if of := figures.get("floor"):
-        turns, paced = of["in_turn"], of["at_one_pace"]
-        p50 = lambda clients, door: turns[clients][door]["p50_ms"]["median"]
-        more = {kind: kinds["more_ms"]["median"] for kind, kinds in paced.items()}
-        yield ("search, p50 ≤ the statement + 2 ms, both at one pace", ", ".join(f"{kind} {ms:+.1f} ms" for kind, ms in more.items()), max(more.values()) <= 2)
-        yield ("search, p50 ≤ the statement + 2 ms, one client after the other", f"{p50('1', 'HTTP') - p50('1', 'floor'):+.1f} ms", p50("1", "HTTP") - p50("1", "floor") <= 2)
-        shares = {clients: share(turns, clients, "HTTP") for clients in turns}
-        yield ("search, throughput ≥ 80 % of the statement's", ", ".join(f"{percent(of)} at {clients}" for clients, of in shares.items()), min(shares.values()) >= 0.8)
-        yield ("MCP, p50 ≤ HTTP's + 1 ms", f"{p50('1', 'MCP') - p50('1', 'HTTP'):+.1f} ms", p50("1", "MCP") - p50("1", "HTTP") <= 1)
+    if of := figures.get("searches"):
+        more = {size["items"]: size["MCP"]["p50"]["median"] - size["search"]["p50"]["median"] for size in of["sizes"]}
+        yield ("MCP, p50 ≤ HTTP's + 1 ms", ", ".join(f"{ms:+.1f} ms at {items:,}" for items, ms in more.items()), max(more.values()) <= 1)
     if of := figures.get("adds"):
         eight = of["in_turn"]["8"]["HTTP"]
         yield ("add, ≥ 1,500/s at 8 clients, activity log on", f"{shown(eight['per_second'], 0)}/s", eight["per_second"]["median"] >= 1_500)
@@ -97,7 +91,6 @@ def aims(figures):
             for point in of["one_user"]:
                 if point["items"] == items:
                     yield (f"search among one user's {items:,} items, p50 ≤ {most} ms", f"{shown(point['HTTP']['p50_ms'])} ms", point["HTTP"]["p50_ms"]["median"] <= most)
-                    yield (f"search among one user's {items:,} items, p50 ≤ the statement + 2 ms, pairs of turns", f"{shown(point['more_ms'])} ms", point["more_ms"]["median"] <= 2)
     if of := figures.get("quality"):
         yield from quality_aims(of["methods"])
 
@@ -125,19 +118,15 @@ def summary(judged):
 
 # Sections
 
-def floor(figures):
-    if not (of := figures.get("floor")):
-        return missing("The floor of a search")
-    turns = of["in_turn"]
-    rows = [[clients, door, *(shown(doors[door][name], digits) for name, digits in (("p50_ms", 1), ("p95_ms", 1), ("per_second", 0))),
-             "" if door == "floor" else f"{doors[door]['p50_ms']['median'] - doors['floor']['p50_ms']['median']:+.1f}", "" if door == "floor" else percent(share(turns, clients, door))]
-            for clients, doors in turns.items() for door in ("floor", "HTTP", "MCP")]
-    paced = [[kind, shown(kinds["HTTP"]), shown(kinds["floor"]), shown(kinds["more_ms"])] for kind, kinds in of["at_one_pace"].items()]
-    picture = draw("floor", plot.bars("memory_search beside its statement in pgbench", "searches a second", [f"{clients} clients" if clients != "1" else "1 client" for clients in turns],
-                                      {door: [low_high(doors[door]["per_second"]) for doors in turns.values()] for door in ("floor", "HTTP", "MCP")}))
-    return (f"## The floor of a search\n\n`memory_search` of one user's {of['items']:,} items beside the same statement, prepared, in pgbench. Each asks again at once:\n\n"
-            f"{table(['clients', '', 'p50 ms', 'p95 ms', 'searches/s', 'more, ms', 'throughput of the floor'], rows)}\n\n{picture}\n\n"
-            f"Both at the same time, {of['rate']:g} searches a second each, p50 in ms:\n\n{table(['', 'HTTP', 'floor', 'more'], paced)}")
+def searches(figures):
+    if not (of := figures.get("searches")):
+        return missing("Searches")
+    alone = [[f"{size['items']:,}", shown(size["first_ms"], 0), *(shown(size["search"][part], 2) for part in ("p50", "p95", "p99")), shown(size["MCP"]["p50"], 2), shown(size["get"]["p50"], 2)] for size in of["sizes"]]
+    at_8 = [[f"{size['items']:,}", *(shown(size["at_8"][door][part], digits) for door in ("search", "get") for part, digits in (("per_second", 0), ("p50", 1), ("p99", 1))),
+             f"{size['index_bytes'] / size['items']:,.0f}", f"{size['resident_bytes'] / 2**20:,.0f}"] for size in of["sizes"]]
+    return (f"## Searches\n\nOf one user's items, whose index is in memory; the queries' vectors are known. *First*: the search that reads the index from the database. `memory_get` reads one row by its key. One client, in turn:\n\n"
+            f"{table(['items', 'first, ms', 'p50 ms', 'p95', 'p99', 'by MCP, p50', 'memory_get, p50'], alone)}\n\n8 clients, each asking again at once:\n\n"
+            f"{table(['items', 'searches/s', 'p50 ms', 'p99', 'memory_get/s', 'p50 ms', 'p99', 'bytes of index an item', 'MiB of the server'], at_8)}")
 
 
 def adds(figures):
@@ -181,8 +170,7 @@ def alone(figures):
 def growth(figures):
     if not (of := figures.get("growth")):
         return missing("Growth")
-    return "\n\n".join(["## Growth", f"Filled by SQL and not through the API, vacuumed; one client, each asking again at once; the database held {of['database_bytes'] / 2**30:.1f} GiB at the end. "
-                        "*Floor* is the statement in pgbench.",
+    return "\n\n".join(["## Growth", f"Filled by SQL and not through the API, vacuumed; one client, each asking again at once; the database held {of['database_bytes'] / 2**30:.1f} GiB at the end.",
                         curve("one user's items", f"Items of one user, beside {of['items_beside']:,} of all users", of["one_user"], "items", recall=True),
                         curve("all items", f"Items of all users; those of the one who asks stay {of['items_of_others']:,}", of["all_items"], "items"),
                         themes(of), rebuilds(of)])
@@ -191,17 +179,16 @@ def growth(figures):
 def curve(name, title, points, unit, recall=False):
     if not points:
         return missing(name)
-    header = [unit, "HTTP p50 ms", "p95", "floor p50 ms", "p95", "more, ms"] + (["recall@10", "worst"] if recall else [])
-    rows = [[f"{point[unit]:,}", *(shown(point[door][part]) for door in ("HTTP", "floor") for part in ("p50_ms", "p95_ms")),
-             shown(point["more_ms"])]
+    header = [unit, "p50 ms", "p95"] + (["recall@10", "worst"] if recall else [])
+    rows = [[f"{point[unit]:,}", shown(point["HTTP"]["p50_ms"]), shown(point["HTTP"]["p95_ms"])]
             + ([f"{point['recall_at_10']['mean']:.4f}", f"{point['recall_at_10']['worst']:.1f}"] if recall else []) for point in points]
-    series = {door: [(point[unit], *low_high(point[door]["p50_ms"])) for point in points] for door in ("HTTP", "floor")}
+    series = {"memory_search": [(point[unit], *low_high(point["HTTP"]["p50_ms"])) for point in points]}
     picture = draw("growth_" + name.replace(" ", "_").replace("'s", ""), plot.lines(title, unit, "p50, ms", series))
     return f"### By {name}\n\n{bend(points, unit)}\n\n{picture}\n\n{table(header, rows)}"
 
 
-def bend(points, unit, of=lambda point: point["HTTP"]["p50_ms"]["median"], floor=lambda point: point["floor"]["p50_ms"]["median"]):
-    """Where a curve bends, in words that are computed: where it has doubled, where it is steepest, and whose growth it is."""
+def bend(points, unit, of=lambda point: point["HTTP"]["p50_ms"]["median"]):
+    """Where a curve bends, in words that are computed: where it has doubled, and where it is steepest."""
     if len(points) < 2:
         return ""
     sizes, times = [point[unit] for point in points], [of(point) for point in points]
@@ -212,23 +199,18 @@ def bend(points, unit, of=lambda point: point["HTTP"]["p50_ms"]["median"], floor
     (n1, n2), (t1, t2) = sizes[doubled - 1:doubled + 1], times[doubled - 1:doubled + 1]
     at = n1 * (n2 / n1) ** (math.log(2 * times[0] / t1) / math.log(t2 / t1))
     steepest = max(range(1, len(points)), key=lambda n: math.log(times[n] / times[n - 1]) / math.log(sizes[n] / sizes[n - 1]))
-    said += f" It bends at about {float(f'{at:.2g}'):,.0f}, where it has doubled; it is steepest from {sizes[steepest - 1]:,} to {sizes[steepest]:,}: {sizes[steepest] / sizes[steepest - 1]:g} times the {unit}, {times[steepest] / times[steepest - 1]:.1f} times the time."
-    if floor:
-        peak = times.index(max(times))
-        share_of_floor = (floor(points[peak]) - floor(points[0])) / (times[peak] - times[0])
-        said += f" Of the growth {percent(share_of_floor)} is the statement's own, in PostgreSQL."
-    return said
+    return said + f" It bends at about {float(f'{at:.2g}'):,.0f}, where it has doubled; it is steepest from {sizes[steepest - 1]:,} to {sizes[steepest]:,}: {sizes[steepest] / sizes[steepest - 1]:g} times the {unit}, {times[steepest] / times[steepest - 1]:.1f} times the time."
 
 
 def themes(of):
     if not of["themes"]:
         return ""
-    rows = [[f"{point['themes']:,}", shown(point["HTTP"]["p50_ms"]), shown(point["floor"]["p50_ms"]), shown(point["in_one_theme"]["p50_ms"]), shown(point["list_themes"]["p50_ms"])] for point in of["themes"]]
+    rows = [[f"{point['themes']:,}", shown(point["HTTP"]["p50_ms"]), shown(point["in_one_theme"]["p50_ms"]), shown(point["list_themes"]["p50_ms"])] for point in of["themes"]]
     series = {name: [(point["themes"], *low_high(pick(point)["p50_ms"])) for point in of["themes"]]
-              for name, pick in (("search", lambda p: p["HTTP"]), ("floor", lambda p: p["floor"]), ("search in one theme", lambda p: p["in_one_theme"]), ("memory_list_themes", lambda p: p["list_themes"]))}
-    listed = bend(of["themes"], "themes", lambda point: point["list_themes"]["p50_ms"]["median"], None)
+              for name, pick in (("search", lambda p: p["HTTP"]), ("search in one theme", lambda p: p["in_one_theme"]), ("memory_list_themes", lambda p: p["list_themes"]))}
+    listed = bend(of["themes"], "themes", lambda point: point["list_themes"]["p50_ms"]["median"])
     return (f"### By themes\n\n{of['items_in_themes']:,} items of one user. Search: {bend(of['themes'], 'themes')} `memory_list_themes`: {listed}\n\n"
-            f"{draw('growth_themes', plot.lines('Themes of one user', 'themes', 'p50, ms', series))}\n\n{table(['themes', 'search p50 ms', 'floor', 'search in one theme', 'memory_list_themes'], rows)}")
+            f"{draw('growth_themes', plot.lines('Themes of one user', 'themes', 'p50, ms', series))}\n\n{table(['themes', 'search p50 ms', 'search in one theme', 'memory_list_themes'], rows)}")
 
 
 def rebuilds(of):

@@ -55,8 +55,8 @@ def common_words(count):
 
 
 def rare_word(n):
-    """Of item n alone; letters only, since `ticket17` would be found by `ticket` too."""
-    return "q" + "".join(chr(ord("a") + int(digit)) for digit in f"{n:05}")
+    """Of item n alone; letters only, since `ticket17` would be found by `ticket` too, and no vowel, so that it has no other stem."""
+    return "q" + "".join("bcdfghjkmn"[int(digit)] for digit in f"{n:06}")
 
 
 def item(n):

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import results
 from run import call, common_words, free_port, item, keepsake
-from sql import URL, sql, vacuum
+from sql import URL, sql
 from vectors import Provider
 
 LARGE, SMALL, SMALL_USERS = 10_000, 1_000, 10
@@ -35,7 +35,7 @@ PARTS = """SELECT c.relname, 'rows', pg_relation_size(c.oid) FROM pg_class c WHE
            UNION ALL SELECT c.relname, 'out of line', pg_total_relation_size(c.reltoastrelid) FROM pg_class c WHERE c.oid = ANY ($1) AND c.reltoastrelid <> 0
            UNION ALL SELECT c.relname, i.indexrelid::regclass::text, pg_relation_size(i.indexrelid)
                      FROM pg_class c JOIN pg_index i ON i.indrelid = c.oid WHERE c.oid = ANY ($1) ORDER BY 1, 3 DESC"""
-TABLES = ("memory_items", "memory_item_events", "activity", "memory_embeddings")
+TABLES = ("memory_items", "memory_item_events", "memory_passages", "memory_changes", "activity", "memory_embeddings")
 
 
 class Gated(Provider):
@@ -64,7 +64,7 @@ def main():
         begin(server.port, users)
         figures["add"] = watch.cost(lambda: add_all(server.port, users))
         figures["vectors"] = watch.cost(make_vectors)
-        vacuum()
+        sql("VACUUM ANALYZE")
         figures["disk"] = bytes_an_item(sum(1 + items for _, items in users))
         for token, items in users[:2]:
             client, queries = connect(server.port, token), [" ".join(common_words(2)) for _ in range(QUERIES)]
@@ -179,8 +179,8 @@ def bytes_an_item(items):
     oids = ",".join(f"'{table}'::regclass" for table in TABLES)
     found = [line.split("|") for line in sql(PARTS.replace("$1", f"ARRAY[{oids}]")).splitlines()]
     parts = {f"{table}: {part}": round(int(size) / items, 1) for table, part, size in found}
-    texts = sql("SELECT round(avg(length(content))), round(avg(pg_column_size(content_tsv))) FROM memory_items").split("|")
-    return {"items": items, "characters": int(texts[0]), "words_bytes": int(texts[1]), "bytes": parts}
+    texts = sql("SELECT round(avg(length)), round(avg(octet_length(terms))) FROM memory_passages").split("|")
+    return {"items": items, "characters": int(texts[0]), "terms_bytes": int(texts[1]), "bytes": parts}
 
 
 def connections():
@@ -232,7 +232,7 @@ def show(figures):
         if name != "disk":
             print(f"{name:20} {figure}")
     disk = figures["disk"]
-    print(f"{disk['items']} items, {disk['characters']} characters and {disk['words_bytes']} bytes of words each; bytes an item:")
+    print(f"{disk['items']} items, {disk['characters']} characters and {disk['terms_bytes']} bytes of terms each; bytes an item:")
     for part, size in disk["bytes"].items():
         print(f"{size:10.1f}  {part}")
     for table in TABLES:

@@ -17,7 +17,7 @@ import time
 
 from results import Progress, record, spread
 from run import common_words, free_port, item, keepsake, measure
-from sql import sql, vacuum
+from sql import sql
 
 ITEMS = int(os.environ.get("ITEMS", "6000"))
 SEARCHES = 250
@@ -101,7 +101,7 @@ def filled(items):
             server.call("memory_add", item(n))
         while int(sql("SELECT count(*) FROM memory_embeddings WHERE state = 'pending'")):
             time.sleep(0.5)
-        vacuum()
+        sql("VACUUM ANALYZE")
         yield server
 
 
