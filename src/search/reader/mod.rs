@@ -164,6 +164,9 @@ impl Reader {
         let user = need.user;
         let mut of_key: Option<(Key, Arc<Resident>, bool)> = None;
         loop {
+            let before = of_key
+                .as_ref()
+                .and_then(|(_, resident, _)| resident.known());
             let mut tx = db.as_user(user).await?;
             let standing = store::find_standing(&mut tx, user, need.theme).await?;
             let serving = || standing.serving.space.as_ref().map(|space| space.id);
@@ -183,8 +186,18 @@ impl Reader {
             }
             let now = Known::of(&standing);
             let known = resident.known();
-            if known == Some(now) {
+            let is_ahead =
+                |known: Known| known.history == now.history && known.revision > now.revision;
+            // Where somebody has brought it further since the revision was read here, that is as well.
+            let is_further =
+                known.is_some_and(is_ahead) && before.is_some_and(|before| !is_ahead(before));
+            if known == Some(now) || is_further {
                 return Ok((tx, Held::new(resident, &standing, space)));
+            }
+            // Whether somebody has, or it is of another time, the revision tells that is read after it.
+            if known.is_some_and(is_ahead) && before.is_none() {
+                of_key = Some((key, resident, false));
+                continue;
             }
             let since = known.filter(|known| {
                 known.history == now.history
