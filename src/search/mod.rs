@@ -117,7 +117,8 @@ impl Search {
     }
 
     /// What every door calls (DESIGN §4, Nova §3.2.1): the index as it stands, the query's vector, for which no
-    /// connection is held where a provider is asked, then the arms. Where there is no vector the words answer alone and the page says why.
+    /// connection is held where a provider is asked, then the arms. Where there is no vector the words answer alone
+    /// and the page says why.
     ///
     /// # Errors
     /// Only what the database says; a query that finds nothing is an empty page.
@@ -192,9 +193,13 @@ impl Search {
         if let Some(held) = held {
             return Ok((tx, held, embedding));
         }
-        // It was let go, so that nobody waited for it while the provider was asked.
+        // It was let go, so that nobody waited for it while the provider was asked. What serves may be another by now.
         drop(tx);
-        let (tx, held) = self.reader.current(&self.db, need).await?;
+        let need = Need {
+            space: embedding.vector.as_ref().map(|vector| vector.space_id),
+            ..*need
+        };
+        let (tx, held) = self.reader.current(&self.db, &need).await?;
         Ok((Some(tx), held, embedding))
     }
 
