@@ -289,33 +289,33 @@ impl Search {
         let ranked: Vec<(Signals, Explanation)> = rank::fuse(found, query.balance)
             .into_iter()
             .filter(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least))
-            .take(query.limit * READ_AHEAD)
             .collect();
-        let ids: Vec<i64> = ranked.iter().map(|(found, _)| found.id.0).collect();
-        let rows = store::list_found(&mut tx, user, &ids, now).await?;
+        let status = query.filters.status;
+        let mut hits = Vec::new();
+        let mut ranked = ranked.into_iter();
+        // Some may be there no more.
+        while hits.len() < query.limit && !ranked.as_slice().is_empty() {
+            let next: Vec<_> = ranked.by_ref().take(query.limit - hits.len()).collect();
+            let ids: Vec<i64> = next.iter().map(|(found, _)| found.id.0).collect();
+            let rows = store::list_found(&mut tx, user, &ids, now).await?;
+            let mut rows: HashMap<ItemId, FoundItem> =
+                rows.into_iter().map(|row| (row.id, row)).collect();
+            hits.extend(next.into_iter().filter_map(|(found, why)| {
+                let item = rows.remove(&found.id)?;
+                let is_wanted = status.is_none_or(|status| item.status == status);
+                is_wanted.then(|| Hit::new(item, why, found.is_near, &asked.terms))
+            }));
+        }
         // Nothing was written: its end is sent when the connection goes back, and waited for by nobody.
         drop(tx);
-        let mut rows: HashMap<ItemId, FoundItem> =
-            rows.into_iter().map(|row| (row.id, row)).collect();
-        let hits = ranked.into_iter().filter_map(|(found, why)| {
-            let item = rows.remove(&found.id)?;
-            let is_wanted = query
-                .filters
-                .status
-                .is_none_or(|status| item.status == status);
-            is_wanted.then(|| Hit::new(item, why, found.is_near, &asked.terms))
-        });
         Ok(Page {
-            hits: hits.take(query.limit).collect(),
+            hits,
             mode: if has_near { Mode::Hybrid } else { Mode::Fts },
             cursor: None,
             degraded: None,
         })
     }
 }
-
-/// So many times the hits that are asked for are read: some may be there no more.
-const READ_AHEAD: usize = 2;
 
 async fn newest(
     mut tx: Tx,

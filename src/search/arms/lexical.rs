@@ -157,7 +157,7 @@ mod tests {
 
     fn best(index: &Index, query: &str) -> Vec<i64> {
         let scored = score(index, &query_terms(query), [true, true]);
-        let best = scored.best(index, &vec![true; index.sources_len()]);
+        let best = scored.best(index, &vec![true; index.sources().len()]);
         best.into_iter().map(|(n, _)| index.source(n).id).collect()
     }
 

@@ -86,13 +86,8 @@ impl Wanted {
 
     /// Of each source of the index, those that are gone left out.
     pub fn mask(&self, index: &Index) -> Vec<bool> {
-        let mut mask = vec![false; index.sources_len()];
-        for is_turn in [false, true] {
-            for number in index.by_date(is_turn) {
-                mask[*number as usize] = self.has(index.source(*number));
-            }
-        }
-        mask
+        let sources = index.sources().iter();
+        sources.map(|s| !s.is_gone && self.has(s)).collect()
     }
 }
 

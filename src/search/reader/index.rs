@@ -57,7 +57,7 @@ pub struct Source {
     /// Its text begins with its speaker.
     pub is_said: bool,
     has_vector: bool,
-    is_gone: bool,
+    pub is_gone: bool,
     first_passage: u32,
     passages: u16,
     hash: u64,
@@ -206,8 +206,8 @@ impl Index {
     }
 
     /// All of them, with those that are gone.
-    pub fn sources_len(&self) -> usize {
-        self.sources.len()
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
     }
 
     pub fn passages_len(&self) -> usize {
@@ -482,7 +482,7 @@ mod tests {
             ..row(1, "tea")
         };
         index.put(archived);
-        assert_eq!((index.sources_len(), index.find(1)), (2, Some(0)));
+        assert_eq!((index.sources().len(), index.find(1)), (2, Some(0)));
         assert_eq!(index.source(0).live_until, i64::MIN);
         index.put(row(1, "coffee"));
         assert_eq!(

@@ -127,7 +127,7 @@ pub async fn count_sources(conn: &mut PgConnection, user: UserId) -> Result<i64,
 }
 
 /// Sources of a page, and bytes of their texts: terms are up to fourteen times that.
-const PAGE_SOURCES: i64 = 5_000;
+const PAGE_SOURCES: i64 = 2_000;
 const PAGE_BYTES: i64 = 2 << 20;
 
 /// Which sources are read.
@@ -175,17 +175,6 @@ pub async fn list_page(
     }
 }
 
-/// A query's arguments: the user, and which sources.
-macro_rules! bound {
-    ($query:expr, $user:expr, $which:expr) => {
-        match $which {
-            Which::Within(after, last) => $query.bind($user.0).bind(after).bind(last),
-            // Nothing, so that what follows has one number.
-            Which::These(ids) => $query.bind($user.0).bind(ids).bind(0_i64),
-        }
-    };
-}
-
 /// Sources as an index takes them in, ascending; `space` says whose vectors, which are left out where they are not
 /// to be kept.
 pub async fn list_sources(
@@ -195,73 +184,76 @@ pub async fn list_sources(
     which: Which<'_>,
     with_vectors: bool,
 ) -> Result<Vec<Row>, sqlx::Error> {
-    let items = format!(
+    let of = |column: &str| which.condition(column);
+    let query = format!(
         "SELECT i.id, i.created_at, CASE WHEN i.status = 'active' THEN i.live_until ELSE '-infinity' END,
-                i.theme_id, i.agent_id, i.turn_session_id, i.type
-         FROM memory_items i WHERE i.user_id = $1 AND {} ORDER BY i.id",
-        which.condition("i.id"),
+                i.theme_id, i.agent_id, i.turn_session_id, i.type, p.terms, e.state,
+                CASE WHEN $5 AND e.state = 'ready' AND e.passage = 0 THEN e.embedding END
+         FROM memory_items i
+         LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id AND {}
+         LEFT JOIN memory_embeddings e
+             ON e.user_id = $1 AND e.source_id = i.id AND e.passage = coalesce(p.n, 0) AND e.space_id = $4 AND {}
+         WHERE i.user_id = $1 AND {} ORDER BY i.id, p.n",
+        of("p.source_id"),
+        of("e.source_id"),
+        of("i.id"),
     );
-    let items = bound!(sqlx::query(AssertSqlSafe(items)), user, which);
-    let mut sources = Vec::new();
-    for row in items.fetch_all(&mut *conn).await? {
-        let item_type: &str = row.try_get(6)?;
-        sources.push(Row {
-            id: row.try_get(0)?,
-            created_at: row.try_get::<Micros, _>(1)?.0,
-            live_until: row.try_get::<Micros, _>(2)?.0,
-            theme: row.try_get(3)?,
-            agent: row.try_get(4)?,
-            session: row.try_get(5)?,
-            item_type: ItemType::from_column(item_type),
-            embedding: None,
-            passages: Vec::new(),
-            has_vector: false,
-            vector: None,
-            hash: 0,
-        });
-    }
-    let mut hashes = vec![[crc32fast::Hasher::new(), crc32fast::Hasher::new()]; sources.len()];
-    let passages = format!(
-        "SELECT p.source_id, p.terms FROM memory_passages p WHERE p.user_id = $1 AND {} ORDER BY p.source_id, p.n",
-        which.condition("p.source_id"),
-    );
-    let passages = bound!(sqlx::query(AssertSqlSafe(passages)), user, which);
-    let mut at = 0;
-    for row in passages.fetch_all(&mut *conn).await? {
-        let (id, bytes): (i64, &[u8]) = (row.try_get(0)?, row.try_get(1)?);
-        at = place_of(&sources, at, id);
-        if let Some(source) = sources.get_mut(at).filter(|s| s.id == id) {
+    let query = match which {
+        Which::Within(after, last) => sqlx::query(AssertSqlSafe(query))
+            .bind(user.0)
+            .bind(after)
+            .bind(last),
+        // Nothing, so that what follows has one number.
+        Which::These(ids) => sqlx::query(AssertSqlSafe(query))
+            .bind(user.0)
+            .bind(ids)
+            .bind(0_i64),
+    };
+    let query = query.bind(space.map(|space| space.0)).bind(with_vectors);
+    let mut sources: Vec<Row> = Vec::new();
+    let mut hashes: Vec<[crc32fast::Hasher; 2]> = Vec::new();
+    for row in query.fetch_all(&mut *conn).await? {
+        let id = row.try_get(0)?;
+        if sources.last().is_none_or(|source| source.id != id) {
+            let item_type: &str = row.try_get(6)?;
+            sources.push(Row {
+                id,
+                created_at: row.try_get::<Micros, _>(1)?.0,
+                live_until: row.try_get::<Micros, _>(2)?.0,
+                theme: row.try_get(3)?,
+                agent: row.try_get(4)?,
+                session: row.try_get(5)?,
+                item_type: ItemType::from_column(item_type),
+                embedding: None,
+                passages: Vec::new(),
+                has_vector: false,
+                vector: None,
+                hash: 0,
+            });
+            hashes.push(Default::default());
+        }
+        let (Some(source), Some([words, vector])) = (sources.last_mut(), hashes.last_mut()) else {
+            continue;
+        };
+        let is_first = source.passages.is_empty();
+        if let Some(bytes) = row.try_get::<Option<&[u8]>, _>(7)? {
             source.passages.push(terms::read(bytes).unwrap_or_default());
-            hashes[at][0].update(bytes);
+            words.update(bytes);
+        }
+        let Some(state) = row
+            .try_get::<Option<&str>, _>(8)?
+            .map(EmbeddingState::from_column)
+        else {
+            continue;
+        };
+        source.embedding = Some(source.embedding.map_or(state, |other| worse(other, state)));
+        source.has_vector |= is_first && state == EmbeddingState::Ready;
+        if let Some(Halves(bytes)) = row.try_get(9)? {
+            vector.update(bytes);
+            source.vector = Some(values_of(bytes));
         }
     }
     add_uncut(conn, user, &mut sources, &mut hashes).await?;
-    if let Some(space) = space {
-        let vectors = format!(
-            "SELECT e.source_id, e.state, e.state = 'ready' AND e.passage = 0,
-                    CASE WHEN $5 AND e.state = 'ready' AND e.passage = 0 THEN e.embedding END
-             FROM memory_embeddings e WHERE e.user_id = $1 AND {} AND e.space_id = $4
-             ORDER BY e.source_id, e.passage",
-            which.condition("e.source_id"),
-        );
-        let vectors = bound!(sqlx::query(AssertSqlSafe(vectors)), user, which);
-        let vectors = vectors.bind(space.0).bind(with_vectors);
-        let mut at = 0;
-        for row in vectors.fetch_all(&mut *conn).await? {
-            let (id, state): (i64, &str) = (row.try_get(0)?, row.try_get(1)?);
-            at = place_of(&sources, at, id);
-            let Some(source) = sources.get_mut(at).filter(|s| s.id == id) else {
-                continue;
-            };
-            let state = EmbeddingState::from_column(state);
-            source.embedding = Some(source.embedding.map_or(state, |other| worse(other, state)));
-            source.has_vector |= row.try_get::<bool, _>(2)?;
-            if let Some(Halves(bytes)) = row.try_get(3)? {
-                hashes[at][1].update(bytes);
-                source.vector = Some(values_of(bytes));
-            }
-        }
-    }
     for (source, [words, vector]) in sources.iter_mut().zip(hashes) {
         source.hash = u64::from(words.finalize()) << 32 | u64::from(vector.finalize());
     }

@@ -31,14 +31,16 @@ pub struct Asked {
     codes: [(Vec<i8>, f32); 2],
 }
 
-/// The nearest whole numbers of what is left of each value at this scale, and that scale.
+/// The nearest whole numbers of each value at this scale, and that scale.
 fn codes(values: &[f32]) -> (Vec<i8>, f32) {
+    /// At this height the last bit of a number is worth 1: what is added to it is rounded, and is its lowest bits.
+    const WHOLE: f32 = (3 << 22) as f32;
     let highest = values
         .iter()
         .fold(0.0_f32, |highest, v| highest.max(v.abs()));
     let scale = if highest > 0.0 { highest / 127.0 } else { 1.0 };
-    let codes = values.iter().map(|v| (v / scale).round() as i8).collect();
-    (codes, scale)
+    let code = |v: &f32| (v / scale + WHOLE).to_bits() as i8;
+    (values.iter().map(code).collect(), scale)
 }
 
 /// The cosine distance of two vectors of length 1; `None` where they are of two widths.
@@ -70,11 +72,7 @@ impl Vectors {
             return;
         }
         let (codes, _) = codes(vector);
-        let length = codes
-            .iter()
-            .map(|c| f32::from(*c).powi(2))
-            .sum::<f32>()
-            .sqrt();
+        let length = i8::dot(&codes, &codes).unwrap_or_default().sqrt() as f32;
         self.sources.push(source);
         self.signs.extend(signs(vector));
         self.codes.extend(codes);
@@ -147,14 +145,13 @@ impl Vectors {
             return all.collect();
         }
         let mut counts = [0_usize; SIGNS + 1];
-        let differing: Vec<(usize, usize)> = all
-            .map(|at| {
-                let signs = &self.signs[at * SIGN_BYTES..(at + 1) * SIGN_BYTES];
-                let differ = u8::hamming(signs, &asked.signs).unwrap_or_default() as usize;
-                counts[differ] += 1;
-                (at, differ)
-            })
-            .collect();
+        let mut differing: Vec<(u32, u16)> = Vec::with_capacity(self.sources.len());
+        for at in all {
+            let signs = &self.signs[at * SIGN_BYTES..(at + 1) * SIGN_BYTES];
+            let differ = u8::hamming(signs, &asked.signs).unwrap_or_default() as u16;
+            counts[usize::from(differ)] += 1;
+            differing.push((at as u32, differ));
+        }
         let mut within = 0;
         let farthest = counts.iter().position(|count| {
             within += count;
@@ -163,8 +160,8 @@ impl Vectors {
         let farthest = farthest.unwrap_or(SIGNS);
         let near = differing
             .into_iter()
-            .filter(|(_, differ)| *differ <= farthest);
-        near.map(|(at, _)| at).collect()
+            .filter(|(_, differ)| usize::from(*differ) <= farthest);
+        near.map(|(at, _)| at as usize).collect()
     }
 
     /// The cosine distance of a source, 0 to 2; `None` where it has no vector.
@@ -212,8 +209,8 @@ fn signs(vector: &[f32]) -> Vec<u8> {
     turned.resize(SIGNS, 0.0);
     hadamard(&mut turned);
     let byte = |eight: &[f32]| {
-        let bits = eight.iter().rev().map(|v| u8::from(*v > 0.0));
-        bits.rev().fold(0, |byte, bit| byte << 1 | bit)
+        let bits = eight.iter().map(|v| u8::from(*v > 0.0));
+        bits.fold(0, |byte, bit| byte << 1 | bit)
     };
     turned.chunks_exact(8).map(byte).collect()
 }
@@ -234,9 +231,19 @@ static FLIPS: LazyLock<Vec<f32>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The Walsh-Hadamard transform, in place: a rotation, but for its length.
+/// The Walsh-Hadamard transform, in place: a rotation, but for its length. At least eight values.
 fn hadamard(values: &mut [f32]) {
-    let mut half = 1;
+    for eight in values.as_chunks_mut::<8>().0 {
+        let [a, b, c, d, e, f, g, h] = *eight;
+        let ([a, b], [c, d]) = ([a + b, a - b], [c + d, c - d]);
+        let ([e, f], [g, h]) = ([e + f, e - f], [g + h, g - h]);
+        let (left, right) = ([a + c, b + d, a - c, b - d], [e + g, f + h, e - g, f - h]);
+        for n in 0..4 {
+            eight[n] = left[n] + right[n];
+            eight[n + 4] = left[n] - right[n];
+        }
+    }
+    let mut half = 8;
     while half < values.len() {
         for block in values.chunks_mut(half * 2) {
             let (left, right) = block.split_at_mut(half);
