@@ -17,7 +17,7 @@
 //! | [`erasure`] | one memory, one session, or an account and all in it, gone for good, with a receipt |
 //! | [`consolidation`] | completed sessions become memories: `transcript.rs` renders, `prompt.rs` asks, `facts.rs` reads the answer, `quoted.rs` tells a person's own words from what they pasted, `same.rs` tells by words what says the same, `keep.rs` decides what is new; `summary/` tells what is remembered (docs/consolidation.md) |
 //! | [`sessions`] | what agents hand over of their conversations, each message once and in order; `ledger/` says what is to be read for memories, and what came of it; `turns/` makes what was said searchable |
-//! | [`search`] | THE search: `query.rs` parses; `reader/` holds each user's index in memory, current with its rows and within its room; `arms/` are pure functions over an index (words, meaning, date, neighbours, who speaks); `rank.rs` fuses both signals, `store.rs` reads the hits, `snippet.rs` cuts them |
+//! | [`search`] | THE search: `query.rs` parses; `reader/` holds each user's index in memory, current with its rows and within its room; `arms/` are pure functions over an index (words, meaning, date, neighbours, who speaks); `fuse.rs` fuses both signals, `store.rs` reads the hits, `snippet.rs` cuts them |
 //! | [`memories`] | items and themes: `write/`, the one writer of memories and turns, with their `passages/`, which search indexes; `add/`: what a new one meets, and many in one transaction (`together.rs`); `change.rs` (archive, restore, correct, confirm, forget, what expires), `manage/`: what a person decides in the browser, and undoes; `provenance.rs`; `trust.rs`: whose word an item is, and which of two holds; `period.rs`: when it is true; `history.rs`; `themes/`; `quota.rs`: how much a user may keep; `words.rs` cuts text into what it is found by |
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches |
 //! | [`embedding`] | THE life of a vector: spaces follow the settings (`spaces.rs`), `reseal/` seals their keys anew, pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
@@ -59,7 +59,7 @@
 //! it. Then comes the query's vector ([`embedding::Embeddings::query_vector`]: kept, or asked for with a deadline and
 //! no connection held, or a reason why there is none), and the query's words ([`memories::words`]). Over the index, with no
 //! database: the nearest by cosine, the best by words weighed by their rarity, among memories and among turns apart,
-//! and both signals of each; `rank.rs` brings them to one scale and weighs them 70 to 30. A second small statement reads
+//! and both signals of each; `fuse.rs` brings them to one scale and weighs them 70 to 30. A second small statement reads
 //! the first few under the user's own rights, so that what is gone is not shown whatever the index says; the
 //! text is cut around the first match. The record of the call waits in memory
 //! for the next batch, so that a search pays no commit.

@@ -4,8 +4,8 @@ from results import shown
 
 OWN, FLOOR = "keepsake", "sql"
 CLIENTS = ("1", "2", "8")
-RECALL_AIM = 0.99
-SEARCHES_AIM, ADDS_AIM = 4, 10
+RECALL_AIM, PEERS_RECALL = 0.99, 0.95
+SEARCHES_AIM = 3
 # (what, how it is read, in which unit, whether less is better)
 MEASURES = [
     *((f"search {figure} at {count}", lambda of, count=count, figure=figure: of["searches"][count][figure], "ms", True) for count in ("1", "8") for figure in ("p50", "p95", "p99")),
@@ -91,25 +91,21 @@ def aims(raw):
 
 
 def aims_at(own, rest):
-    p50 = lambda of: of["searches"]["1"]["p50"]["median"]
+    at_one = lambda of, figure: of["searches"]["1"][figure]["median"]
     rate = lambda of: of["searches"]["8"]["per_second"]["median"]
-    adds = lambda of: of["adds_per_second"]["8"]["median"]
     ranked = [of for of in rest if of["recall"]["answer"] is not None]
     if ranked:
-        fastest = min(ranked, key=p50)
         kept = own["recall"]["vectors"]
-        yield (f"whole hybrid answer faster than the fastest peer's vector search, at recall ≥ {RECALL_AIM}",
-               f"p50 at 1 client {p50(own):.1f} ms, recall {kept:.3f}; {fastest['title']} {p50(fastest):.1f} ms, recall {fastest['recall']['answer']:.2f}", p50(own) < p50(fastest) and kept >= RECALL_AIM)
-        keepers = [of for of in ranked if of["recall"]["answer"] >= RECALL_AIM]
+        for figure in ("p50", "p99"):
+            fastest = min(ranked, key=lambda of: at_one(of, figure))
+            yield (f"whole hybrid answer faster than the fastest peer's vector search at {figure}, at recall ≥ {RECALL_AIM}",
+                   f"1 client: {at_one(own, figure):.1f} ms, recall {kept:.3f}; {fastest['title']} {at_one(fastest, figure):.1f} ms, recall {fastest['recall']['answer']:.2f}",
+                   at_one(own, figure) < at_one(fastest, figure) and kept >= RECALL_AIM)
+        keepers = [of for of in ranked if of["recall"]["answer"] >= PEERS_RECALL]
         best = max(keepers, key=rate) if keepers else max(ranked, key=lambda of: of["recall"]["answer"])
-        who = f"the best peer that keeps its recall (≥ {RECALL_AIM})" if keepers else f"the peer with the most recall (none has {RECALL_AIM})"
+        who = f"the best peer that keeps its recall (≥ {PEERS_RECALL})" if keepers else f"the peer with the most recall (none has {PEERS_RECALL})"
         yield (f"searches a second at 8 clients {SEARCHES_AIM}× those of {who}",
                f"{rate(own):,.0f}/s; {best['title']} {rate(best):,.0f}/s, recall {best['recall']['answer']:.2f}: {rate(own) / rate(best):.1f}×", rate(own) >= SEARCHES_AIM * rate(best))
-    quickest = max([*filling(rest), *(of["later"] for of in rest if of.get("later"))], key=adds, default=None)
-    if quickest:
-        yield (f"adds a second at 8 clients {ADDS_AIM}× every peer's",
-               f"{adds(own):,.0f}/s ({own['findable_per_second']:,.0f} findable); {quickest['title']} {adds(quickest):,.0f}/s ({quickest['findable_per_second']:,.0f}): {adds(own) / adds(quickest):.1f}×",
-               adds(own) >= ADDS_AIM * adds(quickest))
     fewest = f"{own['recall']['rows']:.1f}" + (f" (at the least {own['recall']['rows_low']})" if own["recall"]["rows_low"] < own["recall"]["rows"] else "")
     yield ("10 rows of 10 asked", "; ".join([fewest, *(f"{of['title']} {of['recall']['rows']:.1f}" for of in ranked)]), own["recall"]["rows_low"] >= 10)
 

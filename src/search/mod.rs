@@ -4,8 +4,8 @@
 
 pub mod arms;
 mod candidate;
+pub mod fuse;
 pub mod query;
-pub mod rank;
 pub mod reader;
 mod snippet;
 pub mod store;
@@ -18,8 +18,8 @@ use tracing::Instrument;
 
 pub use candidate::FoundItem;
 use candidate::Signals;
+pub use fuse::Explanation;
 pub use query::{Filters, RawQuery, SearchQuery};
-pub use rank::Explanation;
 pub use reader::Reader;
 pub use snippet::Snippet;
 
@@ -286,7 +286,7 @@ impl Search {
         let has_near = found.iter().any(|c| c.is_near);
         // A cutoff of similarity needs a similarity: without one it is passed over.
         let similarity_min = query.min_similarity.filter(|_| has_near);
-        let ranked: Vec<(Signals, Explanation)> = rank::fuse(found, query.balance)
+        let ranked: Vec<(Signals, Explanation)> = fuse::weighted(found, query.balance)
             .into_iter()
             .filter(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least))
             .collect();

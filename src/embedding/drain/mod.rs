@@ -359,8 +359,15 @@ impl Embeddings {
         let url = EndpointUrl::parse("url", &settings.endpoint)?;
         let (key, bound, reach) = match settings.system_provider_id {
             Some(id) => {
-                let mut conn = self.0.db.system_connection().await?;
-                let key = settings::store::find_system_key(&mut conn, id).await?;
+                let in_force = self.system_settings().await?.provider;
+                let in_force = in_force.filter(|p| p.system_provider_id == Some(id));
+                let key = match in_force {
+                    Some(provider) => provider.sealed_key,
+                    None => {
+                        let mut conn = self.0.db.system_connection().await?;
+                        settings::store::find_system_key(&mut conn, id).await?
+                    }
+                };
                 (key, SYSTEM_KEY, Reach::Private)
             }
             None => {

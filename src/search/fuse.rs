@@ -70,7 +70,7 @@ impl Explanation {
 
 /// Both signals of every candidate brought to one scale and weighed, best first;
 /// ties by memories before turns, then by newer, then by the later id (DESIGN §4).
-pub fn fuse(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Explanation)> {
+pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Explanation)> {
     let semantic: Vec<f64> = candidates.iter().map(|c| closeness(c.distance)).collect();
     let lexical: Vec<f64> = candidates.iter().map(|c| c.lexical).collect();
     let has_near = candidates.iter().any(|c| c.is_near);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     fn scores(candidates: Vec<Signals>) -> Vec<(i64, f64)> {
-        let ranked = fuse(candidates, Balance::Meaning).into_iter();
+        let ranked = weighted(candidates, Balance::Meaning).into_iter();
         ranked
             .map(|(c, why)| (c.id.0, round(why.score())))
             .collect()
@@ -258,7 +258,7 @@ mod tests {
             candidate(2, Some(1.0), 1.0),
             candidate(3, Some(0.5), 0.0),
         ];
-        let ranked = fuse(union, Balance::Meaning);
+        let ranked = weighted(union, Balance::Meaning);
         let first = ranked.iter().find(|(c, _)| c.id.0 == 1).expect("there").1;
         assert_eq!((first.semantic, first.semantic_normalised), (0.0, 0.0));
         assert_eq!((first.similarity(), first.score()), (0.0, 0.3));
@@ -300,9 +300,9 @@ mod tests {
     #[test]
     fn whoever_asks_may_weigh_words_more() {
         let union = || vec![candidate(1, Some(0.0), 0.0), candidate(2, Some(1.0), 1.0)];
-        let first = |balance| fuse(union(), balance)[0].0.id.0;
+        let first = |balance| weighted(union(), balance)[0].0.id.0;
         assert_eq!((first(Balance::Meaning), first(Balance::Words)), (1, 2));
-        let even = fuse(union(), Balance::Even);
+        let even = weighted(union(), Balance::Even);
         assert_eq!((even[0].1.score(), even[1].1.score()), (0.5, 0.5));
     }
 
