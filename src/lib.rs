@@ -117,6 +117,7 @@ pub mod config;
 pub mod consolidation;
 pub mod db;
 pub mod embedding;
+pub mod entities;
 pub mod erasure;
 pub mod evaluation;
 pub mod export;

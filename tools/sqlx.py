@@ -24,7 +24,7 @@ STAMP = SCRATCH / "checked"
 CRATE_ROOT = REPO / "src/lib.rs"
 SETUP = """
 CREATE ROLE keepsake_owner NOLOGIN; CREATE ROLE keepsake_app NOLOGIN; CREATE ROLE keepsake_system NOLOGIN;
-CREATE EXTENSION vector; CREATE EXTENSION hstore; CREATE EXTENSION btree_gin;
+CREATE EXTENSION vector; CREATE EXTENSION hstore; CREATE EXTENSION btree_gin; CREATE EXTENSION btree_gist;
 CREATE TABLE _sqlx_migrations (version bigint, success boolean); -- the migrator's own, as far as ours name it
 """
 # Only our own crates may see the database: a dependency with queries of its own

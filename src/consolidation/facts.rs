@@ -269,7 +269,14 @@ impl Scan {
     }
 
     fn take_object(&mut self, mut object: serde_json::Map<String, Value>, depth: usize) -> bool {
+        // What is named is read elsewhere (`named.rs`).
+        let is_named = ["relation", "name", "entities", "connections"]
+            .iter()
+            .any(|n| object.contains_key(*n));
         let is_fact = object.contains_key("key") || object.contains_key("value");
+        if is_named && !is_fact && !object.contains_key("facts") {
+            return false;
+        }
         let inner = match object.remove("facts") {
             Some(facts) => Some(facts),
             // Whatever the model calls it.

@@ -5,12 +5,14 @@ use serde_json::Value;
 use time::OffsetDateTime;
 
 use super::keep::{Fate, Known, answered, fate};
+use super::named::{note_connection, note_names};
 use super::prompt::{self, Relation};
 use super::reading::{End, Found, Reading};
 use super::same::Words;
 use super::{Consolidation, ConsolidationError, store};
 use crate::accounts::Viewer;
 use crate::db::UserId;
+use crate::entities::Evidence;
 use crate::memories::quota::ItemQuota;
 use crate::memories::{self, ItemKey, MemoryError, NewItem, Provenance, Yielding};
 use crate::search::{RawQuery, SearchQuery};
@@ -202,6 +204,21 @@ impl Consolidation {
                 && memories::supersede_in(&mut tx, viewer, *older, added.id, now).await?
             {
                 counts.superseded += 1;
+            }
+        }
+        if !matches!(end, End::MemoryOff) {
+            let entities = reading.entities.iter().map(|(name, t)| (name.as_str(), *t));
+            note_names(&mut tx, user, entities.collect(), now).await?;
+            for found in &reading.connections {
+                let evidence = Evidence {
+                    sentence: found.sentence.clone(),
+                    item: None,
+                    session: Some(row.session_id.0),
+                    position: found.position,
+                    trust: found.trust,
+                    at: found.said_at.unwrap_or(now).min(now),
+                };
+                note_connection(&mut tx, user, &found.said, evidence, now).await?;
             }
         }
         let is_ours = match reading.read_to {

@@ -3,11 +3,13 @@
 //! from. Nothing fails in silence: every reading ends in its row of the ledger, and what
 //! it found is committed together with how it ended.
 
+mod enrichment;
 pub mod facts;
 mod fallback;
 mod keep;
 mod keeping;
 pub mod likeness;
+mod named;
 pub(crate) mod prompt;
 mod quoted;
 mod reading;

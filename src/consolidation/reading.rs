@@ -9,10 +9,13 @@ use time::{Date, Duration, OffsetDateTime};
 use super::facts::{self, Answer, Fact, Nonsense};
 use super::keeping::once_each;
 use super::likeness::{Seen, evidence, source_seen};
+use super::named::{self, Connection, Names};
 use super::prompt::{self, Ask};
 use super::transcript::{self, ToolNames, Transcript};
 use super::{Consolidation, ConsolidationError, back_off, fallback, store};
 use crate::db::UserId;
+use crate::entities;
+use crate::memories::mentions::EntityType;
 use crate::memories::{ItemKey, ItemType, Period, Source, Trust};
 use crate::providers::chat::{ChatError, ChatMessage, ChatPurpose, ChatRequest, Completion};
 use crate::sessions::model::Extraction;
@@ -47,6 +50,16 @@ pub(super) struct Found {
     pub said_at: Option<OffsetDateTime>,
 }
 
+/// A connection that may be kept: what was said, and whose word it is.
+#[derive(Clone, Debug)]
+pub(super) struct FoundConnection {
+    pub said: Connection,
+    pub trust: Trust,
+    pub sentence: Option<String>,
+    pub position: Option<i32>,
+    pub said_at: Option<OffsetDateTime>,
+}
+
 /// How a reading ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
@@ -65,6 +78,9 @@ pub(super) enum End {
 pub(super) struct Reading {
     /// Each once, in the order in which they are to be written.
     pub found: Vec<Found>,
+    /// What is named, and how it is connected.
+    pub entities: Vec<(String, EntityType)>,
+    pub connections: Vec<FoundConnection>,
     /// Said more than once.
     pub repeated: i32,
     pub end: End,
@@ -86,6 +102,8 @@ impl Reading {
     fn new() -> Self {
         Self {
             found: Vec::new(),
+            entities: Vec::new(),
+            connections: Vec::new(),
             repeated: 0,
             end: End::Read,
             malformed: 0,
@@ -124,6 +142,7 @@ impl Consolidation {
         let mut tx = self.db.as_user(user).await?;
         let known = store::list_known(&mut tx, user, prompt::KNOWN_MAX as i64, self.now()).await?;
         tx.commit().await?;
+        let by_model = entities::settings::of(&self.db, user).await?.by_model;
         let (messages, dropped) = self.messages(user, row).await?;
         let rendered = move || {
             let transcript = transcript::render(&messages, &ToolNames::of(&messages));
@@ -135,27 +154,28 @@ impl Consolidation {
         if transcript.windows.is_empty() {
             return Ok(reading);
         }
-        let mut found = Vec::new();
+        let (mut found, mut connections) = (Vec::new(), Vec::new());
         self.ask_for_facts(
             user,
             row,
             (&transcript, date.date()),
-            &known,
+            (&known, by_model),
             &mut reading,
-            &mut found,
+            (&mut found, &mut connections),
         )
         .await?;
         let is_failed = matches!(reading.end, End::Failed(..));
         reading.is_fallback = is_failed && row.attempts >= FALLBACK_FROM_ATTEMPT;
         let is_fallback = reading.is_fallback;
         let located = move || {
+            let connections = locate_connections(connections, &messages);
             let mut found = locate(found, &messages);
             if is_fallback {
                 found.extend(by_patterns(&messages));
             }
-            once_each(found)
+            (once_each(found), connections)
         };
-        (reading.found, reading.repeated) = off_the_runtime(located).await;
+        ((reading.found, reading.repeated), reading.connections) = off_the_runtime(located).await;
         Ok(reading)
     }
 
@@ -164,11 +184,11 @@ impl Consolidation {
         user: UserId,
         row: &Extraction,
         (transcript, date): (&Transcript, Date),
-        known: &[(String, String)],
+        (known, by_model): (&[(String, String)], bool),
         reading: &mut Reading,
-        found: &mut Vec<(Fact, i32)>,
+        (found, connections): (&mut Vec<(Fact, i32)>, &mut Vec<(Connection, i32)>),
     ) -> Result<(), ConsolidationError> {
-        let schema = prompt::extraction_schema();
+        let schema = prompt::extraction_schema(by_model);
         let mut read_to = 0;
         let windows = transcript.windows.iter().zip(&transcript.ends);
         for (n, (window, end)) in windows.enumerate() {
@@ -181,13 +201,26 @@ impl Consolidation {
                 reading.end = end;
                 return Ok(());
             }
-            let ask = prompt::extraction(window, known, date);
+            let ask = prompt::extraction(window, known, date, by_model);
             match self.ask_for(user, &ask, &schema).await {
                 Ok(completion) => {
                     reading.pay(&completion);
                     let text = completion.text;
-                    match off_the_runtime(move || read_answer(&text)).await {
+                    let window = window.clone();
+                    let read = move || {
+                        let names = match by_model {
+                            true => named::read(&text, &[&window]),
+                            false => Names::default(),
+                        };
+                        (read_answer(&text), names)
+                    };
+                    let (answer, names) = off_the_runtime(read).await;
+                    match answer {
                         Ok(answer) => {
+                            let entities = names.entities.into_iter().map(|(_, name, t)| (name, t));
+                            reading.entities.extend(entities);
+                            let of_window = names.connections.into_iter().map(|c| (c, *end));
+                            connections.extend(of_window);
                             reading.malformed += answer.malformed;
                             found.extend(answer.facts.into_iter().map(|fact| (fact, *end)));
                         }
@@ -365,6 +398,44 @@ fn locate(found: Vec<(Fact, i32)>, messages: &[Message]) -> Vec<Found> {
     let each = facts.into_iter().zip(seen).zip(ends);
     each.map(|((fact, seen), end)| of_fact(fact, seen, end, messages, has_tools))
         .collect()
+}
+
+/// Where each connection was said, as for facts.
+fn locate_connections(found: Vec<(Connection, i32)>, messages: &[Message]) -> Vec<FoundConnection> {
+    let as_fact = |connection: &Connection| {
+        Some(Fact {
+            category: facts::Category::Other,
+            key: ItemKey::parse("connection").ok().flatten()?,
+            value: connection.in_words(),
+            source: Source::Conversation,
+            period: connection.period,
+            context: connection.sentence.clone(),
+        })
+    };
+    let facts: Option<Vec<Fact>> = found
+        .iter()
+        .map(|(connection, _)| as_fact(connection))
+        .collect();
+    let seen = evidence(
+        &facts.unwrap_or_default(),
+        messages,
+        &ToolNames::of(messages),
+    );
+    let each = found.into_iter().zip(seen);
+    each.map(|((said, end), seen)| {
+        let position = seen.evidence.as_ref().map(|e| e.position);
+        FoundConnection {
+            said_at: said_at(messages, position.unwrap_or(end)),
+            trust: seen.trust,
+            sentence: seen
+                .evidence
+                .map(|e| e.quote)
+                .or_else(|| (!said.sentence.is_empty()).then(|| said.sentence.clone())),
+            position,
+            said,
+        }
+    })
+    .collect()
 }
 
 fn of_fact(fact: Fact, seen: Seen, end: i32, messages: &[Message], has_tools: bool) -> Found {

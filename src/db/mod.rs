@@ -32,7 +32,7 @@ static MIGRATIONS: Migrator = sqlx::migrate!();
 const POSTGRES_VERSION_MIN: i32 = 150_000;
 /// 0.8.2 to 0.8.4 mended HNSW builds and vacuum (FACTS).
 const PGVECTOR_VERSION_MIN: (u32, u32, u32) = (0, 8, 4);
-const EXTENSIONS: [&str; 3] = ["vector", "hstore", "btree_gin"];
+const EXTENSIONS: [&str; 4] = ["vector", "hstore", "btree_gin", "btree_gist"];
 const APP: &str = "app";
 const SYSTEM: &str = "system";
 const TOKENS: &str = "tokens";

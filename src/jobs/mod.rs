@@ -15,6 +15,8 @@ mod complete;
 pub mod control;
 mod delete;
 mod embed;
+mod enrich;
+mod entities;
 mod erase;
 mod evaluate;
 mod expire;
@@ -43,9 +45,10 @@ pub use overview::{DAYS_COUNTED, JobState, Overview, overview, states};
 pub use runner::{Runner, Totals, run, work};
 pub use sweep::ask_for;
 
-pub static JOBS: [&Job; 12] = [
+pub static JOBS: [&Job; 14] = [
     &embed::JOB,
     &passages::JOB,
+    &entities::JOB,
     &extract::JOB,
     &turns::JOB,
     &summary::JOB,
@@ -53,6 +56,7 @@ pub static JOBS: [&Job; 12] = [
     &delete::JOB,
     &evaluate::JOB,
     &sweep::JOB,
+    &enrich::JOB,
     &complete::JOB,
     &expire::JOB,
     &cleanup::JOB,

@@ -318,6 +318,7 @@ impl Runner {
             started_at,
             took: began.elapsed(),
             counts: slice.counts(),
+            said: slice.said(),
             endpoint: slice.endpoint(),
         };
         // Until then it counts as running, and its lease is renewed.
@@ -365,7 +366,8 @@ impl Runner {
         let mut tx = self.context.db.as_system_again().await?;
         let is_ours = queue::store::finish(&mut tx, self.lease, run.claim, &end, now).await?;
         let (done, failed) = run.counts;
-        if is_ours && (done > 0 || failed > 0 || problem.is_some()) {
+        let said = problem.as_deref().or(run.said);
+        if is_ours && (done > 0 || failed > 0 || said.is_some()) {
             let recorded = queue::runs::store::Recorded {
                 user: run.claim.user,
                 job: run.job.name,
@@ -374,7 +376,8 @@ impl Runner {
                 took_ms: i64::try_from(run.took.as_millis()).unwrap_or(i64::MAX),
                 done: done.into(),
                 failed: failed.into(),
-                problem: problem.as_deref(),
+                is_failed: problem.is_some(),
+                problem: said,
             };
             queue::runs::store::record(&mut tx, &recorded).await?;
         }
@@ -410,6 +413,7 @@ struct Run<'a> {
     started_at: OffsetDateTime,
     took: Duration,
     counts: (u32, u32),
+    said: Option<&'static str>,
     endpoint: Option<i64>,
 }
 

@@ -5,6 +5,7 @@ mod add;
 mod change;
 pub mod history;
 pub mod manage;
+pub mod mentions;
 pub mod model;
 pub mod passages;
 pub mod period;

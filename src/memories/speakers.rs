@@ -12,7 +12,7 @@ const SPEAKER_CHARS_MAX: usize = 40;
 const SAID: &str = ":";
 /// What stands before a colon and does not speak, where it is the last word there. Sorted, folded.
 #[rustfmt::skip]
-const LABELS: [&str; 248] = [
+pub(super) const LABELS: [&str; 248] = [
     "action", "actions", "address", "addresses", "agenda", "agendas", "allergies", "allergy",
     "answer", "answers", "assumption", "assumptions", "author", "authors", "background",
     "birthday", "birthdays", "blocker", "blockers", "budget", "budgets", "bug", "bugs", "cause",

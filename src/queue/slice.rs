@@ -18,6 +18,7 @@ pub struct Slice {
     done: AtomicU32,
     failed: AtomicU32,
     endpoint: OnceLock<i64>,
+    said: OnceLock<&'static str>,
 }
 
 impl Slice {
@@ -38,6 +39,7 @@ impl Slice {
             done: AtomicU32::new(0),
             failed: AtomicU32::new(0),
             endpoint: OnceLock::new(),
+            said: OnceLock::new(),
         }
     }
 
@@ -70,6 +72,15 @@ impl Slice {
         };
         add(&self.done, done);
         add(&self.failed, failed);
+    }
+
+    /// Why a run that ended well did not do all that it might have, as a clause. The first of several counts.
+    pub fn say(&self, why: &'static str) {
+        self.said.get_or_init(|| why);
+    }
+
+    pub fn said(&self) -> Option<&'static str> {
+        self.said.get().copied()
     }
 
     pub fn counts(&self) -> (u32, u32) {

@@ -253,6 +253,31 @@ impl Search {
         Ok(Ok((page.await?, tokens)))
     }
 
+    /// Of each of these the sources that have all of its words, whatever they are, newest first and at most so many.
+    ///
+    /// # Errors
+    /// Only what the database says.
+    pub async fn sources_with_all(
+        &self,
+        user: UserId,
+        texts: &[String],
+        limit: usize,
+    ) -> Result<Vec<Vec<i64>>, sqlx::Error> {
+        let asked = texts.join(" ");
+        let need = Need {
+            user,
+            space: None,
+            theme: None,
+            text: Some(&asked),
+        };
+        let (tx, held) = self.reader.current(&self.db, &need).await?;
+        drop(tx);
+        let index = held.read().await;
+        let of_text =
+            |text: &String| arms::lexical::with_all(&index, &words::query_terms(text), limit);
+        Ok(texts.iter().map(of_text).collect())
+    }
+
     async fn ranked(
         &self,
         mut tx: Tx,

@@ -9,6 +9,7 @@ mod chat;
 mod consolidation;
 mod data;
 mod embedding;
+mod entities;
 mod evaluation;
 mod fuzz;
 mod isolation;

@@ -201,7 +201,7 @@ fn time_comes_from_the_clock() {
 }
 
 /// From the roof down; each may know those of the floors below, never those above or beside it.
-const HOUSE: [&[&str]; 19] = [
+const HOUSE: [&[&str]; 20] = [
     &[
         "main",
         "background",
@@ -221,6 +221,7 @@ const HOUSE: [&[&str]; 19] = [
     &["erasure", "export"],
     &["consolidation"],
     &["sessions"],
+    &["entities"],
     &["search"],
     &["memories"],
     &["activity"],

@@ -13,8 +13,10 @@ mod memory_archive;
 mod memory_confirm;
 mod memory_correct;
 mod memory_describe_theme;
+mod memory_entity;
 mod memory_forget;
 mod memory_get;
+mod memory_graph;
 mod memory_list_themes;
 mod memory_search;
 mod memory_stats;
@@ -38,6 +40,7 @@ use crate::clock::SharedClock;
 use crate::db::actor::{self, Refusal};
 use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::{EmbeddingError, Embeddings};
+use crate::entities::EntityError;
 use crate::input::Invalid;
 use crate::memories::{Adding, MemoryError};
 use crate::metrics;
@@ -98,6 +101,8 @@ pub enum ToolError {
     NoSuchItem { item_id: i64 },
     #[error("no active item of your memory has this key")]
     NoSuchKey,
+    #[error("{0}")]
+    NoSuchEntity(String),
     #[error("your memory has no theme of this slug; memory_list_themes lists them")]
     NoSuchTheme,
     /// What was asked for does not go with what is there.
@@ -138,7 +143,10 @@ impl ToolError {
             Self::NotAllowedAnyMore(refusal) => refusal.code(),
             Self::NotJson(_) => "invalid_json",
             Self::Invalid(invalid) => invalid.code,
-            Self::NoSuchItem { .. } | Self::NoSuchKey | Self::NoSuchTheme => "not_found",
+            Self::NoSuchItem { .. }
+            | Self::NoSuchKey
+            | Self::NoSuchEntity(_)
+            | Self::NoSuchTheme => "not_found",
             Self::Conflict { code, .. } => code,
             Self::AccountErased => "erased_user",
             Self::Database(_) => DATABASE_UNAVAILABLE,
@@ -178,6 +186,22 @@ impl From<MemoryError> for ToolError {
             | MemoryError::Embedding(EmbeddingError::Database(error)) => error.into(),
             MemoryError::Embedding(EmbeddingError::Invalid(invalid)) => Self::Invalid(invalid),
             MemoryError::Embedding(error) => Self::Embedding(error),
+        }
+    }
+}
+
+impl From<EntityError> for ToolError {
+    fn from(error: EntityError) -> Self {
+        match error {
+            EntityError::Invalid(invalid) => Self::Invalid(invalid),
+            EntityError::Database(error) => error.into(),
+            EntityError::Conflict(sentence) => Self::Conflict {
+                code: "conflict",
+                sentence: sentence.to_owned(),
+            },
+            error @ (EntityError::NotFound(_) | EntityError::NoSuchName(_)) => {
+                Self::NoSuchEntity(error.to_string())
+            }
         }
     }
 }
@@ -342,6 +366,8 @@ impl Registry {
             register::<memory_describe_theme::MemoryDescribeTheme>(None),
             register::<memory_stats::MemoryStats>(Full),
             register::<memory_summary::MemorySummary>(Full),
+            register::<memory_entity::MemoryEntity>(Full),
+            register::<memory_graph::MemoryGraph>(Full),
         ];
         Self {
             tools,

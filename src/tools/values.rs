@@ -8,7 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::consolidation;
 use crate::db::{Db, UserId};
 use crate::embedding::EmbeddingState;
+use crate::entities::Relation;
 use crate::input::Invalid;
+use crate::memories::mentions::EntityType;
 use crate::memories::provenance::{parse_confidence, parse_source_context};
 use crate::memories::{ItemKey, ItemType, Provenance, Source, ThemeSlug, Trust, Turn};
 
@@ -273,5 +275,71 @@ impl JsonSchema for Whole {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         schemars::json_schema!({ "type": "integer" })
+    }
+}
+
+// What an entity is; no description, as above.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum ToolEntityType {
+    Person,
+    Project,
+    Organization,
+    Location,
+    Product,
+    Date,
+    Email,
+    Url,
+    Other,
+}
+
+impl From<EntityType> for ToolEntityType {
+    fn from(entity_type: EntityType) -> Self {
+        match entity_type {
+            EntityType::Person => Self::Person,
+            EntityType::Project => Self::Project,
+            EntityType::Organization => Self::Organization,
+            EntityType::Location => Self::Location,
+            EntityType::Product => Self::Product,
+            EntityType::Date => Self::Date,
+            EntityType::Email => Self::Email,
+            EntityType::Url => Self::Url,
+            EntityType::Other => Self::Other,
+        }
+    }
+}
+
+/// How two things stand to each other.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct RelationOut {
+    subject: String,
+    relation: String,
+    object: String,
+    /// "since 2019", "until May 2024"; null where nobody said.
+    when: Option<String>,
+    /// It was put aside, or something else took its place.
+    retired: bool,
+    trust: ToolTrust,
+    /// The words it comes from.
+    sentence: Option<String>,
+    /// The memory that has them.
+    item_id: Option<i64>,
+}
+
+impl From<Relation> for RelationOut {
+    fn from(relation: Relation) -> Self {
+        let evidence = relation.evidence.first();
+        Self {
+            relation: relation.in_words(false),
+            when: Some(relation.period.to_string()).filter(|when| !when.is_empty()),
+            retired: relation.retired_at.is_some(),
+            trust: relation.trust.into(),
+            sentence: evidence.and_then(|e| e.sentence.clone()),
+            item_id: evidence.and_then(|e| e.item).map(|id| id.0),
+            subject: relation.subject.as_str().to_owned(),
+            object: relation.object.as_str().to_owned(),
+        }
     }
 }

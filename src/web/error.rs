@@ -161,6 +161,7 @@ impl From<ToolError> for Problem {
             ToolError::UnknownTool { .. }
             | ToolError::NoSuchItem { .. }
             | ToolError::NoSuchKey
+            | ToolError::NoSuchEntity(_)
             | ToolError::NoSuchTheme => StatusCode::NOT_FOUND,
             ToolError::Conflict { .. } => StatusCode::CONFLICT,
             ToolError::AccountErased => StatusCode::UNAUTHORIZED,

@@ -5,7 +5,7 @@
 
 pub(in crate::consolidation) mod facts;
 mod guard;
-mod narrative;
+pub(super) mod narrative;
 mod store;
 
 use time::{Duration, OffsetDateTime};

@@ -1,7 +1,8 @@
 //! Passages: what search indexes. A text is cut into stretches that a model reads whole, at the ends
 //! of paragraphs and sentences where there are any; a short one is one passage. Each carries the
 //! hash of its text, so that what is known is not embedded again, and its terms. They are written with their
-//! source ([`super::write`]); those of sources that are older than passages, by a job ([`make_some`]).
+//! source ([`super::write`]); those of sources that are older than passages, by a job ([`make_some`]), with the names
+//! that they mention.
 
 mod store;
 pub mod terms;
@@ -11,6 +12,9 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use time::OffsetDateTime;
+
+use super::mentions::{self, NamingSource};
 use crate::db::{Db, UserId, note_changes};
 use crate::embedding::{EmbeddingError, Embeddings, tokens_of};
 use crate::queue;
@@ -171,6 +175,7 @@ struct Text {
     content: String,
     key: Option<String>,
     tags: Vec<String>,
+    created_at: OffsetDateTime,
 }
 
 #[derive(Serialize)]
@@ -207,9 +212,11 @@ pub async fn make_some(
     let texts = store::list_texts(&mut tx, user, due.after, SOURCES_A_STEP).await?;
     let ids: Vec<i64> = texts.iter().map(|text| text.id).collect();
     let (last, count) = (ids.last().copied(), ids.len());
-    let cut = tokio::task::spawn_blocking(move || texts.iter().map(OfSource::new).collect());
-    let cut: Vec<OfSource> = cut.await.map_err(|error| sqlx::Error::Io(error.into()))?;
+    let cut = tokio::task::spawn_blocking(move || texts.iter().map(OfSource::new).unzip());
+    let (cut, naming): (Vec<OfSource>, Vec<NamingSource>) =
+        cut.await.map_err(|error| sqlx::Error::Io(error.into()))?;
     let chars = store::replace(&mut tx, user, &cut, now).await?;
+    mentions::write(&mut tx, user, &naming, now).await?;
     note_changes(&mut tx, &ids).await?;
     store::note_done(&mut tx, user, last, count as i64).await?;
     if chars > 0 {
@@ -221,11 +228,15 @@ pub async fn make_some(
 }
 
 impl OfSource {
-    fn new(text: &Text) -> Self {
-        Self {
+    fn new(text: &Text) -> (Self, NamingSource) {
+        let of = Self {
             source_id: text.id,
             passages: of_text(&text.content, text.key.as_deref(), &text.tags),
-        }
+        };
+        (
+            of,
+            NamingSource::of_text(text.id, text.created_at, &text.content),
+        )
     }
 }
 

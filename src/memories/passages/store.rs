@@ -33,7 +33,7 @@ pub async fn list_texts(
 ) -> Result<Vec<Text>, sqlx::Error> {
     sqlx::query_as!(
         Text,
-        "SELECT id, content, key, tags FROM memory_items WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3",
+        "SELECT id, content, key, tags, created_at FROM memory_items WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3",
         user.0,
         after,
         limit,

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
+use super::mentions::{self, NamingSource};
 use super::passages::{self, Passage};
 use super::period::Period;
 use super::trust::Trust;
@@ -188,9 +189,18 @@ pub async fn write(
     now: OffsetDateTime,
 ) -> Result<Written, sqlx::Error> {
     let (ids, mut noted) = store::insert(conn, user, sources, now).await?;
-    let written = sources.iter().zip(&ids).filter(|(_, id)| id.is_some());
-    noted.tokens = written
+    let written = || {
+        sources
+            .iter()
+            .zip(&ids)
+            .filter_map(|(source, id)| Some((source, (*id)?)))
+    };
+    noted.tokens = written()
         .map(|(source, _)| tokens_of(source.content.len()))
         .sum();
+    let naming: Vec<NamingSource> = written()
+        .map(|(source, id)| NamingSource::of_text(id.0, source.created_at, source.content))
+        .collect();
+    mentions::write(conn, user, &naming, now).await?;
     Ok(Written { ids, noted })
 }

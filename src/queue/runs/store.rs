@@ -15,7 +15,8 @@ pub struct Recorded<'a> {
     pub took_ms: i64,
     pub done: i64,
     pub failed: i64,
-    /// Why it failed.
+    pub is_failed: bool,
+    /// Why it failed, or did not do all that it might have.
     pub problem: Option<&'a str>,
 }
 
@@ -28,12 +29,12 @@ pub async fn record(conn: &mut PgConnection, run: &Recorded<'_>) -> Result<(), s
          ), same AS (
              UPDATE job_runs r SET ended_at = $4, slices = slices + 1, took_ms = r.took_ms + $5,
                                    done = r.done + $6, failed = r.failed + $7
-             FROM last WHERE r.user_id = $1 AND r.id = last.id AND r.problem IS NOT DISTINCT FROM $8
+             FROM last WHERE r.user_id = $1 AND r.id = last.id AND r.problem IS NOT DISTINCT FROM $8 AND (r.outcome = 'failed') = $11
                AND r.ended_at BETWEEN $9 AND $4 AND r.started_at > $10
              RETURNING r.id
          )
          INSERT INTO job_runs (user_id, job, started_at, ended_at, took_ms, outcome, done, failed, problem)
-         SELECT $1, $2, $3, $4, $5, CASE WHEN $8::text IS NULL THEN 'done' ELSE 'failed' END, $6, $7, $8
+         SELECT $1, $2, $3, $4, $5, CASE WHEN $11 THEN 'failed' ELSE 'done' END, $6, $7, $8
          WHERE NOT EXISTS (SELECT FROM same)",
         run.user.0,
         run.job,
@@ -45,6 +46,7 @@ pub async fn record(conn: &mut PgConnection, run: &Recorded<'_>) -> Result<(), s
         run.problem,
         run.started_at - Duration::minutes(10),
         run.started_at - Duration::hours(1),
+        run.is_failed,
     )
     .execute(conn)
     .await?;

@@ -1,6 +1,8 @@
 //! By words: any of the query's, weighted by how rare they are among the user's own texts, over the logarithm of
 //! the text's length. Every text that has one of the words is scored; nothing is sampled.
 
+use std::collections::HashSet;
+
 use super::CANDIDATES_MAX;
 use crate::memories::passages::terms;
 use crate::memories::words::Term;
@@ -101,6 +103,30 @@ pub fn score(index: &Index, asked: &[Term], tiers: [bool; 2]) -> Scored {
         }
     }
     scored
+}
+
+/// Ids of the sources with all of these words, newest first, so many at most.
+pub fn with_all(index: &Index, asked: &[Term], limit: usize) -> Vec<i64> {
+    let of_term = |term: &Term| -> HashSet<u32> {
+        let alternatives = term.alternatives.iter().map(|a| terms::number(a));
+        alternatives
+            .flat_map(|number| index.sources_with(number))
+            .collect()
+    };
+    let mut sets = asked.iter().map(of_term);
+    let Some(first) = sets.next() else {
+        return Vec::new();
+    };
+    let all = sets.fold(first, |all, some| {
+        all.intersection(&some).copied().collect()
+    });
+    let mut all: Vec<(i64, i64)> = all
+        .into_iter()
+        .map(|number| (index.source(number).created_at, index.source(number).id))
+        .collect();
+    all.sort_unstable_by(|a, b| b.cmp(a));
+    all.truncate(limit);
+    all.into_iter().map(|(_, id)| id).collect()
 }
 
 impl Scored {

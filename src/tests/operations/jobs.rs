@@ -249,6 +249,7 @@ async fn runs_are_shown_by_job_and_by_day() {
             took_ms: 2_140,
             done: 1_200,
             failed: 3,
+            is_failed: problem.is_some(),
             problem,
         };
         queue::runs::store::record(&mut conn, &run).await.unwrap();

@@ -179,7 +179,7 @@ pub async fn rows(owner: &mut PgConnection) -> BTreeMap<String, Vec<Value>> {
 async fn owner_of(options: &PgConnectOptions) -> PgConnection {
     let mut setup = PgConnection::connect_with(options).await.unwrap();
     sqlx::raw_sql(
-        "CREATE EXTENSION vector; CREATE EXTENSION hstore; CREATE EXTENSION btree_gin;
+        "CREATE EXTENSION vector; CREATE EXTENSION hstore; CREATE EXTENSION btree_gin; CREATE EXTENSION btree_gist;
          GRANT USAGE, CREATE ON SCHEMA public TO keepsake_owner;
          GRANT USAGE ON SCHEMA public TO keepsake_app, keepsake_system;",
     )

@@ -1,0 +1,275 @@
+//! At night the chat model reads memories that name little: what they name, how these are connected, and a sentence or
+//! two about whoever is named often, from what is remembered of them alone (the Assistant's enrichment).
+
+mod store;
+
+use std::collections::HashMap;
+
+use time::OffsetDateTime;
+
+use super::named::{self, Names, note_connection, note_names};
+use super::prompt;
+use super::reading::off_the_runtime;
+use super::summary::facts::Fact;
+use super::summary::narrative;
+use super::{Consolidation, ConsolidationError};
+use crate::clock::Rounds;
+use crate::db::UserId;
+use crate::entities::{self, Evidence};
+use crate::memories::mentions::normal::words;
+use crate::memories::mentions::{self, FoundBy, Named, NamingSource};
+use crate::memories::{ItemId, Trust};
+use crate::providers::chat::ChatError;
+use crate::queue::Slice;
+
+/// Memories of one user and night, and of one question.
+const ITEMS_A_NIGHT: i64 = 50;
+const ITEMS_AT_ONCE: usize = 10;
+/// A memory that names so many is not read.
+const MENTIONS_ENOUGH: i64 = 3;
+const CONTENT_CHARS_MAX: i32 = 1_000;
+/// Entities of one user and night that are written about, how often they are mentioned, and what is read of each.
+const PORTRAITS_A_NIGHT: i64 = 10;
+const PORTRAIT_MENTIONS_MIN: i64 = 3;
+const PORTRAIT_ITEMS: i64 = 12;
+const PORTRAIT_CHARS_MAX: usize = 400;
+const PORTRAIT_TEMPERATURE: f32 = 0.2;
+
+/// A memory as it is read.
+pub struct Item {
+    pub id: i64,
+    pub content: String,
+    pub trust: Trust,
+    pub created_at: OffsetDateTime,
+}
+
+impl Consolidation {
+    /// Whose memories were not read since these nights. Ids alone.
+    pub async fn users_to_enrich(
+        &self,
+        nights: &Rounds,
+    ) -> Result<Vec<UserId>, ConsolidationError> {
+        let mut conn = self.db.system_connection().await?;
+        Ok(store::list_users_due(&mut conn, nights).await?)
+    }
+
+    /// One user's night. Killed in the middle, what was read is kept, and the rest read again.
+    pub async fn enrich(&self, user: UserId, slice: &Slice) -> Result<(), ConsolidationError> {
+        let why_not = match self.chat.effective(user).await {
+            Ok(Some(_)) => None,
+            Ok(None) => Some("no chat model is set, so nothing was read for entities"),
+            Err(ChatError::Database(error)) => return Err(error.into()),
+            Err(_) => Some("the chat model cannot be asked, so nothing was read for entities"),
+        };
+        let wants = entities::settings::of(&self.db, user).await?.by_model;
+        match why_not {
+            Some(why) => slice.say(why),
+            None if !wants => {}
+            None => {
+                let done = self.read_items(user, slice).await?;
+                if done {
+                    self.portray(user, slice).await?;
+                }
+            }
+        }
+        let mut tx = self.db.as_user(user).await?;
+        store::note_night(&mut tx, user, self.now()).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// False where the model would not answer any more.
+    async fn read_items(&self, user: UserId, slice: &Slice) -> Result<bool, ConsolidationError> {
+        let mut tx = self.db.as_user(user).await?;
+        let bounds = (MENTIONS_ENOUGH, CONTENT_CHARS_MAX, ITEMS_A_NIGHT);
+        let items = store::list_poor(&mut tx, user, bounds, self.now()).await?;
+        tx.commit().await?;
+        for some in items.chunks(ITEMS_AT_ONCE) {
+            if slice.is_stopping() {
+                return Ok(false);
+            }
+            let texts: Vec<_> = some
+                .iter()
+                .map(|i| (i.content.as_str(), i.created_at.date()))
+                .collect();
+            let ask = prompt::naming(&texts);
+            let answer = match self.ask_for(user, &ask, &prompt::naming_schema()).await {
+                Ok(completion) => completion.text,
+                Err(ChatError::Database(error)) => return Err(error.into()),
+                Err(error) => {
+                    tracing::debug!(user = user.0, %error, "memories were not read for entities");
+                    slice.note(0, some.len());
+                    slice.say("the chat model did not answer; the rest is read the next night");
+                    return Ok(false);
+                }
+            };
+            let contents: Vec<String> = some.iter().map(|i| i.content.clone()).collect();
+            let read = move || {
+                let texts: Vec<&str> = contents.iter().map(String::as_str).collect();
+                named::read(&answer, &texts)
+            };
+            let names = off_the_runtime(read).await;
+            self.keep_names(user, some, &names).await?;
+            slice.note(some.len(), 0);
+        }
+        Ok(true)
+    }
+
+    async fn keep_names(
+        &self,
+        user: UserId,
+        items: &[Item],
+        names: &Names,
+    ) -> Result<(), ConsolidationError> {
+        let now = self.now();
+        let mut tx = self.db.as_writer(user).await?;
+        // Some may have been deleted meanwhile.
+        let ids: Vec<i64> = items.iter().map(|item| item.id).collect();
+        let there = store::list_there(&mut tx, user, &ids).await?;
+        let is_there = |item: &&Item| there.contains(&item.id);
+        let named: Vec<_> = names
+            .entities
+            .iter()
+            .map(|(_, name, t)| (name.as_str(), *t))
+            .collect();
+        note_names(&mut tx, user, named, now).await?;
+        let mut by_text: HashMap<usize, Vec<Named>> = HashMap::new();
+        for (text, name, entity_type) in &names.entities {
+            if let Some((start, length)) = place_of(name, &items[text - 1].content) {
+                by_text.entry(*text).or_default().push(Named {
+                    name: name.clone(),
+                    entity_type: *entity_type,
+                    start,
+                    length,
+                    confidence: 90,
+                    is_sure: true,
+                });
+            }
+        }
+        let sources: Vec<NamingSource> = (1..)
+            .zip(items)
+            .filter(|(_, item)| is_there(item))
+            .filter_map(|(text, item)| {
+                let by_model = by_text.remove(&text)?;
+                let by_rules = mentions::find(&item.content);
+                Some(NamingSource {
+                    id: item.id,
+                    at: item.created_at,
+                    named: mentions::merged(by_model.into_iter().chain(by_rules).collect()),
+                    by: FoundBy::Model,
+                })
+            })
+            .collect();
+        mentions::write(&mut tx, user, &sources, now).await?;
+        for said in &names.connections {
+            let item = &items[said.text - 1];
+            if !is_there(&item) {
+                continue;
+            }
+            let evidence = Evidence {
+                sentence: Some(
+                    match !said.sentence.is_empty() && item.content.contains(&said.sentence) {
+                        true => said.sentence.clone(),
+                        false => item.content.chars().take(PORTRAIT_CHARS_MAX).collect(),
+                    },
+                ),
+                item: Some(ItemId(item.id)),
+                session: None,
+                position: None,
+                trust: item.trust,
+                at: item.created_at.min(now),
+            };
+            note_connection(&mut tx, user, said, evidence, now).await?;
+        }
+        store::note_enriched(&mut tx, user, &there, now).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// A sentence or two about entities that are mentioned often and were not written about since.
+    async fn portray(&self, user: UserId, slice: &Slice) -> Result<(), ConsolidationError> {
+        let mut tx = self.db.as_user(user).await?;
+        let due = store::list_unportrayed(&mut tx, user, PORTRAIT_MENTIONS_MIN, PORTRAITS_A_NIGHT)
+            .await?;
+        tx.commit().await?;
+        for one in due {
+            if slice.is_stopping() {
+                return Ok(());
+            }
+            let mut tx = self.db.as_user(user).await?;
+            let told = store::list_of_entity(
+                &mut tx,
+                user,
+                one.id,
+                (CONTENT_CHARS_MAX, PORTRAIT_ITEMS),
+                self.now(),
+            )
+            .await?;
+            tx.commit().await?;
+            let memories: Vec<String> = told.iter().map(|item| item.content.clone()).collect();
+            let ask = prompt::portrait(&one.name, &memories);
+            let completion = match self.ask(user, &ask, None, PORTRAIT_TEMPERATURE).await {
+                Ok(completion) => completion,
+                Err(ChatError::Database(error)) => return Err(error.into()),
+                Err(_) => return Ok(()),
+            };
+            let facts: Vec<Fact> = told.iter().map(fact_of).collect();
+            let read = move || narrative::read(&completion.text, completion.is_cut_off, &facts);
+            let summary = off_the_runtime(read).await.ok();
+            let summary = summary.map(|text| text.replace("\n\n", " "));
+            let summary = summary.filter(|text| text.chars().count() <= PORTRAIT_CHARS_MAX);
+            let vector = match &summary {
+                Some(text) => {
+                    self.search
+                        .embed_query(user, &format!("{}: {text}", one.name))
+                        .await?
+                        .vector
+                }
+                None => None,
+            };
+            let mut tx = self.db.as_writer(user).await?;
+            // What it stood on may be gone: then it is not written.
+            let ids: Vec<i64> = told.iter().map(|item| item.id).collect();
+            let there = store::list_there(&mut tx, user, &ids).await?;
+            if there.len() == ids.len() {
+                store::set_summary(
+                    &mut tx,
+                    user,
+                    &one,
+                    summary.as_deref(),
+                    vector.as_ref(),
+                    self.now(),
+                )
+                .await?;
+                if let Some(vector) = &vector {
+                    entities::ask_about_near(&mut tx, user, one.id, vector, self.now()).await?;
+                }
+                tx.commit().await?;
+            }
+            slice.note(1, 0);
+        }
+        Ok(())
+    }
+}
+
+fn fact_of(item: &Item) -> Fact {
+    Fact {
+        id: ItemId(item.id),
+        theme: String::new(),
+        key: None,
+        trust: item.trust,
+        content: item.content.clone(),
+    }
+}
+
+/// Characters before a name in a text, and its own; where it stands as it was written, or in other letters.
+fn place_of(name: &str, text: &str) -> Option<(usize, usize)> {
+    if let Some(at) = text.find(name) {
+        return Some((text[..at].chars().count(), name.chars().count()));
+    }
+    let first = words(name).into_iter().next()?;
+    let lower = text.to_lowercase();
+    let at = lower.find(&first).unwrap_or(0);
+    let start = lower[..at].chars().count().min(text.chars().count());
+    Some((start, name.chars().count()))
+}

@@ -1,0 +1,206 @@
+//! The statements of the nightly reading. They run as the app role in a transaction that knows its user, but for the one
+//! that says otherwise.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::Item;
+use crate::clock::Rounds;
+use crate::db::UserId;
+use crate::embedding::QueryVector;
+use crate::memories::Trust;
+
+/// As the system role: users with a memory whose last night was before the one that came round.
+pub async fn list_users_due(
+    conn: &mut PgConnection,
+    nights: &Rounds,
+) -> Result<Vec<UserId>, sqlx::Error> {
+    let users = sqlx::query_scalar!(
+        "SELECT u.id FROM users u
+         JOIN memory_revisions r ON r.user_id = u.id
+         LEFT JOIN unnest($1::text[], $2::timestamptz[]) AS n (zone, night) ON n.zone = u.time_zone
+         LEFT JOIN entity_settings s ON s.user_id = u.id
+         WHERE u.erasing_at IS NULL AND u.disabled_at IS NULL AND u.memory_enabled AND n.night IS NOT NULL
+           AND coalesce(s.enriched_at, u.created_at) < n.night
+         ORDER BY u.id LIMIT 1000",
+        &nights.zones,
+        &nights.at,
+    );
+    let users = users.fetch_all(conn).await?;
+    Ok(users.into_iter().map(UserId).collect())
+}
+
+pub async fn note_night(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO entity_settings (user_id, enriched_at) VALUES ($1, $2) ON CONFLICT (user_id) DO UPDATE SET enriched_at = $2",
+        user.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+struct ItemRow {
+    id: i64,
+    content: String,
+    trust: String,
+    created_at: OffsetDateTime,
+}
+
+impl From<ItemRow> for Item {
+    fn from(row: ItemRow) -> Self {
+        Self {
+            id: row.id,
+            content: row.content,
+            trust: Trust::from_column(&row.trust),
+            created_at: row.created_at,
+        }
+    }
+}
+
+/// Live items that name little and were not read yet, the newest first; of each its beginning.
+pub async fn list_poor(
+    conn: &mut PgConnection,
+    user: UserId,
+    (enough, chars_max, limit): (i64, i32, i64),
+    now: OffsetDateTime,
+) -> Result<Vec<Item>, sqlx::Error> {
+    let rows = sqlx::query_as!(
+        ItemRow,
+        r#"SELECT i.id, left(i.content, $4) AS "content!", i.trust, i.created_at FROM memory_items i
+           WHERE i.user_id = $1 AND NOT i.is_turn AND is_live(i.status, i.live_until, $2)
+             AND NOT EXISTS (SELECT FROM entity_enriched e WHERE e.user_id = $1 AND e.source_id = i.id)
+             AND (SELECT count(*) FROM entity_mentions m WHERE m.user_id = $1 AND m.source_id = i.id) < $3
+           ORDER BY i.created_at DESC, i.id DESC LIMIT $5"#,
+        user.0,
+        now,
+        enough,
+        chars_max,
+        limit,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(Item::from).collect())
+}
+
+/// Which of these are still there.
+pub async fn list_there(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT id FROM memory_items WHERE user_id = $1 AND id = ANY ($2)",
+        user.0,
+        ids
+    )
+    .fetch_all(conn)
+    .await
+}
+
+pub async fn note_enriched(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO entity_enriched (user_id, source_id, at) SELECT $1, id, $3 FROM unnest($2::bigint[]) AS s (id)
+         ON CONFLICT DO NOTHING",
+        user.0,
+        ids,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub struct Unportrayed {
+    pub id: i64,
+    pub name: String,
+    pub mentions: i64,
+}
+
+/// Entities that are mentioned often, and half as often again since they were written about.
+pub async fn list_unportrayed(
+    conn: &mut PgConnection,
+    user: UserId,
+    least: i64,
+    limit: i64,
+) -> Result<Vec<Unportrayed>, sqlx::Error> {
+    sqlx::query_as!(
+        Unportrayed,
+        r#"SELECT e.id, e.name, n.mentions AS "mentions!" FROM entities e
+           JOIN LATERAL (SELECT sum(mentions)::bigint AS mentions FROM entity_names
+                         WHERE user_id = $1 AND entity_id = e.id) n ON true
+           WHERE e.user_id = $1 AND e.merged_into IS NULL AND NOT e.is_user AND e.type NOT IN ('date', 'email', 'url')
+             AND n.mentions >= $2 AND n.mentions * 2 >= e.summary_mentions * 3
+             AND (e.summary IS NULL OR e.summary_mentions < n.mentions)
+             AND (e.summary_at IS NULL OR e.summary_mentions < n.mentions)
+           ORDER BY n.mentions DESC, e.id LIMIT $3"#,
+        user.0,
+        least,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Live items that mention it, the newest first; of each its beginning.
+pub async fn list_of_entity(
+    conn: &mut PgConnection,
+    user: UserId,
+    entity: i64,
+    (chars_max, limit): (i32, i64),
+    now: OffsetDateTime,
+) -> Result<Vec<Item>, sqlx::Error> {
+    let rows = sqlx::query_as!(
+        ItemRow,
+        r#"SELECT i.id, left(i.content, $4) AS "content!", i.trust, i.created_at FROM memory_items i
+           WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $3) AND i.id IN (
+               SELECT m.source_id FROM entity_names n JOIN entity_mentions m ON m.user_id = $1 AND m.name_id = n.id
+               WHERE n.user_id = $1 AND n.entity_id = $2)
+           ORDER BY i.is_turn, i.created_at DESC, i.id DESC LIMIT $5"#,
+        user.0,
+        entity,
+        now,
+        chars_max,
+        limit,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(Item::from).collect())
+}
+
+/// `None` where nothing fit could be written: it is not tried again before it is mentioned more.
+pub async fn set_summary(
+    conn: &mut PgConnection,
+    user: UserId,
+    of: &Unportrayed,
+    summary: Option<&str>,
+    vector: Option<&QueryVector>,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    // Its type is none that the macros know.
+    let query = sqlx::query(
+        "UPDATE entities SET summary = $3, summary_at = $4, summary_mentions = $5, summary_vector = $6, summary_space = $7
+         WHERE user_id = $1 AND id = $2",
+    );
+    let query = query
+        .bind(user.0)
+        .bind(of.id)
+        .bind(summary)
+        .bind(now)
+        .bind(of.mentions);
+    let query = query
+        .bind(vector.map(|v| v.vector.half()))
+        .bind(vector.map(|v| v.space_id.0));
+    query.execute(conn).await?;
+    Ok(())
+}

@@ -1,0 +1,342 @@
+//! What a model says that a text names, and how these stand to each other: read leniently, and kept only where the text
+//! bears it out. A part that cannot be used costs no other; nothing of it is ever an error.
+
+use serde_json::Value;
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::facts::without_thoughts;
+use crate::db::UserId;
+use crate::entities::relations::{self, Stated, Target, VALUE_CHARS_MAX};
+use crate::entities::{self, EntityId, Evidence, Predicate};
+use crate::memories::mentions::EntityType;
+use crate::memories::mentions::normal::{NAME_CHARS_MAX, words};
+use crate::memories::{Period, Trust};
+
+/// Of one answer.
+const ENTITIES_MAX: usize = 100;
+const CONNECTIONS_MAX: usize = 100;
+const SENTENCE_CHARS_MAX: usize = 500;
+/// What the model calls the person.
+pub const USER: &str = "user";
+
+/// One end of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// The person whose memory it is.
+    User,
+    Named(String, EntityType),
+    Value(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connection {
+    pub subject: Said,
+    pub predicate: Predicate,
+    pub words: Option<String>,
+    pub object: Said,
+    pub period: Period,
+    /// As the model repeats it.
+    pub sentence: String,
+    /// The text it was read from, of several that were asked about at once; 1, 2, …
+    pub text: usize,
+}
+
+impl Said {
+    fn as_str(&self) -> &str {
+        match self {
+            Self::User => USER,
+            Self::Named(text, _) | Self::Value(text) => text,
+        }
+    }
+}
+
+impl Connection {
+    /// "Anna lives in Lyon"
+    pub fn in_words(&self) -> String {
+        let relation = self
+            .words
+            .clone()
+            .unwrap_or_else(|| self.predicate.in_words(false));
+        format!(
+            "{} {relation} {}",
+            self.subject.as_str(),
+            self.object.as_str()
+        )
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// With the text that names it.
+    pub entities: Vec<(usize, String, EntityType)>,
+    pub connections: Vec<Connection>,
+}
+
+/// Reads what an answer says that these texts name.
+pub fn read(answer: &str, texts: &[&str]) -> Names {
+    let mut names = Names::default();
+    let answer = without_thoughts(answer);
+    let Some(object) = first_object(answer) else {
+        return names;
+    };
+    let texts: Vec<Vec<String>> = texts.iter().map(|text| words(text)).collect();
+    let list = |name: &str| object[name].as_array().cloned().unwrap_or_default();
+    let place = |value: &Value| match value["text"].as_u64() {
+        Some(n) if (1..=texts.len() as u64).contains(&n) => Some(n as usize),
+        _ => (texts.len() == 1).then_some(1),
+    };
+    for one in list("entities").iter().take(ENTITIES_MAX) {
+        let Some(text) = place(one) else { continue };
+        let Some(name) = text_of(one, "name", NAME_CHARS_MAX) else {
+            continue;
+        };
+        let entity_type = read_type(&one["type"]);
+        if stands_in(&name, &texts[text - 1]) && !is_user(&name) {
+            names.entities.push((text, name, entity_type));
+        }
+    }
+    for one in list("connections").iter().take(CONNECTIONS_MAX) {
+        let Some(text) = place(one) else { continue };
+        let read = connection(one, text, &texts[text - 1], &names.entities);
+        names.connections.extend(read);
+    }
+    names
+}
+
+fn connection(
+    value: &Value,
+    text: usize,
+    words: &[String],
+    entities: &[(usize, String, EntityType)],
+) -> Option<Connection> {
+    let relation = text_of(value, "relation", VALUE_CHARS_MAX)?;
+    let predicate = Predicate::parse(&relation).unwrap_or_else(Predicate::related_to);
+    let own_words = predicate.needs_words().then(|| relation.replace('_', " "));
+    if own_words.as_deref() == Some("related to") {
+        // It says nothing.
+        return None;
+    }
+    let type_of = |name: &str| {
+        let same = |n: &String| n.to_lowercase() == name.to_lowercase();
+        entities
+            .iter()
+            .find(|(_, known, _)| same(known))
+            .map(|(_, _, t)| *t)
+    };
+    let end = |field: &str, default: Option<EntityType>| -> Option<Said> {
+        let name = text_of(value, field, VALUE_CHARS_MAX)?;
+        if is_user(&name) {
+            return Some(Said::User);
+        }
+        if !stands_in(&name, words) {
+            return None;
+        }
+        Some(match type_of(&name).or(default) {
+            Some(entity_type) => Said::Named(name, entity_type),
+            None => Said::Value(name),
+        })
+    };
+    let subject = end("subject", Some(EntityType::Person))?;
+    let object = end("object", predicate.object())?;
+    (subject != object && !matches!(subject, Said::Value(_))).then(|| Connection {
+        subject,
+        predicate,
+        words: own_words,
+        object,
+        period: Period::read(
+            text_of(value, "valid_from", VALUE_CHARS_MAX),
+            text_of(value, "valid_until", VALUE_CHARS_MAX),
+        ),
+        sentence: text_of(value, "sentence", SENTENCE_CHARS_MAX).unwrap_or_default(),
+        text,
+    })
+}
+
+fn is_user(name: &str) -> bool {
+    matches!(
+        name.to_lowercase().as_str(),
+        USER | "the user" | "me" | "i" | "ich" | "myself"
+    )
+}
+
+fn read_type(value: &Value) -> EntityType {
+    let text = value.as_str().unwrap_or_default().trim().to_lowercase();
+    match text.as_str() {
+        "organisation" | "company" => EntityType::Organization,
+        "place" | "city" | "country" => EntityType::Location,
+        "tool" | "software" => EntityType::Product,
+        known => EntityType::parse(known).unwrap_or(EntityType::Other),
+    }
+}
+
+fn text_of(value: &Value, field: &str, chars_max: usize) -> Option<String> {
+    let text = value[field].as_str()?;
+    let text: String = text.chars().filter(|c| !c.is_control()).collect();
+    let text = text.trim();
+    (!text.is_empty() && text.chars().count() <= chars_max).then(|| text.to_owned())
+}
+
+/// Its words stand in the text, one after the other; in scripts without blanks, within a word.
+fn stands_in(name: &str, text: &[String]) -> bool {
+    let name = words(name);
+    let is_unspaced = |word: &String| !word.is_ascii() && word.chars().count() <= 12;
+    match name.as_slice() {
+        [] => false,
+        [one] if is_unspaced(one) => text.iter().any(|word| word.contains(one.as_str())),
+        many => text.windows(many.len()).any(|some| some == many),
+    }
+}
+
+/// The first object that names or connects something, whatever stands around it.
+fn first_object(text: &str) -> Option<Value> {
+    const STARTS_MAX: usize = 100;
+    let starts = text.match_indices('{').take(STARTS_MAX);
+    starts
+        .filter_map(|(at, _)| {
+            let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
+            values.next()?.ok()
+        })
+        .find(|value| value["entities"].is_array() || value["connections"].is_array())
+}
+
+/// Makes the entities that are not there yet; the upkeep finds where they are named.
+pub async fn note_names(
+    conn: &mut PgConnection,
+    user: UserId,
+    named: Vec<(&str, EntityType)>,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    for (name, entity_type) in named {
+        entities::ensure(&mut *conn, user, name, entity_type, now).await?;
+    }
+    Ok(())
+}
+
+/// Keeps a connection, with the entities at its ends, in a transaction of its user's writer.
+pub async fn note_connection(
+    conn: &mut PgConnection,
+    user: UserId,
+    said: &Connection,
+    evidence: Evidence,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let Some(subject) = entity_of(&mut *conn, user, &said.subject, now).await? else {
+        return Ok(());
+    };
+    let object = match &said.object {
+        Said::Value(value) => Target::Value(value.clone()),
+        named => match entity_of(&mut *conn, user, named, now).await? {
+            Some(id) => Target::Entity(id),
+            None => return Ok(()),
+        },
+    };
+    if object == Target::Entity(subject) {
+        return Ok(());
+    }
+    let stated = Stated {
+        subject,
+        predicate: said.predicate,
+        words: said.words.clone(),
+        object,
+        period: said.period,
+        confidence: match evidence.trust {
+            Trust::User => 90,
+            _ => 70,
+        },
+        evidence,
+    };
+    relations::note(conn, user, &stated, now).await?;
+    Ok(())
+}
+
+async fn entity_of(
+    conn: &mut PgConnection,
+    user: UserId,
+    said: &Said,
+    now: OffsetDateTime,
+) -> Result<Option<EntityId>, sqlx::Error> {
+    match said {
+        Said::User => entities::ensure_user(conn, user, now).await.map(Some),
+        Said::Named(name, entity_type) => {
+            entities::ensure(conn, user, name, *entity_type, now).await
+        }
+        Said::Value(_) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "User: Anna Berg moved to Lyon in May. She works at Acme GmbH as a baker.";
+
+    #[test]
+    fn what_the_text_bears_out_is_read_and_nothing_else() {
+        let answer = r#"Sure: {"facts": [], "entities": [{"name": "Anna Berg", "type": "person"}, {"name": "Acme GmbH", "type": "company"},
+            {"name": "Bob", "type": "person"}, {"name": "user", "type": "person"}, 7, {"name": ""}],
+            "connections": [
+              {"subject": "Anna Berg", "relation": "lives_in", "object": "Lyon", "valid_from": "2024-05", "sentence": "moved to Lyon in May"},
+              {"subject": "Anna Berg", "relation": "works as", "object": "a baker"},
+              {"subject": "Anna Berg", "relation": "works_at", "object": "Globex"},
+              {"subject": "user", "relation": "met at the market", "object": "Anna Berg"},
+              {"subject": "Anna Berg", "relation": "related_to", "object": "Lyon"},
+              {"subject": "Anna Berg", "relation": "knows", "object": "Anna Berg"}]}"#;
+        let read = read(answer, &[TEXT]);
+        let entities: Vec<_> = read
+            .entities
+            .iter()
+            .map(|(_, n, t)| (n.as_str(), *t))
+            .collect();
+        assert_eq!(
+            entities,
+            [
+                ("Anna Berg", EntityType::Person),
+                ("Acme GmbH", EntityType::Organization)
+            ]
+        );
+        let connections: Vec<_> = read
+            .connections
+            .iter()
+            .map(|c| (c.predicate.as_str(), c.words.as_deref(), c.object.clone()))
+            .collect();
+        let anna = Said::Named("Anna Berg".to_owned(), EntityType::Person);
+        assert_eq!(
+            connections,
+            [
+                (
+                    "lives_in",
+                    None,
+                    Said::Named("Lyon".to_owned(), EntityType::Location)
+                ),
+                ("works_as", None, Said::Value("a baker".to_owned())),
+                ("related_to", Some("met at the market"), anna),
+            ]
+        );
+        assert_eq!(read.connections[0].period.to_string(), "since May 2024");
+    }
+
+    #[test]
+    fn nonsense_names_nothing() {
+        for answer in [
+            "",
+            "no",
+            "[]",
+            "{\"entities\": 7}",
+            "{\"entities\": [{\"name\": \"Anna",
+            &"{".repeat(50_000),
+        ] {
+            assert_eq!(read(answer, &[TEXT]), Names::default(), "{}", answer.len());
+        }
+    }
+
+    #[test]
+    fn of_several_texts_each_part_says_which() {
+        let answer = r#"{"entities": [{"text": 2, "name": "Oslo", "type": "place"}, {"text": 1, "name": "Oslo", "type": "place"}, {"name": "Rome"}]}"#;
+        let read = read(answer, &["Rome", "to Oslo"]);
+        assert_eq!(
+            read.entities,
+            [(2, "Oslo".to_owned(), EntityType::Location)]
+        );
+    }
+}

@@ -1,0 +1,276 @@
+//! Who is connected to whom at a time: relations that are true then, and which entities are named together. Around one
+//! entity, so many steps; or of all of a memory, the largest connected part first.
+
+mod store;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use time::OffsetDateTime;
+
+use super::model::{Entity, EntityId, holds};
+use super::predicates::Predicate;
+use super::{EntityError, store as entities};
+use crate::db::{Db, UserId};
+use crate::memories::Period;
+use crate::memories::mentions::EntityType;
+
+/// Of one picture.
+pub const NODES_MAX: usize = 500;
+pub const DEPTH_MAX: u8 = 3;
+/// Of one graph.
+const EDGES_MAX: i64 = 5_000;
+/// Entities whose sources are compared for which are named together.
+const TOGETHER_OF: i64 = 300;
+/// Sources that name two of them, before they count as named together.
+const TOGETHER_MIN: i64 = 2;
+
+#[derive(Clone, Debug)]
+pub struct GraphQuery {
+    pub around: Option<EntityId>,
+    /// 1 to [`DEPTH_MAX`]; of no use without `around`.
+    pub depth: u8,
+    /// None: all.
+    pub types: Vec<EntityType>,
+    pub predicate: Option<Predicate>,
+    pub at: OffsetDateTime,
+    /// Also entities that are named in the same sources.
+    pub with_together: bool,
+    /// 1 to [`NODES_MAX`]
+    pub limit: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tie {
+    Relation {
+        id: i64,
+        predicate: Predicate,
+        words: Option<String>,
+        period: Period,
+    },
+    /// So many sources name both.
+    Together(i64),
+}
+
+#[derive(Clone, Debug)]
+pub struct Edge {
+    pub from: EntityId,
+    pub to: EntityId,
+    pub tie: Tie,
+}
+
+impl Edge {
+    /// "lives in", "named together in 3"
+    pub fn in_words(&self) -> String {
+        match &self.tie {
+            Tie::Relation {
+                predicate, words, ..
+            } => match words {
+                Some(words) if predicate.needs_words() => words.clone(),
+                _ => predicate.in_words(false),
+            },
+            Tie::Together(sources) => format!("named together in {sources}"),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// The largest connected part first; within one, the best connected first.
+    pub nodes: Vec<Entity>,
+    pub edges: Vec<Edge>,
+    /// Of which the picture shows the first.
+    pub nodes_total: usize,
+    pub parts_total: usize,
+    /// There are more edges than were read.
+    pub is_cut: bool,
+}
+
+/// The graph of a user's memory.
+///
+/// # Errors
+/// [`EntityError::NotFound`] of the entity it is around, and what the database says.
+pub async fn read(db: &Db, user: UserId, query: &GraphQuery) -> Result<Graph, EntityError> {
+    let mut tx = db.as_user(user).await?;
+    let around = match query.around {
+        None => None,
+        Some(id) => {
+            let root = entities::find_root(&mut tx, user, id).await?;
+            Some(root.ok_or(EntityError::NotFound(id))?)
+        }
+    };
+    let mut edges = match around {
+        None => store::list_edges(&mut tx, user, query.predicate, EDGES_MAX + 1).await?,
+        Some(center) => {
+            let (mut known, mut front) = (HashSet::from([center.0]), vec![center.0]);
+            let mut edges: Vec<Edge> = Vec::new();
+            for _ in 0..query.depth.clamp(1, DEPTH_MAX) {
+                let found =
+                    store::list_edges_of(&mut tx, user, &front, query.predicate, EDGES_MAX).await?;
+                let found = found.into_iter().filter(|edge| is_true(edge, query.at));
+                edges.extend(found);
+                let ends = edges.iter().flat_map(|e| [e.from.0, e.to.0]);
+                front = ends.filter(|id| known.insert(*id)).collect();
+                if front.is_empty() || edges.len() >= EDGES_MAX as usize {
+                    break;
+                }
+            }
+            edges
+        }
+    };
+    let is_cut = edges.len() > EDGES_MAX as usize;
+    edges.truncate(EDGES_MAX as usize);
+    edges.retain(|edge| is_true(edge, query.at) && edge.from != edge.to);
+    if query.with_together && query.predicate.is_none() {
+        let together =
+            store::list_together(&mut tx, user, around, query.at, (TOGETHER_OF, TOGETHER_MIN))
+                .await?;
+        let related: HashSet<(i64, i64)> = edges.iter().map(|e| ordered(e.from, e.to)).collect();
+        edges.extend(
+            together
+                .into_iter()
+                .filter(|e| !related.contains(&ordered(e.from, e.to))),
+        );
+    }
+    let mut ids: Vec<i64> = edges
+        .iter()
+        .flat_map(|e| [e.from.0, e.to.0])
+        .chain(around.map(|id| id.0))
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let nodes = entities::list_of_ids(&mut tx, user, &ids).await?;
+    tx.commit().await?;
+    let is_wanted = |node: &Entity| {
+        query.types.is_empty() || query.types.contains(&node.entity_type) || Some(node.id) == around
+    };
+    let nodes: Vec<Entity> = nodes.into_iter().filter(is_wanted).collect();
+    let mut graph = arranged(nodes, edges, around, query.limit.clamp(1, NODES_MAX));
+    graph.is_cut = is_cut;
+    Ok(graph)
+}
+
+/// The day of the first relation or mention, from which the slider of days goes.
+pub async fn first_day(db: &Db, user: UserId) -> Result<Option<OffsetDateTime>, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let first = store::find_first_day(&mut tx, user).await?;
+    tx.commit().await?;
+    Ok(first)
+}
+
+fn is_true(edge: &Edge, at: OffsetDateTime) -> bool {
+    match &edge.tie {
+        Tie::Relation { period, .. } => holds(*period, at),
+        Tie::Together(_) => true,
+    }
+}
+
+fn ordered(one: EntityId, other: EntityId) -> (i64, i64) {
+    (one.0.min(other.0), one.0.max(other.0))
+}
+
+/// Parts by size, then by their first entity; each from its best connected entity outwards. What is past the limit is
+/// counted.
+fn arranged(nodes: Vec<Entity>, edges: Vec<Edge>, around: Option<EntityId>, limit: usize) -> Graph {
+    let mut by_id: HashMap<i64, Entity> = nodes.into_iter().map(|node| (node.id.0, node)).collect();
+    let mut beside: HashMap<i64, Vec<i64>> = HashMap::new();
+    let edges: Vec<Edge> = edges
+        .into_iter()
+        .filter(|e| by_id.contains_key(&e.from.0) && by_id.contains_key(&e.to.0))
+        .collect();
+    for edge in &edges {
+        beside.entry(edge.from.0).or_default().push(edge.to.0);
+        beside.entry(edge.to.0).or_default().push(edge.from.0);
+    }
+    let degree = |id: &i64| beside.get(id).map_or(0, Vec::len);
+    let mut starts: Vec<i64> = by_id.keys().copied().collect();
+    starts.sort_by_key(|id| {
+        (
+            Some(EntityId(*id)) != around,
+            std::cmp::Reverse(degree(id)),
+            *id,
+        )
+    });
+    let mut seen: HashSet<i64> = HashSet::new();
+    let mut parts: Vec<Vec<i64>> = Vec::new();
+    for start in starts {
+        if !seen.insert(start) {
+            continue;
+        }
+        let (mut part, mut queue) = (Vec::new(), VecDeque::from([start]));
+        while let Some(id) = queue.pop_front() {
+            part.push(id);
+            let mut next: Vec<i64> = beside.get(&id).cloned().unwrap_or_default();
+            next.sort_by_key(|id| (std::cmp::Reverse(degree(id)), *id));
+            queue.extend(next.into_iter().filter(|id| seen.insert(*id)));
+        }
+        parts.push(part);
+    }
+    // Where it is around one, whatever hangs together with that one only through what was filtered out stays away.
+    if around.is_some() {
+        parts.truncate(1);
+    }
+    parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
+    let (nodes_total, parts_total) = (parts.iter().map(Vec::len).sum(), parts.len());
+    let order: Vec<i64> = parts.into_iter().flatten().take(limit).collect();
+    let shown: HashSet<i64> = order.iter().copied().collect();
+    Graph {
+        nodes: order.iter().filter_map(|id| by_id.remove(id)).collect(),
+        edges: edges
+            .into_iter()
+            .filter(|e| shown.contains(&e.from.0) && shown.contains(&e.to.0))
+            .collect(),
+        nodes_total,
+        parts_total,
+        is_cut: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entity(id: i64) -> Entity {
+        Entity {
+            id: EntityId(id),
+            name: format!("e{id}"),
+            entity_type: EntityType::Person,
+            is_user: false,
+            is_protected: false,
+            summary: None,
+            mentions: 1,
+            first_seen: None,
+            last_seen: None,
+            relations: 1,
+        }
+    }
+
+    fn edge(from: i64, to: i64) -> Edge {
+        Edge {
+            from: EntityId(from),
+            to: EntityId(to),
+            tie: Tie::Together(2),
+        }
+    }
+
+    #[test]
+    fn the_largest_part_comes_first_and_the_rest_is_counted() {
+        let nodes = (1..=7).map(entity).collect();
+        // A cycle of three with one beside it, and a pair; 7 stands alone.
+        let edges = vec![edge(5, 6), edge(1, 2), edge(2, 3), edge(3, 1), edge(3, 4)];
+        let graph = arranged(nodes, edges, None, 5);
+        let ids: Vec<i64> = graph.nodes.iter().map(|n| n.id.0).collect();
+        assert_eq!(ids, [3, 1, 2, 4, 5]);
+        assert_eq!(
+            (graph.nodes_total, graph.parts_total, graph.edges.len()),
+            (7, 3, 4)
+        );
+    }
+
+    #[test]
+    fn around_one_there_is_one_part() {
+        let nodes = (1..=4).map(entity).collect();
+        let graph = arranged(nodes, vec![edge(1, 2), edge(3, 4)], Some(EntityId(3)), 10);
+        let ids: Vec<i64> = graph.nodes.iter().map(|n| n.id.0).collect();
+        assert_eq!(ids, [3, 4]);
+    }
+}

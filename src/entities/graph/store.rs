@@ -1,0 +1,140 @@
+//! The statements of the graph. They run as the app role in a transaction that knows its user.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::{Edge, Tie};
+use crate::db::UserId;
+use crate::entities::model::EntityId;
+use crate::entities::predicates::Predicate;
+use crate::memories::Period;
+
+struct EdgeRow {
+    id: i64,
+    subject_id: i64,
+    object_id: i64,
+    predicate: String,
+    words: Option<String>,
+    valid_from: Option<OffsetDateTime>,
+    valid_until: Option<OffsetDateTime>,
+}
+
+impl From<EdgeRow> for Edge {
+    fn from(row: EdgeRow) -> Self {
+        Self {
+            from: EntityId(row.subject_id),
+            to: EntityId(row.object_id),
+            tie: Tie::Relation {
+                id: row.id,
+                predicate: Predicate::from_column(&row.predicate),
+                words: row.words,
+                period: Period {
+                    from: row.valid_from,
+                    until: row.valid_until,
+                },
+            },
+        }
+    }
+}
+
+/// Relations between entities that are held for true, newest first.
+pub async fn list_edges(
+    conn: &mut PgConnection,
+    user: UserId,
+    predicate: Option<Predicate>,
+    limit: i64,
+) -> Result<Vec<Edge>, sqlx::Error> {
+    let rows = sqlx::query_as!(
+        EdgeRow,
+        r#"SELECT id, subject_id, object_id AS "object_id!", predicate, words, valid_from, valid_until
+           FROM entity_relations
+           WHERE user_id = $1 AND object_id IS NOT NULL AND retired_at IS NULL AND ($2::text IS NULL OR predicate = $2)
+           ORDER BY id DESC LIMIT $3"#,
+        user.0,
+        predicate.map(Predicate::as_str),
+        limit,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(Edge::from).collect())
+}
+
+/// The same, of those at whose ends one of these is.
+pub async fn list_edges_of(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+    predicate: Option<Predicate>,
+    limit: i64,
+) -> Result<Vec<Edge>, sqlx::Error> {
+    let rows = sqlx::query_as!(
+        EdgeRow,
+        r#"SELECT id, subject_id, object_id AS "object_id!", predicate, words, valid_from, valid_until
+           FROM entity_relations
+           WHERE user_id = $1 AND object_id IS NOT NULL AND retired_at IS NULL AND ($3::text IS NULL OR predicate = $3)
+             AND (subject_id = ANY ($2) OR object_id = ANY ($2))
+           ORDER BY id DESC LIMIT $4"#,
+        user.0,
+        ids,
+        predicate.map(Predicate::as_str),
+        limit,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(Edge::from).collect())
+}
+
+/// Entities that are named in the same sources up to a time: of the most mentioned, or beside one. Addresses and dates
+/// are left out.
+pub async fn list_together(
+    conn: &mut PgConnection,
+    user: UserId,
+    around: Option<EntityId>,
+    at: OffsetDateTime,
+    (of, least): (i64, i64),
+) -> Result<Vec<Edge>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"WITH chosen AS MATERIALIZED (
+               SELECT n.entity_id AS id, sum(n.mentions) AS mentions
+               FROM entity_names n JOIN entities e ON e.user_id = $1 AND e.id = n.entity_id
+               WHERE n.user_id = $1 AND e.type NOT IN ('date', 'email', 'url')
+               GROUP BY n.entity_id ORDER BY n.entity_id = $2 DESC NULLS LAST, mentions DESC, n.entity_id LIMIT $4
+           ), named AS MATERIALIZED (
+               SELECT DISTINCT m.source_id, n.entity_id AS id
+               FROM chosen c
+               JOIN entity_names n ON n.user_id = $1 AND n.entity_id = c.id
+               JOIN entity_mentions m ON m.user_id = $1 AND m.name_id = n.id
+               JOIN memory_items i ON i.user_id = $1 AND i.id = m.source_id AND i.created_at <= $3
+           )
+           SELECT a.id AS "one!", b.id AS "other!", count(*) AS "sources!"
+           FROM named a JOIN named b ON b.source_id = a.source_id AND b.id > a.id
+           WHERE $2::bigint IS NULL OR a.id = $2 OR b.id = $2
+           GROUP BY a.id, b.id HAVING count(*) >= $5 ORDER BY 3 DESC, 1, 2 LIMIT 1000"#,
+        user.0,
+        around.map(|id| id.0),
+        at,
+        of,
+        least,
+    )
+    .fetch_all(conn)
+    .await?;
+    let read = rows.into_iter().map(|row| Edge {
+        from: EntityId(row.one),
+        to: EntityId(row.other),
+        tie: Tie::Together(row.sources),
+    });
+    Ok(read.collect())
+}
+
+pub async fn find_first_day(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<OffsetDateTime>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT least((SELECT min(coalesce(valid_from, stated_at)) FROM entity_relations WHERE user_id = $1),
+                        (SELECT min(first_seen) FROM entity_names WHERE user_id = $1 AND mentions > 0)) AS first"#,
+        user.0
+    )
+    .fetch_one(conn)
+    .await
+}

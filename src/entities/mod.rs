@@ -1,0 +1,333 @@
+//! Entities: people, projects, organisations and places that sources name, how they stand to each other, since when and
+//! by whose word. Names are found where sources are written ([`crate::memories::mentions`]); here is what is done with
+//! them: lists and profiles, relations, what a person decides, and the upkeep. An item's text is never changed by it.
+
+pub mod decide;
+pub mod graph;
+pub mod layout;
+pub mod model;
+pub mod predicates;
+pub mod relations;
+pub mod settings;
+mod store;
+pub mod upkeep;
+
+use time::OffsetDateTime;
+
+pub use model::{
+    Alias, Decision, End, Entity, EntityId, Evidence, Pair, Profile, Relation, parse_name,
+};
+pub use predicates::Predicate;
+
+use crate::db::{Db, UserId};
+use crate::embedding::QueryVector;
+use crate::memories::ItemId;
+use crate::memories::mentions::EntityType;
+use crate::memories::mentions::normal::{normal, words};
+use crate::search::{Search, store as found};
+
+/// Relations of one entity that are told.
+pub const RELATIONS_SHOWN: i64 = 100;
+const NAMES_SHOWN: i64 = 50;
+const DECISIONS_SHOWN: i64 = 20;
+/// "Same?" pairs on one page.
+pub const PAIRS_SHOWN: i64 = 20;
+/// By meaning, farther than this is another thing.
+const NEAR_MAX: f64 = 0.6;
+
+#[derive(Debug, thiserror::Error)]
+pub enum EntityError {
+    #[error("there is no entity {0} in your memory")]
+    NotFound(EntityId),
+    #[error("no entity of your memory is called that{}", suggested(.0))]
+    NoSuchName(Vec<String>),
+    #[error("{0}")]
+    Conflict(&'static str),
+    #[error(transparent)]
+    Invalid(#[from] crate::input::Invalid),
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+fn suggested(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        names => format!("; it knows {}", names.join(", ")),
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    #[default]
+    Mentions,
+    Name,
+    LastSeen,
+}
+
+/// Which entities are listed.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// None: all.
+    pub types: Vec<EntityType>,
+    /// A part of a name.
+    pub text: Option<String>,
+    pub sort: Sort,
+    pub limit: i64,
+}
+
+impl Filter {
+    fn name_pattern(&self) -> Option<String> {
+        let text = self.text.as_deref()?;
+        Some(format!("%{}%", escaped(text)))
+    }
+
+    fn normal_pattern(&self) -> Option<String> {
+        let text = self.text.as_deref()?;
+        let folded = words(text).concat();
+        let pattern = match folded.is_empty() {
+            true => escaped(text),
+            false => escaped(&folded),
+        };
+        Some(format!("%{pattern}%"))
+    }
+}
+
+/// What LIKE would read as a wildcard stands for itself.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('%', "\\%")
+        .replace('_', "\\_")
+}
+
+/// A page of entities.
+pub struct Page {
+    pub entities: Vec<Entity>,
+    /// Of the filter.
+    pub total: i64,
+    pub by_type: Vec<(EntityType, i64)>,
+    pub relations: i64,
+    pub pairs: Vec<Pair>,
+    pub pairs_total: i64,
+}
+
+/// What the page of entities shows.
+pub async fn page(db: &Db, user: UserId, filter: &Filter) -> Result<Page, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let (entities, total) = store::list(&mut tx, user, filter).await?;
+    let by_type = store::count_by_type(&mut tx, user).await?;
+    let relations = relations::store::count_relations(&mut tx, user).await?;
+    let (pairs, pairs_total) = store::list_pairs(&mut tx, user, PAIRS_SHOWN).await?;
+    let ids: Vec<i64> = pairs.iter().flat_map(|(a, b, _)| [*a, *b]).collect();
+    let of_pairs = store::list_of_ids(&mut tx, user, &ids).await?;
+    tx.commit().await?;
+    let find = |id: i64| of_pairs.iter().find(|e| e.id.0 == id).cloned();
+    let pairs = pairs.into_iter().filter_map(|(one, other, why)| {
+        Some(Pair {
+            one: find(one)?,
+            other: find(other)?,
+            why,
+        })
+    });
+    Ok(Page {
+        entities,
+        total,
+        by_type,
+        relations,
+        pairs: pairs.collect(),
+        pairs_total,
+    })
+}
+
+/// Entities by type, and current relations.
+pub async fn counts(db: &Db, user: UserId) -> Result<(Vec<(EntityType, i64)>, i64), sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let by_type = store::count_by_type(&mut tx, user).await?;
+    let relations = relations::store::count_relations(&mut tx, user).await?;
+    tx.commit().await?;
+    Ok((by_type, relations))
+}
+
+/// All of an entity; of one that was merged, of the one it is by now. `sources` says how many that name it are told.
+///
+/// # Errors
+/// [`EntityError::NotFound`], and what the database says.
+pub async fn profile(
+    db: &Db,
+    user: UserId,
+    id: EntityId,
+    sources: i64,
+    now: OffsetDateTime,
+) -> Result<Profile, EntityError> {
+    let mut tx = db.as_user(user).await?;
+    let root = store::find_root(&mut tx, user, id).await?;
+    let root = root.ok_or(EntityError::NotFound(id))?;
+    let entity = store::list_of_ids(&mut tx, user, &[root.0]).await?.pop();
+    let ids = store::list_sources(&mut tx, user, root, sources).await?;
+    let mut newest = found::list_found(&mut tx, user, &ids, now).await?;
+    newest.sort_by_key(|item| std::cmp::Reverse((item.created_at, item.id.0)));
+    let profile = Profile {
+        entity: entity.ok_or(EntityError::NotFound(id))?,
+        names: store::list_names(&mut tx, user, root, NAMES_SHOWN).await?,
+        relations: relations::store::list_relations(
+            &mut tx,
+            user,
+            &[root.0],
+            true,
+            RELATIONS_SHOWN,
+        )
+        .await?,
+        sources: newest,
+        decisions: store::list_decisions(&mut tx, user, root, DECISIONS_SHOWN).await?,
+    };
+    tx.commit().await?;
+    Ok(profile)
+}
+
+/// The entity that is called this, by its names or, where none is, by what its summary says.
+///
+/// # Errors
+/// [`EntityError::NoSuchName`] with names that are alike, and what the database says.
+pub async fn find_named(
+    search: &Search,
+    user: UserId,
+    name: &str,
+) -> Result<EntityId, EntityError> {
+    let name = parse_name("name", name)?;
+    let mut tx = search.db().as_user(user).await?;
+    if matches!(
+        name.to_lowercase().as_str(),
+        "me" | "you" | "user" | "the user"
+    ) && let Some(id) = store::find_user(&mut tx, user).await?
+    {
+        return Ok(id);
+    }
+    let mut normals: Vec<String> = EntityType::ALL.iter().map(|t| normal(&name, *t)).collect();
+    normals.sort();
+    normals.dedup();
+    let found = store::list_named(&mut tx, user, &normals).await?;
+    if let Some((id, _, _)) = found.first() {
+        return Ok(*id);
+    }
+    let filter = Filter {
+        text: Some(name.clone()),
+        limit: 5,
+        ..Filter::default()
+    };
+    let (alike, _) = store::list(&mut tx, user, &filter).await?;
+    if let [only] = alike.as_slice() {
+        return Ok(only.id);
+    }
+    drop(tx);
+    let asked = search.embed_query(user, &name).await?;
+    if let Some(vector) = asked.vector {
+        let mut tx = search.db().as_user(user).await?;
+        let near =
+            store::list_near(&mut tx, user, vector.space_id, &vector.vector.half(), 1).await?;
+        if let Some((id, distance)) = near.first()
+            && *distance <= NEAR_MAX
+            && alike.is_empty()
+        {
+            return Ok(*id);
+        }
+    }
+    let names = alike.into_iter().map(|entity| entity.name);
+    Err(EntityError::NoSuchName(names.collect()))
+}
+
+/// Entities that a source names, in the order of its text.
+pub async fn of_source(
+    db: &Db,
+    user: UserId,
+    source: ItemId,
+) -> Result<Vec<(EntityId, String, EntityType)>, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let found = store::list_of_source(&mut tx, user, source).await?;
+    tx.commit().await?;
+    Ok(found)
+}
+
+/// For whoever reads texts: finds or makes the entity of a name and type, in a transaction of its user's writer.
+/// `None` where nothing of the name counts, or no more are made.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn ensure(
+    conn: &mut sqlx::PgConnection,
+    user: UserId,
+    name: &str,
+    entity_type: EntityType,
+    now: OffsetDateTime,
+) -> Result<Option<EntityId>, sqlx::Error> {
+    use crate::memories::mentions::store as names;
+    let Ok(name) = parse_name("name", name) else {
+        return Ok(None);
+    };
+    let normal = normal(&name, entity_type);
+    if normal.is_empty() {
+        return Ok(None);
+    }
+    let normals = [normal.clone()];
+    let known = store::list_named(&mut *conn, user, &normals).await?;
+    let exact = known.iter().find(|(_, t, _)| *t == entity_type);
+    let fitting = exact.or_else(|| known.iter().find(|(_, t, _)| t.may_be(entity_type)));
+    if let Some((id, known_type, _)) = fitting {
+        if *known_type == EntityType::Other && entity_type != EntityType::Other {
+            store::learn_type(&mut *conn, user, *id, entity_type).await?;
+        }
+        return Ok(Some(*id));
+    }
+    if settings::store::find(&mut *conn, user).await?.is_full {
+        return Ok(None);
+    }
+    let new = [names::NewEntity {
+        name,
+        normal,
+        entity_type,
+    }];
+    let made = names::insert_entities(&mut *conn, user, &new, now).await?;
+    match made.first() {
+        Some(name) => store::find_of_name(conn, user, *name).await,
+        None => Ok(None),
+    }
+}
+
+/// The entity of the person themself.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn ensure_user(
+    conn: &mut sqlx::PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<EntityId, sqlx::Error> {
+    store::ensure_user(conn, user, now).await
+}
+
+/// Whose summary is about the same as this one's may be the same: a person is asked.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn ask_about_near(
+    conn: &mut sqlx::PgConnection,
+    user: UserId,
+    id: i64,
+    vector: &QueryVector,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    const SAME_MAX: f64 = 0.08;
+    const LOOKED_AT: i64 = 4;
+    let half = vector.vector.half();
+    let near = store::list_near(&mut *conn, user, vector.space_id, &half, LOOKED_AT).await?;
+    let ids: Vec<i64> = near.iter().map(|(id, _)| id.0).chain([id]).collect();
+    let all = store::list_of_ids(&mut *conn, user, &ids).await?;
+    let type_of = |id: i64| all.iter().find(|e| e.id.0 == id).map(|e| e.entity_type);
+    for (other, distance) in near {
+        let fits = type_of(other.0)
+            .zip(type_of(id))
+            .is_some_and(|(a, b)| a.may_be(b));
+        if other.0 != id && distance <= SAME_MAX && fits {
+            store::insert_pair(&mut *conn, user, (EntityId(id), other), "meaning", now).await?;
+        }
+    }
+    Ok(())
+}

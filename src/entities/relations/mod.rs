@@ -1,0 +1,391 @@
+//! What is said about how things stand to each other, and which of two statements that cannot both hold gives way: by
+//! trust and date, as for memories. Nothing here is ever overwritten: what ends, ends at a time, and what is put aside
+//! stays linked to what stands in its place.
+
+pub mod store;
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::model::{EntityId, Evidence};
+use super::predicates::Predicate;
+use crate::db::UserId;
+use crate::memories::trust::{Because, Holder, Newcomer, Verdict, verdict};
+use crate::memories::{Period, Trust};
+
+/// Of one user's memory.
+pub const RELATIONS_MAX: i64 = 200_000;
+/// Sources of one relation that are kept.
+pub const EVIDENCE_MAX: i64 = 50;
+/// A value at the end of a relation, and the words of `related_to`, in characters.
+pub const VALUE_CHARS_MAX: usize = 200;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    Entity(EntityId),
+    Value(String),
+}
+
+/// A relation as it was said.
+#[derive(Clone, Debug)]
+pub struct Stated {
+    pub subject: EntityId,
+    pub predicate: Predicate,
+    pub words: Option<String>,
+    pub object: Target,
+    pub period: Period,
+    pub confidence: i16,
+    pub evidence: Evidence,
+}
+
+impl Stated {
+    fn trust(&self) -> Trust {
+        self.evidence.trust
+    }
+}
+
+/// A relation as it stands, of those that a statement meets.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    pub id: i64,
+    pub object: Target,
+    pub words: Option<String>,
+    pub period: Period,
+    pub trust: Trust,
+    pub stated_at: OffsetDateTime,
+}
+
+/// What a statement does to one that it meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// It ends then.
+    Ends(OffsetDateTime),
+    /// It holds from then on only.
+    Begins(OffsetDateTime),
+    /// It never held.
+    Retires,
+}
+
+/// What becomes of a statement of a single-valued predicate.
+#[derive(Debug, PartialEq, Eq)]
+struct Plan {
+    period: Period,
+    /// It is put aside for this one.
+    aside_for: Option<i64>,
+    changes: Vec<(i64, Change)>,
+}
+
+impl Plan {
+    /// It holds, and meets nothing.
+    fn of(stated: &Stated) -> Self {
+        Self {
+            period: stated.period,
+            aside_for: None,
+            changes: Vec::new(),
+        }
+    }
+}
+
+/// Keeps what was said, in a transaction of its user's writer. Returns the relation that says it; `None` where there
+/// are as many as there may be.
+pub async fn note(
+    conn: &mut PgConnection,
+    user: UserId,
+    stated: &Stated,
+    now: OffsetDateTime,
+) -> Result<Option<i64>, sqlx::Error> {
+    let met = store::list_standing(conn, user, stated.subject, stated.predicate).await?;
+    let same = met.iter().find(|m| {
+        m.object == stated.object && m.words == stated.words && overlap(m.period, stated.period)
+    });
+    if let Some(same) = same {
+        let period = Period {
+            from: same.period.from.or(stated.period.from),
+            until: stated.period.until.or(same.period.until),
+        };
+        let is_fit = period.from.zip(period.until).is_none_or(|(f, u)| f < u);
+        let others = met.iter().filter(|m| m.id != same.id);
+        let is_free =
+            !stated.predicate.is_single() || !others.into_iter().any(|m| overlap(m.period, period));
+        let period = if is_fit && is_free {
+            period
+        } else {
+            same.period
+        };
+        store::say_again(conn, user, same.id, period, stated).await?;
+        store::add_evidence(conn, user, same.id, &stated.evidence).await?;
+        return Ok(Some(same.id));
+    }
+    if !store::has_room(conn, user).await? {
+        return Ok(None);
+    }
+    let plan = match stated.predicate.is_single() {
+        true => plan(stated, &met),
+        false => Plan::of(stated),
+    };
+    let retiring = apply(conn, user, &plan, None, now).await?;
+    let id = store::insert_relation(conn, user, stated, plan.period, plan.aside_for, now).await?;
+    store::link_retired(conn, user, &retiring, id).await?;
+    store::add_evidence(conn, user, id, &stated.evidence).await?;
+    Ok(Some(id))
+}
+
+/// What is held for true of one goes to another, and is judged there as if it were said now; the rest of it goes along.
+pub(super) async fn carry_over(
+    conn: &mut PgConnection,
+    user: UserId,
+    from: EntityId,
+    into: EntityId,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let rows = store::list_relation_rows(conn, user, &[from.0]).await?;
+    let held: Vec<i64> = rows
+        .iter()
+        .filter(|row| row.retired_at.is_none())
+        .map(|row| row.id)
+        .collect();
+    store::retire(conn, user, &held, now).await?;
+    store::move_ends(conn, user, from, into).await?;
+    for id in held {
+        let Some((subject, predicate, standing)) = store::find_relation(conn, user, id).await?
+        else {
+            continue;
+        };
+        // What stood between the two says nothing any more.
+        if standing.object == Target::Entity(subject) {
+            continue;
+        }
+        let met = store::list_standing(conn, user, subject, predicate).await?;
+        let same = met.iter().find(|m| {
+            m.object == standing.object
+                && m.words == standing.words
+                && overlap(m.period, standing.period)
+        });
+        if let Some(same) = same {
+            store::link_retired(conn, user, &[id], same.id).await?;
+            continue;
+        }
+        let stated = Stated {
+            subject,
+            predicate,
+            words: standing.words,
+            object: standing.object,
+            period: standing.period,
+            confidence: 0,
+            evidence: Evidence {
+                sentence: None,
+                item: None,
+                session: None,
+                position: None,
+                trust: standing.trust,
+                at: standing.stated_at,
+            },
+        };
+        let plan = match predicate.is_single() {
+            true => plan(&stated, &met),
+            false => Plan::of(&stated),
+        };
+        if let Some(aside_for) = plan.aside_for {
+            store::link_retired(conn, user, &[id], aside_for).await?;
+            continue;
+        }
+        apply(conn, user, &plan, Some(id), now).await?;
+        store::hold_again(conn, user, id, plan.period).await?;
+    }
+    Ok(())
+}
+
+/// Does to those that a statement meets what was decided. Returns those that retire; they are linked to it once it has a
+/// number.
+async fn apply(
+    conn: &mut PgConnection,
+    user: UserId,
+    plan: &Plan,
+    for_relation: Option<i64>,
+    now: OffsetDateTime,
+) -> Result<Vec<i64>, sqlx::Error> {
+    let mut retiring = Vec::new();
+    for (id, change) in &plan.changes {
+        match change {
+            Change::Ends(at) => store::end(conn, user, *id, *at).await?,
+            Change::Begins(at) => store::begin(conn, user, *id, *at).await?,
+            Change::Retires => retiring.push(*id),
+        }
+    }
+    store::retire(conn, user, &retiring, now).await?;
+    if let Some(relation) = for_relation {
+        store::link_retired(conn, user, &retiring, relation).await?;
+    }
+    Ok(retiring)
+}
+
+pub(super) fn overlap(one: Period, other: Period) -> bool {
+    let begins_before = |a: Period, b: Period| match (a.from, b.until) {
+        (Some(from), Some(until)) => from < until,
+        _ => true,
+    };
+    begins_before(one, other) && begins_before(other, one)
+}
+
+/// Which of them holds when. The later takes the place of the earlier from the day on which it is said to hold, or was
+/// said; what is said of a time before ends where the other begins; what is less trusted is put aside.
+fn plan(stated: &Stated, met: &[Standing]) -> Plan {
+    let mut plan = Plan::of(stated);
+    let said_at = stated.evidence.at;
+    for standing in met.iter().filter(|m| overlap(m.period, stated.period)) {
+        // "She lived in Rome until 2021" ends nothing that holds now.
+        if let (Some(until), None) = (stated.period.until, standing.period.until) {
+            match standing.period.from {
+                None => plan.changes.push((standing.id, Change::Begins(until))),
+                Some(from) if plan.period.from.is_none_or(|begins| begins < from) => {
+                    plan.period.until = plan.period.until.map(|until| until.min(from));
+                }
+                Some(_) => plan.aside_for = Some(standing.id),
+            }
+            continue;
+        }
+        let holder = Holder {
+            trust: standing.trust,
+            is_confirmed: false,
+            stated_at: standing.stated_at,
+        };
+        let newcomer = Newcomer {
+            trust: stated.trust(),
+            said_at: Some(said_at),
+        };
+        match verdict(holder, newcomer) {
+            Verdict::Supersedes => {
+                let begins = plan.period.from.unwrap_or(said_at);
+                let change = match standing.period.from.is_none_or(|from| from < begins)
+                    && !standing.trust.is_below(stated.trust())
+                {
+                    true => Change::Ends(begins),
+                    false => Change::Retires,
+                };
+                if matches!(change, Change::Ends(_)) {
+                    plan.period.from = Some(begins);
+                }
+                plan.changes.push((standing.id, change));
+            }
+            Verdict::Stays(Because::Older) => {
+                let ends = standing.period.from.unwrap_or(standing.stated_at);
+                let is_before = plan.period.from.is_none_or(|from| from < ends);
+                match is_before && standing.period.from.is_some() {
+                    true => plan.period.until = Some(ends),
+                    false => plan.aside_for = Some(standing.id),
+                }
+            }
+            Verdict::Stays(_) => plan.aside_for = Some(standing.id),
+        }
+    }
+    let is_fit = plan
+        .period
+        .from
+        .zip(plan.period.until)
+        .is_none_or(|(from, until)| from < until);
+    if !is_fit {
+        plan.period = stated.period;
+        plan.aside_for = plan.aside_for.or_else(|| met.first().map(|m| m.id));
+    }
+    if plan.aside_for.is_some() {
+        plan.changes.clear();
+        plan.period = stated.period;
+    }
+    plan
+}
+
+#[cfg(test)]
+mod tests {
+    use time::macros::datetime;
+
+    use super::*;
+
+    const JANUARY: OffsetDateTime = datetime!(2024-01-01 0:00 UTC);
+    const MARCH: OffsetDateTime = datetime!(2024-03-01 0:00 UTC);
+
+    fn stated(trust: Trust, at: OffsetDateTime, from: Option<OffsetDateTime>) -> Stated {
+        Stated {
+            subject: EntityId(1),
+            predicate: Predicate::parse("lives_in").expect("known"),
+            words: None,
+            object: Target::Entity(EntityId(9)),
+            period: Period { from, until: None },
+            confidence: 70,
+            evidence: Evidence {
+                sentence: None,
+                item: None,
+                session: None,
+                position: None,
+                trust,
+                at,
+            },
+        }
+    }
+
+    fn standing(trust: Trust, at: OffsetDateTime, period: Period) -> Standing {
+        Standing {
+            id: 5,
+            object: Target::Entity(EntityId(8)),
+            words: None,
+            period,
+            trust,
+            stated_at: at,
+        }
+    }
+
+    const OPEN: Period = Period {
+        from: None,
+        until: None,
+    };
+
+    #[test]
+    fn the_later_ends_the_earlier_on_the_day_it_begins() {
+        let met = [standing(Trust::Agent, JANUARY, OPEN)];
+        let plan = plan(&stated(Trust::Agent, MARCH, None), &met);
+        assert_eq!(plan.changes, [(5, Change::Ends(MARCH))]);
+        assert_eq!(plan.period.from, Some(MARCH));
+    }
+
+    #[test]
+    fn what_is_less_trusted_is_put_aside_and_what_is_more_trusted_retires_the_other() {
+        let met = [standing(Trust::User, JANUARY, OPEN)];
+        let aside = plan(&stated(Trust::External, MARCH, None), &met);
+        assert_eq!((aside.aside_for, aside.changes), (Some(5), vec![]));
+        let met = [standing(Trust::External, MARCH, OPEN)];
+        let taken = plan(&stated(Trust::User, JANUARY, None), &met);
+        assert_eq!(taken.changes, [(5, Change::Retires)]);
+    }
+
+    #[test]
+    fn what_was_said_before_ends_where_the_other_begins() {
+        let since = Period {
+            from: Some(MARCH),
+            until: None,
+        };
+        let met = [standing(Trust::Agent, MARCH, since)];
+        let before = plan(&stated(Trust::Agent, JANUARY, None), &met);
+        assert_eq!(before.period.until, Some(MARCH));
+        assert_eq!((before.aside_for, before.changes), (None, vec![]));
+    }
+
+    #[test]
+    fn what_is_over_ends_nothing_that_goes_on() {
+        let met = [standing(Trust::Agent, JANUARY, OPEN)];
+        let mut over = stated(Trust::Agent, MARCH, None);
+        over.period.until = Some(JANUARY);
+        let plan = plan(&over, &met);
+        assert_eq!(plan.changes, [(5, Change::Begins(JANUARY))]);
+        assert_eq!(plan.period.until, Some(JANUARY));
+    }
+
+    #[test]
+    fn periods_that_do_not_meet_both_hold() {
+        let past = Period {
+            from: None,
+            until: Some(JANUARY),
+        };
+        let met = [standing(Trust::User, MARCH, past)];
+        let plan = plan(&stated(Trust::External, MARCH, Some(JANUARY)), &met);
+        assert_eq!((plan.aside_for, plan.changes), (None, vec![]));
+    }
+}

@@ -1,0 +1,464 @@
+//! The statements of relations. They run as the app role in a transaction that knows its user; those that write, in
+//! one of its writer.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::{EVIDENCE_MAX, RELATIONS_MAX, Standing, Stated, Target};
+use crate::db::UserId;
+use crate::entities::model::{End, EntityId, Evidence, Relation};
+use crate::entities::predicates::Predicate;
+use crate::memories::mentions::EntityType;
+use crate::memories::{ItemId, Period, Trust};
+
+/// Of this subject and predicate those that are held for true, by when they begin; locked by whoever writes.
+pub async fn list_standing(
+    conn: &mut PgConnection,
+    user: UserId,
+    subject: EntityId,
+    predicate: Predicate,
+) -> Result<Vec<Standing>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT id, object_id, value, words, valid_from, valid_until, trust, stated_at FROM entity_relations
+         WHERE user_id = $1 AND subject_id = $2 AND predicate = $3 AND retired_at IS NULL
+         ORDER BY valid_from NULLS FIRST, id",
+        user.0,
+        subject.0,
+        predicate.as_str(),
+    )
+    .fetch_all(conn)
+    .await?;
+    let read = rows.into_iter().map(|row| Standing {
+        id: row.id,
+        object: target(row.object_id, row.value),
+        words: row.words,
+        period: Period {
+            from: row.valid_from,
+            until: row.valid_until,
+        },
+        trust: Trust::from_column(&row.trust),
+        stated_at: row.stated_at,
+    });
+    Ok(read.collect())
+}
+
+fn target(object: Option<i64>, value: Option<String>) -> Target {
+    match object {
+        Some(id) => Target::Entity(EntityId(id)),
+        None => Target::Value(value.unwrap_or_default()),
+    }
+}
+
+fn columns(target: &Target) -> (Option<i64>, Option<&str>) {
+    match target {
+        Target::Entity(id) => (Some(id.0), None),
+        Target::Value(value) => (None, Some(value)),
+    }
+}
+
+pub async fn insert_relation(
+    conn: &mut PgConnection,
+    user: UserId,
+    stated: &Stated,
+    period: Period,
+    aside_for: Option<i64>,
+    now: OffsetDateTime,
+) -> Result<i64, sqlx::Error> {
+    let (object, value) = columns(&stated.object);
+    sqlx::query_scalar!(
+        "INSERT INTO entity_relations (user_id, subject_id, predicate, words, object_id, value, is_single, valid_from,
+                                       valid_until, confidence, trust, stated_at, recorded_at, retired_at, retired_for)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+                 CASE WHEN $14::bigint IS NULL THEN NULL ELSE $13::timestamptz END, $14) RETURNING id",
+        user.0,
+        stated.subject.0,
+        stated.predicate.as_str(),
+        stated.words,
+        object,
+        value,
+        stated.predicate.is_single(),
+        period.from,
+        period.until,
+        stated.confidence,
+        stated.evidence.trust.as_str(),
+        stated.evidence.at,
+        now,
+        aside_for,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// It is as sure and as trusted as the surer of both.
+pub async fn say_again(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: i64,
+    period: Period,
+    stated: &Stated,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE entity_relations
+         SET valid_from = $3, valid_until = $4, confidence = greatest(confidence, $5), stated_at = greatest(stated_at, $7),
+             trust = CASE WHEN array_position(ARRAY['external', 'tool', 'agent', 'user'], $6)
+                             > array_position(ARRAY['external', 'tool', 'agent', 'user'], trust) THEN $6 ELSE trust END
+         WHERE user_id = $1 AND id = $2",
+        user.0,
+        id,
+        period.from,
+        period.until,
+        stated.confidence,
+        stated.evidence.trust.as_str(),
+        stated.evidence.at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn end(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: i64,
+    at: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE entity_relations SET valid_until = $3 WHERE user_id = $1 AND id = $2",
+        user.0,
+        id,
+        at
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn begin(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: i64,
+    at: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE entity_relations SET valid_from = $3 WHERE user_id = $1 AND id = $2",
+        user.0,
+        id,
+        at
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn retire(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE entity_relations SET retired_at = $3 WHERE user_id = $1 AND id = ANY ($2)",
+        user.0,
+        ids,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn link_retired(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+    retired_for: i64,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE entity_relations SET retired_for = $3 WHERE user_id = $1 AND id = ANY ($2)",
+        user.0,
+        ids,
+        retired_for
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The same words of the same place once, and not more of one relation than are kept.
+pub async fn add_evidence(
+    conn: &mut PgConnection,
+    user: UserId,
+    relation: i64,
+    evidence: &Evidence,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO entity_relation_sources (user_id, relation_id, source_id, session_id, position, sentence, trust, at)
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8
+         WHERE NOT EXISTS (SELECT FROM entity_relation_sources
+                           WHERE user_id = $1 AND relation_id = $2 AND source_id IS NOT DISTINCT FROM $3
+                             AND session_id IS NOT DISTINCT FROM $4 AND position IS NOT DISTINCT FROM $5)
+           AND (SELECT count(*) FROM entity_relation_sources WHERE user_id = $1 AND relation_id = $2) < $9",
+        user.0,
+        relation,
+        evidence.item.map(|id| id.0),
+        evidence.session,
+        evidence.position,
+        evidence.sentence,
+        evidence.trust.as_str(),
+        evidence.at,
+        EVIDENCE_MAX,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// At either end of one of these, held for true or not; the newest.
+pub async fn list_relations(
+    conn: &mut PgConnection,
+    user: UserId,
+    of: &[i64],
+    with_retired: bool,
+    limit: i64,
+) -> Result<Vec<Relation>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT r.id, r.subject_id, s.name AS subject, s.type AS subject_type, r.predicate, r.words, r.object_id,
+                  o.name AS "object?", o.type AS "object_type?", r.value, r.valid_from, r.valid_until, r.confidence, r.trust,
+                  r.stated_at, r.recorded_at, r.retired_at, r.retired_for
+           FROM entity_relations r
+           JOIN entities s ON s.user_id = $1 AND s.id = r.subject_id
+           LEFT JOIN entities o ON o.user_id = $1 AND o.id = r.object_id
+           WHERE r.user_id = $1 AND (r.subject_id = ANY ($2) OR r.object_id = ANY ($2)) AND ($3 OR r.retired_at IS NULL)
+           ORDER BY r.retired_at IS NOT NULL, r.valid_until IS NOT NULL, coalesce(r.valid_from, r.stated_at) DESC, r.id DESC
+           LIMIT $4"#,
+        user.0,
+        of,
+        with_retired,
+        limit,
+    )
+    .fetch_all(&mut *conn)
+    .await?;
+    let mut relations: Vec<Relation> = rows
+        .into_iter()
+        .map(|row| Relation {
+            id: row.id,
+            subject: End::Entity {
+                id: EntityId(row.subject_id),
+                name: row.subject,
+                entity_type: EntityType::from_column(&row.subject_type),
+            },
+            predicate: Predicate::from_column(&row.predicate),
+            words: row.words,
+            object: match (row.object_id, row.object) {
+                (Some(id), Some(name)) => End::Entity {
+                    id: EntityId(id),
+                    name,
+                    entity_type: EntityType::from_column(&row.object_type.unwrap_or_default()),
+                },
+                _ => End::Value(row.value.unwrap_or_default()),
+            },
+            period: Period {
+                from: row.valid_from,
+                until: row.valid_until,
+            },
+            confidence: row.confidence,
+            trust: Trust::from_column(&row.trust),
+            stated_at: row.stated_at,
+            recorded_at: row.recorded_at,
+            retired_at: row.retired_at,
+            retired_for: row.retired_for,
+            evidence: Vec::new(),
+        })
+        .collect();
+    add_evidence_of(conn, user, &mut relations).await?;
+    Ok(relations)
+}
+
+async fn add_evidence_of(
+    conn: &mut PgConnection,
+    user: UserId,
+    relations: &mut [Relation],
+) -> Result<(), sqlx::Error> {
+    const SHOWN: i64 = 3;
+    let ids: Vec<i64> = relations.iter().map(|r| r.id).collect();
+    let rows = sqlx::query!(
+        r#"SELECT s.relation_id AS "relation_id!", s.sentence, s.source_id, s.session_id, s.position, s.trust AS "trust!", s.at AS "at!"
+           FROM unnest($2::bigint[]) AS r (id) CROSS JOIN LATERAL (
+               SELECT * FROM entity_relation_sources WHERE user_id = $1 AND relation_id = r.id ORDER BY at DESC, id DESC LIMIT $3) s"#,
+        user.0,
+        &ids,
+        SHOWN,
+    )
+    .fetch_all(conn)
+    .await?;
+    for row in rows {
+        if let Some(relation) = relations.iter_mut().find(|r| r.id == row.relation_id) {
+            relation.evidence.push(Evidence {
+                sentence: row.sentence,
+                item: row.source_id.map(ItemId),
+                session: row.session_id,
+                position: row.position,
+                trust: Trust::from_column(&row.trust),
+                at: row.at,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A relation as its row has it, to be put back.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct RelationRow {
+    pub id: i64,
+    pub subject_id: i64,
+    pub object_id: Option<i64>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub valid_from: Option<OffsetDateTime>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub valid_until: Option<OffsetDateTime>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub retired_at: Option<OffsetDateTime>,
+    pub retired_for: Option<i64>,
+}
+
+/// All that have one of these at an end, retired ones too.
+pub async fn list_relation_rows(
+    conn: &mut PgConnection,
+    user: UserId,
+    of: &[i64],
+) -> Result<Vec<RelationRow>, sqlx::Error> {
+    sqlx::query_as!(
+        RelationRow,
+        "SELECT id, subject_id, object_id, valid_from, valid_until, retired_at, retired_for FROM entity_relations
+         WHERE user_id = $1 AND (subject_id = ANY ($2) OR object_id = ANY ($2)) ORDER BY id",
+        user.0,
+        of,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// As they were. Those that stand in the way of another are retired first.
+pub async fn put_back(
+    conn: &mut PgConnection,
+    user: UserId,
+    rows: &[RelationRow],
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+    retire(&mut *conn, user, &ids, now).await?;
+    for row in rows {
+        sqlx::query!(
+            "UPDATE entity_relations SET subject_id = $3, object_id = $4, valid_from = $5, valid_until = $6,
+                    retired_at = $7, retired_for = $8
+             WHERE user_id = $1 AND id = $2",
+            user.0,
+            row.id,
+            row.subject_id,
+            row.object_id,
+            row.valid_from,
+            row.valid_until,
+            row.retired_at,
+            row.retired_for,
+        )
+        .execute(&mut *conn)
+        .await?;
+    }
+    Ok(())
+}
+
+/// A retired row moves to another entity, to be stated there again.
+pub async fn move_ends(
+    conn: &mut PgConnection,
+    user: UserId,
+    from: EntityId,
+    into: EntityId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE entity_relations
+         SET subject_id = CASE WHEN subject_id = $2 THEN $3 ELSE subject_id END,
+             object_id = CASE WHEN object_id = $2 THEN $3 ELSE object_id END
+         WHERE user_id = $1 AND (subject_id = $2 OR object_id = $2)",
+        user.0,
+        from.0,
+        into.0,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Rows that were retired by a merge and hold again beside what is there, where they meet nothing.
+pub async fn find_relation(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: i64,
+) -> Result<Option<(EntityId, Predicate, Standing)>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT id, subject_id, predicate, object_id, value, words, valid_from, valid_until, trust, stated_at
+         FROM entity_relations WHERE user_id = $1 AND id = $2",
+        user.0,
+        id,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| {
+        let standing = Standing {
+            id: row.id,
+            object: target(row.object_id, row.value),
+            words: row.words,
+            period: Period {
+                from: row.valid_from,
+                until: row.valid_until,
+            },
+            trust: Trust::from_column(&row.trust),
+            stated_at: row.stated_at,
+        };
+        (
+            EntityId(row.subject_id),
+            Predicate::from_column(&row.predicate),
+            standing,
+        )
+    }))
+}
+
+/// It holds again, in this period.
+pub async fn hold_again(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: i64,
+    period: Period,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE entity_relations SET retired_at = NULL, retired_for = NULL, valid_from = $3, valid_until = $4
+         WHERE user_id = $1 AND id = $2",
+        user.0,
+        id,
+        period.from,
+        period.until,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Those that are held for true.
+pub async fn count_relations(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "n!" FROM entity_relations WHERE user_id = $1 AND retired_at IS NULL"#,
+        user.0
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Whether there may be another.
+pub async fn has_room(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) < $2 AS "room!" FROM (SELECT FROM entity_relations WHERE user_id = $1 LIMIT $2) r"#,
+        user.0,
+        RELATIONS_MAX,
+    )
+    .fetch_one(conn)
+    .await
+}

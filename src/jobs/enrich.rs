@@ -1,0 +1,34 @@
+//! At night the chat model reads memories that name little, before sessions are completed.
+
+use time::macros::time;
+
+use super::{Job, Next, Work};
+use crate::clock::Schedule;
+use crate::consolidation::Consolidation;
+
+pub static JOB: Job = Job {
+    name: "enrich",
+    title: "Entity reading",
+    about: "Reads memories that name little for people, projects and places with the chat model, 50 of a user a night.",
+    work: Work::OfUsers(|context| {
+        Box::pin(async move {
+            let now = context.now();
+            let nights = context.rounds(&JOB).await?;
+            let users = Consolidation::new(context.search)
+                .users_to_enrich(&nights)
+                .await?;
+            Ok(users.into_iter().map(|user| (user, now)).collect())
+        })
+    }),
+    schedule: Some(Schedule::daily(time!(2:00))),
+    // Mostly they wait for a model.
+    at_once: 4,
+    run: |context, user, slice| {
+        Box::pin(async move {
+            let consolidation = Consolidation::new(context.search.for_jobs());
+            consolidation.tell_endpoint(user, &slice).await?;
+            consolidation.enrich(user, &slice).await?;
+            Ok(Next::Done)
+        })
+    },
+};

@@ -1,0 +1,33 @@
+//! The upkeep of entities: new names are found in what was said before, and new entities compared with the others.
+
+use super::{Job, Next, Work};
+use crate::entities::upkeep;
+
+pub static JOB: Job = Job {
+    name: "entities",
+    title: "Entities",
+    about: "Links earlier memories to new names, and compares new entities with the others.",
+    work: Work::OfUsers(|context| {
+        Box::pin(async move {
+            let now = context.now();
+            let users = upkeep::users_due(&context.db).await?;
+            Ok(users.into_iter().map(|user| (user, now)).collect())
+        })
+    }),
+    schedule: None,
+    at_once: 2,
+    run: |context, user, slice| {
+        Box::pin(async move {
+            let search = context.search.for_jobs();
+            loop {
+                match upkeep::step(&search, user, context.now()).await? {
+                    None => return Ok(Next::Done),
+                    Some(done) => slice.note(done, 0),
+                }
+                if slice.is_over() {
+                    return Ok(Next::More(1));
+                }
+            }
+        })
+    },
+};

@@ -1,0 +1,279 @@
+//! Whom and what a source names: people, projects, organisations, places, addresses, dates. Found by rules when the
+//! source is written, in the same transaction, without a model; each name belongs to an entity, which may have several.
+//! What is done with entities stands in `crate::entities`.
+
+mod lists;
+pub mod normal;
+mod patterns;
+mod rules;
+pub mod store;
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+pub use rules::find;
+
+use crate::db::UserId;
+
+/// Names of one source; what comes after them in the text is not looked up.
+pub const MENTIONS_MAX: usize = 64;
+/// Entities of a user. Past it names are found and no entities made.
+pub const ENTITIES_MAX: i64 = 100_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EntityType {
+    Person,
+    Project,
+    Organization,
+    Location,
+    Product,
+    Date,
+    Email,
+    Url,
+    Other,
+}
+
+impl EntityType {
+    pub const ALL: [Self; 9] = [
+        Self::Person,
+        Self::Project,
+        Self::Organization,
+        Self::Location,
+        Self::Product,
+        Self::Date,
+        Self::Email,
+        Self::Url,
+        Self::Other,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Project => "project",
+            Self::Organization => "organization",
+            Self::Location => "location",
+            Self::Product => "product",
+            Self::Date => "date",
+            Self::Email => "email",
+            Self::Url => "url",
+            Self::Other => "other",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|t| t.as_str() == text)
+    }
+
+    /// The column's check admits nothing else.
+    pub(crate) fn from_column(text: &str) -> Self {
+        Self::parse(text).unwrap_or(Self::Other)
+    }
+
+    /// One that says nothing may be any other.
+    pub fn may_be(self, other: Self) -> bool {
+        self == other || self == Self::Other || other == Self::Other
+    }
+}
+
+impl fmt::Display for EntityType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Who found a mention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoundBy {
+    Rules,
+    Model,
+    /// It is a name that is known, in whatever case.
+    Known,
+}
+
+impl FoundBy {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rules => "rules",
+            Self::Model => "model",
+            Self::Known => "known",
+        }
+    }
+}
+
+/// A name in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    pub name: String,
+    pub entity_type: EntityType,
+    /// Characters of the text before it, and its own.
+    pub start: usize,
+    pub length: usize,
+    /// 0 to 100
+    pub confidence: i16,
+    /// Sure enough to make an entity; otherwise it is one where its name is known.
+    pub is_sure: bool,
+}
+
+/// A source that names something.
+pub struct NamingSource {
+    pub id: i64,
+    pub at: OffsetDateTime,
+    pub named: Vec<Named>,
+    pub by: FoundBy,
+}
+
+impl NamingSource {
+    pub fn of_text(id: i64, at: OffsetDateTime, text: &str) -> Self {
+        Self {
+            id,
+            at,
+            named: find(text),
+            by: FoundBy::Rules,
+        }
+    }
+}
+
+/// Results of several finders of one text: of those that overlap the surest, then the longest.
+pub fn merged(mut found: Vec<Named>) -> Vec<Named> {
+    found.sort_by_key(|n| (std::cmp::Reverse((n.confidence, n.length)), n.start));
+    let mut kept: Vec<Named> = Vec::new();
+    for named in found {
+        let (begins, ends) = (named.start, named.start + named.length);
+        let overlaps = |k: &Named| begins < k.start + k.length && k.start < ends;
+        if !kept.iter().any(overlaps) {
+            kept.push(named);
+        }
+    }
+    kept.sort_by_key(|n| n.start);
+    kept
+}
+
+/// Writes which entities sources name, in a transaction of their writer: names that are known belong to their
+/// entity, and what is sure becomes one. Sources that are there already are given what they lack.
+pub async fn write(
+    conn: &mut PgConnection,
+    user: UserId,
+    sources: &[NamingSource],
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let wanted: Vec<(&NamingSource, Vec<(&Named, String)>)> = sources
+        .iter()
+        .map(|source| (source, distinct(&source.named)))
+        .filter(|(_, named)| !named.is_empty())
+        .collect();
+    let normals: HashSet<&str> = wanted
+        .iter()
+        .flat_map(|(_, named)| named.iter().map(|(_, normal)| normal.as_str()))
+        .collect();
+    if normals.is_empty() {
+        return Ok(());
+    }
+    let normals: Vec<String> = normals.into_iter().map(str::to_owned).collect();
+    let known = store::find_names(conn, user, &normals).await?;
+    let Some(known) = known else {
+        // Their user wants none.
+        return Ok(());
+    };
+    let mut by_normal: HashMap<&str, Vec<&store::KnownName>> = HashMap::new();
+    for name in &known.names {
+        by_normal.entry(&name.normal).or_default().push(name);
+    }
+    let mut new: Vec<store::NewEntity> = Vec::new();
+    let mut places: HashMap<(String, EntityType), usize> = HashMap::new();
+    let mut mentions: Vec<store::NewMention> = Vec::new();
+    for (source, named) in &wanted {
+        for (one, normal) in named {
+            let of_name = by_normal
+                .get(normal.as_str())
+                .map_or(&[][..], Vec::as_slice);
+            let name = match best(of_name, one.entity_type) {
+                Some(name) => store::NameOf::Known(name.id),
+                None if !one.is_sure || known.is_full => continue,
+                None => {
+                    let key = (normal.clone(), one.entity_type);
+                    let place = *places.entry(key).or_insert_with(|| {
+                        new.push(store::NewEntity {
+                            name: one.name.clone(),
+                            normal: normal.clone(),
+                            entity_type: one.entity_type,
+                        });
+                        new.len() - 1
+                    });
+                    store::NameOf::New(place)
+                }
+            };
+            mentions.push(store::NewMention {
+                source_id: source.id,
+                at: source.at,
+                name,
+                start: i32::try_from(one.start).unwrap_or(i32::MAX),
+                length: i32::try_from(one.length).unwrap_or(i32::MAX),
+                by: source.by,
+                confidence: one.confidence,
+            });
+        }
+    }
+    if mentions.is_empty() {
+        return Ok(());
+    }
+    store::insert_mentions(conn, user, &new, &mentions, now).await
+}
+
+/// Each name once, where it stands first, with its normal form; as many as count.
+fn distinct(named: &[Named]) -> Vec<(&Named, String)> {
+    let mut seen = HashSet::new();
+    named
+        .iter()
+        .map(|one| (one, normal::normal(&one.name, one.entity_type)))
+        .filter(|(_, normal)| !normal.is_empty() && seen.insert(normal.clone()))
+        .take(MENTIONS_MAX)
+        .collect()
+}
+
+/// Of entities that have a name the one that is meant: of its type, then the most mentioned.
+fn best<'a>(
+    names: &[&'a store::KnownName],
+    entity_type: EntityType,
+) -> Option<&'a store::KnownName> {
+    let fitting = names.iter().filter(|n| n.entity_type.may_be(entity_type));
+    fitting
+        .max_by_key(|n| {
+            (
+                n.entity_type == entity_type,
+                n.mentions,
+                std::cmp::Reverse(n.id),
+            )
+        })
+        .copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(start: usize, length: usize, confidence: i16) -> Named {
+        Named {
+            name: "x".repeat(length),
+            entity_type: EntityType::Other,
+            start,
+            length,
+            confidence,
+            is_sure: true,
+        }
+    }
+
+    #[test]
+    fn of_overlapping_results_the_surest_then_the_longest_wins() {
+        let found = vec![
+            named(0, 4, 70),
+            named(0, 9, 90),
+            named(12, 3, 60),
+            named(12, 8, 60),
+        ];
+        let kept: Vec<_> = merged(found).iter().map(|n| (n.start, n.length)).collect();
+        assert_eq!(kept, [(0, 9), (12, 8)]);
+    }
+}

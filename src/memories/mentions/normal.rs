@@ -1,0 +1,319 @@
+//! When two names are one: what of a name counts, and how alike two names are. Nothing here depends on anything but
+//! the names.
+
+use std::collections::HashSet;
+
+use super::EntityType;
+use super::lists::{LEGAL_FORMS, OF_MEN, OF_WOMEN, TITLES};
+use crate::memories::words::fold;
+
+/// Of a name, in characters.
+pub const NAME_CHARS_MAX: usize = 200;
+/// From this share of common trigrams on, two names are one …
+const SAME_MIN: f64 = 0.9;
+/// … where both are as long as this, folded: short names are alike by chance.
+const SAME_CHARS_MIN: usize = 8;
+/// From here on a person is asked.
+const ALIKE_MIN: f64 = 0.6;
+
+/// A name without what does not count: case, accents, width, marks that nobody sees, blanks, punctuation, titles,
+/// legal forms. Empty where nothing is left.
+pub fn normal(name: &str, entity_type: EntityType) -> String {
+    let words = words(name);
+    let mut words: &[String] = &words;
+    if matches!(entity_type, EntityType::Email | EntityType::Url) {
+        let address = visible(name).trim().to_lowercase();
+        let bare = ["https://", "http://", "mailto:"]
+            .iter()
+            .fold(address.as_str(), |rest, scheme| {
+                rest.strip_prefix(scheme).unwrap_or(rest)
+            });
+        return bare.trim_end_matches('/').to_owned();
+    }
+    while let [first, rest @ ..] = words
+        && !rest.is_empty()
+        && TITLES.contains(first.as_str())
+    {
+        words = rest;
+    }
+    while let [rest @ .., last] = words
+        && !rest.is_empty()
+        && LEGAL_FORMS.contains(last.as_str())
+    {
+        words = rest;
+    }
+    words.concat()
+}
+
+/// The folded words of a name.
+pub fn words(name: &str) -> Vec<String> {
+    let keeps_sign = |c: char| c == '+' || c == '#';
+    fold(&visible(name))
+        .split(|c: char| !(c.is_alphanumeric() || keeps_sign(c) || is_mark(c)))
+        .filter(|word| !word.is_empty())
+        .map(|word| word.trim_start_matches('#').to_owned())
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+fn is_mark(c: char) -> bool {
+    unicode_normalization::char::is_combining_mark(c)
+}
+
+/// Without characters that are not seen and change how others are read: zero-width ones, directions, controls.
+pub fn visible(text: &str) -> String {
+    let is_seen = |c: &char| {
+        !c.is_control()
+            && !matches!(u32::from(*c),
+                0x00AD | 0x034F | 0x061C | 0x115F..=0x1160 | 0x17B4..=0x17B5 | 0x180B..=0x180F
+                | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F | 0x3164 | 0xFE00..=0xFE0F
+                | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFFB | 0xE0000..=0xE0FFF)
+    };
+    text.chars().filter(is_seen).collect()
+}
+
+/// How two names of one type stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likeness {
+    /// One entity, whoever asks.
+    Same,
+    /// Perhaps one: a person says.
+    Alike(Why),
+    Different,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// They look the same and are written with letters of other scripts.
+    Letters,
+    Spelling,
+    /// One has only some of the words of the other.
+    Part,
+    Initials,
+}
+
+impl Why {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Letters => "letters",
+            Self::Spelling => "spelling",
+            Self::Part => "part",
+            Self::Initials => "initials",
+        }
+    }
+}
+
+pub fn likeness(one: &str, other: &str, entity_type: EntityType) -> Likeness {
+    let (a, b) = (normal(one, entity_type), normal(other, entity_type));
+    if a.is_empty() || b.is_empty() {
+        return Likeness::Different;
+    }
+    if are_man_and_woman(one, other) {
+        return Likeness::Different;
+    }
+    if a == b {
+        return Likeness::Same;
+    }
+    if matches!(
+        entity_type,
+        EntityType::Email | EntityType::Url | EntityType::Date
+    ) {
+        return Likeness::Different;
+    }
+    // iPhone 14 and 15, OPS-141 and OPS-142: another number is another thing.
+    if digits(&a) != digits(&b) {
+        return Likeness::Different;
+    }
+    if skeleton(&a) == skeleton(&b) {
+        return Likeness::Alike(Why::Letters);
+    }
+    let shared = trigrams_shared(&a, &b);
+    let shorter = a.chars().count().min(b.chars().count());
+    if shared >= SAME_MIN && shorter >= SAME_CHARS_MIN {
+        return Likeness::Same;
+    }
+    let (of_one, of_other) = (words(one), words(other));
+    if is_part(&of_one, &of_other) || is_part(&of_other, &of_one) {
+        return Likeness::Alike(Why::Part);
+    }
+    if are_initials(&of_one, &of_other) || are_initials(&of_other, &of_one) {
+        return Likeness::Alike(Why::Initials);
+    }
+    // Of two people who share a name the other one decides.
+    let is_spelling = match entity_type {
+        EntityType::Person => of_one.len() == of_other.len() && each_is_near(&of_one, &of_other),
+        _ => shared >= ALIKE_MIN || is_one_edit(&a, &b) && shorter >= SAME_CHARS_MIN,
+    };
+    match is_spelling {
+        true => Likeness::Alike(Why::Spelling),
+        false => Likeness::Different,
+    }
+}
+
+/// "Mr. Fuchs" and "Mrs. Fuchs" are two.
+fn are_man_and_woman(one: &str, other: &str) -> bool {
+    let titled = |name: &str, list: &HashSet<&'static str>| {
+        words(name)
+            .first()
+            .is_some_and(|first| list.contains(first.as_str()))
+    };
+    titled(one, &OF_MEN) && titled(other, &OF_WOMEN)
+        || titled(one, &OF_WOMEN) && titled(other, &OF_MEN)
+}
+
+fn digits(text: &str) -> String {
+    text.chars().filter(|c| c.is_numeric()).collect()
+}
+
+/// The trigrams that both have, of those that either has.
+pub fn trigrams_shared(one: &str, other: &str) -> f64 {
+    let of = |text: &str| -> HashSet<[char; 3]> {
+        let padded: Vec<char> = [' ', ' ']
+            .into_iter()
+            .chain(text.chars())
+            .chain([' '])
+            .collect();
+        padded.windows(3).map(|w| [w[0], w[1], w[2]]).collect()
+    };
+    let (a, b) = (of(one), of(other));
+    let both = a.intersection(&b).count();
+    both as f64 / (a.len() + b.len() - both).max(1) as f64
+}
+
+/// A given name beside the whole name, "Aurora" beside "Project Aurora".
+fn is_part(few: &[String], many: &[String]) -> bool {
+    few.len() < many.len()
+        && few.iter().any(|word| word.chars().count() > 2)
+        && few.iter().all(|word| many.contains(word))
+}
+
+/// "J. Smith" beside "John Smith", "IBM" beside "International Business Machines".
+fn are_initials(short: &[String], long: &[String]) -> bool {
+    let first = |word: &String| word.chars().next();
+    if let [one] = short
+        && long.len() > 2
+    {
+        return one.chars().map(Some).eq(long.iter().map(first));
+    }
+    short.len() == long.len()
+        && short != long
+        && short
+            .iter()
+            .zip(long)
+            .all(|(s, l)| s == l || s.chars().count() == 1 && first(s) == first(l))
+        && short
+            .iter()
+            .zip(long)
+            .any(|(s, l)| s == l && l.chars().count() > 1)
+}
+
+/// One letter of a long word is another: "Lindqvist", "Lindquist".
+fn each_is_near(one: &[String], other: &[String]) -> bool {
+    let is_long = |word: &str| word.chars().count() >= 6;
+    one.iter()
+        .zip(other)
+        .all(|(a, b)| a == b || is_long(a) && is_long(b) && is_one_edit(a, b))
+}
+
+fn is_one_edit(a: &str, b: &str) -> bool {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let (short, long) = if a.len() <= b.len() {
+        (&a, &b)
+    } else {
+        (&b, &a)
+    };
+    if long.len() - short.len() > 1 {
+        return false;
+    }
+    let same = short.iter().zip(long).take_while(|(x, y)| x == y).count();
+    let rest = |text: &[char], from: usize| text[from.min(text.len())..].to_vec();
+    match long.len() - short.len() {
+        0 => {
+            let is_swap = same + 1 < long.len()
+                && short[same] == long[same + 1]
+                && short[same + 1] == long[same]
+                && rest(short, same + 2) == rest(long, same + 2);
+            is_swap || rest(short, same + 1) == rest(long, same + 1)
+        }
+        _ => rest(short, same) == rest(long, same + 1),
+    }
+}
+
+/// Letters of other scripts as the Latin ones that they look like.
+fn skeleton(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            'а' | 'α' => 'a',
+            'в' | 'ь' | 'β' => 'b',
+            'с' | 'ϲ' => 'c',
+            'ԁ' => 'd',
+            'е' | 'ε' => 'e',
+            'н' | 'һ' => 'h',
+            'і' | 'ι' | 'ı' | 'l' | '1' => 'i',
+            'ј' => 'j',
+            'к' | 'κ' => 'k',
+            'м' | 'μ' => 'm',
+            'п' | 'η' | 'ո' => 'n',
+            'о' | 'ο' | 'σ' | '0' | 'օ' => 'o',
+            'р' | 'ρ' => 'p',
+            'ѕ' => 's',
+            'т' | 'τ' => 't',
+            'υ' | 'ս' => 'u',
+            'ν' | 'ѵ' => 'v',
+            'ѡ' | 'ω' | 'ԝ' => 'w',
+            'х' | 'χ' => 'x',
+            'у' | 'γ' => 'y',
+            'ζ' => 'z',
+            c => c,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_count_is_left_out() {
+        let person = |name: &str| normal(name, EntityType::Person);
+        assert_eq!(person("Zoë van-Dam"), person("ZOE VAN DAM"));
+        assert_eq!(person("Dr. Meyer"), "meyer");
+        assert_eq!(person("An\u{200B}na\u{202E}"), "anna");
+        assert_eq!(normal("ACME GmbH", EntityType::Organization), "acme");
+        assert_eq!(normal("GmbH", EntityType::Organization), "gmbh");
+        assert_eq!(normal("C++", EntityType::Product), "c++");
+        assert_eq!(
+            normal("HTTPS://Example.com/a/", EntityType::Url),
+            "example.com/a"
+        );
+        assert_eq!(person("…"), "");
+    }
+
+    #[test]
+    fn another_number_or_given_name_is_another_entity() {
+        let of = |a: &str, b: &str, t| likeness(a, b, t);
+        use EntityType::{Location, Organization, Person, Product};
+        assert_eq!(of("iPhone 14", "iPhone 15", Product), Likeness::Different);
+        assert_eq!(of("Anna Berg", "Anne Berg", Person), Likeness::Different);
+        assert_eq!(of("Al", "Ale", Person), Likeness::Different);
+        assert_eq!(of("Alex", "Alex Novak", Person), Likeness::Alike(Why::Part));
+        assert_eq!(
+            of("J. Smith", "John Smith", Person),
+            Likeness::Alike(Why::Initials)
+        );
+        assert_eq!(
+            of("IBM", "International Business Machines", Organization),
+            Likeness::Alike(Why::Initials)
+        );
+        assert_eq!(
+            of("Аnna", "Anna", Person),
+            Likeness::Alike(Why::Letters),
+            "the first letter is Cyrillic"
+        );
+        assert_eq!(
+            of("Sodra Lindqvist", "Sodra Lindquist", Person),
+            Likeness::Alike(Why::Spelling)
+        );
+        assert_eq!(of("Oslo", "Bergen", Location), Likeness::Different);
+    }
+}

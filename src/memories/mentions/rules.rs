@@ -1,0 +1,757 @@
+//! Names by how they are written: runs of words with capitals, judged by where they stand, by what is known of their
+//! words and by the language. German nouns and beginnings of sentences are no names.
+
+use std::ops::Range;
+
+use super::lists::*;
+use super::patterns::{self, Found};
+use super::{EntityType, Named, normal};
+use crate::memories::speakers::LABELS;
+use crate::memories::words::fold;
+
+/// Of a text this much is looked at, in bytes; items have fewer characters than that.
+const TEXT_BYTES_MAX: usize = 128 * 1_024;
+/// Names of one text, of which a source keeps the first.
+const FOUND_MAX: usize = 1_000;
+/// Words of a name.
+const WORDS_MAX: usize = 6;
+
+/// The names of a text, in its order.
+pub fn find(text: &str) -> Vec<Named> {
+    let mut end = text.len().min(TEXT_BYTES_MAX);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let text = &text[..end];
+    let by_form = patterns::find(text);
+    let mut found: Vec<Judged> = Vec::new();
+    for f in &by_form {
+        if let Some(entity_type) = f.entity_type {
+            found.push(Judged {
+                range: f.range.clone(),
+                entity_type,
+                confidence: f.confidence,
+                is_sure: true,
+            });
+        }
+    }
+    let words = words(text, &by_form);
+    let is_german = is_german(&words);
+    let french = words.iter().filter(|w| w.is_in(&FRENCH)).count();
+    let is_french = french > 0 && french * 8 >= words.len();
+    for sentence in sentences(&words) {
+        let of = Sentence {
+            text,
+            words: sentence,
+            all: &words,
+            is_german,
+            is_french,
+            is_title: is_title(sentence),
+        };
+        if !is_shouted(sentence) {
+            of.judge_all(&mut found);
+        }
+    }
+    found.sort_by_key(|f| f.range.start);
+    found.truncate(FOUND_MAX);
+    with_places(text, found)
+}
+
+struct Judged {
+    range: Range<usize>,
+    entity_type: EntityType,
+    confidence: i16,
+    is_sure: bool,
+}
+
+/// Bytes become characters.
+fn with_places(text: &str, found: Vec<Judged>) -> Vec<Named> {
+    let (mut chars, mut at) = (0, 0);
+    let mut names = Vec::with_capacity(found.len());
+    for judged in found {
+        chars += text[at..judged.range.start].chars().count();
+        at = judged.range.start;
+        let name = normal::visible(&text[judged.range.clone()]);
+        let length = text[judged.range].chars().count();
+        if length <= normal::NAME_CHARS_MAX && !name.trim().is_empty() {
+            names.push(Named {
+                name: name.trim().to_owned(),
+                entity_type: judged.entity_type,
+                start: chars,
+                length,
+                confidence: judged.confidence,
+                is_sure: judged.is_sure,
+            });
+        }
+    }
+    names
+}
+
+struct Word<'t> {
+    range: Range<usize>,
+    text: &'t str,
+    folded: String,
+    is_capital: bool,
+    is_first: bool,
+    /// A slash, an underscore or a bracket clings to it.
+    is_code: bool,
+    /// "'s" follows it.
+    is_owner: bool,
+    /// Between it and the word before.
+    gap: &'t str,
+}
+
+impl Word<'_> {
+    /// `PostgreSQL`, `iPhone`, `GPT4`: capitals or digits within.
+    fn is_made_up(&self) -> bool {
+        let mut inner = self.text.chars().skip(1);
+        let has_lower = self.text.chars().any(char::is_lowercase);
+        let has_letter = self.text.chars().any(char::is_alphabetic);
+        inner.any(|c| c.is_uppercase() && has_lower || c.is_numeric() && has_letter)
+    }
+
+    fn is_all_capitals(&self) -> bool {
+        let mut letters = self.text.chars().filter(|c| c.is_alphabetic());
+        self.text.chars().count() > 1 && letters.all(char::is_uppercase)
+    }
+
+    fn is_initial(&self) -> bool {
+        let mut chars = self.text.chars();
+        chars.next().is_some_and(char::is_uppercase) && chars.as_str() == "."
+    }
+
+    /// "St. Thomas"
+    fn is_saint(&self) -> bool {
+        self.is_capital && matches!(self.folded.as_str(), "st" | "ste" | "mt")
+    }
+
+    fn is_in(&self, list: &std::collections::HashSet<&'static str>) -> bool {
+        list.contains(self.folded.as_str())
+    }
+}
+
+/// Holds words together where a word goes on behind it.
+fn is_connector(c: char) -> bool {
+    matches!(c, '\'' | '’' | '-' | '‑' | '.' | '&' | '_')
+}
+
+/// Scripts without capitals and blanks say nothing here: what of theirs is a name, its form tells.
+fn is_word_char(c: char) -> bool {
+    let is_spaced = !matches!(u32::from(c), 0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1100..=0x11FF
+        | 0x3005..=0x31FF | 0x3400..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0xFF66..=0xFF9F);
+    is_spaced && (c.is_alphanumeric() || unicode_normalization::char::is_combining_mark(c))
+}
+
+/// "d'Albert", "L'Université": what stands before the name in French and Italian, in bytes.
+fn elision(word: &str, is_first: bool) -> usize {
+    let mut chars = word.char_indices();
+    let (Some((_, first)), Some((at, sign))) = (chars.next(), chars.next()) else {
+        return 0;
+    };
+    let is_elided = matches!(first, 'd' | 'l' | 's' | 'n' | 'j' | 'c' | 'm' | 't')
+        || is_first && matches!(first, 'D' | 'L' | 'J' | 'C' | 'N' | 'S');
+    match chars.next() {
+        Some((_, next)) if is_elided && matches!(sign, '\'' | '’') && next.is_uppercase() => {
+            at + sign.len_utf8()
+        }
+        _ => 0,
+    }
+}
+
+/// Words outside of what is known by its form.
+fn words<'t>(text: &'t str, by_form: &[Found]) -> Vec<Word<'t>> {
+    let mut words: Vec<Word> = Vec::new();
+    let mut at = 0;
+    let mut last_end = 0;
+    let mut is_first = true;
+    let mut forms = by_form.iter().peekable();
+    while let Some(c) = text[at..].chars().next() {
+        if let Some(form) = forms.peek()
+            && at >= form.range.start
+        {
+            at = form.range.end.max(at);
+            last_end = at;
+            is_first = false;
+            forms.next();
+            continue;
+        }
+        if !is_word_char(c) {
+            at += c.len_utf8();
+            continue;
+        }
+        let stop = forms.peek().map_or(text.len(), |form| form.range.start);
+        let mut end = word_end(text, at, stop);
+        let mut is_owner = false;
+        for owner in ["'s", "’s", "'S", "’S"] {
+            if text[at..end].ends_with(owner) && end - at > owner.len() {
+                end -= owner.len();
+                is_owner = true;
+                break;
+            }
+        }
+        let between = &text[last_end..at];
+        let is_after_short = words
+            .last()
+            .is_some_and(|w| w.is_in(&TITLES) || w.is_initial() || w.is_saint());
+        let starts = words.is_empty() && is_first || begins_sentence(between, is_after_short);
+        at += elision(&text[at..end], starts);
+        let gap = &text[last_end..at];
+        let word = &text[at..end];
+        let previous = text[..at].chars().next_back();
+        let next = text[end..].chars().next();
+        let clings = |c: Option<char>| {
+            c.is_some_and(|c| matches!(c, '/' | '\\' | '_' | '=' | '<' | '$' | '~'))
+        };
+        words.push(Word {
+            is_code: clings(previous)
+                || clings(next)
+                || next == Some('(')
+                || word.contains('_')
+                || previous == Some('.'),
+            range: at..end,
+            folded: fold(word),
+            is_capital: word.starts_with(char::is_uppercase),
+            is_first: starts,
+            is_owner,
+            text: word,
+            gap,
+        });
+        at = if is_owner {
+            end + text[end..]
+                .chars()
+                .take(2)
+                .map(char::len_utf8)
+                .sum::<usize>()
+        } else {
+            end
+        };
+        last_end = end;
+    }
+    words
+}
+
+fn word_end(text: &str, start: usize, stop: usize) -> usize {
+    let mut end = start;
+    let mut chars = text[start..stop].char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let goes_on = is_word_char(c)
+            || is_connector(c) && chars.peek().is_some_and(|(_, next)| is_word_char(*next));
+        if !goes_on {
+            break;
+        }
+        end = start + at + c.len_utf8();
+    }
+    let rest = &text[end..stop];
+    // C++, C#, and the dot of an initial.
+    if rest.starts_with("++") {
+        return end + 2;
+    }
+    let is_initial =
+        text[start..end].chars().count() == 1 && text[start..end].starts_with(char::is_uppercase);
+    match rest.chars().next() {
+        Some('#') if is_initial => end + 1,
+        Some('.') if is_initial && rest[1..].starts_with(' ') => end + 1,
+        _ => end,
+    }
+}
+
+fn begins_sentence(gap: &str, is_after_short_form: bool) -> bool {
+    gap.contains([
+        '!', '?', ':', ';', '\n', '•', '"', '“', '„', '«', '»', '”', '(', '[', '。', '！', '？',
+        '—', '–', '*', '|', '>', '…', '¿', '¡',
+    ]) || gap.contains('.') && !is_after_short_form
+        || gap.trim_start().starts_with("- ")
+        || gap.contains(" - ")
+}
+
+fn sentences<'w, 't>(words: &'w [Word<'t>]) -> impl Iterator<Item = &'w [Word<'t>]> {
+    words.chunk_by(|_, next| !next.is_first)
+}
+
+fn is_german(words: &[Word]) -> bool {
+    let german = words.iter().filter(|w| w.is_in(&GERMAN)).count();
+    german > 0 && german * 12 >= words.len()
+}
+
+/// "Instalé Claude Code", "Migramos de Oracle": what was done, at the beginning of a sentence.
+fn is_spanish_verb(word: &Word) -> bool {
+    let ends = ["amos", "imos", "aron", "ieron"];
+    word.folded.chars().count() > 4
+        && (word.text.ends_with(['é', 'ó']) || ends.iter().any(|end| word.folded.ends_with(end)))
+}
+
+fn joined(words: &[Word]) -> String {
+    words.iter().map(|w| w.folded.as_str()).collect()
+}
+
+/// A heading with a capital on every word says nothing of which are names.
+fn is_title(words: &[Word]) -> bool {
+    const WORDS_MIN: usize = 4;
+    let long: Vec<&Word> = words
+        .iter()
+        .filter(|w| w.text.chars().count() > 3)
+        .collect();
+    let great = long.iter().filter(|w| w.is_capital).count();
+    words.len() >= WORDS_MIN && long.len() > 2 && great * 5 >= long.len() * 4
+}
+
+fn is_shouted(words: &[Word]) -> bool {
+    const WORDS_MIN: usize = 3;
+    let great = words.iter().filter(|w| w.is_all_capitals()).count();
+    words.len() >= WORDS_MIN && great * 2 > words.len()
+}
+
+struct Sentence<'w, 't> {
+    text: &'t str,
+    words: &'w [Word<'t>],
+    all: &'w [Word<'t>],
+    is_german: bool,
+    is_french: bool,
+    is_title: bool,
+}
+
+impl Sentence<'_, '_> {
+    fn judge_all(&self, found: &mut Vec<Judged>) {
+        let mut at = 0;
+        while at < self.words.len() {
+            let end = self.run_end(at);
+            if end == at {
+                at += 1;
+                continue;
+            }
+            self.judge_run(at, end, found);
+            at = end;
+        }
+    }
+
+    /// Where the run of words with capitals that begins here ends; here, where none does.
+    fn run_end(&self, start: usize) -> usize {
+        if !self.begins_name(&self.words[start]) {
+            return start;
+        }
+        let mut end = start + 1;
+        while end < self.words.len() && self.joins(end) && end - start < WORDS_MAX {
+            if self.words[end - 1].is_owner {
+                break;
+            }
+            if self.begins_name(&self.words[end]) || self.is_number_of(end) {
+                end += 1;
+                continue;
+            }
+            match self.particles(start, end) {
+                0 => break,
+                particles => end += particles + 1,
+            }
+        }
+        end
+    }
+
+    /// Whether a word may be of the name that the one before it is of.
+    fn joins(&self, at: usize) -> bool {
+        let (word, last) = (&self.words[at], &self.words[at - 1]);
+        matches!(word.gap, " " | "\u{a0}" | "-" | " & ")
+            || word.gap == ". " && last.is_saint()
+            || matches!(word.gap, " d'" | " d’") && last.is_in(&GIVEN_NAMES)
+    }
+
+    /// "iPhone 15", "Ubuntu 22.04": a number of a thing, and no year.
+    fn is_number_of(&self, at: usize) -> bool {
+        let (word, last) = (&self.words[at], &self.words[at - 1]);
+        let is_year =
+            word.text.len() == 4 && (word.text.starts_with("19") || word.text.starts_with("20"));
+        let is_number = word.text.len() <= 5
+            && word.text.starts_with(|c: char| c.is_ascii_digit())
+            && word.text.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+            && !is_year;
+        let is_thing = !last.is_in(&COMMON)
+            && !last.is_in(&GIVEN_NAMES)
+            && !last.is_in(&PLACES)
+            && !self.is_german
+            && last.text.chars().any(char::is_lowercase);
+        is_number && (last.is_made_up() || is_thing)
+    }
+
+    /// How many small words of a name stand here, with a capital behind them: "van der" Berg.
+    fn particles(&self, start: usize, end: usize) -> usize {
+        let last = &self.words[end - 1];
+        let particles = self.words[end..]
+            .iter()
+            .take(2)
+            .enumerate()
+            .take_while(|(n, w)| self.joins(end + n) && w.is_in(&PARTICLES) && !w.is_capital)
+            .count();
+        let after = end + particles;
+        let goes_on = after < self.words.len() && self.joins(after) && {
+            let word = &self.words[after];
+            word.is_capital
+                && !word.is_code
+                && (!word.is_in(&COMMON) || word.is_in(&GIVEN_NAMES) || word.is_in(&PARTICLES))
+        };
+        if particles == 0 || !goes_on {
+            return 0;
+        }
+        let run = &self.words[start..end];
+        let is_of_person = run.iter().any(|w| w.is_in(&GIVEN_NAMES));
+        let is_of_organization = last.is_in(&ORGANIZATION_WORDS);
+        // "vive en la Clínica Sol de Madrid": what comes after "de" is its own where nothing holds both together.
+        let is_place_of_its_own = self.words[after].is_in(&PLACES)
+            && !is_of_organization
+            && !LONG_PLACES.contains(joined(&self.words[start..=after]).as_str());
+        let is_bare = run.len() == 1
+            && last.is_first
+            && !is_of_person
+            && !is_of_organization
+            && !last.is_in(&PLACES);
+        let is_german_word = self.is_german
+            && self.words[end].is_in(&GERMAN)
+            && !is_of_person
+            && !is_of_organization;
+        match is_place_of_its_own || is_bare || is_german_word {
+            true => 0,
+            false => particles,
+        }
+    }
+
+    fn begins_name(&self, word: &Word) -> bool {
+        let is_brand = || {
+            let mut chars = word.text.chars();
+            matches!(chars.next(), Some('i' | 'e')) && chars.next().is_some_and(char::is_uppercase)
+                || word.text.starts_with("mac") && word.is_made_up()
+        };
+        !word.is_code && (word.is_capital || is_brand())
+    }
+
+    fn judge_run(&self, mut start: usize, mut end: usize, found: &mut Vec<Judged>) {
+        let mut is_titled = false;
+        while start < end && !self.is_whole(start, end) {
+            let word = &self.words[start];
+            let is_long = end - start > 1;
+            let is_title = is_long && (word.is_in(&TITLES) || self.is_french && word.text == "M.");
+            let is_name = word.is_in(&GIVEN_NAMES) && !word.is_first
+                || word.is_all_capitals() && word.is_in(&ORGANIZATIONS);
+            let begins = word.is_first && is_long && (word.is_in(&COMMON) || is_spanish_verb(word));
+            if !(is_title || begins || word.is_in(&COMMON) && !is_name) {
+                break;
+            }
+            is_titled |= is_title;
+            start += 1;
+        }
+        if end.saturating_sub(start) == 2 && !self.is_whole(start, end) {
+            let word = &self.words[end - 1];
+            let may_end = word.is_in(&GIVEN_NAMES) || word.is_in(&PLACES);
+            if (word.is_in(&COMMON) || word.is_in(&PARTICLES)) && !may_end {
+                end -= 1;
+            }
+        }
+        // A common word within parts two names: "Anna Monday Ben".
+        let parts = |at: &usize| {
+            let word = &self.words[*at];
+            word.is_capital
+                && word.is_in(&COMMON)
+                && !word.is_in(&GIVEN_NAMES)
+                && !word.is_in(&PARTICLES)
+                && !word.is_initial()
+                && *at + 1 < end
+        };
+        if start < end
+            && !self.is_whole(start, end)
+            && let Some(inner) = (start + 1..end).find(parts)
+        {
+            self.judge_run(start, inner, found);
+            return self.judge_run(inner + 1, end, found);
+        }
+        if start >= end || self.words[start..end].iter().any(|w| w.is_code) {
+            return;
+        }
+        let run = &self.words[start..end];
+        // Of "Frau Meyer" the title may end the word before the run.
+        is_titled |= start > 0
+            && run[0].gap.trim_start_matches('.') == " "
+            && (self.words[start - 1].is_in(&TITLES)
+                || self.is_french && self.words[start - 1].text == "M.");
+        if let Some((mut entity_type, confidence, is_sure)) = self.judge(run, start, is_titled) {
+            let last = &run[run.len() - 1];
+            let is_junior = matches!(last.folded.as_str(), "jr" | "sr");
+            let rest = &self.text[last.range.end..];
+            let may_go_on = is_junior
+                || run.len() > 1 && last.is_in(&LEGAL_FORMS)
+                || rest.starts_with(" inc.")
+                || rest.starts_with(" S.A.")
+                || rest.starts_with(" S.L.");
+            let mut ends = last.range.end;
+            if may_go_on {
+                ends = patterns::legal_end(self.text, ends);
+                let has_dot = matches!(last.folded.as_str(), "inc" | "ltd" | "co" | "corp" | "llc");
+                if !(has_dot || is_junior) && &self.text[last.range.end..ends] == "." {
+                    ends = last.range.end;
+                }
+                if !is_junior && ends > last.range.end {
+                    entity_type = EntityType::Organization;
+                }
+            }
+            found.push(Judged {
+                range: run[0].range.start..ends,
+                entity_type,
+                confidence,
+                is_sure,
+            });
+        }
+    }
+
+    /// What is one name although it begins with a common word: "New York", "Project Aurora".
+    fn is_whole(&self, start: usize, end: usize) -> bool {
+        let run = &self.words[start..end];
+        run.len() > 1
+            && (run[0].is_in(&PROJECT_WORDS) || LONG_PLACES.contains(joined(run).as_str()))
+    }
+
+    /// What a run is, how sure that is, and whether it is enough to make an entity.
+    fn judge(
+        &self,
+        run: &[Word],
+        start: usize,
+        is_titled: bool,
+    ) -> Option<(EntityType, i16, bool)> {
+        use EntityType::{Location, Organization, Other, Person, Product, Project};
+        if run.len() == 1 && run[0].is_in(&TITLES) {
+            return None;
+        }
+        let (first, last) = (&run[0], &run[run.len() - 1]);
+        let whole: String = run.iter().map(|w| w.folded.as_str()).collect();
+        let has =
+            |list: &std::collections::HashSet<&'static str>| run.iter().any(|w| w.is_in(list));
+        if run.len() > 1 {
+            if LEGAL_FORMS.contains(last.folded.as_str())
+                && (last.is_made_up() || last.text.len() > 1)
+            {
+                return Some((Organization, 95, true));
+            }
+            if PROJECT_WORDS.contains(first.folded.as_str()) {
+                return Some((Project, 90, true));
+            }
+            if LONG_PLACES.contains(whole.as_str()) {
+                return Some((Location, 95, true));
+            }
+            if run.iter().all(|w| w.is_in(&PLACES) || w.is_in(&PARTICLES)) {
+                return Some((Location, 80, true));
+            }
+        }
+        if is_titled {
+            return Some((Person, 90, true));
+        }
+        if self.is_speaker(run, start) {
+            return Some((Person, 90, true));
+        }
+        if run.len() > 1 && has(&ORGANIZATION_WORDS) && !(self.is_german && !self.is_known(run)) {
+            return Some((Organization, 85, !self.is_title));
+        }
+        if first.is_in(&GIVEN_NAMES) && !first.is_in(&COMMON)
+            || first.is_in(&GIVEN_NAMES) && !first.is_first
+        {
+            let is_place = run.len() == 1 && first.is_in(&PLACES);
+            return match run.len() {
+                1 if is_place => Some((Other, 60, true)),
+                1 if first.is_all_capitals() && first.text.len() < 4 => None,
+                1 => Some((Person, 80, true)),
+                _ => Some((Person, 95, true)),
+            };
+        }
+        if run.len() == 1 && first.is_in(&PLACES) {
+            let is_short = matches!(
+                first.folded.as_str(),
+                "us" | "uk" | "usa" | "la" | "nice" | "turkey" | "jordan" | "reading"
+            );
+            return (!is_short
+                || first.is_all_capitals()
+                || !first.is_first && first.text.len() > 3)
+                .then_some((Location, 85, true));
+        }
+        let is_organization = |w: &Word| {
+            w.is_in(&ORGANIZATIONS)
+                && (w.folded.len() > 4 || w.is_all_capitals() || !w.is_first && !self.is_german)
+        };
+        if is_organization(first) && (run.len() == 1 || run.iter().all(is_organization)) {
+            return Some((Organization, 85, true));
+        }
+        if run.iter().any(Word::is_initial) && run.len() > 1 && last.text.chars().count() > 2 {
+            return Some((Person, 90, true));
+        }
+        if run.len() == 1 {
+            return self.judge_single(first);
+        }
+        let has_name_particle = run.iter().any(|w| {
+            !w.is_capital
+                && w.is_in(&PARTICLES)
+                && !matches!(
+                    w.folded.as_str(),
+                    "of" | "y" | "e" | "el" | "am" | "an" | "im"
+                )
+        });
+        if has_name_particle && !self.is_german && !self.is_title {
+            return Some((Person, 75, true));
+        }
+        if run.iter().any(Word::is_made_up) {
+            return Some((Product, 75, !self.is_title));
+        }
+        if self.is_title || self.is_german || run.iter().all(Word::is_all_capitals) {
+            let is_person = self.is_german && run.len() == 2 && last.is_in(&GIVEN_NAMES);
+            return Some((if is_person { Person } else { Other }, 40, false));
+        }
+        match first.is_first {
+            true => Some((Other, 60, true)),
+            false => Some((Other, 75, true)),
+        }
+    }
+
+    fn judge_single(&self, word: &Word) -> Option<(EntityType, i16, bool)> {
+        let weak = Some((EntityType::Other, 40, false));
+        if word.is_in(&ACRONYMS) || word.is_initial() || word.text.chars().count() < 2 {
+            return None;
+        }
+        if word.is_in(&TITLES) || word.is_in(&LEGAL_FORMS) {
+            return None;
+        }
+        if word.is_all_capitals() {
+            return weak;
+        }
+        if word.is_made_up() {
+            let is_version = word.text.len() > 1
+                && word.text[1..]
+                    .bytes()
+                    .all(|b| b.is_ascii_digit() || b == b'.');
+            return (!is_version).then_some((EntityType::Product, 80, !self.is_title));
+        }
+        if self.is_german || self.is_title {
+            return weak;
+        }
+        if word.is_first {
+            let is_elsewhere = self
+                .all
+                .iter()
+                .any(|other| !other.is_first && other.is_capital && other.folded == word.folded);
+            return match is_elsewhere || word.is_owner {
+                true => Some((EntityType::Other, 65, true)),
+                false => weak,
+            };
+        }
+        Some((EntityType::Other, 70, true))
+    }
+
+    /// In German a run of nouns is a name only where one of its words is known for one.
+    fn is_known(&self, run: &[Word]) -> bool {
+        run.iter().any(|w| {
+            w.is_in(&PLACES)
+                || w.is_in(&GIVEN_NAMES)
+                || w.is_in(&ORGANIZATIONS)
+                || w.is_all_capitals()
+        })
+    }
+
+    /// "Caroline: I moved" at the beginning of a text.
+    fn is_speaker(&self, run: &[Word], start: usize) -> bool {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else {
+            return false;
+        };
+        let is_label = |w: &Word| LABELS.binary_search(&w.folded.as_str()).is_ok();
+        start == 0
+            && self.text[..first.range.start].trim().is_empty()
+            && self.text[last.range.end..].starts_with(": ")
+            && !self.words.iter().take(run.len()).any(is_label)
+            && !matches!(
+                first.folded.as_str(),
+                "user" | "assistant" | "system" | "human" | "ai" | "bot" | "agent"
+            )
+            && !first.is_all_capitals()
+            && run.len() <= 3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sure(text: &str) -> Vec<(String, &'static str)> {
+        find(text)
+            .into_iter()
+            .filter(|n| n.is_sure)
+            .map(|n| (n.name, n.entity_type.as_str()))
+            .collect()
+    }
+
+    fn own(expected: &[(&str, &'static str)]) -> Vec<(String, &'static str)> {
+        expected
+            .iter()
+            .map(|(n, t)| ((*n).to_owned(), *t))
+            .collect()
+    }
+
+    #[test]
+    fn names_are_told_from_beginnings_of_sentences() {
+        assert_eq!(
+            sure("Yesterday Anna moved to Lyon. Honey helps. She met Dr. Okonkwo there."),
+            own(&[
+                ("Anna", "person"),
+                ("Lyon", "location"),
+                ("Okonkwo", "person")
+            ])
+        );
+        assert_eq!(sure("Call the dentist. Buy milk. OK?"), own(&[]));
+        assert_eq!(sure("I LOVE THIS SO MUCH"), own(&[]));
+        assert_eq!(
+            sure("Thanks! See you on Monday in English class."),
+            own(&[])
+        );
+    }
+
+    #[test]
+    fn german_nouns_are_no_names() {
+        assert_eq!(
+            sure("Der Hund liegt auf dem Sofa in der Küche, und Frau Petersen trinkt Tee."),
+            own(&[("Petersen", "person")])
+        );
+    }
+
+    #[test]
+    fn speakers_projects_and_things_are_named() {
+        assert_eq!(
+            sure("Nadeem: I moved Project Aurora to PostgreSQL on my iPhone 15"),
+            own(&[
+                ("Nadeem", "person"),
+                ("Project Aurora", "project"),
+                ("PostgreSQL", "product"),
+                ("iPhone 15", "product")
+            ])
+        );
+        assert_eq!(sure("Note: call fetchAll() in src/Main.rs"), own(&[]));
+        assert_eq!(
+            sure("We saw J. R. R. Tolkien and Vincent van Gogh at ACME GmbH"),
+            own(&[
+                ("J. R. R. Tolkien", "person"),
+                ("Vincent van Gogh", "person"),
+                ("ACME GmbH", "organization")
+            ])
+        );
+    }
+
+    #[test]
+    fn places_are_characters_and_hostile_texts_take_no_time() {
+        let found = find("Grüße an Zoë");
+        let zoe = found.iter().find(|n| n.name == "Zoë").expect("found");
+        assert_eq!((zoe.start, zoe.length), (9, 3));
+        for text in [
+            "A ".repeat(60_000),
+            "Aa-".repeat(40_000),
+            "\"A".repeat(50_000),
+            "@a ".repeat(40_000),
+            "ア".repeat(20_000),
+        ] {
+            assert!(find(&text).len() <= FOUND_MAX);
+        }
+        let hidden = find("We met An\u{200B}na\u{202E} today");
+        assert!(
+            hidden
+                .iter()
+                .all(|n| !n.name.contains(['\u{200B}', '\u{202E}']))
+        );
+    }
+}

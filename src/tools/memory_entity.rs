@@ -1,0 +1,167 @@
+//! `memory_entity`: who or what something is (the Assistant's `get_entity_info`).
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+use super::values::{FoundType, RelationOut, ToolEntityType, ToolTrust, Whole};
+use super::{Tool, ToolContext, ToolError};
+use crate::accounts::Scope;
+use crate::activity::Call;
+use crate::entities::{self, EntityId, Profile};
+use crate::input::Invalid;
+use crate::memories::mentions::normal::NAME_CHARS_MAX;
+use crate::search::FoundItem;
+
+pub struct MemoryEntity;
+
+/// Memories that mention it.
+const ITEMS_SHOWN: i64 = 10;
+const RELATIONS_SHOWN: usize = 40;
+const SNIPPET_CHARS: usize = 200;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// A name of it, such as Anna Berg; "me" for the user.
+    #[schemars(length(max = NAME_CHARS_MAX))]
+    name: Option<String>,
+    /// Its `id`, in place of the name.
+    #[schemars(range(min = 1))]
+    id: Option<Whole>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    id: i64,
+    name: String,
+    #[serde(rename = "type")]
+    entity_type: ToolEntityType,
+    /// It is the user.
+    is_user: bool,
+    /// What its memories say of it, in a sentence or two; null where nothing was written yet.
+    summary: Option<String>,
+    /// Other names of it.
+    aliases: Vec<String>,
+    /// What is true of it now.
+    relations: Vec<RelationOut>,
+    /// What was true before, and what was put aside.
+    changed: Vec<RelationOut>,
+    /// Memories that mention it, newest first.
+    items: Vec<ItemOut>,
+    /// All that do.
+    mentions: i64,
+    #[serde(with = "time::serde::rfc3339::option")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    first_seen: Option<OffsetDateTime>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    last_seen: Option<OffsetDateTime>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct ItemOut {
+    id: i64,
+    #[serde(rename = "type")]
+    item_type: FoundType,
+    /// Cut; `memory_get` gives the whole text.
+    content_snippet: String,
+    trust: ToolTrust,
+    #[serde(with = "time::serde::rfc3339")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    created_at: OffsetDateTime,
+}
+
+#[async_trait]
+impl Tool for MemoryEntity {
+    const NAME: &'static str = "memory_entity";
+    const TITLE: &'static str = "Look up a person, project or place";
+    const DESCRIPTION: &'static str = "Tell who or what a person, project, organization, place or product is: its other \
+        names, how it is connected and since when, what changed, the newest memories of it. Use it for \"who is Anna\", \
+        \"where did Anna live in 2024\". Example: {\"name\": \"Anna Berg\"}";
+    const SCOPE: Scope = Scope::MemoryRead;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+        let user = call.viewer.user_id;
+        let id = match (input.id, input.name) {
+            (Some(id), _) => EntityId(id.0),
+            (None, Some(name)) => entities::find_named(&context.search, user, &name).await?,
+            (None, None) => {
+                return Err(Invalid::new(
+                    "name",
+                    "required",
+                    "`name` is missing; give the name of a person, project or place, or its `id`.",
+                )
+                .into());
+            }
+        };
+        let now = context.clock.now();
+        let profile = entities::profile(&context.db, user, id, ITEMS_SHOWN, now).await?;
+        Ok(Output::new(profile, now))
+    }
+
+    fn touched(output: &Output) -> Vec<i64> {
+        output.items.iter().map(|item| item.id).collect()
+    }
+}
+
+impl Output {
+    fn new(profile: Profile, now: OffsetDateTime) -> Self {
+        let Profile {
+            entity,
+            names,
+            relations,
+            sources,
+            ..
+        } = profile;
+        let (current, changed): (Vec<_>, Vec<_>) = relations
+            .into_iter()
+            .partition(|relation| relation.is_current(now));
+        let own = |name: &String| *name != entity.name;
+        let told = |relations: Vec<entities::Relation>| {
+            relations
+                .into_iter()
+                .take(RELATIONS_SHOWN)
+                .map(RelationOut::from)
+                .collect()
+        };
+        Self {
+            id: entity.id.0,
+            aliases: names
+                .into_iter()
+                .map(|alias| alias.name)
+                .filter(own)
+                .collect(),
+            name: entity.name.clone(),
+            entity_type: entity.entity_type.into(),
+            is_user: entity.is_user,
+            summary: entity.summary,
+            relations: told(current),
+            changed: told(changed),
+            items: sources.into_iter().map(ItemOut::from).collect(),
+            mentions: entity.mentions,
+            first_seen: entity.first_seen,
+            last_seen: entity.last_seen,
+        }
+    }
+}
+
+impl From<FoundItem> for ItemOut {
+    fn from(item: FoundItem) -> Self {
+        let cut = item.content.char_indices().nth(SNIPPET_CHARS);
+        Self {
+            id: item.id.0,
+            item_type: item.item_type.into(),
+            content_snippet: match cut {
+                Some((at, _)) => format!("{}…", item.content[..at].trim_end()),
+                None => item.content,
+            },
+            trust: item.trust.into(),
+            created_at: item.created_at,
+        }
+    }
+}

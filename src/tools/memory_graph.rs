@@ -1,0 +1,180 @@
+//! `memory_graph`: what is connected to something, and how, at a time (GoClaw's `knowledge_graph_search`).
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::values::{ToolEntityType, Whole};
+use super::{Tool, ToolContext, ToolError};
+use crate::accounts::Scope;
+use crate::activity::Call;
+use crate::entities::graph::{self, DEPTH_MAX, Edge, GraphQuery, Tie};
+use crate::entities::{self, Predicate};
+use crate::input::Invalid;
+use crate::memories::Period;
+use crate::memories::mentions::normal::NAME_CHARS_MAX;
+
+pub struct MemoryGraph;
+
+const NODES_MAX: i64 = 50;
+const NODES_DEFAULT: i64 = 25;
+/// Of the answer as JSON: some 2,000 tokens.
+const BYTES_MAX: usize = 7_000;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// Its name; "me" for the user.
+    #[schemars(length(max = NAME_CHARS_MAX))]
+    entity: String,
+    /// Steps from it, default 1.
+    #[schemars(range(min = 1, max = DEPTH_MAX))]
+    depth: Option<Whole>,
+    /// Only this relation, such as works_on.
+    relation: Option<String>,
+    /// As of this day, such as 2024-05-17; default today.
+    at: Option<String>,
+    /// Default 25.
+    #[schemars(range(min = 1, max = NODES_MAX))]
+    limit: Option<Whole>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// The first is the one that was asked for.
+    nodes: Vec<Node>,
+    edges: Vec<EdgeOut>,
+    /// There is more than is told here.
+    cut: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Node {
+    id: i64,
+    name: String,
+    #[serde(rename = "type")]
+    entity_type: ToolEntityType,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct EdgeOut {
+    from: i64,
+    to: i64,
+    relation: String,
+    /// "since 2019", "until May 2024"; left out where nobody said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    when: Option<String>,
+}
+
+#[async_trait]
+impl Tool for MemoryGraph {
+    const NAME: &'static str = "memory_graph";
+    const TITLE: &'static str = "See what is connected";
+    const DESCRIPTION: &'static str = "Follow the connections of a person, project, organization or place, today or on \
+        another day. Use it for \"what projects is Alice working on\" or \"who works at Acme\". \
+        Example: {\"entity\": \"Alice\", \"relation\": \"works_on\"}";
+    const SCOPE: Scope = Scope::MemoryRead;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+        let user = call.viewer.user_id;
+        let within = |field, given: Option<Whole>, default: i64, most: i64| {
+            let n = given.map_or(default, |n| n.0);
+            (1..=most).contains(&n).then_some(n).ok_or_else(|| {
+                let sentence = format!("`{field}` is {n}; 1 to {most} are accepted.");
+                Invalid::new(field, "out_of_range", sentence)
+            })
+        };
+        let depth = within("depth", input.depth, 1, DEPTH_MAX.into())?;
+        let limit = within("limit", input.limit, NODES_DEFAULT, NODES_MAX)?;
+        let predicate = input.relation.as_deref().map(parse_predicate).transpose()?;
+        let at = match input.at.as_deref() {
+            None => context.clock.now(),
+            Some(text) => parse_day(text)?,
+        };
+        let center = entities::find_named(&context.search, user, &input.entity).await?;
+        let query = GraphQuery {
+            around: Some(center),
+            depth: depth as u8,
+            types: Vec::new(),
+            predicate,
+            at,
+            with_together: false,
+            limit: limit as usize,
+        };
+        let found = graph::read(&context.db, user, &query).await?;
+        let mut output = Output {
+            cut: found.is_cut || found.nodes.len() < found.nodes_total,
+            edges: found.edges.iter().map(EdgeOut::from).collect(),
+            nodes: found
+                .nodes
+                .into_iter()
+                .map(|node| Node {
+                    id: node.id.0,
+                    name: node.name,
+                    entity_type: node.entity_type.into(),
+                })
+                .collect(),
+        };
+        // From a node that is told the first, with what leads to it.
+        while serde_json::to_vec(&output)?.len() > BYTES_MAX && output.nodes.len() > 1 {
+            let keep = output.nodes.len() * 3 / 4;
+            output.nodes.truncate(keep.max(1));
+            let told: Vec<i64> = output.nodes.iter().map(|node| node.id).collect();
+            output
+                .edges
+                .retain(|e| told.contains(&e.from) && told.contains(&e.to));
+            output.cut = true;
+        }
+        Ok(output)
+    }
+
+    fn touched(_output: &Output) -> Vec<i64> {
+        Vec::new()
+    }
+}
+
+fn parse_predicate(text: &str) -> Result<Predicate, Invalid> {
+    Predicate::parse(text).ok_or_else(|| {
+        let known: Vec<&str> = Predicate::all().map(Predicate::as_str).collect();
+        let sentence = format!(
+            "`relation` is none of those there are: {}.",
+            known.join(", ")
+        );
+        Invalid::new("relation", "unknown_relation", sentence)
+    })
+}
+
+/// The end of the day that is named.
+fn parse_day(text: &str) -> Result<time::OffsetDateTime, Invalid> {
+    let invalid = || {
+        Invalid::new(
+            "at",
+            "invalid_date",
+            "`at` is no date; give 2019, 2019-05, 2019-05-17 or 2019-05-17T15:04:05Z.",
+        )
+    };
+    let period = Period::parse(None, Some(text)).map_err(|_| invalid())?;
+    let until = period.until.ok_or_else(invalid)?;
+    Ok(until - time::Duration::MICROSECOND)
+}
+
+impl From<&Edge> for EdgeOut {
+    fn from(edge: &Edge) -> Self {
+        let when = match &edge.tie {
+            Tie::Relation { period, .. } => {
+                Some(period.to_string()).filter(|when| !when.is_empty())
+            }
+            Tie::Together(_) => None,
+        };
+        Self {
+            from: edge.from.0,
+            to: edge.to.0,
+            relation: edge.in_words(),
+            when,
+        }
+    }
+}
