@@ -3,10 +3,12 @@
 //! none forgets the others.
 
 mod activity;
+mod entities;
 mod sessions;
 mod users;
 
 pub use activity::PERIODS;
+pub use entities::{DEPTHS, entity_path};
 pub use sessions::{session_at, session_from};
 
 use crate::backend::{PAGE_SIZE, ROWS_MAX};

@@ -9,9 +9,10 @@ use leptos::prelude::expect_context;
 
 use crate::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, DataPage, DocsPage,
-    EmbeddingsPage, FormState, InvitationPage, ItemPage, JobsPage, MemoryFilters, MemoryPage,
-    Receipt, ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage,
-    UsersFilters, UsersPage, WorkPage,
+    EmbeddingsPage, EntitiesPage, EntityFilters, EntityPage, FormState, GraphFilters, GraphPage,
+    InvitationPage, ItemPage, JobsPage, MemoryFilters, MemoryPage, Receipt, ResetPage,
+    SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage, UsersFilters, UsersPage,
+    WorkPage,
 };
 
 /// Rows a step of "load more", and at first.
@@ -25,6 +26,12 @@ pub const MESSAGES_SHOWN: i32 = 100;
 
 /// Memories that came of a session, on its page.
 pub const MEMORIES_SHOWN: usize = 200;
+
+/// Memories that name an entity, on its page.
+pub const MENTIONED_IN_SHOWN: usize = 25;
+
+/// Entities in one picture.
+pub const GRAPH_NODES_SHOWN: usize = 120;
 
 /// Rows a ranked list has at most.
 pub const RANKED_MAX: usize = 50;
@@ -60,6 +67,12 @@ pub trait Backend: Send + Sync {
         item_id: i64,
         query: Option<&str>,
     ) -> Result<Option<ItemPage>, PageError>;
+    async fn entities_page(&self, filters: &EntityFilters) -> Result<EntitiesPage, PageError>;
+    /// `None` when there is no such entity, or it is another's. Of one that was merged, the one
+    /// that it is now.
+    async fn entity_page(&self, entity_id: i64) -> Result<Option<EntityPage>, PageError>;
+    /// `None` when the entity that it is around is not there, or another's.
+    async fn graph_page(&self, filters: &GraphFilters) -> Result<Option<GraphPage>, PageError>;
     async fn sessions_page(&self, filters: &SessionFilters) -> Result<SessionsPage, PageError>;
     /// From the message at this position on. `None` when there is no such session, or it is
     /// another's.

@@ -9,8 +9,9 @@ use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
 use crate::pages::{
-    Account, Activity, Admin, Agents, Chat, Data, Docs, Embeddings, Erased, Invitation, Item, Jobs,
-    Login, Memory, NotFound, Reset, Session, Sessions, Summary, Users, Work,
+    Account, Activity, Admin, Agents, Chat, Data, Docs, Embeddings, Entities, Entity, Erased,
+    Graph, Invitation, Item, Jobs, Login, Memory, NotFound, Reset, Session, Sessions, Summary,
+    Users, Work,
 };
 
 /// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.
@@ -52,6 +53,9 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/memory") view=Memory ssr=SsrMode::Async />
                 <Route path=path!("/memory/:id") view=Item ssr=SsrMode::Async />
                 <Route path=path!("/summary") view=Summary ssr=SsrMode::Async />
+                <Route path=path!("/entities") view=Entities ssr=SsrMode::Async />
+                <Route path=path!("/entities/:id") view=Entity ssr=SsrMode::Async />
+                <Route path=path!("/graph") view=Graph ssr=SsrMode::Async />
                 <Route path=path!("/sessions") view=Sessions ssr=SsrMode::Async />
                 <Route path=path!("/sessions/:id") view=Session ssr=SsrMode::Async />
                 <Route path=path!("/agents") view=Agents ssr=SsrMode::Async />

@@ -7,6 +7,7 @@ mod chat;
 mod data;
 mod docs;
 mod embeddings;
+mod entities;
 mod jobs;
 mod manage;
 mod sessions;
@@ -25,6 +26,11 @@ pub use embeddings::{
     EmbeddingsPage, EndpointSettings, EvaluationOffer, EvaluationView, FailedItem, FoundView,
     ItemEmbedding, MeasuredView, OwnEndpoint, QueueCounts, Rebuild, ScoreParts, SpaceView,
     TestResult, Why, WhySurface,
+};
+pub use entities::{
+    EntitiesPage, EntityDecision, EntityFilters, EntityLink, EntityName, EntityPage, EntityPair,
+    EntityRow, EntitySettingsView, EntitySort, GraphDays, GraphFilters, GraphNode, GraphPage,
+    GraphTie, MentionedIn, RelationBar, RelationEnd, RelationSource, RelationState, RelationView,
 };
 pub use jobs::{
     DayRuns, FailedRun, JobFailures, JobRow, JobsLine, JobsPage, LastRun, NextRun, ScheduleView,
@@ -215,6 +221,8 @@ pub struct ItemPage {
     pub word: &'static str,
     pub source: String,
     pub source_context: Option<String>,
+    /// What it names, in the order of its text.
+    pub names: Vec<EntityLink>,
     pub agent: Option<String>,
     /// When it is true, such as "since 2019"; may be empty.
     pub period: String,
@@ -328,7 +336,8 @@ pub struct FormState {
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`
     /// and `users_max` (Admin); `jobs` (Admin › Jobs); `people` and `invitation` (Admin › Users; the latter
     /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `manage` (a memory); `import`, `delete` and `erase` (Your data);
-    /// `browser` (Admin).
+    /// `browser` (Admin); `entity_pairs` and `entity_settings` (Entities); `entity_rename`, `entity_merge`,
+    /// `entity_split` and `entity` (an entity).
     /// Empty when the page was just opened.
     pub form: String,
     /// The field to blame, by its `name`.

@@ -183,6 +183,14 @@ pub async fn profile(
     Ok(profile)
 }
 
+/// Whether there is such an entity, merged into another or not.
+pub async fn exists(db: &Db, user: UserId, id: EntityId) -> Result<bool, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let root = store::find_root(&mut tx, user, id).await?;
+    tx.commit().await?;
+    Ok(root.is_some())
+}
+
 /// The entity that is called this, by its names or, where none is, by what its summary says.
 ///
 /// # Errors

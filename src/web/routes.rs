@@ -111,6 +111,14 @@ fn people(state: &AppState) -> Router<AppState> {
             "/summary",
             get(pages::behind_sign_in).post(forms::summary::write_now),
         )
+        .route("/entities", get(pages::behind_sign_in))
+        .route("/entities/pairs", post(forms::entities::pairs))
+        .route("/entities/settings", post(forms::entities::settings))
+        .route(
+            "/entities/{id}",
+            get(pages::behind_sign_in).post(forms::entities::decide),
+        )
+        .route("/graph", get(pages::behind_sign_in))
         .route("/sessions/{id}", get(pages::behind_sign_in))
         .route("/sessions/{id}/again", post(forms::sessions::read_again))
         .route("/sessions/{id}/erase", post(forms::sessions::erase))

@@ -14,6 +14,8 @@ use crate::view::Account;
 pub enum Section {
     Memory,
     Summary,
+    Entities,
+    Graph,
     Sessions,
     Agents,
     Activity,
@@ -31,9 +33,10 @@ pub enum Section {
 
 type Link = (Section, &'static str, &'static str);
 
-const LINKS: [Link; 6] = [
+const LINKS: [Link; 7] = [
     (Section::Memory, "/memory", "Memory"),
     (Section::Summary, "/summary", "Summary"),
+    (Section::Entities, "/entities", "Entities"),
     (Section::Sessions, "/sessions", "Sessions"),
     (Section::Agents, "/agents", "Agents"),
     (Section::Activity, "/activity", "Activity"),
@@ -41,6 +44,12 @@ const LINKS: [Link; 6] = [
 ];
 
 const ADMIN: Link = (Section::Admin, "/admin", "Admin");
+
+/// The pages under Entities, likewise.
+const ENTITY_PAGES: &[Link] = &[
+    (Section::Entities, "/entities", "List"),
+    (Section::Graph, "/graph", "Graph"),
+];
 
 /// The pages under Settings; the first is where its link leads.
 const SETTINGS: &[Link] = &[
@@ -107,9 +116,13 @@ fn escaped(title: &str) -> String {
 
 /// The pages that stand beside this one, and what they are called together.
 fn pages_within(section: Section) -> Option<(&'static str, &'static [Link])> {
-    [("Settings", SETTINGS), ("Admin", ADMIN_PAGES)]
-        .into_iter()
-        .find(|(_, links)| links.iter().any(|(target, ..)| *target == section))
+    [
+        ("Entities", ENTITY_PAGES),
+        ("Settings", SETTINGS),
+        ("Admin", ADMIN_PAGES),
+    ]
+    .into_iter()
+    .find(|(_, links)| links.iter().any(|(target, ..)| *target == section))
 }
 
 fn navigation(section: Section, viewer: Account) -> impl IntoView {

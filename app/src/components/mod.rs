@@ -29,7 +29,9 @@ mod tool_choice;
 mod unseen;
 
 pub use crate::words::{count, memories, rate, size, some_texts, texts, time_left};
-pub use badge::{EmbeddingMark, ITEM_TYPES, Shape, StateBadge, TypeBadge, retired_state};
+pub use badge::{
+    ENTITY_TYPES, EmbeddingMark, ITEM_TYPES, Shape, StateBadge, TypeBadge, retired_state, shape_of,
+};
 pub use beginning::FirstSteps;
 pub use call::{Call, TOOLS, did};
 pub use chat_fields::{CHAT_FIELDS, ChatFields};

@@ -2,6 +2,7 @@
 //! an island may spare a reload or a reach for the mouse, and no more.
 
 mod copy_button;
+mod graph_view;
 mod keyboard;
 mod live_progress;
 mod live_results;
@@ -9,6 +10,7 @@ mod undo_time;
 mod zone_suggestion;
 
 pub use copy_button::CopyButton;
+pub use graph_view::GraphView;
 pub use keyboard::Keyboard;
 pub use live_progress::LiveProgress;
 pub use live_results::LiveResults;

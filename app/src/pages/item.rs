@@ -14,8 +14,8 @@ use crate::components::{
     When, WordOf, did, retired_state,
 };
 use crate::view::{
-    ActivityFilters, FormState, HistoryEntry, ItemPage, MemoryFilters, PutAside, Reading, Retired,
-    TurnPlace,
+    ActivityFilters, EntityLink, FormState, HistoryEntry, ItemPage, MemoryFilters, PutAside,
+    Reading, Retired, TurnPlace,
 };
 use manage::{Decided, Manage};
 use why::{Surfaces, Vector};
@@ -88,6 +88,7 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
                     <Decided item=item.clone() form />
                     <Headline item=item.clone() />
                     <Content text=item.content.clone() />
+                    <Names names=item.names.clone() />
                     {retired}
                     <Chain older=item.superseded.clone() newer=item.superseded_by />
                     <Contradictions put_aside=item.put_aside.clone() />
@@ -166,6 +167,26 @@ fn Contradictions(put_aside: Vec<PutAside>) -> impl IntoView {
         }
     });
     view! { {list} }.into_any()
+}
+
+/// What its text names.
+#[component]
+fn Names(names: Vec<EntityLink>) -> impl IntoView {
+    if names.is_empty() {
+        return ().into_any();
+    }
+    let links = names.into_iter().enumerate().map(|(n, link)| {
+        let joint = if n == 0 { "" } else { ", " };
+        view! {
+            {joint}
+            <a href=link.href() title=link.entity_type>
+                <bdi>
+                    <Marked text=link.name.clone() />
+                </bdi>
+            </a>
+        }
+    });
+    view! { <p class="aside names">"Names: " {links.collect_view()}</p> }.into_any()
 }
 
 /// A turn is no memory, and goes with what it was said in.

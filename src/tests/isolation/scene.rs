@@ -231,6 +231,7 @@ impl Scene {
             "agent",
             "token",
             "space",
+            "entity",
             "user",
             "operator_token",
             "session_id",
@@ -381,7 +382,7 @@ async fn remember(anna: &TestUser) -> i64 {
     let input = json!({ "type": "fact", "content": "The quokka likes bergamot.",
         "theme": "anna-private-theme", "tags": ["anna-private-tag"] });
     let item = anna.call("memory_add", input).await["id"].as_i64().unwrap();
-    for more in ["A second quokka.", "A third quokka."] {
+    for more in ["A second quokka.", "Dr. Oskar Halm feeds the third quokka."] {
         anna.call("memory_add", fact(more)).await;
     }
     let mut keyed = fact("Feeds the quokka at ten.");
@@ -465,6 +466,7 @@ async fn names_of(
         ("agent", "agents"),
         ("token", "agent_tokens"),
         ("space", "embedding_spaces"),
+        ("entity", "entities"),
         ("session_id", "sessions"),
         ("entity", "entities"),
     ] {

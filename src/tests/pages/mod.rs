@@ -5,6 +5,7 @@ mod activity;
 mod agents;
 mod docs;
 mod embeddings;
+mod entities;
 mod every_route;
 pub mod held_body;
 mod memory;

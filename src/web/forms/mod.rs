@@ -6,6 +6,7 @@ pub mod chat;
 pub mod data;
 pub mod embeddings;
 mod endpoint_test;
+pub mod entities;
 pub mod invitations;
 pub mod jobs;
 pub mod manage;

@@ -2,8 +2,8 @@
 
 use app::backend::PageError;
 use app::view::{
-    Deletion, HistoryEntry, ItemPage, ItemRow, PutAside, Retired, Span, TurnPlace, Undo, Why,
-    WhySurface, Word,
+    Deletion, EntityLink, HistoryEntry, ItemPage, ItemRow, PutAside, Retired, Span, TurnPlace,
+    Undo, Why, WhySurface, Word,
 };
 use time::{Duration, OffsetDateTime};
 
@@ -11,6 +11,7 @@ use super::{Ui, database, embeddings, invalid, memory_error};
 use crate::accounts::Viewer;
 use crate::activity::KEPT_DAYS;
 use crate::embedding::ItemEmbedding;
+use crate::entities;
 use crate::input::sentence;
 use crate::memories::manage::{self, UNDO_FOR};
 use crate::memories::{
@@ -200,6 +201,8 @@ impl Ui {
         };
         let (put_aside, superseded): (Vec<_>, Vec<_>) =
             gave_way.into_iter().partition(|older| older.is_put_aside);
+        let names = entities::of_source(&self.state.db, viewer.user_id, id).await;
+        let names = names.map_err(database)?.into_iter();
         let state = item.state();
         Ok(Some(ItemPage {
             id: item.id.0,
@@ -217,6 +220,13 @@ impl Ui {
                     id: aside.id.0,
                     beginning: aside.beginning,
                     word: word(&aside.source, aside.trust, None),
+                })
+                .collect(),
+            names: names
+                .map(|(id, name, entity_type)| EntityLink {
+                    id: id.0,
+                    name,
+                    entity_type: entity_type.as_str(),
                 })
                 .collect(),
             word: whose(item.trust),

@@ -6,6 +6,8 @@ mod chat;
 mod data;
 mod docs;
 mod embeddings;
+mod entities;
+mod graph;
 mod items;
 mod jobs;
 mod moment;
@@ -19,10 +21,10 @@ pub(super) use embeddings::host_port;
 use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, DataPage,
-    DocsPage, EmbeddingsPage, FormState, InvitationPage, ItemPage, JobsPage, MemoryFilters,
-    MemoryPage, Moment, OperatorRow, Receipt, ResetPage, SearchMode, SessionFilters, SessionPage,
-    SessionsPage, SignInOffer, SummaryPage, ThemeCount, TokenRow, TokenState, UsersFilters,
-    UsersPage, WorkPage,
+    DocsPage, EmbeddingsPage, EntitiesPage, EntityFilters, EntityPage, FormState, GraphFilters,
+    GraphPage, InvitationPage, ItemPage, JobsPage, MemoryFilters, MemoryPage, Moment, OperatorRow,
+    Receipt, ResetPage, SearchMode, SessionFilters, SessionPage, SessionsPage, SignInOffer,
+    SummaryPage, ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage, WorkPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};
@@ -221,6 +223,21 @@ impl Backend for Ui {
     async fn activity_page(&self, filters: &ActivityFilters) -> Result<ActivityPage, PageError> {
         let viewer = self.memory_viewer()?;
         self.activity_view(&viewer, filters).await
+    }
+
+    async fn entities_page(&self, filters: &EntityFilters) -> Result<EntitiesPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.entities_view(&viewer, filters).await
+    }
+
+    async fn entity_page(&self, entity_id: i64) -> Result<Option<EntityPage>, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.entity_view(&viewer, entity_id).await
+    }
+
+    async fn graph_page(&self, filters: &GraphFilters) -> Result<Option<GraphPage>, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.graph_view(&viewer, filters).await
     }
 
     async fn sessions_page(&self, filters: &SessionFilters) -> Result<SessionsPage, PageError> {

@@ -1,0 +1,198 @@
+//! The addresses of entities: the list with its filters, and the graph.
+
+use super::{more_rows, rows_shown, written};
+use crate::backend::PAGE_SIZE;
+use crate::components::ENTITY_TYPES;
+use crate::view::{EntityFilters, EntityLink, EntitySort, GraphFilters};
+
+/// Steps of a graph around an entity.
+pub const DEPTHS: [u8; 3] = [1, 2, 3];
+
+fn known_type(slug: &str) -> Option<&'static str> {
+    ENTITY_TYPES.into_iter().find(|known| *known == slug)
+}
+
+impl EntityLink {
+    pub fn href(&self) -> String {
+        entity_path(self.id)
+    }
+}
+
+pub fn entity_path(id: i64) -> String {
+    format!("/entities/{id}")
+}
+
+impl EntitySort {
+    pub const ALL: [Self; 3] = [Self::Mentions, Self::Name, Self::LastSeen];
+
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Mentions => "mentions",
+            Self::Name => "name",
+            Self::LastSeen => "last",
+        }
+    }
+
+    pub fn from_slug(slug: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|sort| sort.slug() == slug)
+    }
+}
+
+impl EntityFilters {
+    /// Reads `q=…&type=…` (without the `?`). What it does not know, it passes over.
+    pub fn from_query(query: &str) -> Self {
+        let mut filters = Self {
+            shown: PAGE_SIZE,
+            ..Self::default()
+        };
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match name.as_ref() {
+                "q" => filters.q = value.trim().to_owned(),
+                "type" => filters.entity_type = known_type(&value),
+                "sort" => filters.sort = EntitySort::from_slug(&value).unwrap_or_default(),
+                "shown" => filters.shown = rows_shown(&value),
+                _ => {}
+            }
+        }
+        filters
+    }
+
+    /// The path and query that show these filters; defaults are left out.
+    pub fn href(&self) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        if !self.q.is_empty() {
+            query.append_pair("q", &self.q);
+        }
+        if let Some(entity_type) = self.entity_type {
+            query.append_pair("type", entity_type);
+        }
+        if self.sort != EntitySort::default() {
+            query.append_pair("sort", self.sort.slug());
+        }
+        if self.shown > PAGE_SIZE {
+            query.append_pair("shown", &self.shown.to_string());
+        }
+        written("/entities", query.finish())
+    }
+
+    pub fn is_narrowed(&self) -> bool {
+        !self.q.is_empty() || self.entity_type.is_some()
+    }
+
+    pub fn with_type(&self, entity_type: Option<&'static str>) -> Self {
+        Self {
+            entity_type,
+            shown: PAGE_SIZE,
+            ..self.clone()
+        }
+    }
+
+    /// One step further down, or `None` where the page is as long as it gets.
+    pub fn with_more(&self) -> Option<Self> {
+        more_rows(self.shown).map(|shown| Self {
+            shown,
+            ..self.clone()
+        })
+    }
+}
+
+impl Default for GraphFilters {
+    fn default() -> Self {
+        Self {
+            around: None,
+            depth: DEPTHS[0],
+            entity_type: None,
+            relation: None,
+            at: None,
+            with_together: true,
+        }
+    }
+}
+
+impl GraphFilters {
+    pub fn around(id: i64) -> Self {
+        Self {
+            around: Some(id),
+            ..Self::default()
+        }
+    }
+
+    /// Reads `around=…&depth=…` (without the `?`). What it does not know, it passes over.
+    pub fn from_query(query: &str) -> Self {
+        let mut filters = Self::default();
+        let given = |value: &str| Some(value.to_owned()).filter(|value| !value.is_empty());
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match name.as_ref() {
+                "around" => filters.around = value.parse().ok(),
+                "depth" => {
+                    let depth = value.parse().ok().filter(|depth| DEPTHS.contains(depth));
+                    filters.depth = depth.unwrap_or(DEPTHS[0]);
+                }
+                "type" => filters.entity_type = known_type(&value),
+                "relation" => filters.relation = given(&value),
+                "at" => filters.at = given(&value),
+                "together" => filters.with_together = value != "0",
+                _ => {}
+            }
+        }
+        filters
+    }
+
+    /// The path and query that show these filters; defaults are left out.
+    pub fn href(&self) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        if let Some(around) = self.around {
+            query.append_pair("around", &around.to_string());
+        }
+        if self.depth != DEPTHS[0] {
+            query.append_pair("depth", &self.depth.to_string());
+        }
+        if let Some(entity_type) = self.entity_type {
+            query.append_pair("type", entity_type);
+        }
+        if let Some(relation) = &self.relation {
+            query.append_pair("relation", relation);
+        }
+        if let Some(at) = &self.at {
+            query.append_pair("at", at);
+        }
+        if !self.with_together {
+            query.append_pair("together", "0");
+        }
+        written("/graph", query.finish())
+    }
+
+    pub fn is_narrowed(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_and_written_back_unchanged() {
+        let address = "q=caf%C3%A9&type=place";
+        assert_eq!(
+            EntityFilters::from_query(address).href(),
+            "/entities?q=caf%C3%A9"
+        );
+        let address = "q=anna&type=person&sort=last&shown=50";
+        let filters = EntityFilters::from_query(address);
+        assert_eq!(filters.href(), format!("/entities?{address}"));
+        assert_eq!(filters.with_type(None).href(), "/entities?q=anna&sort=last");
+        let address = "around=3&depth=2&type=person&relation=lives_in&at=2026-05-17&together=0";
+        let filters = GraphFilters::from_query(address);
+        assert_eq!(filters.href(), format!("/graph?{address}"));
+    }
+
+    #[test]
+    fn nonsense_in_the_address_is_passed_over() {
+        let nonsense = EntityFilters::from_query("type=x&sort=y&shown=-1&=%FF");
+        assert_eq!(nonsense.href(), "/entities");
+        let nonsense = GraphFilters::from_query("around=x&depth=9&type=y&relation=&at=&together=");
+        assert_eq!(nonsense.href(), "/graph");
+        assert!(!nonsense.is_narrowed());
+    }
+}

@@ -1,0 +1,167 @@
+//! One entity: what it is, how it is connected and since when, which memories name it, and
+//! what was decided about it. What a person decides stands apart (`manage.rs`).
+
+use leptos::prelude::*;
+use leptos_router::hooks::use_params_map;
+
+use super::manage::{Decisions, Manage};
+use super::relations::Relations;
+use super::same::mentions;
+use crate::address::entity_path;
+use crate::backend::{MENTIONED_IN_SHOWN, backend};
+use crate::components::{
+    Fact, Facts, Frame, Marked, Section, StateBadge, Trouble, TypeBadge, When,
+};
+use crate::view::{EntityPage, GraphFilters, MentionedIn};
+
+#[component]
+pub fn Entity() -> impl IntoView {
+    let entity_id = use_params_map().with_untracked(|params| params.get("id"));
+    let entity_id: Option<i64> = entity_id.and_then(|id| id.parse().ok());
+    let backend = backend();
+    let page = Suspend::new(async move {
+        // What is not a number names no entity.
+        let found = match entity_id {
+            Some(id) => backend.entity_page(id).await,
+            None => Ok(None),
+        };
+        match found {
+            Ok(Some(page)) => view! { <Whole page /> }.into_any(),
+            Ok(None) => {
+                backend.not_found();
+                view! { <Missing /> }.into_any()
+            }
+            Err(error) => {
+                let href = entity_path(entity_id.unwrap_or_default());
+                view! { <Trouble heading="Entity" error href /> }.into_any()
+            }
+        }
+    });
+    view! {
+        <Frame section=Section::Entities title="An entity".to_owned()>
+            <div class="page">{page}</div>
+        </Frame>
+    }
+}
+
+#[component]
+fn Missing() -> impl IntoView {
+    view! {
+        <h1>"There is no such entity"</h1>
+        <p>"The memories that named it may have been deleted, or it was never yours."</p>
+        <p>
+            <a href="/entities">"All entities"</a>
+        </p>
+    }
+}
+
+#[component]
+fn Whole(page: EntityPage) -> impl IntoView {
+    let around = GraphFilters::around(page.link.id).href();
+    let summary = page.summary.clone().map(|text| {
+        view! {
+            <p class="entity-summary" dir="auto">
+                <Marked text />
+            </p>
+        }
+    });
+    view! {
+        <article class="entity">
+            <header class="item-head">
+                <h1 dir="auto">
+                    <Marked text=page.link.name.clone() />
+                </h1>
+                <p class="badges">
+                    <TypeBadge item_type=page.link.entity_type.to_owned() />
+                    {page.is_user.then(|| view! { <StateBadge state="you" /> })}
+                    {(page.is_protected && !page.is_user)
+                        .then(|| view! { <StateBadge state="protected" /> })}
+                    <a href=around>"Graph around it"</a>
+                </p>
+            </header>
+            {summary}
+            <About page=page.clone() />
+            <Relations relations=page.relations.clone() axis_from=page.axis_from.clone() />
+            <Memories mentions=page.mentions memories=page.memories.clone() />
+            <Decisions page=page.clone() />
+            <Manage page />
+        </article>
+    }
+    .into_any()
+}
+
+#[component]
+fn About(page: EntityPage) -> impl IntoView {
+    let mut facts: Vec<Fact> = Vec::new();
+    let own = page.link.name;
+    let others: Vec<String> = page
+        .names
+        .into_iter()
+        .map(|alias| alias.name)
+        .filter(|name| *name != own)
+        .collect();
+    if !others.is_empty() {
+        let names = others.into_iter().enumerate().map(|(n, name)| {
+            let joint = if n == 0 { "" } else { ", " };
+            view! {
+                {joint}
+                <bdi>
+                    <Marked text=name />
+                </bdi>
+            }
+        });
+        facts.push(("Also called", names.collect_view().into_any()));
+    }
+    facts.push(("Named in", mentions(page.mentions).into_any()));
+    for (term, seen) in [
+        ("First seen", page.first_seen),
+        ("Last seen", page.last_seen),
+    ] {
+        if let Some(moment) = seen {
+            facts.push((term, view! { <When moment /> }.into_any()));
+        }
+    }
+    view! { <Facts facts inline=true /> }.into_any()
+}
+
+#[component]
+fn Memories(mentions: i64, memories: Vec<MentionedIn>) -> impl IntoView {
+    let shown = memories.len();
+    let list = if memories.is_empty() {
+        view! { <p class="hint">"No memory names it now."</p> }.into_any()
+    } else {
+        let rows = memories.into_iter().map(|memory| {
+            view! {
+                <li class="row" data-row="">
+                    <div class="row-type">
+                        <TypeBadge item_type=memory.item_type />
+                    </div>
+                    <div class="row-words">
+                        <a class="row-link" href=format!("/memory/{}", memory.id) dir="auto">
+                            <Marked text=memory.words />
+                        </a>
+                    </div>
+                    <div class="row-when">
+                        <When moment=memory.created />
+                    </div>
+                </li>
+            }
+        });
+        view! { <ol class="rows">{rows.collect_view()}</ol> }.into_any()
+    };
+    let rest = (shown == MENTIONED_IN_SHOWN && mentions > shown as i64).then(|| {
+        let words = format!(
+            "The newest {} are shown.",
+            crate::components::memories(shown as i64)
+        );
+        view! { <p class="hint">{words}</p> }
+    });
+    view! {
+        <section class="part" aria-labelledby="memories-title">
+            <h2 id="memories-title">"Memories that name it"</h2>
+            {list}
+            {rest}
+        </section>
+    }
+    .into_any()
+}

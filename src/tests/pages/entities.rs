@@ -1,0 +1,500 @@
+//! Entities, one entity and the graph, as plain HTML: found as memories are added, decided about by a person.
+
+use keepsake::entities::relations::{Stated, Target, note};
+use keepsake::entities::{EntityId, Evidence, Predicate};
+use keepsake::memories::mentions::EntityType;
+use keepsake::memories::{ItemId, Period, Trust};
+use reqwest::StatusCode;
+
+use crate::support::{Browser, TestApp, TestUser};
+
+async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
+    let browser = app.browser();
+    browser.sign_in(user).await;
+    browser
+}
+
+async fn look(browser: &Browser, path: &str) -> String {
+    let (status, page) = browser.get(path).await;
+    assert_eq!(status, 200, "{path}");
+    page
+}
+
+/// The main part of a page, less what stands in every one.
+fn main_of(page: &str) -> &str {
+    page.split("<main").nth(1).unwrap()
+}
+
+async fn entity_named(app: &TestApp, user: &TestUser, name: &str) -> i64 {
+    sqlx::query_scalar(
+        "SELECT entity_id FROM entity_names WHERE user_id = $1 AND name = $2 ORDER BY id LIMIT 1",
+    )
+    .bind(user.id.0)
+    .bind(name)
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// One that no memory names.
+async fn make(app: &TestApp, user: &TestUser, name: &str, entity_type: EntityType) -> i64 {
+    let now = time::OffsetDateTime::now_utc();
+    let mut tx = app.db.as_writer(user.id).await.unwrap();
+    let id = keepsake::entities::ensure(&mut tx, user.id, name, entity_type, now).await;
+    tx.commit().await.unwrap();
+    id.unwrap().unwrap().0
+}
+
+/// What was stated, and where.
+struct Said<'a> {
+    subject: i64,
+    predicate: &'a str,
+    object: i64,
+    /// Since and until.
+    period: (Option<&'a str>, Option<&'a str>),
+    item: Option<i64>,
+    sentence: &'a str,
+}
+
+async fn relate(app: &TestApp, user: &TestUser, said: Said<'_>) {
+    let now = time::OffsetDateTime::now_utc();
+    let stated = Stated {
+        subject: EntityId(said.subject),
+        predicate: Predicate::parse(said.predicate).unwrap(),
+        words: None,
+        object: Target::Entity(EntityId(said.object)),
+        period: Period::parse(said.period.0, said.period.1).unwrap(),
+        confidence: 80,
+        evidence: Evidence {
+            sentence: Some(said.sentence.to_owned()),
+            item: said.item.map(ItemId),
+            session: None,
+            position: None,
+            trust: Trust::User,
+            at: now,
+        },
+    };
+    let mut tx = app.db.as_writer(user.id).await.unwrap();
+    let noted = note(&mut tx, user.id, &stated, now).await.unwrap();
+    assert!(noted.is_some());
+    tx.commit().await.unwrap();
+}
+
+async fn assert_done(browser: &Browser, path: &str, fields: &[(&str, &str)]) {
+    let response = browser.post(path, fields).await;
+    let status = response.status();
+    let text = response.text().await.unwrap();
+    assert_eq!(status, StatusCode::SEE_OTHER, "{path} {fields:?}: {text}");
+}
+
+async fn refused(browser: &Browser, path: &str, fields: &[(&str, &str)]) -> (u16, String) {
+    let response = browser.post(path, fields).await;
+    let status = response.status().as_u16();
+    (status, response.text().await.unwrap())
+}
+
+#[tokio::test]
+async fn before_the_first_name_the_page_says_what_will_be_here() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let page = look(&browser, "/entities").await;
+    for word in [
+        "No names have been found yet.",
+        "Anna Berg lives in Lyon",
+        "/api/v1/tools/memory_add",
+        "Find names as memories are added",
+    ] {
+        assert!(page.contains(word), "{word}");
+    }
+    let page = look(&browser, "/graph").await;
+    assert!(page.contains("Nothing is connected yet.") && page.contains("/settings/chat"));
+    assert!(!page.contains("<svg id=\"graph-picture\""));
+}
+
+#[tokio::test]
+async fn names_are_listed_with_their_types_and_narrowed_by_the_address() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let first = anna
+        .add("Dr. Maria Keller works at Acme GmbH in Lyon, maria@acme.example.")
+        .await;
+    anna.add("Maria Keller wrote to Benedikt Huber on 2026-05-17.")
+        .await;
+    let maria = entity_named(&app, &anna, "Maria Keller").await;
+    let page = look(&browser, "/entities").await;
+    for name in ["Maria Keller", "Acme GmbH", "Benedikt Huber"] {
+        assert!(main_of(&page).contains(name), "{name}");
+    }
+    assert!(!page.contains("maria@acme.example"), "addresses are folded");
+    assert!(page.contains("href=\"/entities?type=email\""));
+    let page = look(&browser, "/entities?type=email").await;
+    assert!(page.contains("maria@acme.example") && !page.contains("Benedikt Huber"));
+    let page = look(&browser, "/entities?q=huber&type=person").await;
+    assert!(page.contains("Benedikt Huber") && !page.contains("Maria Keller"));
+    assert!(page.contains("1 entity"));
+    let page = look(&browser, "/entities?q=nobody%25").await;
+    assert!(page.contains("No entity matches."));
+    let page = look(&browser, "/entities?sort=name").await;
+    let (benedikt, keller) = (page.find("Benedikt Huber"), page.find("Maria Keller"));
+    assert!(benedikt < keller);
+    let page = look(&browser, &format!("/entities/{maria}")).await;
+    assert!(page.contains("2 mentions") && page.contains(&format!("/memory/{first}")));
+    let page = look(&browser, &format!("/memory/{first}")).await;
+    assert!(page.contains("Names: ") && page.contains(&format!("/entities/{maria}")));
+    for n in 0..30 {
+        make(&app, &anna, &format!("Place{n} Town"), EntityType::Location).await;
+    }
+    let page = look(&browser, "/entities?type=location").await;
+    assert!(page.contains("href=\"/entities?type=location&amp;shown=50\""));
+    let more = look(&browser, "/entities?type=location&shown=50").await;
+    assert!(more.matches("data-row").count() >= 30);
+}
+
+#[tokio::test]
+async fn two_are_merged_and_it_is_undone() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let one = make(&app, &anna, "Katharina Vogel", EntityType::Person).await;
+    let other = make(&app, &anna, "Kathi Vogel", EntityType::Person).await;
+    let path = format!("/entities/{one}");
+    let with_itself = one.to_string();
+    for (with, sentence) in [
+        (with_itself.as_str(), "cannot be merged with itself"),
+        ("999999999", "There is no entity 999999999 in your memory."),
+        ("Nobody Atall", "No entity of your memory is called that"),
+        ("", "is empty; give a name"),
+    ] {
+        let (status, page) = refused(&browser, &path, &[("action", "merge"), ("with", with)]).await;
+        assert!((400..500).contains(&status), "{with}: {status}");
+        assert!(page.contains(sentence), "{with}: {page}");
+        assert!(page.contains("id=\"entity_merge-with-error\""), "{with}");
+    }
+    assert_done(
+        &browser,
+        &path,
+        &[("action", "merge"), ("with", "kathi vogel")],
+    )
+    .await;
+    let merged = look(&browser, &format!("/entities/{other}")).await;
+    assert!(merged.contains("Katharina Vogel") && merged.contains("Also called"));
+    assert!(merged.contains("Merged with") && merged.contains("value=\"undo\""));
+    let list = look(&browser, "/entities").await;
+    assert!(!list.contains("Kathi Vogel"));
+    let decision: i64 = sqlx::query_scalar("SELECT max(id) FROM entity_events")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let undo = [("action", "undo"), ("decision", &decision.to_string())];
+    assert_done(&browser, &path, &undo).await;
+    assert!(look(&browser, "/entities").await.contains("Kathi Vogel"));
+    let (status, page) = refused(&browser, &path, &undo).await;
+    assert_eq!(status, 409);
+    assert!(page.contains("This has changed since; nothing was undone."));
+}
+
+#[tokio::test]
+async fn what_may_be_one_is_asked_about_once() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let mut ids = Vec::new();
+    for name in ["Jon Smitt", "Jon Smith", "Eva Lang", "Eva Long"] {
+        ids.push(make(&app, &anna, name, EntityType::Person).await);
+    }
+    for pair in ids.chunks(2) {
+        sqlx::query("INSERT INTO entity_pairs (user_id, one_id, other_id, why, found_at) VALUES ($1, $2, $3, 'spelling', now())")
+            .bind(anna.id.0)
+            .bind(pair[0])
+            .bind(pair[1])
+            .execute(&mut app.superuser().await)
+            .await
+            .unwrap();
+    }
+    let page = look(&browser, "/entities").await;
+    assert!(page.contains("Same?") && page.matches("spelled almost alike").count() == 2);
+    let text: Vec<String> = ids.iter().map(i64::to_string).collect();
+    let of = |action, one: usize| {
+        [
+            ("action", action),
+            ("one", text[one].as_str()),
+            ("other", text[one + 1].as_str()),
+        ]
+    };
+    assert_done(&browser, "/entities/pairs", &of("merge", 0)).await;
+    assert_done(&browser, "/entities/pairs", &of("apart", 2)).await;
+    let page = look(&browser, "/entities").await;
+    assert!(!page.contains("Same?") && !page.contains("Jon Smith<"));
+    assert!(page.contains("Eva Lang") && page.contains("Eva Long"));
+    let page = look(&browser, &format!("/entities/{}", ids[2])).await;
+    assert!(page.contains("Kept apart from"));
+}
+
+#[tokio::test]
+async fn one_is_split_renamed_and_protected() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let one = make(&app, &anna, "Robert Stein", EntityType::Person).await;
+    make(&app, &anna, "Roberta Stein", EntityType::Person).await;
+    let path = format!("/entities/{one}");
+    assert_done(
+        &browser,
+        &path,
+        &[("action", "merge"), ("with", "Roberta Stein")],
+    )
+    .await;
+    let (status, page) = refused(&browser, &path, &[("action", "split")]).await;
+    assert_eq!(status, 409);
+    assert!(page.contains("Choose some of its names, and not all of them"));
+    let name: i64 = sqlx::query_scalar("SELECT id FROM entity_names WHERE name = 'Roberta Stein'")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let split = [("action", "split"), ("names", &name.to_string())];
+    assert_done(&browser, &path, &split).await;
+    let list = look(&browser, "/entities").await;
+    assert!(list.contains("Robert Stein") && list.contains("Roberta Stein"));
+
+    let long = "x".repeat(1_000);
+    let (status, page) = refused(
+        &browser,
+        &path,
+        &[("action", "rename"), ("name", &long), ("type", "person")],
+    )
+    .await;
+    assert_eq!(status, 422);
+    assert!(page.contains("has 1000 characters; at most"), "{page}");
+    assert!(page.contains("id=\"entity_rename-name-error\""));
+    assert!(look(&browser, &path).await.contains("Robert Stein</h1>"));
+
+    let evil = "<script>alert(1)</script>";
+    let rename = [("action", "rename"), ("name", evil), ("type", "project")];
+    assert_done(&browser, &path, &rename).await;
+    for path in [path.as_str(), "/entities", &format!("/graph?around={one}")] {
+        let page = look(&browser, path).await;
+        assert!(!page.contains("<script>alert"), "{path}");
+        assert!(page.contains("&lt;script&gt;alert(1)"), "{path}");
+    }
+    assert!(
+        look(&browser, &path)
+            .await
+            .contains("Renamed, it was called Robert Stein")
+    );
+
+    assert_done(&browser, &path, &[("action", "protect")]).await;
+    assert!(look(&browser, &path).await.contains("Remove protection"));
+    let (status, _) = refused(&browser, &path, &[("action", "explode")]).await;
+    assert_eq!(status, 422);
+}
+
+#[tokio::test]
+async fn anothers_entity_is_as_if_it_were_not_there() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let annas = make(&app, &anna, "Quirin Hidden", EntityType::Person).await;
+    let bens = make(&app, &ben, "Ben Own", EntityType::Person).await;
+    let browser = signed_in(&app, &ben).await;
+    for id in [annas, 999_999_999] {
+        for path in [format!("/entities/{id}"), format!("/graph?around={id}")] {
+            let (status, page) = browser.get(&path).await;
+            assert_eq!(status, 404, "{path}");
+            assert!(!page.contains("Quirin"));
+        }
+        let (own, path) = (bens.to_string(), format!("/entities/{id}"));
+        for fields in [
+            vec![("action", "rename"), ("name", "Mine"), ("type", "person")],
+            vec![("action", "merge"), ("with", &own)],
+            vec![("action", "split"), ("names", "1")],
+            vec![("action", "protect")],
+            vec![("action", "undo"), ("decision", "1")],
+            vec![("action", "nonsense")],
+        ] {
+            let (status, _) = refused(&browser, &path, &fields).await;
+            assert_eq!(status, 404, "{fields:?}");
+        }
+        let id = id.to_string();
+        for action in ["merge", "apart"] {
+            let fields = [("action", action), ("one", &own), ("other", &id)];
+            let (status, _) = refused(&browser, "/entities/pairs", &fields).await;
+            assert_eq!(status, 404, "{action}");
+        }
+    }
+    assert!(!look(&browser, "/entities").await.contains("Quirin"));
+    assert_eq!(browser.get("/entities/x").await.0, 404);
+}
+
+#[tokio::test]
+async fn where_an_admin_has_closed_the_browser_nothing_is_decided() {
+    let app = TestApp::start().await;
+    let (anna, admin) = (app.user("anna").await, app.user("root").await);
+    app.make_admin(&admin).await;
+    let one = make(&app, &anna, "Anton Offen", EntityType::Person).await;
+    let browser = signed_in(&app, &anna).await;
+    let path = format!("/entities/{one}");
+    assert!(look(&browser, &path).await.contains("id=\"manage\""));
+    let closed = signed_in(&app, &admin).await;
+    let closed = closed.post("/admin/browser", &[("action", "close")]).await;
+    assert_eq!(closed.status(), 200);
+    assert!(!look(&browser, &path).await.contains("id=\"manage\""));
+    let rename = [("action", "rename"), ("name", "Other"), ("type", "person")];
+    let (status, page) = refused(&browser, &path, &rename).await;
+    assert_eq!(status, 403);
+    assert!(page.contains("read-only; nothing was changed"), "{page}");
+    let pair = [("action", "apart"), ("one", "1"), ("other", "2")];
+    let (status, _) = refused(&browser, "/entities/pairs", &pair).await;
+    assert_eq!(status, 403);
+    assert!(look(&browser, &path).await.contains("Anton Offen"));
+}
+
+#[tokio::test]
+async fn the_switches_are_kept() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let saved = browser
+        .post("/entities/settings", &[("in_search", "1")])
+        .await;
+    assert_eq!(saved.status(), 200);
+    let page = saved.text().await.unwrap();
+    assert!(page.contains("Saved."));
+    let of = |name: &str| {
+        let input = page
+            .split("<input")
+            .find(|tag| tag.contains(&format!("name=\"{name}\"")));
+        input
+            .unwrap()
+            .split('>')
+            .next()
+            .unwrap()
+            .contains("checked")
+    };
+    assert_eq!(
+        (of("by_rules"), of("by_model"), of("in_search")),
+        (false, false, true)
+    );
+    anna.add("Maria Keller works at Acme GmbH.").await;
+    assert!(!look(&browser, "/entities").await.contains("Maria Keller"));
+}
+
+/// Anna lived in Lyon, lives in Graz, and works with Benedikt at Acme.
+async fn connected(app: &TestApp, anna: &TestUser) -> [i64; 5] {
+    let item = anna.add("I moved to Graz in 2024.").await;
+    let names = [
+        ("Anna Berger", EntityType::Person),
+        ("Lyon", EntityType::Location),
+        ("Graz", EntityType::Location),
+        ("Acme GmbH", EntityType::Organization),
+        ("Benedikt Huber", EntityType::Person),
+    ];
+    let mut ids = [0; 5];
+    for (id, (name, entity_type)) in ids.iter_mut().zip(names) {
+        *id = make(app, anna, name, entity_type).await;
+    }
+    let [berger, lyon, graz, acme, huber] = ids;
+    for (subject, predicate, object, period) in [
+        (berger, "lives_in", lyon, (Some("2015"), Some("2023"))),
+        (berger, "lives_in", graz, (Some("2024"), None)),
+        (berger, "works_at", acme, (Some("2020"), None)),
+        (huber, "works_at", acme, (None, None)),
+    ] {
+        let said = Said {
+            subject,
+            predicate,
+            object,
+            period,
+            item: Some(item),
+            sentence: "I moved to Graz in 2024.",
+        };
+        relate(app, anna, said).await;
+    }
+    ids
+}
+
+#[tokio::test]
+async fn relations_stand_along_time_with_their_sources() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let [berger, lyon, graz, ..] = connected(&app, &anna).await;
+    let page = look(&browser, &format!("/entities/{berger}")).await;
+    for part in [
+        "lives in ",
+        &format!("href=\"/entities/{graz}\""),
+        &format!("href=\"/entities/{lyon}\""),
+        "class=\"span span-past\"",
+        "I moved to Graz in 2024.",
+        "your word",
+        "href=\"/memory/",
+        "1 Jan 2015",
+        "since 2024",
+        &format!("href=\"/graph?around={berger}\""),
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let page = look(&browser, &format!("/entities/{graz}")).await;
+    assert!(page.contains("home of ") && page.contains("Anna Berger"));
+}
+
+/// Names that the picture and the table lead to.
+fn led_to(part: &str) -> Vec<&str> {
+    let links = part.split("href=\"/entities/").skip(1);
+    let mut ids: Vec<&str> = links.map(|link| link.split('"').next().unwrap()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+#[tokio::test]
+async fn the_graph_of_a_day_is_the_same_as_picture_and_as_table() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let [berger, lyon, graz, ..] = connected(&app, &anna).await;
+    let parts = |page: &str| {
+        let main = main_of(page).to_owned();
+        let (picture, rest) = main.split_once("</figure>").unwrap();
+        let picture = picture.split("id=\"graph-picture\"").nth(1).unwrap();
+        (picture.to_owned(), rest.to_owned())
+    };
+    for (path, has_lyon, has_graz) in [
+        ("/graph", false, true),
+        ("/graph?at=2016-06-01", true, false),
+        ("/graph?at=2016-06-01&relation=lives_in", true, false),
+        (&format!("/graph?around={berger}"), false, true),
+        (
+            &format!("/graph?around={berger}&depth=2&together=0"),
+            false,
+            true,
+        ),
+    ] {
+        let page = look(&browser, path).await;
+        let (picture, table) = parts(&page);
+        assert_eq!(led_to(&picture), led_to(&table), "{path}");
+        let ids = led_to(&table);
+        assert_eq!(ids.contains(&lyon.to_string().as_str()), has_lyon, "{path}");
+        assert_eq!(ids.contains(&graz.to_string().as_str()), has_graz, "{path}");
+        let lines = picture.matches("<line").count();
+        let rows = table.matches("<tr>").count() - 1;
+        assert_eq!(lines, rows, "{path}");
+    }
+    let page = look(&browser, "/graph").await;
+    assert!(page.contains("4 entities, 1 part."), "{page}");
+    let page = look(&browser, &format!("/graph?around={berger}")).await;
+    assert!(page.contains("Graph around") || page.contains(" around "));
+    assert_eq!(page.matches("node-center").count(), 1);
+    let page = look(&browser, "/graph?relation=speaks").await;
+    assert!(page.contains("Nothing is connected here."));
+    // Benedikt's work has no dates, so it holds on every day.
+    let page = look(&browser, "/graph?at=1990-01-01").await;
+    assert!(page.contains("Benedikt Huber") && !page.contains("Anna Berger"));
+    for nonsense in [
+        "/graph?at=yesterday",
+        "/graph?at=9999-12-31",
+        "/graph?depth=0&relation=x",
+    ] {
+        look(&browser, nonsense).await;
+    }
+}

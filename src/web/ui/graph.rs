@@ -1,0 +1,220 @@
+//! The graph of entities as its page shows it: what is connected on a day, and where each entity
+//! stands in the picture.
+
+use app::backend::{GRAPH_NODES_SHOWN, PageError};
+use app::view::{GraphDays, GraphFilters, GraphNode, GraphPage, GraphTie};
+use time::macros::format_description;
+use time::{Date, Duration, OffsetDateTime, Time};
+
+use super::Ui;
+use super::entities::{entity_error, link_of};
+use crate::accounts::Viewer;
+use crate::entities::graph::{self, Graph, GraphQuery, Tie};
+use crate::entities::layout::{Point, layout};
+use crate::entities::{EntityError, EntityId, Predicate};
+use crate::memories::mentions::EntityType;
+use crate::search::reader::on_a_thread;
+
+/// Around the picture, for names.
+const MARGIN: f64 = 48.0;
+/// A small graph is not drawn larger than this, in units of the picture a unit of the layout.
+const SCALE_MAX: f64 = 2.6;
+/// The picture is wider than high: the layout, which is round, may be stretched so far.
+const STRETCH_MAX: f64 = 1.7;
+
+impl Ui {
+    pub(super) async fn graph_view(
+        &self,
+        viewer: &Viewer,
+        filters: &GraphFilters,
+    ) -> Result<Option<GraphPage>, PageError> {
+        let (db, user, now) = (&self.state.db, viewer.user_id, self.state.clock.now());
+        let first = graph::first_day(db, user).await;
+        let first = first.map_err(super::database)?.unwrap_or(now).min(now);
+        let chosen = filters.at.as_deref().and_then(parse_day);
+        let at = chosen.map_or(now, end_of_day).min(now);
+        let predicate = filters.relation.as_deref().and_then(Predicate::parse);
+        let query = GraphQuery {
+            around: filters.around.map(EntityId),
+            depth: filters.depth,
+            types: filters
+                .entity_type
+                .and_then(EntityType::parse)
+                .into_iter()
+                .collect(),
+            predicate,
+            at,
+            with_together: filters.with_together,
+            limit: GRAPH_NODES_SHOWN,
+        };
+        let found = match graph::read(db, user, &query).await {
+            Ok(found) => found,
+            Err(EntityError::NotFound(_)) => return Ok(None),
+            Err(error) => return Err(entity_error(error)),
+        };
+        let ties = ties_of(&found);
+        let (count, pairs) = (
+            found.nodes.len(),
+            ties.iter().map(|t| (t.from, t.to)).collect(),
+        );
+        let points = on_a_thread(move || fitted(&drawn(count, pairs))).await;
+        let points = points.map_err(super::database)?;
+        let center = center_of(&found, filters);
+        Ok(Some(GraphPage {
+            nodes: nodes_of(&found, &ties, &points, center),
+            center: center.map(|at| link_of(&found.nodes[at])),
+            ties,
+            nodes_total: found.nodes_total,
+            parts_total: found.parts_total,
+            is_cut: found.is_cut,
+            relations: Predicate::all()
+                .map(|one| (one.as_str(), one.in_words(false)))
+                .collect(),
+            days: GraphDays {
+                first: days_since_1970(first),
+                today: days_since_1970(now),
+                chosen: days_since_1970(at),
+            },
+            chosen_day: day(at),
+            first_day: day(first),
+            today: day(now),
+        }))
+    }
+}
+
+/// Both ends by their place among the nodes.
+fn ties_of(found: &Graph) -> Vec<GraphTie> {
+    let place = |id: EntityId| found.nodes.iter().position(|node| node.id == id);
+    let ties = found.edges.iter().filter_map(|edge| {
+        let (when, is_together) = match &edge.tie {
+            Tie::Relation { period, .. } => (period.to_string(), false),
+            Tie::Together(_) => (String::new(), true),
+        };
+        Some(GraphTie {
+            from: place(edge.from)?,
+            to: place(edge.to)?,
+            words: edge.in_words(),
+            when,
+            is_together,
+        })
+    });
+    ties.collect()
+}
+
+/// One that was merged is found by the id that it has now: around it, it comes first in what there is.
+fn center_of(found: &Graph, filters: &GraphFilters) -> Option<usize> {
+    let id = filters.around?;
+    let asked = found.nodes.iter().position(|node| node.id.0 == id);
+    asked.or((!found.nodes.is_empty()).then_some(0))
+}
+
+fn nodes_of(
+    found: &Graph,
+    ties: &[GraphTie],
+    points: &[Point],
+    center: Option<usize>,
+) -> Vec<GraphNode> {
+    let mut degrees = vec![0; found.nodes.len()];
+    for tie in ties {
+        degrees[tie.from] += 1;
+        degrees[tie.to] += 1;
+    }
+    let placed = found.nodes.iter().zip(points).zip(degrees).enumerate();
+    placed
+        .map(|(at, ((node, point), degree))| GraphNode {
+            link: link_of(node),
+            is_center: center == Some(at),
+            degree,
+            x: point.x,
+            y: point.y,
+        })
+        .collect()
+}
+
+fn drawn(count: usize, mut pairs: Vec<(usize, usize)>) -> Vec<Point> {
+    // Two relations of the same two pull no harder than one.
+    for pair in &mut pairs {
+        *pair = (pair.0.min(pair.1), pair.0.max(pair.1));
+    }
+    pairs.sort_unstable();
+    pairs.dedup();
+    layout(count, &pairs)
+}
+
+/// Into the frame of the picture, in the middle of it.
+fn fitted(points: &[Point]) -> Vec<Point> {
+    let span = |of: fn(&Point) -> f64| {
+        let (mut low, mut high) = (f64::MAX, f64::MIN);
+        for point in points {
+            (low, high) = (low.min(of(point)), high.max(of(point)));
+        }
+        ((low + high) / 2.0, (high - low).max(1.0))
+    };
+    let ((x_middle, x_span), (y_middle, y_span)) = (span(|p| p.x), span(|p| p.y));
+    let (x_fit, y_fit) = (
+        (GraphNode::WIDTH - 2.0 * MARGIN) / x_span,
+        (GraphNode::HEIGHT - 2.0 * MARGIN) / y_span,
+    );
+    let scale = x_fit.min(y_fit).min(SCALE_MAX);
+    let (x_scale, y_scale) = (
+        x_fit.min(scale * STRETCH_MAX),
+        y_fit.min(scale * STRETCH_MAX),
+    );
+    points
+        .iter()
+        .map(|point| Point {
+            x: GraphNode::WIDTH / 2.0 + (point.x - x_middle) * x_scale,
+            y: GraphNode::HEIGHT / 2.0 + (point.y - y_middle) * y_scale,
+        })
+        .collect()
+}
+
+fn parse_day(text: &str) -> Option<Date> {
+    Date::parse(text, format_description!("[year]-[month]-[day]")).ok()
+}
+
+fn end_of_day(date: Date) -> OffsetDateTime {
+    let next = date.next_day().unwrap_or(date);
+    next.with_time(Time::MIDNIGHT).assume_utc() - Duration::MICROSECOND
+}
+
+fn day(at: OffsetDateTime) -> String {
+    let day = format_description!("[year]-[month]-[day]");
+    at.format(day).unwrap_or_default()
+}
+
+fn days_since_1970(at: OffsetDateTime) -> i32 {
+    at.date().to_julian_day() - OffsetDateTime::UNIX_EPOCH.date().to_julian_day()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_point_is_within_the_frame_and_two_stand_in_its_middle() {
+        let edges: Vec<(usize, usize)> = (1..60).map(|n| (n, n / 3)).collect();
+        for count in [1, 2, 3, 60] {
+            let points = fitted(&drawn(count, edges.clone()));
+            let is_inside = |p: &Point| {
+                (MARGIN - 0.1..=GraphNode::WIDTH - MARGIN + 0.1).contains(&p.x)
+                    && (MARGIN - 0.1..=GraphNode::HEIGHT - MARGIN + 0.1).contains(&p.y)
+            };
+            assert!(points.iter().all(is_inside), "{points:?}");
+        }
+        let two = fitted(&drawn(2, vec![(1, 0)]));
+        assert!(
+            (two[0].x + two[1].x - GraphNode::WIDTH).abs() < 1.0,
+            "{two:?}"
+        );
+    }
+
+    #[test]
+    fn a_day_is_read_whole() {
+        let end = end_of_day(parse_day("2026-05-17").unwrap());
+        assert_eq!(day(end), "2026-05-17");
+        assert_eq!(days_since_1970(end), 20_590);
+        assert_eq!(parse_day("17.5.2026"), None);
+        assert!(parse_day("9999-12-31").map(end_of_day).is_some());
+    }
+}
