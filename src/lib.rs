@@ -15,10 +15,11 @@
 //! | [`evaluation`] | how well search finds, in figures: `trial.rs` puts a data set through scratch accounts, `own.rs` measures a user's own memory, `asked/` what a rebuild did to it |
 //! | [`export`] | a person's data out, in small steps, and in again; `read.rs` parses a line |
 //! | [`erasure`] | one memory, one session, or an account and all in it, gone for good, with a receipt |
-//! | [`consolidation`] | completed sessions become memories: `transcript.rs` renders, `prompt.rs` asks, `facts.rs` reads the answer, `quoted.rs` tells a person's own words from what they pasted, `same.rs` tells by words what says the same, `keep.rs` decides what is new; `summary/` tells what is remembered (docs/consolidation.md) |
+//! | [`consolidation`] | completed sessions become memories: `transcript.rs` renders, `prompt.rs` asks, `facts.rs` reads the answer, `quoted.rs` tells a person's own words from what they pasted, `same.rs` tells by words what says the same, `keep.rs` decides what is new; `named.rs` reads what is named and connected, `enrichment/` at night; `summary/` tells what is remembered (docs/consolidation.md) |
 //! | [`sessions`] | what agents hand over of their conversations, each message once and in order; `ledger/` says what is to be read for memories, and what came of it; `turns/` makes what was said searchable |
+//! | [`entities`] | people, projects, places: profiles, `relations/` with a time, `decide/`: what a person merges, splits and undoes, `upkeep/`: new names in old texts, what may be one; `graph/` and `layout.rs` (docs/entities.md) |
 //! | [`search`] | THE search: `query.rs` parses; `reader/` holds each user's index in memory, current with its rows and within its room; `arms/` are pure functions over an index (words, meaning, date, neighbours, who speaks); `fuse.rs` fuses both signals, `store.rs` reads the hits, `snippet.rs` cuts them |
-//! | [`memories`] | items and themes: `write/`, the one writer of memories and turns, with their `passages/`, which search indexes; `add/`: what a new one meets, and many in one transaction (`together.rs`); `change.rs` (archive, restore, correct, confirm, forget, what expires), `manage/`: what a person decides in the browser, and undoes; `provenance.rs`; `trust.rs`: whose word an item is, and which of two holds; `period.rs`: when it is true; `history.rs`; `themes/`; `quota.rs`: how much a user may keep; `words.rs` cuts text into what it is found by |
+//! | [`memories`] | items and themes: `write/`, the one writer of memories and turns, with their `passages/`, which search indexes; `add/`: what a new one meets, and many in one transaction (`together.rs`); `change.rs` (archive, restore, correct, confirm, forget, what expires), `manage/`: what a person decides in the browser, and undoes; `provenance.rs`; `trust.rs`: whose word an item is, and which of two holds; `period.rs`: when it is true; `history.rs`; `themes/`; `quota.rs`: how much a user may keep; `words.rs` cuts text into what it is found by; `mentions/`: what a text names, by rules |
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches |
 //! | [`embedding`] | THE life of a vector: spaces follow the settings (`spaces.rs`), `reseal/` seals their keys anew, pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
 //! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model; `chat/`: who answers in words, and what that may cost a day |
@@ -36,7 +37,7 @@
 //! where every limit stands. [`memories::Adding`] opens a transaction that knows its user and raises
 //! their revision ([`db::Db::as_writer`]: of one user one writes at a time), and
 //! writes in one statement ([`memories::write`]) the item with its words, its passages and its first event, a pending
-//! vector of each passage for each space in use, and that it changed at this revision. What that statement leaves out
+//! vector of each passage for each space in use, and that it changed at this revision; a second statement looks up what the text names, and a third writes it. What the first leaves out
 //! is added step by step: a new theme is made, and where a key or a text is there already the item is the
 //! duplicate, or the older one is archived and linked. Then the user's first space, where a provider is
 //! configured and there is none; the row of its job; the record of the call. Commit; answer. Adds of the

@@ -5,7 +5,7 @@
 pub mod store;
 
 use sqlx::PgConnection;
-use time::OffsetDateTime;
+use time::{OffsetDateTime, Time};
 
 use super::model::{EntityId, Evidence};
 use super::predicates::Predicate;
@@ -255,7 +255,13 @@ fn plan(stated: &Stated, met: &[Standing]) -> Plan {
         };
         match verdict(holder, newcomer) {
             Verdict::Supersedes => {
-                let begins = plan.period.from.unwrap_or(said_at);
+                // Of a day on which it was said, the beginning: nobody knows the hour.
+                let day = said_at.replace_time(Time::MIDNIGHT);
+                let is_since = standing.period.from.is_some_and(|from| from >= day);
+                let begins = plan
+                    .period
+                    .from
+                    .unwrap_or(if is_since { said_at } else { day });
                 let change = match standing.period.from.is_none_or(|from| from < begins)
                     && !standing.trust.is_below(stated.trust())
                 {

@@ -4,9 +4,11 @@
 use std::collections::BTreeSet;
 
 use keepsake::accounts::{AgentName, Scope, TokenWish, ToolProfile};
+use keepsake::memories::mentions::EntityType;
 use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 
+use crate::entities::related::{say, state};
 use crate::support::{TestApp, problem};
 
 /// Of the tools of each profile together, as a model is given them.
@@ -114,6 +116,8 @@ async fn the_examples_are_calls_that_work_and_the_answers_they_give() {
         "memory_correct",
         "memory_confirm",
         "memory_describe_theme",
+        "memory_entity",
+        "memory_graph",
         "memory_stats",
         "memory_summary",
         "memory_archive",
@@ -128,6 +132,12 @@ async fn the_examples_are_calls_that_work_and_the_answers_they_give() {
         if tool == "memory_forget" {
             let again = json!({ "type": "fact", "content": "Prefers water.", "theme": "food", "key": "favourite_drink" });
             anna.call("memory_add", again).await;
+        }
+        if tool == "memory_entity" {
+            let moved = anna.add("Anna Berg moved to Lyon.").await;
+            let at = app.embeddings.now();
+            let lives = say("Anna Berg", "lives_in", ("Lyon", EntityType::Location), at);
+            state(&app, anna.id, lives, Some(moved)).await;
         }
         if tool == "memory_search" {
             // The example finds by meaning, and there is no model here.

@@ -5,7 +5,7 @@ mod erased;
 mod found;
 mod named;
 mod read;
-mod related;
+pub mod related;
 
 use keepsake::entities::{EntityId, find_named};
 use serde_json::{Value, json};
