@@ -245,7 +245,7 @@ async function lookAt(page, name, javaScriptEnabled) {
     assert.ok(over <= 0, `${name} at ${width} px is ${over} px too wide`);
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      if (javaScriptEnabled) {
+      if (javaScriptEnabled && width === WIDTHS[0]) {
         const { violations } = await new AxeBuilder({ page }).analyze();
         assert.deepEqual(violations.map((one) => `${name} at ${width}: ${one.id} ${one.nodes[0].html}`), []);
       }

@@ -52,7 +52,8 @@ pub async fn list(
     let types: Vec<String> = filter.types.iter().map(|t| t.as_str().to_owned()).collect();
     let rows = sqlx::query!(
         r#"WITH of_name AS (
-               SELECT n.entity_id, sum(n.mentions)::bigint AS mentions, min(n.first_seen) AS first, max(n.last_seen) AS last,
+               SELECT n.entity_id, sum(n.mentions)::bigint AS mentions, min(n.first_seen) FILTER (WHERE n.mentions > 0) AS first,
+                      max(n.last_seen) FILTER (WHERE n.mentions > 0) AS last,
                       bool_or($3::text IS NULL OR n.normal LIKE $3 OR n.name ILIKE $4) AS matches
                FROM entity_names n WHERE n.user_id = $1 GROUP BY n.entity_id
            ), found AS (
@@ -144,7 +145,8 @@ pub async fn list_of_ids(
                   (SELECT count(*) FROM entity_relations r
                    WHERE r.user_id = $1 AND (r.subject_id = e.id OR r.object_id = e.id) AND r.retired_at IS NULL) AS "relations!"
            FROM entities e
-           LEFT JOIN LATERAL (SELECT sum(mentions)::bigint AS mentions, min(first_seen) AS first, max(last_seen) AS last
+           LEFT JOIN LATERAL (SELECT sum(mentions)::bigint AS mentions, min(first_seen) FILTER (WHERE mentions > 0) AS first,
+                                     max(last_seen) FILTER (WHERE mentions > 0) AS last
                               FROM entity_names WHERE user_id = $1 AND entity_id = e.id) n ON true
            WHERE e.user_id = $1 AND e.id = ANY ($2) ORDER BY e.id"#,
         user.0,

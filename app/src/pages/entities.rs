@@ -186,10 +186,10 @@ fn Table(rows: Vec<EntityRow>) -> impl IntoView {
                 <td>
                     <TypeBadge item_type=row.link.entity_type.to_owned() />
                 </td>
-                <td class="number" data-label="mentions">
+                <td class="number" data-label=unit(row.mentions, "mention", "mentions")>
                     {count(row.mentions)}
                 </td>
-                <td class="number" data-label="relations">
+                <td class="number" data-label=unit(row.relations, "relation", "relations")>
                     {count(row.relations)}
                 </td>
                 <td data-label="last seen">{seen}</td>
@@ -215,6 +215,11 @@ fn Table(rows: Vec<EntityRow>) -> impl IntoView {
         </table>
     }
     .into_any()
+}
+
+/// What a number counts, for a card on a phone.
+fn unit(n: i64, one: &'static str, many: &'static str) -> &'static str {
+    if n == 1 { one } else { many }
 }
 
 fn more_of(filters: &EntityFilters) -> AnyView {
@@ -259,10 +264,12 @@ fn Beginning(page: EntitiesPage) -> impl IntoView {
 
 /// The line of the other pages, with a name in what it adds.
 fn naming_line(url: &str) -> String {
-    add_line(url, TOKEN_PLACE).replace(
-        "Prefers short answers, with the reasons after them.",
-        "Anna Berg lives in Lyon and works at Acme GmbH.",
-    )
+    add_line(url, TOKEN_PLACE)
+        .replace("\"preference\"", "\"fact\"")
+        .replace(
+            "Prefers short answers, with the reasons after them.",
+            "Anna Berg lives in Lyon and works at Acme GmbH.",
+        )
 }
 
 /// A switch: its name in the form, label, hint, and whether it is on.

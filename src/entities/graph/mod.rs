@@ -102,12 +102,17 @@ pub async fn read(db: &Db, user: UserId, query: &GraphQuery) -> Result<Graph, En
         None => store::list_edges(&mut tx, user, query.predicate, EDGES_MAX + 1).await?,
         Some(center) => {
             let (mut known, mut front) = (HashSet::from([center.0]), vec![center.0]);
-            let mut edges: Vec<Edge> = Vec::new();
+            let (mut edges, mut read): (Vec<Edge>, HashSet<i64>) = (Vec::new(), HashSet::new());
             for _ in 0..query.depth.clamp(1, DEPTH_MAX) {
                 let found =
                     store::list_edges_of(&mut tx, user, &front, query.predicate, EDGES_MAX).await?;
+                // A step back is found again from the other end.
+                let is_new = |edge: &Edge| match edge.tie {
+                    Tie::Relation { id, .. } => read.insert(id),
+                    Tie::Together(_) => true,
+                };
                 let found = found.into_iter().filter(|edge| is_true(edge, query.at));
-                edges.extend(found);
+                edges.extend(found.filter(is_new));
                 let ends = edges.iter().flat_map(|e| [e.from.0, e.to.0]);
                 front = ends.filter(|id| known.insert(*id)).collect();
                 if front.is_empty() || edges.len() >= EDGES_MAX as usize {
