@@ -122,7 +122,7 @@ CREATE TABLE entity_pairs (
     PRIMARY KEY (user_id, one_id, other_id),
     FOREIGN KEY (user_id, one_id) REFERENCES entities (user_id, id) ON DELETE CASCADE,
     FOREIGN KEY (user_id, other_id) REFERENCES entities (user_id, id) ON DELETE CASCADE,
-    CONSTRAINT entity_pairs_order_check CHECK (one_id < other_id)
+    CONSTRAINT entity_pairs_order_check CHECK (one_id <= other_id)
 );
 CREATE INDEX entity_pairs_other_idx ON entity_pairs (user_id, other_id);
 

@@ -129,7 +129,7 @@ async fn who_moves_lived_somewhere_before() {
     );
     assert_eq!(
         words(&entity, "changed"),
-        ["Anna Berg lives in Lyon until 10 May 2024"]
+        ["Anna Berg lives in Lyon until 9 May 2024"]
     );
     assert_eq!(around(&anna, "Anna Berg", "2024-02-01").await, ["Lyon"]);
     assert_eq!(around(&anna, "Anna Berg", "2024-06-01").await, ["Freiburg"]);
