@@ -34,8 +34,8 @@ CREATE TABLE entity_names (
     name       text NOT NULL,                  -- as it was written first
     normal     text NOT NULL,                  -- what counts of it: src/memories/mentions/normal.rs
     mentions   bigint NOT NULL DEFAULT 0,      -- sources
-    first_seen timestamptz NOT NULL,           -- dates of sources
-    last_seen  timestamptz NOT NULL,
+    first_seen timestamptz,                    -- dates of sources; NULL: none was seen
+    last_seen  timestamptz,
     by_person  boolean NOT NULL DEFAULT false,
     filled_at  timestamptz,                    -- sources that name it in small letters are linked; NULL: still to be
     PRIMARY KEY (user_id, id),
@@ -234,7 +234,7 @@ END $$;
 CREATE FUNCTION recount_names(me bigint, named bigint[], concerned bigint[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
-    UPDATE entity_names n SET mentions = c.mentions, last_seen = coalesce(c.last, n.last_seen), first_seen = coalesce(c.first, n.first_seen)
+    UPDATE entity_names n SET mentions = c.mentions, first_seen = c.first, last_seen = c.last
     FROM (SELECT w.id, count(i.id) AS mentions, min(i.created_at) AS first, max(i.created_at) AS last
           FROM unnest(named) AS w (id)
           LEFT JOIN entity_mentions m ON m.user_id = me AND m.name_id = w.id

@@ -262,19 +262,16 @@ impl Scan {
                 is_list
             }
             Value::Object(object) => self.take_object(object, depth),
-            // JSON in JSON.
             Value::String(text) if depth < DEPTH_MAX => self.within(&text, depth + 1),
             _ => false,
         }
     }
 
     fn take_object(&mut self, mut object: serde_json::Map<String, Value>, depth: usize) -> bool {
+        let has = |name: &str| object.contains_key(name);
+        let is_fact = has("key") || has("value");
         // What is named is read elsewhere (`named.rs`).
-        let is_named = ["relation", "name", "entities", "connections"]
-            .iter()
-            .any(|n| object.contains_key(*n));
-        let is_fact = object.contains_key("key") || object.contains_key("value");
-        if is_named && !is_fact && !object.contains_key("facts") {
+        if !is_fact && !has("facts") && ["relation", "name", "entities"].into_iter().any(has) {
             return false;
         }
         let inner = match object.remove("facts") {
@@ -312,7 +309,7 @@ fn fact(object: &serde_json::Map<String, Value>) -> Option<Fact> {
     };
     let key: String = text("key")?.chars().take(KEY_CHARS_MAX).collect();
     let key = ItemKey::parse(&key).ok().flatten()?;
-    let value = text("value").filter(|v| is_fit(v))?;
+    let value = text("value").filter(|v| (1..=VALUE_CHARS_MAX).contains(&v.chars().count()))?;
     if key.as_str() == "key" && value == "value" {
         // The form that it was to fill in.
         return None;
@@ -333,10 +330,6 @@ fn clean(text: &str) -> String {
     let is_fit = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
     let text: String = text.chars().filter(is_fit).collect();
     text.trim().to_owned()
-}
-
-fn is_fit(text: &str) -> bool {
-    !text.is_empty() && text.chars().count() <= VALUE_CHARS_MAX
 }
 
 #[cfg(test)]
@@ -517,7 +510,7 @@ mod tests {
 
     #[test]
     fn the_form_given_back_is_no_fact() {
-        let schema = crate::consolidation::prompt::extraction_schema().to_string();
+        let schema = crate::consolidation::prompt::extraction_schema(false).to_string();
         assert_eq!(read(&schema), Err(Nonsense));
         let empty = r#"{"facts":[{"category":"category","key":"key","value":"value","source":"source","source_context":"source_context"}]}"#;
         assert_eq!(read(empty).expect("a list").facts, []);

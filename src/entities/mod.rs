@@ -116,7 +116,7 @@ pub async fn page(db: &Db, user: UserId, filter: &Filter) -> Result<Page, sqlx::
     let (entities, total) = store::list(&mut tx, user, filter).await?;
     let by_type = store::count_by_type(&mut tx, user).await?;
     let relations = relations::store::count_relations(&mut tx, user).await?;
-    let (pairs, pairs_total) = store::list_pairs(&mut tx, user, PAIRS_SHOWN).await?;
+    let (pairs, pairs_total) = decide::store::list_pairs(&mut tx, user, PAIRS_SHOWN).await?;
     let ids: Vec<i64> = pairs.iter().flat_map(|(a, b, _)| [*a, *b]).collect();
     let of_pairs = store::list_of_ids(&mut tx, user, &ids).await?;
     tx.commit().await?;
@@ -177,7 +177,7 @@ pub async fn profile(
         )
         .await?,
         sources: newest,
-        decisions: store::list_decisions(&mut tx, user, root, DECISIONS_SHOWN).await?,
+        decisions: decide::store::list_decisions(&mut tx, user, root, DECISIONS_SHOWN).await?,
     };
     tx.commit().await?;
     Ok(profile)
@@ -334,8 +334,50 @@ pub async fn ask_about_near(
             .zip(type_of(id))
             .is_some_and(|(a, b)| a.may_be(b));
         if other.0 != id && distance <= SAME_MAX && fits {
-            store::insert_pair(&mut *conn, user, (EntityId(id), other), "meaning", now).await?;
+            decide::store::insert_pair(&mut *conn, user, (EntityId(id), other), "meaning", now)
+                .await?;
         }
     }
     Ok(())
+}
+
+/// An entity as a file has it.
+pub struct Taken<'a> {
+    pub name: &'a str,
+    pub entity_type: EntityType,
+    pub names: &'a [String],
+    pub is_user: bool,
+    pub is_protected: bool,
+}
+
+/// Takes an entity in, with its names, in a transaction of its user's writer: one that is there by name and type is that
+/// one. `None` where no more are made.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn take_in(
+    conn: &mut sqlx::PgConnection,
+    user: UserId,
+    taken: Taken<'_>,
+    now: OffsetDateTime,
+) -> Result<Option<EntityId>, sqlx::Error> {
+    if taken.is_user {
+        return store::ensure_user(conn, user, now).await.map(Some);
+    }
+    let Some(id) = ensure(&mut *conn, user, taken.name, taken.entity_type, now).await? else {
+        return Ok(None);
+    };
+    for name in taken.names {
+        let Ok(name) = parse_name("name", name) else {
+            continue;
+        };
+        let normal = normal(&name, taken.entity_type);
+        if !normal.is_empty() {
+            decide::store::add_name(&mut *conn, user, id, &name, &normal, false).await?;
+        }
+    }
+    if taken.is_protected {
+        decide::store::set_protected(conn, user, id, true).await?;
+    }
+    Ok(Some(id))
 }

@@ -12,12 +12,15 @@ use time::OffsetDateTime;
 use tokio::sync::mpsc;
 
 use self::store::Key;
+use super::entities::{EntityLine, RelationLine};
 use super::read::{ItemRecord, Record, ThemeRecord};
 use super::source::{self, Piece};
 use crate::accounts::AgentName;
 use crate::db::{Db, UserId};
 use crate::embedding::{EmbeddingError, Embeddings};
+use crate::entities::{self, EntityId};
 use crate::input::Invalid;
+use crate::memories::mentions::EntityType;
 use crate::memories::quota::{ItemQuota, too_many_themes};
 use crate::memories::write::{Event, NewSource, write};
 use crate::memories::{self, Status};
@@ -76,6 +79,7 @@ pub struct Importer {
     agents: HashMap<String, Option<i64>>,
     /// From the file's ids to ours; some 40 bytes an item.
     ids: HashMap<i64, i64>,
+    entities: HashMap<i64, EntityId>,
     /// Links whose newer item is still to come: our id of the older, the file's of the newer.
     links: Vec<(i64, i64)>,
     batch: Vec<(String, ItemRecord)>,
@@ -101,6 +105,7 @@ impl Importer {
             themes: HashMap::new(),
             agents: HashMap::new(),
             ids: HashMap::new(),
+            entities: HashMap::new(),
             links: Vec::new(),
             batch: Vec::new(),
             items_read: 0,
@@ -143,6 +148,16 @@ impl Importer {
         match record {
             Ok(Record::Header) => self.ending = Some(Ending::Missing),
             Ok(Record::End { items }) => self.ending = Some(Ending::Said { items }),
+            Ok(Record::Entity(line, entity_type)) => {
+                self.write_batch().await?;
+                self.take_entity(&line, entity_type).await?;
+            }
+            Ok(Record::Relation(line)) => {
+                self.write_batch().await?;
+                if let Err(invalid) = self.take_relation(&line).await? {
+                    self.fail(place, invalid.sentence);
+                }
+            }
             Ok(Record::NotImported) => {}
             Ok(Record::Theme(theme)) => self.take_theme(&theme).await?,
             Ok(Record::Agent(name)) => {
@@ -192,6 +207,40 @@ impl Importer {
         store::insert_theme(&mut tx, self.user, theme, self.now).await?;
         tx.commit().await?;
         Ok(())
+    }
+
+    /// One that is there by name and type is that one; names that it lacks are added.
+    async fn take_entity(
+        &mut self,
+        line: &EntityLine,
+        entity_type: EntityType,
+    ) -> Result<(), ImportError> {
+        let mut tx = self.db.as_writer(self.user).await?;
+        let taken =
+            entities::take_in(&mut tx, self.user, line.as_taken(entity_type), self.now).await?;
+        tx.commit().await?;
+        if let Some(id) = taken {
+            self.entities.insert(line.id, id);
+        }
+        Ok(())
+    }
+
+    async fn take_relation(
+        &mut self,
+        line: &RelationLine,
+    ) -> Result<Result<(), Invalid>, ImportError> {
+        let entity = |id: i64| self.entities.get(&id).copied();
+        let item = |id: i64| self.ids.get(&id).copied();
+        let stated = match line.stated(entity, item) {
+            Ok(stated) => stated.unwrap_or_default(),
+            Err(invalid) => return Ok(Err(invalid)),
+        };
+        let mut tx = self.db.as_writer(self.user).await?;
+        for one in stated {
+            entities::relations::note(&mut tx, self.user, &one, self.now).await?;
+        }
+        tx.commit().await?;
+        Ok(Ok(()))
     }
 
     /// Where the database refuses a batch, its items are tried one by one, so that

@@ -8,8 +8,10 @@ use serde_json::Value;
 use time::OffsetDateTime;
 
 use super::FORM_VERSION;
+use super::entities::{EntityLine, RelationLine};
 use crate::accounts::AgentName;
 use crate::input::{Invalid, check_text, required_text};
+use crate::memories::mentions::EntityType;
 use crate::memories::provenance::{CONFIDENCE_MAX, parse_confidence, parse_source_context};
 use crate::memories::{ItemKey, ItemType, NewItem, Period, Status, ThemeSlug, Trust};
 
@@ -42,6 +44,8 @@ pub enum Record {
     Theme(ThemeRecord),
     Agent(AgentName),
     Item(Box<ItemRecord>),
+    Entity(EntityLine, EntityType),
+    Relation(Box<RelationLine>),
     /// Sessions, calls and settings are for their owner to read: they are not taken in.
     NotImported,
     End {
@@ -196,6 +200,11 @@ pub fn parse_line(line: &str) -> Result<Record, Invalid> {
             AgentName::parse(&agent.name).map(Record::Agent)
         }
         (None, Some("item")) => parse(line).and_then(item).map(Box::new).map(Record::Item),
+        (None, Some("entity")) => {
+            let (line, entity_type) = parse::<EntityLine>(line)?.checked()?;
+            Ok(Record::Entity(line, entity_type))
+        }
+        (None, Some("relation")) => parse(line).map(Box::new).map(Record::Relation),
         (None, Some(record)) if PASSED_OVER.contains(&record) => Ok(Record::NotImported),
         (None, Some("end")) => {
             let end: RawEnd = parse(line)?;
@@ -207,7 +216,7 @@ pub fn parse_line(line: &str) -> Result<Record, Invalid> {
             "record",
             "unknown_record",
             format!(
-                "`record` is not known; it is theme, agent, item, {} or end.",
+                "`record` is not known; it is theme, agent, item, entity, relation, {} or end.",
                 PASSED_OVER.join(", ")
             ),
         )),

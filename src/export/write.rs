@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::entities::store as entities;
 use super::{FORM_VERSION, sessions, store};
 use crate::db::{Db, UserId};
 
@@ -55,6 +56,12 @@ enum Stage {
     Items {
         after: i64,
     },
+    Entities {
+        after: i64,
+    },
+    Relations {
+        after: i64,
+    },
     Sessions {
         after: i64,
     },
@@ -79,6 +86,8 @@ struct Counts {
     agents: usize,
     items: usize,
     events: usize,
+    entities: usize,
+    relations: usize,
     sessions: usize,
     messages: usize,
     extractions: usize,
@@ -121,6 +130,8 @@ impl Export {
                 Stage::Head => self.head(&mut lines).await?,
                 Stage::Themes { after } => self.themes(after, &mut lines).await?,
                 Stage::Items { after } => self.items(after, &mut lines).await?,
+                Stage::Entities { after } => self.entities(after, &mut lines).await?,
+                Stage::Relations { after } => self.relations(after, &mut lines).await?,
                 Stage::Sessions { after } => self.sessions(after, &mut lines).await?,
                 Stage::Messages { after } => self.messages(after, &mut lines).await?,
                 Stage::Extractions { after } => self.extractions(after, &mut lines).await?,
@@ -194,6 +205,30 @@ impl Export {
         rows.iter().for_each(|row| write(lines, "item", row));
         Ok(match rows.last() {
             Some(row) => Stage::Items { after: row.id },
+            None => Stage::Entities { after: 0 },
+        })
+    }
+
+    async fn entities(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
+        let mut tx = self.db.as_user(self.user).await?;
+        let rows = entities::list_entities(&mut tx, self.user, after, ROWS_A_PIECE).await?;
+        tx.commit().await?;
+        self.counts.entities += rows.len();
+        rows.iter().for_each(|row| write(lines, "entity", row));
+        Ok(match rows.last() {
+            Some(row) => Stage::Entities { after: row.id },
+            None => Stage::Relations { after: 0 },
+        })
+    }
+
+    async fn relations(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
+        let mut tx = self.db.as_user(self.user).await?;
+        let rows = entities::list_relations(&mut tx, self.user, after, ROWS_A_PIECE).await?;
+        tx.commit().await?;
+        self.counts.relations += rows.len();
+        rows.iter().for_each(|row| write(lines, "relation", row));
+        Ok(match rows.last() {
+            Some(row) => Stage::Relations { after: row.id },
             None => Stage::Sessions { after: 0 },
         })
     }

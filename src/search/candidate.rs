@@ -22,6 +22,8 @@ pub struct Signals {
     pub is_found: bool,
     /// Said by whom the query names, or naming them where nobody is said to speak.
     pub is_of_named: bool,
+    /// How much of what the query names it mentions, 0 to 1; 0 where that is not asked for.
+    pub entities: f64,
     /// What was said just before or after, and how many steps away: 1 to [`STEPS_MAX`](super::arms::neighbours::STEPS_MAX).
     /// Of an arm's first few alone, and not once more of the neighbour.
     pub neighbours: Vec<(ItemId, i64)>,

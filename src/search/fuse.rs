@@ -10,13 +10,16 @@ use crate::memories::ItemId;
 
 /// What it counts that an item was said by whom the query names (bench/README.md, "Finding the evidence").
 pub const SPEAKER_WEIGHT: f64 = 0.4;
+/// What it counts that it mentions all that the query names, where its user has entities searched (bench/README.md,
+/// "Entities").
+pub const ENTITY_WEIGHT: f64 = 0.2;
 /// The share of its own sum that an item gives what was said one step and two steps beside it.
 const NEIGHBOUR_SHARES: [f64; STEPS_MAX] = [0.3, 0.2];
 /// What a turn's score is multiplied by: of the same words, the memory comes first (bench/README.md, "Turns").
 pub const TURN_WEIGHT: f64 = 0.6;
 
 /// Why a hit stands where it does (`explain: true`). The score is `scale · tier_weight ·
-/// (semantic_weight · semantic_normalised + lexical_weight · lexical_normalised + speaker + neighbours)`.
+/// (semantic_weight · semantic_normalised + lexical_weight · lexical_normalised + speaker + entities + neighbours)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Explanation {
     /// Cosine distance, 0 to 2; `None` without a ready vector, or without a query's.
@@ -40,6 +43,8 @@ pub struct Explanation {
     pub lexical_weight: f64,
     /// [`SPEAKER_WEIGHT`] where it was said by whom the query names; otherwise 0.
     pub speaker: f64,
+    /// At most [`ENTITY_WEIGHT`], by how much of what the query names it mentions.
+    pub entities: f64,
     /// What stands beside it in the conversation adds so much.
     pub neighbours: f64,
     /// 1; [`TURN_WEIGHT`] for a turn.
@@ -54,7 +59,7 @@ impl Explanation {
     }
 
     fn sum(&self) -> f64 {
-        self.signals() + self.speaker + self.neighbours
+        self.signals() + self.speaker + self.entities + self.neighbours
     }
 
     fn signals(&self) -> f64 {
@@ -108,6 +113,7 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
                     true => SPEAKER_WEIGHT,
                     false => 0.0,
                 },
+                entities: ENTITY_WEIGHT * candidate.entities,
                 neighbours: 0.0,
                 scale: 1.0,
                 tier_weight: if candidate.is_turn { TURN_WEIGHT } else { 1.0 },
@@ -203,6 +209,23 @@ fn normalise(signals: &[f64], lowest: f64) -> Vec<f64> {
         .collect()
 }
 
+/// A rank counts one by so much more than itself (the Assistant's).
+const RRF_K: f64 = 60.0;
+
+/// Reciprocal rank fusion: of lists that are each the best first, the sums of one by 60 and the rank, the best first;
+/// ties by the smaller id.
+pub fn reciprocal(lists: &[Vec<i64>]) -> Vec<(i64, f64)> {
+    let mut sums: HashMap<i64, f64> = HashMap::new();
+    for list in lists {
+        for (rank, id) in (1..).zip(list) {
+            *sums.entry(*id).or_default() += 1.0 / (RRF_K + f64::from(rank));
+        }
+    }
+    let mut fused: Vec<(i64, f64)> = sums.into_iter().collect();
+    fused.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    fused
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,6 +243,7 @@ mod tests {
             is_near: distance.is_some(),
             is_found: true,
             is_of_named: false,
+            entities: 0.0,
             neighbours: Vec::new(),
         }
     }
@@ -353,5 +377,23 @@ mod tests {
                 assert!(scores(union).iter().all(|(_, s)| (0.0..=1.0).contains(s)));
             }
         }
+    }
+
+    #[test]
+    fn ranks_are_fused_by_their_reciprocals() {
+        let fused = reciprocal(&[vec![1, 2, 3], vec![3, 1], vec![9]]);
+        let ids: Vec<i64> = fused.iter().map(|(id, _)| *id).collect();
+        assert_eq!(ids, [1, 3, 9, 2]);
+        assert!((fused[0].1 - (1.0 / 61.0 + 1.0 / 62.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_the_query_names_counts_a_little() {
+        let naming = with(candidate(1, Some(0.0), 1.0), |c| c.entities = 1.0);
+        let union = vec![naming, candidate(2, Some(0.0), 1.0)];
+        assert_eq!(
+            scores(union),
+            [(1, 1.0), (2, round(1.0 / (1.0 + ENTITY_WEIGHT)))]
+        );
     }
 }

@@ -13,6 +13,7 @@ pub mod store;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use sqlx::PgConnection;
 use time::OffsetDateTime;
 use tracing::Instrument;
 
@@ -27,7 +28,7 @@ use crate::accounts::{UserId, Viewer};
 use crate::db::{Db, Tx};
 use crate::embedding::model::Space;
 use crate::embedding::{Embeddings, PENDING, QueryEmbedding, QueryVector};
-use crate::memories::{ItemId, speakers, words};
+use crate::memories::{ItemId, mentions, speakers, words};
 use crate::metrics;
 use query::Cursor;
 use reader::{Held, Need, Question, vectors};
@@ -291,7 +292,12 @@ impl Search {
         if let Some(vector) = vector {
             held.measure(&mut tx, user, &vector.vector).await?;
         }
+        let naming = match held.with_entities {
+            true => self.naming(&mut tx, user, held, text).await?,
+            false => Vec::new(),
+        };
         let asked = Arc::new(Question {
+            naming,
             terms: words::query_terms(text),
             vector: vector.map(|v| vectors::Asked::new(v.vector.values())),
             speakers: vector.map(|v| v.speakers.clone()).unwrap_or_default(),
@@ -339,6 +345,28 @@ impl Search {
             cursor: None,
             degraded: None,
         })
+    }
+}
+
+impl Search {
+    /// Sources that mention what a query names, and how much of it.
+    async fn naming(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        held: &Held,
+        text: &str,
+    ) -> Result<Vec<(i64, f64)>, sqlx::Error> {
+        let normals = mentions::normal::runs(text);
+        let meant = store::list_meant(&mut *conn, user, &normals, self.embeddings.now()).await?;
+        if meant.is_empty() {
+            return Ok(Vec::new());
+        }
+        let entities: Vec<i64> = meant.iter().map(|one| one.entity).collect();
+        let found = store::list_mentioning(conn, user, &entities).await?;
+        let index = held.read().await;
+        let sources = index.count(false) + index.count(true);
+        Ok(arms::entity::weigh(&meant, &found, sources))
     }
 }
 

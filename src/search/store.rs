@@ -3,6 +3,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
+use super::arms::entity::Meant;
 use super::candidate::FoundItem;
 use crate::accounts::UserId;
 use crate::memories::{ItemId, ItemType, Period, Status, Trust, Turn};
@@ -121,4 +122,71 @@ fn like_pattern(fragment: &str) -> String {
     }
     pattern.push('%');
     pattern
+}
+
+/// Entities that one of these names, by its normal form, and what these are connected to now.
+pub async fn list_meant(
+    conn: &mut PgConnection,
+    user: UserId,
+    normals: &[String],
+    now: OffsetDateTime,
+) -> Result<Vec<Meant>, sqlx::Error> {
+    const NAMED_MAX: i64 = 8;
+    const CONNECTED_MAX: i64 = 24;
+    let rows = sqlx::query!(
+        r#"WITH named AS MATERIALIZED (
+               SELECT DISTINCT n.entity_id AS id FROM entity_names n
+               WHERE n.user_id = $1 AND n.normal = ANY ($2) ORDER BY 1 LIMIT $4
+           ), beside AS MATERIALIZED (
+               SELECT DISTINCT CASE WHEN r.subject_id = named.id THEN r.object_id ELSE r.subject_id END AS id
+               FROM named JOIN entity_relations r
+                   ON r.user_id = $1 AND (r.subject_id = named.id OR r.object_id = named.id)
+               WHERE r.object_id IS NOT NULL AND r.retired_at IS NULL
+                 AND coalesce(r.valid_from, '-infinity') <= $3 AND coalesce(r.valid_until, 'infinity') > $3
+               LIMIT $5
+           ), meant AS (
+               SELECT id, true AS is_named FROM named
+               UNION ALL SELECT id, false FROM beside WHERE id NOT IN (SELECT id FROM named)
+           )
+           SELECT m.id AS "id!", m.is_named AS "is_named!",
+                  coalesce((SELECT sum(n.mentions) FROM entity_names n WHERE n.user_id = $1 AND n.entity_id = m.id), 0)::bigint AS "mentions!"
+           FROM meant m ORDER BY 1"#,
+        user.0,
+        normals,
+        now,
+        NAMED_MAX,
+        CONNECTED_MAX,
+    )
+    .fetch_all(conn)
+    .await?;
+    let read = rows.into_iter().map(|row| Meant {
+        entity: row.id,
+        mentions: row.mentions,
+        is_named: row.is_named,
+    });
+    Ok(read.collect())
+}
+
+/// The newest sources that mention one of these, as pairs of source and entity.
+pub async fn list_mentioning(
+    conn: &mut PgConnection,
+    user: UserId,
+    entities: &[i64],
+) -> Result<Vec<(i64, i64)>, sqlx::Error> {
+    const OF_EACH_MAX: i64 = 500;
+    let rows = sqlx::query!(
+        r#"SELECT m.source_id AS "source_id!", e.id AS "entity_id!"
+           FROM unnest($2::bigint[]) AS e (id) CROSS JOIN LATERAL (
+               SELECT m.source_id FROM entity_names n JOIN entity_mentions m ON m.user_id = $1 AND m.name_id = n.id
+               WHERE n.user_id = $1 AND n.entity_id = e.id ORDER BY m.source_id DESC LIMIT $3) m"#,
+        user.0,
+        entities,
+        OF_EACH_MAX,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (row.source_id, row.entity_id))
+        .collect())
 }

@@ -51,7 +51,7 @@ fn sql_stands_only_in_files_named_store() {
 }
 
 /// Where rows of these tables are made.
-const MADE_BY: [(&str, &[&str]); 5] = [
+const MADE_BY: [(&str, &[&str]); 8] = [
     ("memory_items", &["memories/write/store.rs"]),
     ("memory_changes", &["memories/write/store.rs"]),
     (
@@ -66,6 +66,16 @@ const MADE_BY: [(&str, &[&str]); 5] = [
             "embedding/store.rs",
         ],
     ),
+    (
+        "entities",
+        &[
+            "memories/mentions/store.rs",
+            "entities/store.rs",
+            "entities/decide/store.rs",
+        ],
+    ),
+    ("entity_mentions", &["memories/mentions/store.rs"]),
+    ("entity_relations", &["entities/relations/store.rs"]),
     (
         "memory_item_events",
         &[
@@ -103,12 +113,16 @@ const READ_BY: [(&str, &[&str]); 4] = [
         &[
             "accounts/agents/store.rs",
             "activity/store.rs",
+            "consolidation/enrichment/store.rs",
             "consolidation/store.rs",
             "consolidation/summary/store.rs",
             "embedding/drain/store.rs",
             "embedding/overview/store.rs",
             "embedding/store.rs",
             "embedding/system/store.rs",
+            "entities/graph/store.rs",
+            "entities/store.rs",
+            "entities/upkeep/store.rs",
             "erasure/store.rs",
             "evaluation/asked/store.rs",
             "evaluation/store.rs",

@@ -24,10 +24,10 @@ const SNIPPET_CHARS: usize = 200;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// A name of it, such as Anna Berg; "me" for the user.
+    /// "me" is the user.
     #[schemars(length(max = NAME_CHARS_MAX))]
     name: Option<String>,
-    /// Its `id`, in place of the name.
+    /// In place of the name.
     #[schemars(range(min = 1))]
     id: Option<Whole>,
 }
@@ -78,9 +78,8 @@ struct ItemOut {
 impl Tool for MemoryEntity {
     const NAME: &'static str = "memory_entity";
     const TITLE: &'static str = "Look up a person, project or place";
-    const DESCRIPTION: &'static str = "Tell who or what a person, project, organization, place or product is: its other \
-        names, how it is connected and since when, what changed, the newest memories of it. Use it for \"who is Anna\", \
-        \"where did Anna live in 2024\". Example: {\"name\": \"Anna Berg\"}";
+    const DESCRIPTION: &'static str = "Tell who or what a person, project, organization or place is, how it is connected \
+        and since when, and what changed. Example: {\"name\": \"Anna Berg\"}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = Input;
     type Output = Output;

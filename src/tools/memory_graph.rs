@@ -24,15 +24,15 @@ const BYTES_MAX: usize = 7_000;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Its name; "me" for the user.
+    /// Its name.
     #[schemars(length(max = NAME_CHARS_MAX))]
     entity: String,
-    /// Steps from it, default 1.
+    /// Default 1.
     #[schemars(range(min = 1, max = DEPTH_MAX))]
     depth: Option<Whole>,
     /// Only this relation, such as works_on.
     relation: Option<String>,
-    /// As of this day, such as 2024-05-17; default today.
+    /// A day, such as 2024-05-17.
     at: Option<String>,
     /// Default 25.
     #[schemars(range(min = 1, max = NODES_MAX))]
@@ -72,8 +72,7 @@ struct EdgeOut {
 impl Tool for MemoryGraph {
     const NAME: &'static str = "memory_graph";
     const TITLE: &'static str = "See what is connected";
-    const DESCRIPTION: &'static str = "Follow the connections of a person, project, organization or place, today or on \
-        another day. Use it for \"what projects is Alice working on\" or \"who works at Acme\". \
+    const DESCRIPTION: &'static str = "Tell what somebody or something is connected to, today or on another day. \
         Example: {\"entity\": \"Alice\", \"relation\": \"works_on\"}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = Input;

@@ -127,6 +127,8 @@ struct Explain {
     weights: Weights,
     /// Added where it was said by whom the query names.
     speaker: f64,
+    /// It mentions what the query names.
+    entities: f64,
     /// Added for what was said just before and after it.
     neighbours: f64,
     /// By which the sum is multiplied, so that no score is more than 1.
@@ -135,7 +137,7 @@ struct Explain {
     tier: f64,
 }
 
-/// The score is the sum of each normalised signal by its weight, `speaker` and `neighbours`, by `scale` and `tier`.
+/// The score is the sum of each normalised signal by its weight, `speaker`, `entities` and `neighbours`, by `scale` and `tier`.
 #[derive(Serialize, JsonSchema)]
 struct Weights {
     semantic: f64,
@@ -218,6 +220,7 @@ impl ResultItem {
                     lexical: why.lexical_weight,
                 },
                 speaker: why.speaker,
+                entities: why.entities,
                 neighbours: why.neighbours,
                 scale: why.scale,
                 tier: why.tier_weight,

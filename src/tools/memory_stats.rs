@@ -5,10 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::FoundType;
+use super::values::{FoundType, ToolEntityType};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
+use crate::entities;
 use crate::memories;
 
 const THEMES_SHOWN_MAX: usize = 10;
@@ -35,6 +36,7 @@ pub struct Output {
     /// The ten fullest, by slug.
     by_theme: Vec<OfTheme>,
     vectors: Vectors,
+    entities: Entities,
     #[serde(with = "time::serde::rfc3339::option")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     oldest: Option<OffsetDateTime>,
@@ -63,6 +65,23 @@ struct Vectors {
     failed: i64,
 }
 
+/// People, projects, places and what else memories name.
+#[derive(Serialize, JsonSchema)]
+struct Entities {
+    total: i64,
+    /// Most first.
+    by_type: Vec<EntitiesOfType>,
+    /// Connections between them that hold.
+    relations: i64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct EntitiesOfType {
+    #[serde(rename = "type")]
+    entity_type: ToolEntityType,
+    count: i64,
+}
+
 #[async_trait]
 impl Tool for MemoryStats {
     const NAME: &'static str = "memory_stats";
@@ -77,6 +96,7 @@ impl Tool for MemoryStats {
         let now = context.clock.now();
         let (stats, waiting) =
             memories::stats(&context.db, &context.embeddings, &call.viewer, now).await?;
+        let (named, relations) = entities::counts(&context.db, call.viewer.user_id).await?;
         let types = stats.by_type.into_iter().map(|(item_type, count)| OfType {
             item_type: item_type.into(),
             count,
@@ -96,6 +116,17 @@ impl Tool for MemoryStats {
             vectors: Vectors {
                 pending: waiting.pending,
                 failed: waiting.failed,
+            },
+            entities: Entities {
+                total: named.iter().map(|(_, count)| count).sum(),
+                by_type: named
+                    .into_iter()
+                    .map(|(entity_type, count)| EntitiesOfType {
+                        entity_type: entity_type.into(),
+                        count,
+                    })
+                    .collect(),
+                relations,
             },
             oldest: stats.oldest,
             newest: stats.newest,

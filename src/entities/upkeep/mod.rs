@@ -7,9 +7,9 @@ use std::collections::{HashMap, HashSet};
 
 use time::OffsetDateTime;
 
+use super::EntityError;
 use super::decide::merge_in;
 use super::model::EntityId;
-use super::{EntityError, store as entities};
 use crate::db::{Db, UserId};
 use crate::memories::is_stop_word;
 use crate::memories::mentions::normal::{Likeness, likeness, words};
@@ -189,7 +189,9 @@ async fn compare(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Option<us
                 // Somebody was quicker.
                 Err(_) => {}
             },
-            How::Alike(why) => entities::insert_pair(&mut tx, user, (one, other), why, now).await?,
+            How::Alike(why) => {
+                super::decide::store::insert_pair(&mut tx, user, (one, other), why, now).await?
+            }
         }
     }
     store::note_compared(&mut tx, user, &new, now).await?;

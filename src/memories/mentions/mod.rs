@@ -7,6 +7,7 @@ pub mod normal;
 mod patterns;
 mod rules;
 pub mod store;
+mod text;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;

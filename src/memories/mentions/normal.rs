@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use super::EntityType;
 use super::lists::{LEGAL_FORMS, OF_MEN, OF_WOMEN, TITLES};
+use crate::memories::is_stop_word;
 use crate::memories::words::fold;
 
 /// Of a name, in characters.
@@ -58,6 +59,26 @@ pub fn words(name: &str) -> Vec<String> {
 
 fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
+}
+
+/// What a query may name: its words, and runs of two and three of them, each as it would be of a name. Words that say
+/// nothing are no name by themselves.
+pub fn runs(text: &str) -> Vec<String> {
+    const RUNS_MAX: usize = 96;
+    let words = words(text);
+    let mut runs: Vec<String> = Vec::new();
+    for length in (1..=3).rev() {
+        for run in words.windows(length) {
+            if run.iter().all(|word| is_stop_word(word)) {
+                continue;
+            }
+            let joined = run.concat();
+            if !runs.contains(&joined) && runs.len() < RUNS_MAX {
+                runs.push(joined);
+            }
+        }
+    }
+    runs
 }
 
 /// Without characters that are not seen and change how others are read: zero-width ones, directions, controls.

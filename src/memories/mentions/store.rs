@@ -162,8 +162,8 @@ pub async fn insert_entities(
                INSERT INTO entities (user_id, id, name, type, created_at) OVERRIDING SYSTEM VALUE
                SELECT $1, id, name, type, $5 FROM new
            ), named AS (
-               INSERT INTO entity_names (user_id, entity_id, name, normal, first_seen, last_seen)
-               SELECT $1, id, name, normal, 'infinity', '-infinity' FROM new
+               INSERT INTO entity_names (user_id, entity_id, name, normal)
+               SELECT $1, id, name, normal FROM new
                RETURNING id, entity_id
            )
            SELECT named.id AS "id!" FROM named JOIN new ON new.id = named.entity_id ORDER BY new.n"#,

@@ -1,6 +1,7 @@
 //! The arms of a search: pure functions over an [`Index`], each in a file of its own. Memories and turns are two
 //! tiers, so that many of the one do not crowd out the other.
 
+pub mod entity;
 pub mod lexical;
 pub mod neighbours;
 pub mod recent;
@@ -100,6 +101,8 @@ pub struct Asked<'a> {
     pub speakers: &'a [String],
     /// Where no word is found: ids of sources in which a piece of the query stands, and in how many places.
     pub containing: &'a [(i64, i64)],
+    /// Ids of sources that mention what the query names, and how much, 0 to 1, the best first.
+    pub naming: &'a [(i64, f64)],
 }
 
 /// The union of both arms and of what stands beside their first, in no order, with both signals of each. None is
@@ -129,7 +132,13 @@ pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Sig
     bringing.dedup();
     let beside = neighbours::beside(index, wanted, &bringing);
     let near: HashSet<u32> = near.into_iter().collect();
-    let found: HashSet<u32> = near.iter().copied().chain(of_words).collect();
+    let naming = naming(index, asked.naming, &mask);
+    let found: HashSet<u32> = near
+        .iter()
+        .copied()
+        .chain(of_words)
+        .chain(naming.keys().copied())
+        .collect();
     let all: HashSet<u32> = found
         .iter()
         .copied()
@@ -159,6 +168,7 @@ pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Sig
             is_near: near.contains(number),
             is_found: found.contains(number),
             is_of_named: of_named.contains(number),
+            entities: naming.get(number).copied().unwrap_or_default(),
             neighbours: neighbours_of.remove(number).unwrap_or_default(),
         }
     };
@@ -184,6 +194,23 @@ fn first_of_tiers(index: &Index, found: &[u32]) -> Vec<u32> {
     first
         .chain(of_tier(true).take(neighbours::BRINGING))
         .collect()
+}
+
+/// Of the sources that mention what the query names those that are wanted, as many of each tier as an arm gives.
+fn naming(index: &Index, found: &[(i64, f64)], mask: &[bool]) -> HashMap<u32, f64> {
+    let mut counts = [0; 2];
+    let mut kept = HashMap::new();
+    for (id, weight) in found {
+        let Some(number) = index.find(*id).filter(|number| mask[*number as usize]) else {
+            continue;
+        };
+        let count = &mut counts[usize::from(index.source(number).is_turn())];
+        *count += 1;
+        if *count <= CANDIDATES_MAX {
+            kept.insert(number, *weight);
+        }
+    }
+    kept
 }
 
 /// Of the sources in which pieces of the query stand those that are wanted, as many of each tier as an arm gives.
@@ -352,6 +379,7 @@ mod tests {
             vector: Some(&asked_vector),
             speakers: &[],
             containing: &[],
+            naming: &[],
         };
         let all = wanted(&index, Filters::default());
         let (mut found, has_words) = candidates(&index, &asked, &all);
@@ -376,6 +404,7 @@ mod tests {
             vector: None,
             speakers: &[],
             containing: &[(1, 1), (99, 1)],
+            naming: &[],
         };
         let (found, has_words) = candidates(&index, &asked, &wanted(&index, Filters::default()));
         assert!(!has_words);

@@ -24,6 +24,8 @@ pub struct Held {
     /// The theme that is asked for, if there is one of this name.
     theme: Option<i64>,
     with_turns: bool,
+    /// What a query names counts.
+    pub with_entities: bool,
     pub serving: Serving,
     /// Whose vectors it has.
     space: Option<SpaceId>,
@@ -36,6 +38,8 @@ pub struct Question {
     pub terms: Vec<Term>,
     pub vector: Option<vectors::Asked>,
     pub speakers: Vec<String>,
+    /// As [`Asked::naming`].
+    pub naming: Vec<(i64, f64)>,
     pub filters: Filters,
     pub now: OffsetDateTime,
 }
@@ -55,6 +59,7 @@ impl Held {
             resident,
             theme: standing.theme,
             with_turns: standing.turns_searched,
+            with_entities: standing.entities_searched,
             serving: standing.serving.clone(),
             space,
             large: None,
@@ -154,6 +159,7 @@ impl Held {
             vector: question.vector.as_ref(),
             speakers: &question.speakers,
             containing,
+            naming: &question.naming,
         };
         arms::candidates(index, &asked, &wanted)
     }

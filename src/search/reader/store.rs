@@ -21,6 +21,8 @@ pub struct Standing {
     pub told_from: i64,
     /// What was said in conversations is found as well.
     pub turns_searched: bool,
+    /// What a query names counts.
+    pub entities_searched: bool,
     /// The theme that was asked for.
     pub theme: Option<i64>,
     /// The active space or, before there is one, the building one.
@@ -44,6 +46,7 @@ pub async fn find_standing(
         r#"SELECT pg_postmaster_start_time() AS "started!",
                   (SELECT oid::bigint FROM pg_database WHERE datname = current_database()) AS "database!",
                   coalesce(r.revision, 0) AS "revision!", coalesce(r.told_from, 0) AS "told_from!", u.turns_searched,
+                  coalesce(n.in_search, false) AS "entities_searched!",
                   (SELECT id FROM memory_themes WHERE user_id = $1 AND slug = $2) AS theme,
                   coalesce(e.enabled, true) AS "enabled!", coalesce(e.own_enabled, false) AS "own_enabled!",
                   s.id AS "id?", s.provider_type AS "provider_type?", s.endpoint AS "endpoint?", s.model AS "model?",
@@ -53,6 +56,7 @@ pub async fn find_standing(
            FROM users u
            LEFT JOIN memory_revisions r ON r.user_id = u.id
            LEFT JOIN embedding_settings e ON e.user_id = u.id
+           LEFT JOIN entity_settings n ON n.user_id = u.id
            LEFT JOIN LATERAL (SELECT * FROM embedding_spaces
                               WHERE user_id = $1 AND state <> 'retired' ORDER BY state LIMIT 1) s ON true
            WHERE u.id = $1"#,
@@ -91,6 +95,7 @@ pub async fn find_standing(
         revision: row.revision,
         told_from: row.told_from,
         turns_searched: row.turns_searched,
+        entities_searched: row.entities_searched,
         theme: row.theme,
         serving: Serving {
             enabled: row.enabled,

@@ -454,6 +454,7 @@ async fn an_erased_item_takes_all_that_derives_from_it_and_nothing_else() {
     );
     let receipt = receipt_of(&app, &path).await;
     let expected = [
+        ("entity_mentions", 1),
         ("links", 1),
         ("memory_embeddings", 1),
         ("memory_item_events", 1),

@@ -116,6 +116,7 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
         "summary",
         "theme",
         "item",
+        "entity",
         "session",
         "message",
         "extraction",

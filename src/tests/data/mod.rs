@@ -1,7 +1,7 @@
 //! A person's data: out, in again, and gone for good.
 
 mod erase_session;
-mod erasure;
+pub mod erasure;
 mod export;
 mod import;
 mod pages;

@@ -19,8 +19,8 @@ use crate::support::{ChatServer, DueNow, Provider, change_model, turns_due};
 
 /// Its test is below, under this name.
 const CASES: &[&str] = &[
-    "cleanup", "complete", "delete", "embed", "erase", "evaluate", "expire", "extract", "passages",
-    "summary", "sweep", "turns",
+    "cleanup", "complete", "delete", "embed", "enrich", "entities", "erase", "evaluate", "expire",
+    "extract", "passages", "summary", "sweep", "turns",
 ];
 
 #[test]
@@ -305,4 +305,28 @@ async fn sweep_changes_nobodys_rows_and_queues_ids_alone() {
         body: all,
     };
     scene.assert_tells_nothing(&others, "the queue");
+}
+
+#[tokio::test]
+async fn entities_are_kept_and_read_for_one_user_alone() {
+    let scene = Scene::start().await;
+    let app = &scene.app;
+    scene.ben.add("Ben met Quentin Okonkwo in Lagos.").await;
+    while keepsake::entities::upkeep::step(&app.search, scene.ben.id, app.embeddings.now())
+        .await
+        .unwrap()
+        .is_some()
+    {}
+    scene.assert_untouched("entities").await;
+    let chat = ChatServer::saying("{\"entities\": [], \"connections\": []}").await;
+    use_server(app, &scene.ben, &chat).await;
+    let night = Consolidation::new(app.search.clone());
+    night.enrich(scene.ben.id, &Slice::whole()).await.unwrap();
+    assert!(!chat.asked().is_empty());
+    let asked = format!("{:?}", chat.asked());
+    assert!(
+        !asked.contains("quokka") && asked.contains("Ben"),
+        "{asked}"
+    );
+    scene.assert_untouched("enrich").await;
 }

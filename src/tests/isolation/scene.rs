@@ -167,6 +167,8 @@ impl Scene {
         crate::chat::use_server(&app, &anna, &chat).await;
         crate::chat::ask(&app, &anna).await.unwrap();
         app.activity.keep_queries(anna.id, true).await.unwrap();
+        anna.add("We met Zacharias Quokkason of anna-private.")
+            .await;
         let item = remember(&anna).await;
         app.drain(&anna).await;
         let staged = stage(&app, &anna, &url).await;
@@ -184,7 +186,7 @@ impl Scene {
                 token,
                 user,
                 "memory_add",
-                &fact("seen by acme-private alone"),
+                &fact("Zacharias Quokkason, seen by acme-private alone"),
             )
             .await;
         }
@@ -233,6 +235,7 @@ impl Scene {
             "user",
             "operator_token",
             "session_id",
+            "entity",
         ];
         for names in [&annas, &customers] {
             let ids = names.0.iter().filter(|(name, _)| ids.contains(name));
@@ -465,6 +468,7 @@ async fn names_of(
         ("space", "embedding_spaces"),
         ("entity", "entities"),
         ("session_id", "sessions"),
+        ("entity", "entities"),
     ] {
         let newest = AssertSqlSafe(format!("SELECT max(id) FROM {table} WHERE user_id = $1"));
         let id: Option<i64> = sqlx::query_scalar(newest)
@@ -497,6 +501,7 @@ async fn names_of(
         ("content", "The quokka likes bergamot."),
         ("word", "quokka"),
         ("key", "anna_private_key"),
+        ("person", "Zacharias Quokkason"),
         ("external", CUSTOMER),
         ("session", SESSION),
         ("cursor", cursor),
@@ -515,6 +520,7 @@ fn nobodys(annas: &Names) -> Names {
         "content" => "No quagga drank chamomile.".to_owned(),
         "word" => "quagga".to_owned(),
         "key" => "none_private_key".to_owned(),
+        "person" => "Nobodias Quaggamann".to_owned(),
         "external" => "customer-99".to_owned(),
         "session" => "none-private-session".to_owned(),
         // The same moment, an item that never was.

@@ -24,6 +24,9 @@ const CASES: &[(&str, &str, u16)] = &[
     ("memory_describe_theme", r#"{"theme":"{theme}","description":"taken over"}"#, 404),
     ("memory_stats", "{}", 200),
     ("memory_summary", "{}", 200),
+    ("memory_entity", r#"{"id":{entity}}"#, 404),
+    ("memory_entity", r#"{"name":"{person}"}"#, 404),
+    ("memory_graph", r#"{"entity":"{person}"}"#, 404),
     // What another has said already, in a theme of the same name and under the same key: it is new here.
     ("memory_add", r#"{"type":"fact","content":"{content}","theme":"{theme}"}"#, 200),
     ("memory_add", r#"{"type":"fact","content":"{content} or not","theme":"{theme}","key":"{key}"}"#, 200),

@@ -169,5 +169,10 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     let sent = texts.iter().filter(|text| *text == "Ben bakes.").count();
     assert_eq!(sent, 1);
     assert_eq!(session(&anna, "talk").await["extraction"]["attempts"], 1);
-    assert_eq!(writer.asked().len(), 1);
+    let asked = writer.asked();
+    // What is read for entities at night is another question.
+    let others = asked
+        .iter()
+        .filter(|asked| !asked.body.to_string().contains("<text n="));
+    assert_eq!(others.count(), 1);
 }

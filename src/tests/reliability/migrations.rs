@@ -34,7 +34,7 @@ const BY_TYPE: [(&str, &str); 14] = [
 ];
 
 /// Columns that may be empty, and are not: so that users sign in as they do, and a vector is one.
-const FILLED_TOO: [(&str, &str, &str); 7] = [
+const FILLED_TOO: [(&str, &str, &str); 9] = [
     ("users", "email", "'anna@example.com'"),
     ("users", "password_hash", "'hash'"),
     ("memory_embeddings", "bits", "repeat('1', 1024)::bit(1024)"),
@@ -46,6 +46,9 @@ const FILLED_TOO: [(&str, &str, &str); 7] = [
     ("embedding_spaces", "dimensions", "384"),
     ("invitations", "role", "'member'"),
     ("memory_items", "theme_id", "1"),
+    // Of two entities the first has the smaller number; there is one here.
+    ("entity_pairs", "one_id", "0"),
+    ("entity_relations", "value", "'a baker'"),
 ];
 
 struct Column {

@@ -306,7 +306,7 @@ async fn commands_say_what_is_wrong_in_one_sentence() {
         ),
         (
             vec!["jobs", "run", "dream"],
-            "there are: embed, passages, extract",
+            "there are: embed, passages, entities",
         ),
         (
             vec!["jobs", "run", "cleanup", "--email", "a@b.c"],

@@ -1,13 +1,15 @@
 //! What a person decides about entities: two are one, one is two, what it is called, that it stays. Each is an event with
 //! the numbers of what it moved, and the latest can be undone. The upkeep merges what is plainly one in the same way.
 
+pub(super) mod store;
+
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::model::{EntityId, parse_name};
 use super::relations::{self, store::RelationRow};
-use super::{EntityError, store};
+use super::{EntityError, store as entities};
 use crate::db::{Db, UserId};
 use crate::memories::mentions::EntityType;
 use crate::memories::mentions::normal::normal;
@@ -55,7 +57,7 @@ pub(super) async fn merge_in(
             "these two are one already; nothing was changed",
         ));
     }
-    let both = store::list_of_ids(&mut *conn, user, &[one.0, other.0]).await?;
+    let both = entities::list_of_ids(&mut *conn, user, &[one.0, other.0]).await?;
     // The person themself is never a part of another.
     let (into, from) = match both.iter().any(|e| e.is_user && e.id == other) {
         true => (other, one),
@@ -87,7 +89,7 @@ async fn root(
     user: UserId,
     id: EntityId,
 ) -> Result<EntityId, EntityError> {
-    let root = store::find_root(conn, user, id).await?;
+    let root = entities::find_root(conn, user, id).await?;
     root.ok_or(EntityError::NotFound(id))
 }
 
@@ -104,7 +106,7 @@ pub async fn split(
 ) -> Result<EntityId, EntityError> {
     let mut tx = db.as_writer(user).await?;
     let id = root(&mut tx, user, id).await?;
-    let entity = store::list_of_ids(&mut tx, user, &[id.0]).await?.pop();
+    let entity = entities::list_of_ids(&mut tx, user, &[id.0]).await?.pop();
     let entity = entity.ok_or(EntityError::NotFound(id))?;
     let all = store::list_name_ids(&mut tx, user, id).await?;
     let going: Vec<i64> = all
@@ -295,7 +297,9 @@ async fn put_name_back(
     let Some(name) = detail["name"].as_str() else {
         return Ok(());
     };
-    let known = store::list_of_ids(&mut *conn, user, &[id.0]).await?.pop();
+    let known = entities::list_of_ids(&mut *conn, user, &[id.0])
+        .await?
+        .pop();
     let known = known.ok_or(EntityError::Conflict(CHANGED_SINCE))?;
     let entity_type = detail["type"].as_str().and_then(EntityType::parse);
     let by_person = detail["by_person"].as_bool().unwrap_or(false);

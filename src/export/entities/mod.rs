@@ -1,0 +1,185 @@
+//! Entities and their relations, as lines of an export and of an import. Names are found in texts again where these are
+//! taken in; what a person or a model said of them comes along.
+
+pub(super) mod store;
+
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+use crate::entities::relations::{Stated, Target, VALUE_CHARS_MAX};
+use crate::entities::{EntityId, Evidence, Predicate, Taken, parse_name};
+use crate::input::Invalid;
+use crate::memories::mentions::EntityType;
+use crate::memories::{ItemId, Period, Trust};
+
+/// Of one entity that are taken in.
+const NAMES_MAX: usize = 100;
+/// Of one relation, in a line.
+const SOURCES_MAX: usize = 50;
+const SENTENCE_CHARS_MAX: usize = 2_000;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EntityLine {
+    pub id: i64,
+    pub name: String,
+    pub r#type: String,
+    #[serde(default)]
+    pub is_user: bool,
+    #[serde(default)]
+    pub protected: bool,
+    #[serde(default, skip_deserializing)]
+    pub summary: Option<String>,
+    #[serde(default)]
+    pub names: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RelationLine {
+    pub id: i64,
+    pub subject: i64,
+    pub predicate: String,
+    #[serde(default)]
+    pub words: Option<String>,
+    #[serde(default)]
+    pub object: Option<i64>,
+    #[serde(default)]
+    pub value: Option<String>,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    pub valid_from: Option<OffsetDateTime>,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    pub valid_until: Option<OffsetDateTime>,
+    pub confidence: i16,
+    pub trust: String,
+    #[serde(with = "time::serde::rfc3339")]
+    pub stated_at: OffsetDateTime,
+    /// It was put aside, or something else took its place: for its owner to read, and not taken in.
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    pub retired_at: Option<OffsetDateTime>,
+    #[serde(default)]
+    pub sources: Vec<SourceLine>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SourceLine {
+    #[serde(default)]
+    pub item: Option<i64>,
+    #[serde(default)]
+    pub sentence: Option<String>,
+    pub trust: String,
+    #[serde(with = "time::serde::rfc3339")]
+    pub at: OffsetDateTime,
+}
+
+fn invalid(field: &'static str, sentence: impl Into<String>) -> Invalid {
+    Invalid::new(field, "invalid", sentence.into())
+}
+
+impl EntityLine {
+    /// # Errors
+    /// [`Invalid`] naming the field.
+    pub fn checked(mut self) -> Result<(Self, EntityType), Invalid> {
+        self.name = parse_name("name", &self.name)?;
+        let entity_type = EntityType::parse(&self.r#type).ok_or_else(|| {
+            let known: Vec<&str> = EntityType::ALL.iter().map(|t| t.as_str()).collect();
+            invalid("type", format!("`type` is none of {}.", known.join(", ")))
+        })?;
+        self.names.truncate(NAMES_MAX);
+        Ok((self, entity_type))
+    }
+}
+
+impl EntityLine {
+    pub fn as_taken(&self, entity_type: EntityType) -> Taken<'_> {
+        Taken {
+            name: &self.name,
+            entity_type,
+            names: &self.names,
+            is_user: self.is_user,
+            is_protected: self.protected,
+        }
+    }
+}
+
+impl RelationLine {
+    /// What it says, by our numbers; `None` where one of its ends was not taken in, or it holds no more.
+    ///
+    /// # Errors
+    /// [`Invalid`] naming the field.
+    pub fn stated(
+        &self,
+        entity: impl Fn(i64) -> Option<EntityId>,
+        item: impl Fn(i64) -> Option<i64>,
+    ) -> Result<Option<Vec<Stated>>, Invalid> {
+        let is_fit = |text: &Option<String>| {
+            text.as_ref()
+                .is_none_or(|t| (1..=VALUE_CHARS_MAX).contains(&t.chars().count()))
+        };
+        if !is_fit(&self.words) || !is_fit(&self.value) {
+            return Err(invalid(
+                "value",
+                format!("`value` and `words` have 1 to {VALUE_CHARS_MAX} characters."),
+            ));
+        }
+        let predicate = Predicate::parse(&self.predicate)
+            .ok_or_else(|| invalid("predicate", "`predicate` is none that is known."))?;
+        let trust_of = |text: &str| {
+            Trust::parse(text)
+                .ok_or_else(|| invalid("trust", "`trust` is user, agent, tool or external."))
+        };
+        let trust = trust_of(&self.trust)?;
+        let period = Period::new(self.valid_from, self.valid_until)?;
+        let object = match (self.object, &self.value) {
+            (Some(id), None) => entity(id).map(Target::Entity),
+            (None, Some(value)) => Some(Target::Value(value.clone())),
+            _ => {
+                return Err(invalid(
+                    "object",
+                    "`object` or `value` is given, and not both.",
+                ));
+            }
+        };
+        let (Some(subject), Some(object)) = (entity(self.subject), object) else {
+            return Ok(None);
+        };
+        if self.retired_at.is_some() || object == Target::Entity(subject) {
+            return Ok(None);
+        }
+        let mut evidence = vec![Evidence {
+            sentence: None,
+            item: None,
+            session: None,
+            position: None,
+            trust,
+            at: self.stated_at,
+        }];
+        let sources = self.sources.iter().take(SOURCES_MAX);
+        let told: Result<Vec<Evidence>, Invalid> = sources
+            .map(|source| {
+                Ok(Evidence {
+                    sentence: source
+                        .sentence
+                        .as_ref()
+                        .map(|s| s.chars().take(SENTENCE_CHARS_MAX).collect()),
+                    item: source.item.and_then(&item).map(ItemId),
+                    trust: trust_of(&source.trust)?,
+                    at: source.at,
+                    ..evidence[0].clone()
+                })
+            })
+            .collect();
+        let told = told?;
+        if !told.is_empty() {
+            evidence = told;
+        }
+        let each = evidence.into_iter().map(|evidence| Stated {
+            subject,
+            predicate,
+            words: self.words.clone(),
+            object: object.clone(),
+            period,
+            confidence: self.confidence.clamp(0, 100),
+            evidence,
+        });
+        Ok(Some(each.collect()))
+    }
+}

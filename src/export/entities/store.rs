@@ -1,0 +1,74 @@
+//! The statements that read entities and relations for an export, and take names in, as the app role in a transaction
+//! that knows its user.
+
+use sqlx::PgConnection;
+
+use super::{EntityLine, RelationLine};
+use crate::db::UserId;
+
+/// Those that are not merged into others, in the order of their numbers.
+pub async fn list_entities(
+    conn: &mut PgConnection,
+    user: UserId,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<EntityLine>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT e.id, e.name, e.type, e.is_user, e.protected, e.summary,
+                  ARRAY(SELECT n.name FROM entity_names n WHERE n.user_id = $1 AND n.entity_id = e.id ORDER BY n.id) AS "names!"
+           FROM entities e WHERE e.user_id = $1 AND e.id > $2 AND e.merged_into IS NULL ORDER BY e.id LIMIT $3"#,
+        user.0,
+        after,
+        limit,
+    )
+    .fetch_all(conn)
+    .await?;
+    let read = rows.into_iter().map(|row| EntityLine {
+        id: row.id,
+        name: row.name,
+        r#type: row.r#type,
+        is_user: row.is_user,
+        protected: row.protected,
+        summary: row.summary,
+        names: row.names,
+    });
+    Ok(read.collect())
+}
+
+/// In the order of their numbers, each with what it stands on.
+pub async fn list_relations(
+    conn: &mut PgConnection,
+    user: UserId,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<RelationLine>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT r.id, r.subject_id, r.predicate, r.words, r.object_id, r.value, r.valid_from, r.valid_until, r.confidence,
+                  r.trust, r.stated_at, r.retired_at,
+                  (SELECT coalesce(jsonb_agg(jsonb_build_object('item', s.source_id, 'sentence', s.sentence, 'trust', s.trust,
+                                                                'at', s.at) ORDER BY s.id), '[]')
+                   FROM entity_relation_sources s WHERE s.user_id = $1 AND s.relation_id = r.id) AS "sources!"
+           FROM entity_relations r WHERE r.user_id = $1 AND r.id > $2 ORDER BY r.id LIMIT $3"#,
+        user.0,
+        after,
+        limit,
+    )
+    .fetch_all(conn)
+    .await?;
+    let read = rows.into_iter().map(|row| RelationLine {
+        id: row.id,
+        subject: row.subject_id,
+        predicate: row.predicate,
+        words: row.words,
+        object: row.object_id,
+        value: row.value,
+        valid_from: row.valid_from,
+        valid_until: row.valid_until,
+        confidence: row.confidence,
+        trust: row.trust,
+        stated_at: row.stated_at,
+        retired_at: row.retired_at,
+        sources: serde_json::from_value(row.sources).unwrap_or_default(),
+    });
+    Ok(read.collect())
+}

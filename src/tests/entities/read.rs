@@ -1,0 +1,149 @@
+//! What the chat model reads: with the facts of a session, and at night.
+
+use serde_json::{Value, json};
+
+use super::{told, upkeep};
+use crate::chat::use_server;
+use crate::support::{ChatServer, DueNow, TestApp, TestUser, said};
+
+async fn told_session(user: &TestUser, words: &str) {
+    let messages = json!({ "messages": [{ "id": "1", "role": "user", "content": words }] });
+    for (path, body) in [("messages", messages), ("complete", json!({}))] {
+        let path = format!("/api/v1/sessions/chat/{path}");
+        assert_eq!(user.post(&path, &body).await.status(), 200);
+    }
+}
+
+async fn read_due(app: &TestApp) {
+    let consolidation = keepsake::consolidation::Consolidation::new(app.search.clone());
+    for due in consolidation.due().await.unwrap() {
+        consolidation.extract(due).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn one_call_reads_facts_and_connections_of_a_session() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let model = ChatServer::answering(|_, _| {
+        said(
+            &json!({
+                "facts": [],
+                "entities": [{"name": "Marta Helgesen", "type": "person"}, {"name": "Nobody Here", "type": "person"}],
+                "connections": [
+                    {"subject": "user", "relation": "sibling_of", "object": "Marta Helgesen", "valid_from": "", "valid_until": "", "sentence": "my sister Marta Helgesen"},
+                    {"subject": "Marta Helgesen", "relation": "works_at", "object": "Hansa Brewery", "valid_from": "2022", "valid_until": "", "sentence": "has worked at Hansa Brewery since 2022"},
+                    {"subject": "Marta Helgesen", "relation": "lives_in", "object": "Atlantis", "valid_from": "", "valid_until": "", "sentence": "x"}
+                ]
+            })
+            .to_string(),
+        )
+    })
+    .await;
+    use_server(&app, &anna, &model).await;
+    told_session(
+        &anna,
+        "Yesterday my sister Marta Helgesen called, she has worked at Hansa Brewery since 2022.",
+    )
+    .await;
+    read_due(&app).await;
+    assert_eq!(model.asked().len(), 1, "no further call");
+    let marta = told(&anna, "Marta Helgesen").await;
+    let relations: Vec<(&str, &str)> = marta["relations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| {
+            (
+                r["relation"].as_str().unwrap(),
+                r["trust"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(relations.len(), 2, "{marta}");
+    assert!(
+        relations.contains(&("works at", "user")) && relations.contains(&("sibling of", "user"))
+    );
+    assert_eq!(
+        told(&anna, "me").await["relations"][0]["object"],
+        "Marta Helgesen"
+    );
+    for nobody in ["Nobody Here", "Atlantis"] {
+        let (status, _) = anna
+            .refused("memory_entity", json!({ "name": nobody }))
+            .await;
+        assert_eq!(status, 404, "{nobody}");
+    }
+    upkeep(&app).await;
+}
+
+/// Memories of one word are read at 02:00, once; those that name much are not.
+#[tokio::test]
+async fn at_night_the_model_reads_what_names_little() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let model = ChatServer::answering(|body: &Value, _| {
+        let asked = body["messages"][1]["content"].as_str().unwrap_or_default();
+        match asked.contains("<text n=") {
+            true => said(
+                &json!({
+                    "entities": [{"text": 1, "name": "kraken labs", "type": "organization"}],
+                    "connections": [{"text": 1, "subject": "user", "relation": "works_at", "object": "kraken labs", "valid_from": "", "valid_until": "", "sentence": "works at kraken labs"}]
+                })
+                .to_string(),
+            ),
+            false => said("Kraken labs is where the user works."),
+        }
+    })
+    .await;
+    use_server(&app, &anna, &model).await;
+    anna.add("works at kraken labs").await;
+    app.clock.advance(time::Duration::days(1));
+    app.run_job("enrich").await;
+    let entity = told(&anna, "Kraken Labs").await;
+    assert_eq!(
+        (&entity["type"], &entity["mentions"]),
+        (&json!("organization"), &json!(1)),
+        "{entity}"
+    );
+    assert_eq!(entity["relations"][0]["subject"], "You");
+    let asked = model.asked().len();
+    app.clock.advance(time::Duration::days(1));
+    app.run_job("enrich").await;
+    assert_eq!(model.asked().len(), asked, "nothing is read twice");
+}
+
+#[tokio::test]
+async fn without_a_model_the_night_says_so_and_bad_answers_harm_nothing() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.add("works at kraken labs").await;
+    app.clock.advance(time::Duration::days(1));
+    app.run_job("enrich").await;
+    let problem: Option<String> = sqlx::query_scalar(
+        "SELECT problem FROM job_runs WHERE job = 'enrich' AND outcome = 'done'",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(
+        problem.as_deref(),
+        Some("no chat model is set, so nothing was read for entities")
+    );
+    for answer in [
+        "",
+        "I cannot.",
+        "{\"entities\": [{\"text\": 99, \"name\": \"x\"}]}",
+        "{\"entities\": [[[[",
+        "<think>",
+    ] {
+        let model = ChatServer::answering(move |_, _| said(answer)).await;
+        use_server(&app, &anna, &model).await;
+        anna.add(&format!("likes tea number {}", answer.len()))
+            .await;
+        app.clock.advance(time::Duration::days(1));
+        app.run_job("enrich").await;
+    }
+    let stats = anna.call("memory_stats", json!({})).await;
+    assert_eq!(stats["entities"]["total"], 0, "{stats}");
+}
