@@ -60,6 +60,9 @@ pub(super) struct FoundConnection {
     pub said_at: Option<OffsetDateTime>,
 }
 
+/// What was read, each with the last message that was read with it.
+type Placed<T> = Vec<(T, i32)>;
+
 /// How a reading ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
@@ -186,7 +189,7 @@ impl Consolidation {
         (transcript, date): (&Transcript, Date),
         (known, by_model): (&[(String, String)], bool),
         reading: &mut Reading,
-        (found, connections): (&mut Vec<(Fact, i32)>, &mut Vec<(Connection, i32)>),
+        (found, connections): (&mut Placed<Fact>, &mut Placed<Connection>),
     ) -> Result<(), ConsolidationError> {
         let schema = prompt::extraction_schema(by_model);
         let mut read_to = 0;

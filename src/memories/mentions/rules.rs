@@ -330,7 +330,7 @@ impl Sentence<'_, '_> {
         if self.is_speaker(run, start) {
             return Some((Person, 90, true));
         }
-        if run.len() > 1 && has(&ORGANIZATION_WORDS) && !(self.is_german && !self.is_known(run)) {
+        if run.len() > 1 && has(&ORGANIZATION_WORDS) && (!self.is_german || self.is_known(run)) {
             return Some((Organization, 85, !self.is_title));
         }
         if first.is_in(&GIVEN_NAMES) && !first.is_in(&COMMON)

@@ -362,6 +362,7 @@ fn first_known(relation: &Relation) -> OffsetDateTime {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use time::macros::datetime;
 

@@ -188,6 +188,7 @@ fn days_since_1970(at: OffsetDateTime) -> i32 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
