@@ -78,6 +78,7 @@ fn shape_of_state(state: &str) -> &'static str {
         "error" | "failed" | "waiting" => {
             "M6 .8 11.6 11H.4zM5.3 4.3v3.2h1.4V4.3zM5.3 8.4v1.3h1.4V8.4z"
         }
+        "you" => shape_of("person"),
         // two bars
         "paused" => "M2 1.5h3v9H2zM7 1.5h3v9H7z",
         "nothing" => "M1.5 5.2h9v1.7h-9z",
