@@ -31,7 +31,7 @@ pub const MEMORIES_SHOWN: usize = 200;
 pub const MENTIONED_IN_SHOWN: usize = 25;
 
 /// Entities in one picture.
-pub const GRAPH_NODES_SHOWN: usize = 120;
+pub const GRAPH_NODES_SHOWN: usize = 500;
 
 /// Rows a ranked list has at most.
 pub const RANKED_MAX: usize = 50;

@@ -66,6 +66,9 @@ struct EdgeOut {
     /// "since 2019", "until May 2024"; left out where nobody said.
     #[serde(skip_serializing_if = "Option::is_none")]
     when: Option<String>,
+    /// The memory that says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    item_id: Option<i64>,
 }
 
 #[async_trait]
@@ -131,8 +134,15 @@ impl Tool for MemoryGraph {
         Ok(output)
     }
 
-    fn touched(_output: &Output) -> Vec<i64> {
-        Vec::new()
+    fn touched(output: &Output) -> Vec<i64> {
+        let mut items: Vec<i64> = output
+            .edges
+            .iter()
+            .filter_map(|edge| edge.item_id)
+            .collect();
+        items.sort_unstable();
+        items.dedup();
+        items
     }
 }
 
@@ -163,17 +173,19 @@ fn parse_day(text: &str) -> Result<time::OffsetDateTime, Invalid> {
 
 impl From<&Edge> for EdgeOut {
     fn from(edge: &Edge) -> Self {
-        let when = match &edge.tie {
-            Tie::Relation { period, .. } => {
-                Some(period.to_string()).filter(|when| !when.is_empty())
+        let (when, item_id) = match &edge.tie {
+            Tie::Relation { period, item, .. } => {
+                let when = Some(period.to_string()).filter(|when| !when.is_empty());
+                (when, *item)
             }
-            Tie::Together(_) => None,
+            Tie::Together(_) => (None, None),
         };
         Self {
             from: edge.from.0,
             to: edge.to.0,
             relation: edge.in_words(),
             when,
+            item_id,
         }
     }
 }

@@ -46,6 +46,8 @@ pub enum Tie {
         predicate: Predicate,
         words: Option<String>,
         period: Period,
+        /// The newest memory that says it.
+        item: Option<i64>,
     },
     /// So many sources name both.
     Together(i64),

@@ -17,6 +17,7 @@ struct EdgeRow {
     words: Option<String>,
     valid_from: Option<OffsetDateTime>,
     valid_until: Option<OffsetDateTime>,
+    item: Option<i64>,
 }
 
 impl From<EdgeRow> for Edge {
@@ -32,6 +33,7 @@ impl From<EdgeRow> for Edge {
                     from: row.valid_from,
                     until: row.valid_until,
                 },
+                item: row.item,
             },
         }
     }
@@ -46,8 +48,10 @@ pub async fn list_edges(
 ) -> Result<Vec<Edge>, sqlx::Error> {
     let rows = sqlx::query_as!(
         EdgeRow,
-        r#"SELECT id, subject_id, object_id AS "object_id!", predicate, words, valid_from, valid_until
-           FROM entity_relations
+        r#"SELECT id, subject_id, object_id AS "object_id!", predicate, words, valid_from, valid_until,
+                  (SELECT source_id FROM entity_relation_sources
+                   WHERE user_id = $1 AND relation_id = r.id AND source_id IS NOT NULL ORDER BY at DESC, id DESC LIMIT 1) AS item
+           FROM entity_relations r
            WHERE user_id = $1 AND object_id IS NOT NULL AND retired_at IS NULL AND ($2::text IS NULL OR predicate = $2)
            ORDER BY id DESC LIMIT $3"#,
         user.0,
@@ -69,8 +73,10 @@ pub async fn list_edges_of(
 ) -> Result<Vec<Edge>, sqlx::Error> {
     let rows = sqlx::query_as!(
         EdgeRow,
-        r#"SELECT id, subject_id, object_id AS "object_id!", predicate, words, valid_from, valid_until
-           FROM entity_relations
+        r#"SELECT id, subject_id, object_id AS "object_id!", predicate, words, valid_from, valid_until,
+                  (SELECT source_id FROM entity_relation_sources
+                   WHERE user_id = $1 AND relation_id = r.id AND source_id IS NOT NULL ORDER BY at DESC, id DESC LIMIT 1) AS item
+           FROM entity_relations r
            WHERE user_id = $1 AND object_id IS NOT NULL AND retired_at IS NULL AND ($3::text IS NULL OR predicate = $3)
              AND (subject_id = ANY ($2) OR object_id = ANY ($2))
            ORDER BY id DESC LIMIT $4"#,

@@ -158,7 +158,7 @@ pub fn of(tool: &str) -> Example {
             json!({ "entity": "Anna Berg" }),
             json!({
                 "nodes": [{ "id": 7, "name": "Anna Berg", "type": "person" }, { "id": 8, "name": "Lyon", "type": "location" }],
-                "edges": [{ "from": 7, "to": 8, "relation": "lives in" }],
+                "edges": [{ "from": 7, "to": 8, "relation": "lives in", "item_id": 42 }],
                 "cut": false,
             }),
         ),
