@@ -37,7 +37,8 @@
 //! where every limit stands. [`memories::Adding`] opens a transaction that knows its user and raises
 //! their revision ([`db::Db::as_writer`]: of one user one writes at a time), and
 //! writes in one statement ([`memories::write`]) the item with its words, its passages and its first event, a pending
-//! vector of each passage for each space in use, and that it changed at this revision; a second statement looks up what the text names, and a third writes it. What the first leaves out
+//! vector of each passage for each space in use, and that it changed at this revision; two more look up what the text
+//! names and write it ([`memories::mentions`]). What the first leaves out
 //! is added step by step: a new theme is made, and where a key or a text is there already the item is the
 //! duplicate, or the older one is archived and linked. Then the user's first space, where a provider is
 //! configured and there is none; the row of its job; the record of the call. Commit; answer. Adds of the

@@ -367,7 +367,7 @@ pub async fn put_back(
     Ok(())
 }
 
-/// A retired row moves to another entity, to be stated there again.
+/// Relations of one entity become another's; those that are held for true are retired before.
 pub async fn move_ends(
     conn: &mut PgConnection,
     user: UserId,
@@ -388,7 +388,7 @@ pub async fn move_ends(
     Ok(())
 }
 
-/// Rows that were retired by a merge and hold again beside what is there, where they meet nothing.
+/// A relation, with its subject and predicate.
 pub async fn find_relation(
     conn: &mut PgConnection,
     user: UserId,
