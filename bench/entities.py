@@ -58,13 +58,14 @@ def search(locomo, errors):
              "long texts": long_texts(next(Path.home().glob(".cargo/registry/src/*")))}
     for kind, (items, questions, evidence) in kinds.items():
         with keepsake(KEEPSAKE_DATA_DIR=str(REPO / "data")) as server:
-            tokens = [new_user(server, f"user{n}@example.com") for n in range(10)]
+            tokens = [new_user(server, f"{kind.split()[0].strip(chr(44)).lower()}{n}@example.com") for n in range(10)]
             ids = load(server, tokens, items)
             while int(sql("SELECT count(*) FROM entity_names WHERE filled_at IS NULL")):
                 sql("INSERT INTO job_queue (user_id, job, run_at, waiting_since) SELECT DISTINCT user_id, 'entities', now(), now() FROM entity_names WHERE filled_at IS NULL ON CONFLICT (user_id, job) DO UPDATE SET run_at = now() WHERE job_queue.lease IS NULL")
                 time.sleep(1)
             named = sql("SELECT count(*) || ' entities, ' || (SELECT count(*) FROM entity_mentions) || ' mentions' FROM entities")
             print(f"{kind}: {len(items)} items, {len(questions)} questions, {named}\n{'':28}" + "  ".join(f"{name:>8}" for name in PRINTED), flush=True)
+            server.call.args[0].close()  # the server has closed what was idle; the next call connects
             for name, wanted in (("without", "false"), ("with entities", "true")):
                 sql(f"INSERT INTO entity_settings (user_id, in_search) SELECT id, {wanted} FROM users ON CONFLICT (user_id) DO UPDATE SET in_search = {wanted}")
                 found = [evidence(question, asked(server, tokens, ids, question, "hybrid")) for question in questions]

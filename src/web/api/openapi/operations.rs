@@ -10,7 +10,8 @@ use crate::tools::Definition;
 use crate::tools::guidance::GUIDANCE_BYTES_MAX;
 
 /// What is named may not be there.
-const NAMES_A_THEME: &str = "memory_describe_theme";
+const NAMES_WHAT_MAY_BE_MISSING: [&str; 3] =
+    ["memory_describe_theme", "memory_entity", "memory_graph"];
 /// What is there may not go with what is asked for.
 const MEETS_OTHERS: [&str; 3] = ["memory_add", "memory_correct", "memory_confirm"];
 
@@ -160,7 +161,7 @@ fn tool(tool: &Definition) -> Operation {
     let first_sentence = tool.description.split_inclusive(". ").next();
     let mut errors = vec![400, 401, 403, 405, 413, 415, 422, 429, 503];
     let names_an_item = tool.input_schema["properties"].get("item_id").is_some();
-    if names_an_item || tool.name == NAMES_A_THEME {
+    if names_an_item || NAMES_WHAT_MAY_BE_MISSING.contains(&tool.name) {
         errors.push(404);
     }
     if MEETS_OTHERS.contains(&tool.name) {
