@@ -2,7 +2,7 @@
 """What finding names costs an add, and what it brings a search, for bench/README.md.
 
     tools/with_postgres.py python3 bench/entities.py adds
-    tools/with_postgres.py python3 bench/entities.py search LOCOMO10.json ERRORS.json
+    tools/with_postgres.py python3 bench/entities.py search LOCOMO10.json ERRORS.json ["short facts" …]
 
 *adds*: two users in turn, one of whom wants no names (entity_settings.by_rules), one client, the same texts.
 *search*: the product's own answers with and without entities in search (entity_settings.in_search): LoCoMo's turns by
@@ -47,7 +47,7 @@ def adds():
             print(f"{name:12} p50 {statistics.median(of):.2f} ms, p95 {of[int(0.95 * len(of))]:.2f} ms")
 
 
-def search(locomo, errors):
+def search(locomo, errors, *only):
     from kinds import long_texts, short_facts
     from quality import PRINTED, asked, load, new_user, scores
     samples = json.load(open(locomo))
@@ -56,7 +56,8 @@ def search(locomo, errors):
     own = lambda question, found: found
     kinds = {"LoCoMo, turns": (turns, questions, own), "short facts": (facts, fact_questions, told),
              "long texts": long_texts(next(Path.home().glob(".cargo/registry/src/*")))}
-    for kind, (items, questions, evidence) in kinds.items():
+    for kind in only or kinds:
+        items, questions, evidence = kinds[kind]
         with keepsake(KEEPSAKE_DATA_DIR=str(REPO / "data")) as server:
             tokens = [new_user(server, f"{kind.split()[0].strip(chr(44)).lower()}{n}@example.com") for n in range(10)]
             ids = load(server, tokens, items)

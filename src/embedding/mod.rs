@@ -39,6 +39,7 @@ pub use model::{
 pub use overview::{Overview, Rebuild};
 pub use query::{PENDING, QueryEmbedding};
 pub use reseal::{OnlyRotation, Resealed};
+pub use spaces::serving_space;
 pub use system::{SystemOverview, SystemSaved};
 pub use vector::{DIMENSIONS, Vector};
 

@@ -5,7 +5,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{Space, SpaceState};
+use super::model::{Space, SpaceId, SpaceState};
 use super::{
     COMPARED_FOR, EmbeddingError, Embeddings, RETIRED_FOR, RETIRED_MAX, SEARCHED_FOR, drain,
     overview, store,
@@ -42,6 +42,14 @@ pub(super) struct Spaces {
     pub building: Option<Space>,
     /// The one that served last first.
     pub retired: Vec<Space>,
+}
+
+/// What a user's searches compare with.
+pub async fn serving_space(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<SpaceId>, sqlx::Error> {
+    Ok(Spaces::of(conn, user).await?.serving().map(|space| space.id))
 }
 
 impl Spaces {

@@ -128,6 +128,9 @@ pub struct Decision {
     pub detail: Value,
     pub at: OffsetDateTime,
     pub undone_at: Option<OffsetDateTime>,
+    /// The other entity that it is about, while there is one.
+    pub other_id: Option<i64>,
+    pub other_name: Option<String>,
 }
 
 /// All of an entity.

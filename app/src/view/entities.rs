@@ -155,8 +155,8 @@ pub struct EntityDecision {
     pub id: i64,
     /// "Merged with"
     pub words: String,
-    /// The other entity that it is about.
-    pub other: Option<i64>,
+    /// The other entity that it is about: its number and name.
+    pub other: Option<(i64, String)>,
     pub by_person: bool,
     pub at: Moment,
     pub undone: Option<Moment>,

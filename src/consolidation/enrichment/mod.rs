@@ -15,6 +15,7 @@ use super::summary::narrative;
 use super::{Consolidation, ConsolidationError};
 use crate::clock::Rounds;
 use crate::db::UserId;
+use crate::embedding::{QueryVector, serving_space};
 use crate::entities::{self, Evidence};
 use crate::memories::mentions::normal::words;
 use crate::memories::mentions::{self, FoundBy, Named, NamingSource};
@@ -34,6 +35,8 @@ const PORTRAIT_MENTIONS_MIN: i64 = 3;
 const PORTRAIT_ITEMS: i64 = 12;
 const PORTRAIT_CHARS_MAX: usize = 400;
 const PORTRAIT_TEMPERATURE: f32 = 0.2;
+/// Summaries of one user and night whose vectors another model had made.
+const VECTORS_A_NIGHT: i64 = 500;
 
 /// A memory as it is read.
 pub struct Item {
@@ -72,6 +75,7 @@ impl Consolidation {
                 }
             }
         }
+        self.renew_vectors(user, slice).await?;
         let mut tx = self.db.as_user(user).await?;
         store::note_night(&mut tx, user, self.now()).await?;
         tx.commit().await?;
@@ -219,12 +223,7 @@ impl Consolidation {
             let summary = summary.map(|text| text.replace("\n\n", " "));
             let summary = summary.filter(|text| text.chars().count() <= PORTRAIT_CHARS_MAX);
             let vector = match &summary {
-                Some(text) => {
-                    self.search
-                        .embed_query(user, &format!("{}: {text}", one.name))
-                        .await?
-                        .vector
-                }
+                Some(text) => self.vector_of(user, &one.name, text).await?,
                 None => None,
             };
             let mut tx = self.db.as_writer(user).await?;
@@ -249,6 +248,39 @@ impl Consolidation {
             slice.note(1, 0);
         }
         Ok(())
+    }
+
+    /// Where the embedding model has changed since: vectors of two models are never compared.
+    async fn renew_vectors(&self, user: UserId, slice: &Slice) -> Result<(), ConsolidationError> {
+        let mut tx = self.db.as_user(user).await?;
+        let stale = match serving_space(&mut tx, user).await? {
+            Some(space) => store::list_of_other_spaces(&mut tx, user, space, VECTORS_A_NIGHT).await?,
+            None => Vec::new(),
+        };
+        tx.commit().await?;
+        for one in stale {
+            if slice.is_stopping() {
+                return Ok(());
+            }
+            let Some(vector) = self.vector_of(user, &one.name, &one.summary).await? else {
+                return Ok(());
+            };
+            let mut tx = self.db.as_writer(user).await?;
+            store::set_vector(&mut tx, user, &one, &vector).await?;
+            tx.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Of a name and what is told of it; `None` where the embedding model does not answer.
+    async fn vector_of(
+        &self,
+        user: UserId,
+        name: &str,
+        summary: &str,
+    ) -> Result<Option<QueryVector>, ConsolidationError> {
+        let text = format!("{name}: {summary}");
+        Ok(self.search.embed_query(user, &text).await?.vector)
     }
 }
 

@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use super::Item;
 use crate::clock::Rounds;
 use crate::db::UserId;
-use crate::embedding::QueryVector;
+use crate::embedding::{QueryVector, SpaceId};
 use crate::memories::Trust;
 
 /// As the system role: users with a memory whose last night was before the one that came round.
@@ -201,6 +201,49 @@ pub async fn set_summary(
     let query = query
         .bind(vector.map(|v| v.vector.half()))
         .bind(vector.map(|v| v.space_id.0));
+    query.execute(conn).await?;
+    Ok(())
+}
+
+pub struct Summarised {
+    pub id: i64,
+    pub name: String,
+    pub summary: String,
+}
+
+/// Those whose summary has no vector of this space.
+pub async fn list_of_other_spaces(
+    conn: &mut PgConnection,
+    user: UserId,
+    serving: SpaceId,
+    limit: i64,
+) -> Result<Vec<Summarised>, sqlx::Error> {
+    sqlx::query_as!(
+        Summarised,
+        r#"SELECT id, name, summary AS "summary!" FROM entities
+           WHERE user_id = $1 AND summary IS NOT NULL AND merged_into IS NULL AND summary_space IS DISTINCT FROM $2
+           ORDER BY id LIMIT $3"#,
+        user.0,
+        serving.0,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Where it still says the same.
+pub async fn set_vector(
+    conn: &mut PgConnection,
+    user: UserId,
+    of: &Summarised,
+    vector: &QueryVector,
+) -> Result<(), sqlx::Error> {
+    // Its type is none that the macros know.
+    let query = sqlx::query(
+        "UPDATE entities SET summary_vector = $5, summary_space = $6 WHERE user_id = $1 AND id = $2 AND name = $3 AND summary = $4",
+    );
+    let query = query.bind(user.0).bind(of.id).bind(&of.name).bind(&of.summary);
+    let query = query.bind(vector.vector.half()).bind(vector.space_id.0);
     query.execute(conn).await?;
     Ok(())
 }

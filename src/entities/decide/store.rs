@@ -17,8 +17,11 @@ pub async fn list_decisions(
 ) -> Result<Vec<Decision>, sqlx::Error> {
     sqlx::query_as!(
         Decision,
-        "SELECT id, event, by_person, detail, at, undone_at FROM entity_events
-         WHERE user_id = $1 AND entity_id = $2 ORDER BY id DESC LIMIT $3",
+        r#"SELECT d.id, d.event, d.by_person, d.detail, d.at, d.undone_at, e.id AS "other_id?", e.name AS "other_name?"
+           FROM entity_events d
+           LEFT JOIN entities e ON e.user_id = $1
+             AND e.id = coalesce(d.detail->>'from', d.detail->>'made', d.detail->>'other')::bigint
+           WHERE d.user_id = $1 AND d.entity_id = $2 ORDER BY d.id DESC LIMIT $3"#,
         user.0,
         id.0,
         limit,

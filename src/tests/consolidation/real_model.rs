@@ -5,12 +5,13 @@ use std::time::Duration as StdDuration;
 
 use keepsake::consolidation::{AskLimits, Consolidation};
 use keepsake::providers::chat::{ChatChange, ChatForm};
+use keepsake::queue::Slice;
 use serde_json::json;
 
 use super::{items, ledger, told, user_says};
 use crate::chat::chat;
 use crate::providers::llamacpp::chat_server;
-use crate::support::{DueNow, TestApp};
+use crate::support::{DueNow, TestApp, TestUser};
 
 /// Some two tokens a second, beside other tests: one fact, and the beginning of another.
 const LIMITS: AskLimits = AskLimits {
@@ -18,10 +19,9 @@ const LIMITS: AskLimits = AskLimits {
     answer_tokens_max: 72,
 };
 
-#[tokio::test]
-async fn a_session_goes_from_messages_to_the_ledger_with_a_real_model() {
+/// A user with a real model.
+async fn with_model(app: &TestApp) -> TestUser {
     let address = chat_server();
-    let app = TestApp::start().await;
     let user = app.user("anna").await;
     let host_port = address.trim_start_matches("http://");
     app.embeddings.allow_endpoint(host_port).await.unwrap();
@@ -36,8 +36,19 @@ async fn a_session_goes_from_messages_to_the_ledger_with_a_real_model() {
         own_enabled: true,
         form,
     };
-    chat(&app).save(user.id, change).await.unwrap();
+    chat(app).save(user.id, change).await.unwrap();
+    user
+}
 
+const NIGHT: AskLimits = AskLimits {
+    call_deadline: StdDuration::from_secs(300),
+    answer_tokens_max: 256,
+};
+
+#[tokio::test]
+async fn a_session_goes_from_messages_to_the_ledger_with_a_real_model() {
+    let app = TestApp::start().await;
+    let user = with_model(&app).await;
     let messages = [
         user_says("m1", "Hi! My name is Anna and I live in Graz."),
         json!({ "id": "m2", "role": "assistant", "content": "Hello Anna!" }),
@@ -96,4 +107,38 @@ async fn a_session_goes_from_messages_to_the_ledger_with_a_real_model() {
     let messages = user.get("/api/v1/sessions/talk/messages").await;
     let messages: serde_json::Value = messages.json().await.unwrap();
     assert_eq!(messages["messages"].as_array().unwrap().len(), 2);
+}
+
+/// The night's reading: whatever it says, what is named occurs in a memory, and a relation has its sentence.
+#[tokio::test]
+#[ignore = "minutes of a real model: `make check` runs it alone"]
+async fn a_night_with_a_real_model_names_nothing_that_no_memory_says() {
+    let app = TestApp::start().await;
+    let user = with_model(&app).await;
+    let told = "marta works at kraken labs in bergen and reports to quentin";
+    user.add(told).await;
+    let night = Consolidation::new(app.search.clone()).with_limits(NIGHT);
+    night.enrich(user.id, &Slice::whole()).await.unwrap();
+    let mut conn = app.superuser().await;
+    let names: Vec<String> = sqlx::query_scalar("SELECT name FROM entity_names")
+        .fetch_all(&mut conn)
+        .await
+        .unwrap();
+    let sentences: Vec<Option<String>> =
+        sqlx::query_scalar("SELECT sentence FROM entity_relation_sources")
+            .fetch_all(&mut conn)
+            .await
+            .unwrap();
+    let read: i64 = sqlx::query_scalar("SELECT count(*) FROM entity_enriched")
+        .fetch_one(&mut conn)
+        .await
+        .unwrap();
+    println!("{names:?}\n{sentences:?}");
+    assert_eq!(read, 1, "the model answered in time");
+    for name in names.iter().filter(|name| *name != "You") {
+        assert!(told.contains(&name.to_lowercase()), "{name}");
+    }
+    for sentence in sentences {
+        assert!(told.contains(&sentence.unwrap()));
+    }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{told, upkeep};
 use crate::chat::use_server;
-use crate::support::{ChatServer, DueNow, TestApp, TestUser, said};
+use crate::support::{ChatServer, DueNow, Provider, TestApp, TestUser, change_model, said};
 
 async fn told_session(user: &TestUser, words: &str) {
     let messages = json!({ "messages": [{ "id": "1", "role": "user", "content": words }] });
@@ -146,4 +146,48 @@ async fn without_a_model_the_night_says_so_and_bad_answers_harm_nothing() {
     }
     let stats = anna.call("memory_stats", json!({})).await;
     assert_eq!(stats["entities"]["total"], 0, "{stats}");
+}
+
+/// What is told of an entity is found by meaning; when the embedding model changes, its vector is made again.
+#[tokio::test]
+async fn a_summary_is_found_by_the_model_that_is_in_force() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "first").await;
+    let model = ChatServer::answering(|body: &Value, _| {
+        let asked = body["messages"][1]["content"].as_str().unwrap_or_default();
+        match asked.contains("<text n=") {
+            true => said(&json!({ "entities": [], "connections": [] }).to_string()),
+            false => said("Marta Helgesen brews beer in Bergen."),
+        }
+    })
+    .await;
+    use_server(&app, &anna, &model).await;
+    for what in ["brews beer in Bergen", "brews in Bergen", "likes beer"] {
+        anna.add(&format!("Marta Helgesen {what}.")).await;
+    }
+    app.drain(&anna).await;
+    let spaces = async || -> (Option<i64>, i64) {
+        sqlx::query_as(
+            "SELECT e.summary_space, s.id FROM entities e, embedding_spaces s
+             WHERE e.name = 'Marta Helgesen' AND s.user_id = e.user_id AND s.state = 'active'",
+        )
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap()
+    };
+    let night = async || {
+        app.clock.advance(time::Duration::days(1));
+        app.run_job("enrich").await;
+    };
+    night().await;
+    let (of_summary, first) = spaces().await;
+    assert_eq!(of_summary, Some(first));
+    change_model(&app, &anna, &provider, "second").await;
+    app.drain(&anna).await;
+    night().await;
+    let (of_summary, second) = spaces().await;
+    assert_ne!(first, second);
+    assert_eq!(of_summary, Some(second));
 }

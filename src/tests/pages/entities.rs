@@ -180,7 +180,9 @@ async fn two_are_merged_and_it_is_undone() {
     .await;
     let merged = look(&browser, &format!("/entities/{other}")).await;
     assert!(merged.contains("Katharina Vogel") && merged.contains("Also called"));
-    assert!(merged.contains("Merged with") && merged.contains("value=\"undo\""));
+    let history = merged.split("id=\"decisions\"").nth(1).unwrap();
+    assert!(history.contains("Merged with") && history.contains("<bdi>Kathi Vogel</bdi>"));
+    assert!(history.contains("value=\"undo\""));
     let list = look(&browser, "/entities").await;
     assert!(!list.contains("Kathi Vogel"));
     let decision: i64 = sqlx::query_scalar("SELECT max(id) FROM entity_events")

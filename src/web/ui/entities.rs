@@ -245,23 +245,22 @@ impl Ui {
     }
 
     fn decision_view(&self, decision: Decision, latest: Option<i64>) -> EntityDecision {
-        let number = |name: &str| decision.detail[name].as_i64();
-        let (words, other) = match decision.event.as_str() {
-            "merged" => ("Merged with".to_owned(), number("from")),
-            "split" => ("Split: some names went to".to_owned(), number("made")),
-            "apart" => ("Kept apart from".to_owned(), number("other")),
+        let words = match decision.event.as_str() {
+            "merged" => "Merged with".to_owned(),
+            "split" => "Split: some names went to".to_owned(),
+            "apart" => "Kept apart from".to_owned(),
             "renamed" => {
                 let old = decision.detail["name"].as_str().unwrap_or_default();
-                (format!("Renamed, it was called {old}"), None)
+                format!("Renamed, it was called {old}")
             }
-            "protected" => ("Protected".to_owned(), None),
-            "unprotected" => ("Protection removed".to_owned(), None),
-            other => (other.to_owned(), None),
+            "protected" => "Protected".to_owned(),
+            "unprotected" => "Protection removed".to_owned(),
+            other => other.to_owned(),
         };
         EntityDecision {
             id: decision.id,
             words,
-            other,
+            other: decision.other_id.zip(decision.other_name),
             by_person: decision.by_person,
             at: self.moment(decision.at),
             undone: decision.undone_at.map(|at| self.moment(at)),

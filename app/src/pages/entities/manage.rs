@@ -34,8 +34,14 @@ pub fn Decisions(page: EntityPage) -> impl IntoView {
 
 #[component]
 fn Decided(id: i64, decision: EntityDecision, is_manageable: bool) -> impl IntoView {
-    let other = decision.other.map(|other| {
-        view! { <a href=entity_path(other)>"entity " {other}</a> }
+    let other = decision.other.map(|(other, name)| {
+        view! {
+            <a href=entity_path(other)>
+                <bdi>
+                    <Marked text=name />
+                </bdi>
+            </a>
+        }
     });
     let actor = match decision.by_person {
         true => "by you",
