@@ -118,6 +118,7 @@ pub mod clock;
 pub mod config;
 pub mod consolidation;
 pub mod db;
+pub mod documents;
 pub mod embedding;
 pub mod entities;
 pub mod erasure;

@@ -12,6 +12,7 @@ use crate::activity::Activity;
 use crate::clock::{SharedClock, WallClock};
 use crate::config::Config;
 use crate::db::{self, DatabaseError, Db};
+use crate::documents::Documents;
 use crate::embedding::{self, Embeddings};
 use crate::memories::Adding;
 use crate::postgres::{self, EmbeddedPostgres};
@@ -173,6 +174,7 @@ pub fn app_state(config: &Config, search: &Search, readiness: Readiness) -> AppS
                 db: db.clone(),
                 adding: Adding::new(db.clone(), clock.clone(), embeddings.clone()),
                 clock,
+                documents: Documents::new(db.clone(), embeddings.clone()),
                 embeddings: embeddings.clone(),
                 search: search.clone(),
                 activity,

@@ -26,12 +26,12 @@ pub fn memories(n: i64) -> String {
     }
 }
 
-/// What is embedded: "411 memories"; "2,721 texts (411 memories, 2,310 from messages)".
+/// What is embedded: "411 memories"; "2,721 texts (411 memories, 2,310 from messages and documents)".
 pub fn texts(of_memories: i64, from_messages: i64) -> String {
     match from_messages {
         0 => memories(of_memories),
         messages => format!(
-            "{} ({}, {} from messages)",
+            "{} ({}, {} from messages and documents)",
             some_texts(of_memories + messages, messages),
             memories(of_memories),
             count(messages)
@@ -107,8 +107,8 @@ mod tests {
             [
                 "1 memory",
                 "411 memories",
-                "2,721 texts (411 memories, 2,310 from messages)",
-                "1 text (0 memories, 1 from messages)",
+                "2,721 texts (411 memories, 2,310 from messages and documents)",
+                "1 text (0 memories, 1 from messages and documents)",
             ]
         );
         assert_eq!(some_texts(3, 7), "3 texts");

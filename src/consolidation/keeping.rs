@@ -66,7 +66,7 @@ impl Consolidation {
             query: &one.value,
             limit: Some(NEAREST),
             explain: true,
-            without_turns: true,
+            memories_alone: true,
             ..RawQuery::default()
         };
         // A value has fewer characters than a query may have.

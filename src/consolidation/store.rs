@@ -70,7 +70,7 @@ pub async fn list_known(
 ) -> Result<Vec<(String, String)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT key AS "key!", left(content, 300) AS "content!" FROM memory_items
-           WHERE user_id = $1 AND is_live(status, live_until, $3) AND key IS NOT NULL AND NOT is_turn
+           WHERE user_id = $1 AND is_live(status, live_until, $3) AND key IS NOT NULL AND theme_id IS NOT NULL
            ORDER BY created_at DESC, id DESC LIMIT $2"#,
         user.0,
         limit,

@@ -242,7 +242,7 @@ pub struct Counts {
 pub struct Texts {
     /// Active and archived.
     pub memories: i64,
-    /// Turns: a long message is several.
+    /// Turns, of which a long message is several, and parts of documents.
     pub from_messages: i64,
 }
 

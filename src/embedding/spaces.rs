@@ -49,7 +49,10 @@ pub async fn serving_space(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<Option<SpaceId>, sqlx::Error> {
-    Ok(Spaces::of(conn, user).await?.serving().map(|space| space.id))
+    Ok(Spaces::of(conn, user)
+        .await?
+        .serving()
+        .map(|space| space.id))
 }
 
 impl Spaces {

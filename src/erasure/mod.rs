@@ -1,4 +1,4 @@
-//! Erasure: one memory and all that derives from it, one session, or an account and everything in
+//! Erasure: one memory and all that derives from it, one session, one document, or an account and everything in
 //! it. A person asks for it on a page, or an admin for an operator's user; agents
 //! never. What is gone is told by a receipt in numbers, which knows no name. A memory goes once the
 //! time to undo it is over (memories/manage); its row says when.
@@ -57,6 +57,7 @@ impl ReceiptId {
 pub enum Kind {
     Item,
     Session,
+    Document,
     Account,
 }
 
@@ -167,6 +168,25 @@ pub async fn session(
     let mut tx = db.as_writer(user).await?;
     let with_memories = memories == Memories::GoToo;
     if !store::erase_session(&mut tx, session.0, with_memories, id.as_str(), now).await? {
+        return Err(ErasureError::Gone);
+    }
+    tx.commit().await?;
+    Ok(id)
+}
+
+/// One document of the user with all its revisions, and the parts that search finds. At once, in one transaction.
+pub async fn document(
+    db: &Db,
+    activity: &Activity,
+    user: UserId,
+    document: i64,
+    now: OffsetDateTime,
+) -> Result<ReceiptId, ErasureError> {
+    // Calls that wait in this process may be about it.
+    activity.flush().await?;
+    let id = ReceiptId::new();
+    let mut tx = db.as_writer(user).await?;
+    if !store::erase_document(&mut tx, document, id.as_str(), now).await? {
         return Err(ErasureError::Gone);
     }
     tx.commit().await?;

@@ -37,6 +37,17 @@ pub async fn erase_session(
     Ok(erased.fetch_one(conn).await?.is_some())
 }
 
+/// Of the transaction's user, as the app role. False where there is no such document.
+pub async fn erase_document(
+    conn: &mut PgConnection,
+    document: i64,
+    receipt: &str,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let erased = sqlx::query_scalar!("SELECT erase_document($1, $2, $3)", document, receipt, now);
+    Ok(erased.fetch_one(conn).await?.is_some())
+}
+
 pub async fn item_rows(
     conn: &mut PgConnection,
     user: UserId,
@@ -127,6 +138,7 @@ impl From<ReceiptRow> for Receipt {
             kind: match row.kind.as_str() {
                 "item" => Kind::Item,
                 "session" => Kind::Session,
+                "document" => Kind::Document,
                 _ => Kind::Account,
             },
             found: rows_of(&row.found),

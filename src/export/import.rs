@@ -12,14 +12,16 @@ use time::OffsetDateTime;
 use tokio::sync::mpsc;
 
 use self::store::Key;
+use super::documents::{DocumentLine, RevisionLine};
 use super::entities::{EntityLine, RelationLine};
 use super::read::{ItemRecord, Record, ThemeRecord};
 use super::source::{self, Piece};
-use crate::accounts::AgentName;
+use crate::accounts::{AgentId, AgentName};
 use crate::db::{Db, UserId};
+use crate::documents::{DocumentError, Documents};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::entities::{self, EntityId};
-use crate::input::Invalid;
+use crate::input::{Invalid, sentence};
 use crate::memories::mentions::EntityType;
 use crate::memories::quota::{ItemQuota, too_many_themes};
 use crate::memories::write::{Event, NewSource, write};
@@ -80,6 +82,8 @@ pub struct Importer {
     /// From the file's ids to ours; some 40 bytes an item.
     ids: HashMap<i64, i64>,
     entities: HashMap<i64, EntityId>,
+    /// Those that are being taken in: ours, and what the file says of them.
+    documents: HashMap<i64, (i64, DocumentLine)>,
     /// Links whose newer item is still to come: our id of the older, the file's of the newer.
     links: Vec<(i64, i64)>,
     batch: Vec<(String, ItemRecord)>,
@@ -106,6 +110,7 @@ impl Importer {
             agents: HashMap::new(),
             ids: HashMap::new(),
             entities: HashMap::new(),
+            documents: HashMap::new(),
             links: Vec::new(),
             batch: Vec::new(),
             items_read: 0,
@@ -157,6 +162,15 @@ impl Importer {
                 if let Err(invalid) = self.take_relation(&line).await? {
                     self.fail(place, invalid.sentence);
                 }
+            }
+            Ok(Record::Document(line)) => {
+                self.write_batch().await?;
+                let taken = self.take_document(&line).await;
+                self.told(place, taken)?;
+            }
+            Ok(Record::Revision(line)) => {
+                let taken = self.take_revision(&line).await;
+                self.told(place, taken)?;
             }
             Ok(Record::NotImported) => {}
             Ok(Record::Theme(theme)) => self.take_theme(&theme).await?,
@@ -241,6 +255,61 @@ impl Importer {
         }
         tx.commit().await?;
         Ok(Ok(()))
+    }
+
+    /// What cannot be taken in is told, and the rest goes on.
+    fn told(&mut self, place: String, taken: Result<(), DocumentError>) -> Result<(), ImportError> {
+        match taken {
+            Ok(()) => Ok(()),
+            Err(DocumentError::Database(error)) if !is_refusal(&error) => Err(error.into()),
+            Err(DocumentError::Database(_)) => {
+                self.fail(place, "PostgreSQL cannot keep it.".to_owned());
+                Ok(())
+            }
+            Err(error) => {
+                self.fail(place, sentence(&error.to_string()));
+                Ok(())
+            }
+        }
+    }
+
+    async fn take_document(&mut self, line: &DocumentLine) -> Result<(), DocumentError> {
+        let documents = Documents::new(self.db.clone(), self.embeddings.clone());
+        let mut tx = self.db.as_writer(self.user).await?;
+        if store::is_erasing(&mut tx, self.user).await? {
+            return Err(DocumentError::NotFound);
+        }
+        let taken = line.taken()?;
+        let id = documents.take_document(&mut tx, self.user, &taken, self.now);
+        let id = id.await?;
+        tx.commit().await?;
+        if let Some(id) = id {
+            self.documents.insert(line.id, (id, line.clone()));
+        }
+        Ok(())
+    }
+
+    /// Of a document that was known already nothing is taken in.
+    async fn take_revision(&mut self, line: &RevisionLine) -> Result<(), DocumentError> {
+        let Some((id, document)) = self.documents.get(&line.document).cloned() else {
+            return Ok(());
+        };
+        let documents = Documents::new(self.db.clone(), self.embeddings.clone());
+        let (taken, agent) = line.taken()?;
+        let user = self.user;
+        let mut tx = self.db.as_writer(user).await?;
+        if store::is_erasing(&mut tx, user).await? {
+            return Err(DocumentError::NotFound);
+        }
+        let agent = self.agent(&mut tx, agent.as_ref()).await?.map(AgentId);
+        let revision = documents.take_revision(&mut tx, user, id, agent, &taken);
+        revision.await?;
+        if line.revision == document.revision {
+            let end = documents.take_end(&mut tx, user, id, document.archived_at, self.now);
+            end.await?;
+        }
+        tx.commit().await?;
+        Ok(())
     }
 
     /// Where the database refuses a batch, its items are tried one by one, so that

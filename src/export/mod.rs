@@ -3,6 +3,7 @@
 //! form is described in `docs/export.md`. No key, token or password is ever in it.
 
 mod document;
+mod documents;
 mod entities;
 mod import;
 pub mod read;

@@ -8,6 +8,7 @@ use serde_json::Value;
 use time::OffsetDateTime;
 
 use super::FORM_VERSION;
+use super::documents::{DocumentLine, RevisionLine};
 use super::entities::{EntityLine, RelationLine};
 use crate::accounts::AgentName;
 use crate::input::{Invalid, check_text, required_text};
@@ -46,6 +47,8 @@ pub enum Record {
     Item(Box<ItemRecord>),
     Entity(EntityLine, EntityType),
     Relation(Box<RelationLine>),
+    Document(DocumentLine),
+    Revision(Box<RevisionLine>),
     /// Sessions, calls and settings are for their owner to read: they are not taken in.
     NotImported,
     End {
@@ -205,6 +208,8 @@ pub fn parse_line(line: &str) -> Result<Record, Invalid> {
             Ok(Record::Entity(line, entity_type))
         }
         (None, Some("relation")) => parse(line).map(Box::new).map(Record::Relation),
+        (None, Some("document")) => parse(line).map(Record::Document),
+        (None, Some("revision")) => parse(line).map(Box::new).map(Record::Revision),
         (None, Some(record)) if PASSED_OVER.contains(&record) => Ok(Record::NotImported),
         (None, Some("end")) => {
             let end: RawEnd = parse(line)?;
@@ -216,7 +221,7 @@ pub fn parse_line(line: &str) -> Result<Record, Invalid> {
             "record",
             "unknown_record",
             format!(
-                "`record` is not known; it is theme, agent, item, entity, relation, {} or end.",
+                "`record` is not known; it is theme, agent, item, entity, relation, document, revision, {} or end.",
                 PASSED_OVER.join(", ")
             ),
         )),

@@ -9,7 +9,7 @@ use super::read::{Record, parse_line};
 use crate::input::Invalid;
 
 /// Twice what the longest item can be written as.
-pub const LINE_BYTES_MAX: u64 = 1024 * 1024;
+pub const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// What is no file of lines is read whole.
 pub const DOCUMENT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// How an export of ours begins.

@@ -10,6 +10,7 @@ use crate::db::UserId;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Last {
     pub item: i64,
+    pub document: i64,
     pub session: i64,
     pub call: i64,
 }
@@ -18,6 +19,7 @@ pub async fn find_last(conn: &mut PgConnection, user: UserId) -> Result<Last, sq
     sqlx::query_as!(
         Last,
         r#"SELECT coalesce((SELECT max(id) FROM memory_items WHERE user_id = $1), 0) AS "item!",
+                  coalesce((SELECT max(id) FROM documents WHERE user_id = $1), 0) AS "document!",
                   coalesce((SELECT max(id) FROM sessions WHERE user_id = $1), 0) AS "session!",
                   coalesce((SELECT max(id) FROM activity WHERE user_id = $1), 0) AS "call!""#,
         user.0,
@@ -31,9 +33,10 @@ pub async fn weigh(conn: &mut PgConnection, user: UserId) -> Result<Overview, sq
     sqlx::query_as!(
         Overview,
         r#"SELECT i.items AS "items!", c.calls AS "calls!", 
-                  (i.bytes + 650 * i.items + m.bytes + 260 * m.messages + 180 * c.calls) AS "bytes!"
+                  (i.bytes + 650 * i.items + d.bytes + m.bytes + 260 * m.messages + 180 * c.calls) AS "bytes!"
            FROM (SELECT count(*) AS items, coalesce(sum(octet_length(content)), 0)::bigint AS bytes
-                 FROM memory_items WHERE user_id = $1 AND NOT is_turn) i,
+                 FROM memory_items WHERE user_id = $1 AND theme_id IS NOT NULL) i,
+                (SELECT coalesce(sum(kept_bytes), 0)::bigint AS bytes FROM documents WHERE user_id = $1) d,
                 (SELECT count(*) AS messages,
                         coalesce(sum(octet_length(content) + tool_calls_bytes), 0)::bigint AS bytes
                  FROM session_messages WHERE user_id = $1) m,

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::documents::store as documents;
 use super::entities::store as entities;
 use super::{FORM_VERSION, sessions, store};
 use crate::db::{Db, UserId};
@@ -17,6 +18,8 @@ const ITEMS_A_PIECE: i64 = 200;
 const ROWS_A_PIECE: i64 = 1_000;
 /// Messages of a piece: at most some 40 MB, where each is as long as it may be.
 const MESSAGES_A_PIECE: i64 = 100;
+/// A revision may have 1 MiB.
+const REVISIONS_A_PIECE: i64 = 10;
 
 /// What there is to export.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +65,13 @@ enum Stage {
     Relations {
         after: i64,
     },
+    Documents {
+        after: i64,
+    },
+    /// A document, and a revision of it.
+    Revisions {
+        after: (i64, i32),
+    },
     Sessions {
         after: i64,
     },
@@ -88,6 +98,8 @@ struct Counts {
     events: usize,
     entities: usize,
     relations: usize,
+    documents: usize,
+    revisions: usize,
     sessions: usize,
     messages: usize,
     extractions: usize,
@@ -132,6 +144,8 @@ impl Export {
                 Stage::Items { after } => self.items(after, &mut lines).await?,
                 Stage::Entities { after } => self.entities(after, &mut lines).await?,
                 Stage::Relations { after } => self.relations(after, &mut lines).await?,
+                Stage::Documents { after } => self.documents(after, &mut lines).await?,
+                Stage::Revisions { after } => self.revisions(after, &mut lines).await?,
                 Stage::Sessions { after } => self.sessions(after, &mut lines).await?,
                 Stage::Messages { after } => self.messages(after, &mut lines).await?,
                 Stage::Extractions { after } => self.extractions(after, &mut lines).await?,
@@ -229,6 +243,39 @@ impl Export {
         rows.iter().for_each(|row| write(lines, "relation", row));
         Ok(match rows.last() {
             Some(row) => Stage::Relations { after: row.id },
+            None => Stage::Documents { after: 0 },
+        })
+    }
+
+    async fn documents(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
+        let mut tx = self.db.as_user(self.user).await?;
+        let within = (after, self.last.document);
+        let rows = documents::list_documents(&mut tx, self.user, within, ROWS_A_PIECE).await?;
+        tx.commit().await?;
+        self.counts.documents += rows.len();
+        rows.iter().for_each(|row| write(lines, "document", row));
+        Ok(match rows.last() {
+            Some(row) => Stage::Documents { after: row.id },
+            None => Stage::Revisions { after: (0, 0) },
+        })
+    }
+
+    async fn revisions(
+        &mut self,
+        after: (i64, i32),
+        lines: &mut Vec<u8>,
+    ) -> Result<Stage, sqlx::Error> {
+        let mut tx = self.db.as_user(self.user).await?;
+        let last = self.last.document;
+        let rows =
+            documents::list_revisions(&mut tx, self.user, after, last, REVISIONS_A_PIECE).await?;
+        tx.commit().await?;
+        self.counts.revisions += rows.len();
+        rows.iter().for_each(|row| write(lines, "revision", row));
+        Ok(match rows.last() {
+            Some(row) => Stage::Revisions {
+                after: (row.document, row.revision),
+            },
             None => Stage::Sessions { after: 0 },
         })
     }

@@ -26,7 +26,7 @@ pub use change::{
 };
 pub use history::{GaveWay, ItemEvent, ItemState};
 pub use model::{
-    Item, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme, ThemeCount, ThemeNames,
+    Item, ItemId, ItemType, NewItem, OfSession, Part, Stats, Status, Theme, ThemeCount, ThemeNames,
     ThemeSlug, Turn,
 };
 pub use period::Period;

@@ -22,6 +22,7 @@ pub const DESCRIPTION_CHARS_MAX: usize = 500;
 /// What expires within it is said to expire soon.
 pub const EXPIRING_SOON: time::Duration = time::Duration::days(7);
 const TURN: &str = "turn";
+const DOCUMENT: &str = "document";
 /// The theme of an item that names none (Nova §3.2.2).
 pub const THEME_DEFAULT: &str = "general";
 
@@ -43,6 +44,8 @@ pub enum ItemType {
     Other,
     /// What was said in a conversation, as it was said. Nobody adds one: searches alone know it.
     Turn,
+    /// A part of a document. Nobody adds one: it comes and goes with its document.
+    Document,
 }
 
 impl ItemType {
@@ -63,6 +66,7 @@ impl ItemType {
             Self::Summary => "summary",
             Self::Other => "other",
             Self::Turn => TURN,
+            Self::Document => DOCUMENT,
         }
     }
 
@@ -78,7 +82,7 @@ impl ItemType {
 
     /// What a search may be narrowed to. None where it is no type.
     pub fn searched(text: &str) -> Option<Self> {
-        let mut types = Self::ALL.into_iter().chain([Self::Turn]);
+        let mut types = Self::ALL.into_iter().chain([Self::Turn, Self::Document]);
         types.find(|t| t.as_str() == text)
     }
 
@@ -343,7 +347,7 @@ fn parse_tags(tags: &[String]) -> Result<Vec<String>, Invalid> {
 #[derive(Clone, Debug)]
 pub struct Item {
     pub id: ItemId,
-    /// By slug; a turn has none.
+    /// By slug; a turn has none, nor a part of a document.
     pub theme: Option<String>,
     pub theme_display_name: Option<String>,
     pub item_type: ItemType,
@@ -374,6 +378,8 @@ pub struct Item {
     pub source_message: Option<String>,
     /// Of a turn.
     pub turn: Option<Turn>,
+    /// Of a part of a document.
+    pub part: Option<Part>,
     pub created_at: OffsetDateTime,
     pub updated_at: OffsetDateTime,
 }
@@ -409,6 +415,26 @@ impl Item {
             is_confirmed: self.protected,
             stated_at: self.stated_at(),
         }
+    }
+}
+
+/// Where a part of a document stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub document: i64,
+    pub path: String,
+    /// From 1, both included.
+    pub lines: (i32, i32),
+}
+
+impl Part {
+    pub(crate) fn of(document: Option<(i64, String)>, lines: Option<(i32, i32)>) -> Option<Self> {
+        let ((document, path), lines) = document.zip(lines)?;
+        Some(Self {
+            document,
+            path,
+            lines,
+        })
     }
 }
 

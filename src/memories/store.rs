@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 
 use super::history::{GaveWay, ItemEvent, ItemState};
 use super::model::{
-    EXPIRING_SOON, Item, ItemId, ItemType, OfSession, Stats, Status, ThemeSlug, Turn,
+    EXPIRING_SOON, Item, ItemId, ItemType, OfSession, Part, Stats, Status, ThemeSlug, Turn,
 };
 use super::period::Period;
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
@@ -22,7 +22,7 @@ pub async fn count_items_up_to(
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!"
-           FROM (SELECT FROM memory_items WHERE user_id = $1 AND NOT is_turn LIMIT $2) i"#,
+           FROM (SELECT FROM memory_items WHERE user_id = $1 AND theme_id IS NOT NULL LIMIT $2) i"#,
         user.0,
         limit,
     )
@@ -52,17 +52,17 @@ pub async fn list_of_key(
     .await
 }
 
-/// An item, which may be changed; a turn is none.
+/// An item, which may be changed; a turn is none, nor a part of a document.
 pub async fn find_item(
     conn: &mut PgConnection,
     user: UserId,
     id: ItemId,
 ) -> Result<Option<Item>, sqlx::Error> {
     let found = find_to_read(conn, user, id).await?;
-    Ok(found.filter(|item| item.turn.is_none()))
+    Ok(found.filter(|item| item.theme.is_some()))
 }
 
-/// An item or a turn.
+/// An item, a turn or a part of a document.
 pub async fn find_to_read(
     conn: &mut PgConnection,
     user: UserId,
@@ -73,13 +73,14 @@ pub async fn find_to_read(
                   i.status, i.source, i.trust, i.source_context, a.name AS "agent?", i.confidence,
                   i.protected, i.expires_at, i.valid_from, i.valid_until, i.last_verified_at, i.superseded_by, i.session_id, i.message_id,
                   i.delete_at, i.created_at, i.updated_at, i.turn_session_id, s.external_id AS "session?", m.external_id AS "message?",
-                  m.position AS "position?"
+                  m.position AS "position?", i.document_id, d.path AS "path?", i.first_line, i.last_line
            FROM memory_items i
            LEFT JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
            LEFT JOIN sessions s ON s.user_id = i.user_id AND s.id = coalesce(i.turn_session_id, i.session_id)
            LEFT JOIN session_messages m ON m.user_id = i.user_id AND m.session_id = s.id
                                        AND m.position = coalesce(i.turn_position, i.message_id)
+           LEFT JOIN documents d ON d.user_id = i.user_id AND d.id = i.document_id
            WHERE i.user_id = $1 AND i.id = $2
              AND (NOT i.is_turn OR (SELECT u.turns_searched FROM users u WHERE u.id = $1))"#,
         user.0,
@@ -102,6 +103,10 @@ pub async fn find_to_read(
                 message,
                 role: row.source.clone(),
             }),
+        part: Part::of(
+            row.document_id.zip(row.path),
+            row.first_line.zip(row.last_line),
+        ),
         id: ItemId(row.id),
         theme: row.slug,
         theme_display_name: row.display_name,
@@ -224,7 +229,7 @@ pub async fn archive_items(
     let archived = sqlx::query_scalar!(
         r#"WITH old AS (
                SELECT id, confidence FROM memory_items
-               WHERE user_id = $1 AND id = ANY ($2) AND status = 'active' AND NOT is_turn
+               WHERE user_id = $1 AND id = ANY ($2) AND status = 'active' AND theme_id IS NOT NULL
            ), item AS (
                UPDATE memory_items i
                SET status = 'archived', updated_at = $5, live_until = greatest(i.live_from, least(i.live_until, $5)),
@@ -295,7 +300,7 @@ pub async fn list_of_session(
                   i.superseded_by IS NOT NULL AS "is_superseded!", i.expires_at, i.message_id,
                   count(*) OVER () AS "total!"
            FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
-           WHERE i.user_id = $1 AND i.session_id = $2 AND i.type <> 'turn'
+           WHERE i.user_id = $1 AND i.session_id = $2 AND i.theme_id IS NOT NULL
            ORDER BY i.message_id NULLS LAST, i.id LIMIT $3"#,
         user.0,
         session_id,
@@ -331,7 +336,7 @@ pub async fn count_by_status(
                   min(created_at) FILTER (WHERE live) AS oldest, max(created_at) FILTER (WHERE live) AS newest
            FROM (SELECT is_live(status, live_until, $2) AS live,
                         protected, key, expires_at, created_at
-                 FROM memory_items WHERE user_id = $1 AND NOT is_turn) i"#,
+                 FROM memory_items WHERE user_id = $1 AND theme_id IS NOT NULL) i"#,
         user.0,
         now,
         now + EXPIRING_SOON,
@@ -358,7 +363,7 @@ pub async fn count_by_type(
 ) -> Result<Vec<(ItemType, i64)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT type AS item_type, count(*) AS "items!" FROM memory_items
-           WHERE user_id = $1 AND is_live(status, live_until, $2) AND NOT is_turn
+           WHERE user_id = $1 AND is_live(status, live_until, $2) AND theme_id IS NOT NULL
            GROUP BY type ORDER BY 2 DESC, type"#,
         user.0,
         now,
@@ -374,7 +379,7 @@ pub async fn count_by_type(
 /// All items of the user, active and archived; turns are none.
 pub async fn count_items(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"SELECT count(*) AS "n!" FROM memory_items WHERE user_id = $1 AND NOT is_turn"#,
+        r#"SELECT count(*) AS "n!" FROM memory_items WHERE user_id = $1 AND theme_id IS NOT NULL"#,
         user.0
     )
     .fetch_one(conn)

@@ -2,7 +2,7 @@
 
 use time::OffsetDateTime;
 
-use crate::memories::{ItemId, ItemType, Period, Status, Trust, Turn};
+use crate::memories::{ItemId, ItemType, Part, Period, Status, Trust, Turn};
 
 /// What the ranking is made of.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct Signals {
 pub struct FoundItem {
     pub id: ItemId,
     pub created_at: OffsetDateTime,
-    /// By slug; a turn has none.
+    /// By slug; a turn has none, nor a part of a document.
     pub theme: Option<String>,
     pub item_type: ItemType,
     pub content: String,
@@ -51,4 +51,5 @@ pub struct FoundItem {
     /// Another item took its place.
     pub is_superseded: bool,
     pub turn: Option<Turn>,
+    pub part: Option<Part>,
 }

@@ -61,8 +61,8 @@ pub struct Filters {
     pub recency_days: Option<i64>,
     /// Where the item's vector stands in the space that serves.
     pub embedding: Option<EmbeddingState>,
-    /// Memories alone, whatever the types.
-    pub without_turns: bool,
+    /// Neither turns nor parts of documents, whatever the types.
+    pub memories_alone: bool,
 }
 
 impl Filters {
@@ -70,7 +70,7 @@ impl Filters {
     pub fn wants_turns(&self) -> bool {
         let by_type = self.types.is_empty() || self.types.contains(&ItemType::Turn);
         by_type
-            && !self.without_turns
+            && !self.memories_alone
             && self.theme.is_none()
             && self.status != Some(Status::Archived)
     }
@@ -119,7 +119,7 @@ pub struct RawQuery<'a> {
     /// `meaning` (the default), `even` or `words`.
     pub balance: Option<&'a str>,
     pub explain: bool,
-    pub without_turns: bool,
+    pub memories_alone: bool,
 }
 
 impl SearchQuery {
@@ -151,7 +151,7 @@ impl SearchQuery {
                 status: parse_status(raw.status)?,
                 recency_days: parse_recency(raw.recency_days)?,
                 embedding: raw.embedding,
-                without_turns: raw.without_turns,
+                memories_alone: raw.memories_alone,
             },
             cursor,
             min_similarity: parse_min_similarity(raw.min_similarity)?,

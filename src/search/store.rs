@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 use super::arms::entity::Meant;
 use super::candidate::FoundItem;
 use crate::accounts::UserId;
-use crate::memories::{ItemId, ItemType, Period, Status, Trust, Turn};
+use crate::memories::{ItemId, ItemType, Part, Period, Status, Trust, Turn};
 
 /// The newest sources of each tier whose text is read where no word of the query matches: what
 /// stands inside a word has no index, and reading ten thousand takes some 9 ms.
@@ -25,7 +25,8 @@ pub async fn list_found(
         r#"SELECT i.id, i.created_at, t.slug AS "theme?", i.type AS item_type, i.content, i.tags, i.status, i.key,
                   i.source, i.trust, a.name AS "agent?", i.expires_at, i.valid_from, i.valid_until,
                   i.superseded_by IS NOT NULL AS "is_superseded!", s.id AS "session_id?", s.external_id AS "session?",
-                  m.position AS "position?", m.external_id AS "message?"
+                  m.position AS "position?", m.external_id AS "message?",
+                  i.document_id, d.path AS "path?", i.first_line, i.last_line
            FROM unnest($2::bigint[]) AS f (id)
            -- OFFSET 0: each by its key, whatever the statistics say of a table that was empty just now.
            CROSS JOIN LATERAL (
@@ -34,6 +35,7 @@ pub async fn list_found(
            LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = i.agent_id
            LEFT JOIN sessions s ON s.user_id = $1 AND s.id = i.turn_session_id
+           LEFT JOIN documents d ON d.user_id = $1 AND d.id = i.document_id
            LEFT JOIN LATERAL (
                SELECT m.position, m.external_id FROM session_messages m
                WHERE m.user_id = $1 AND m.session_id = i.turn_session_id AND m.position = i.turn_position
@@ -71,6 +73,10 @@ pub async fn list_found(
                 role: row.source.clone(),
             }),
             source: row.source,
+            part: Part::of(
+                row.document_id.zip(row.path),
+                row.first_line.zip(row.last_line),
+            ),
         }
     });
     Ok(found.collect())

@@ -1,9 +1,12 @@
 //! What was said in a message, as text: without the memory that Keepsake itself put
 //! into it, and in pieces where it is long. Nothing else is ever left out.
 
+use time::OffsetDateTime;
+use time::macros::format_description;
+
 /// What stands around memory that was put into a prompt.
-pub const MEMORY_BEGINS: &str = "<keepsake-memory";
-pub const MEMORY_ENDS: &str = "</keepsake-memory>";
+const MEMORY_BEGINS: &str = "<keepsake-memory";
+const MEMORY_ENDS: &str = "</keepsake-memory>";
 
 /// What stands before, between and after the memory that was put into a text; the text whole
 /// where there is none.
@@ -19,6 +22,19 @@ pub fn around_own_memory(text: &str) -> Vec<&str> {
     }
     around.push(rest);
     around
+}
+
+/// Data of a kind with its date, between tags that no text closes: what an agent is handed, and not told anew.
+pub fn delimited(kind: &str, text: &str, at: OffsetDateTime) -> String {
+    let day = at.date();
+    let day = day
+        .format(format_description!("[year]-[month]-[day]"))
+        .unwrap_or_default();
+    let text = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    format!("{MEMORY_BEGINS} kind=\"{kind}\" date=\"{day}\">\n{text}\n{MEMORY_ENDS}")
 }
 
 /// Pieces of at most so many characters, whole words where there are any.

@@ -8,6 +8,7 @@ mod api;
 mod chat;
 mod consolidation;
 mod data;
+mod documents;
 mod embedding;
 mod entities;
 mod evaluation;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::{FoundType, SaidIn, ToolEmbeddingState, ToolTrust, Whole};
+use super::values::{FoundType, PartOf, SaidIn, ToolEmbeddingState, ToolTrust, Whole};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
@@ -24,7 +24,7 @@ pub struct Input {
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     id: i64,
-    /// The theme's slug; null of a turn.
+    /// The theme's slug; null of a turn or a part of a document.
     theme: Option<String>,
     #[serde(rename = "type")]
     item_type: FoundType,
@@ -80,6 +80,9 @@ pub struct Output {
     /// Of a turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_in: Option<SaidIn>,
+    /// Of a part of a document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part_of: Option<PartOf>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -109,7 +112,12 @@ impl Tool for MemoryGet {
     }
 
     fn touched(output: &Output) -> Vec<i64> {
-        vec![output.id]
+        vec![
+            output
+                .part_of
+                .as_ref()
+                .map_or(output.id, |part| part.document),
+        ]
     }
 }
 
@@ -145,6 +153,7 @@ impl Output {
             source_thread: item.source_session,
             source_message: item.source_message,
             said_in: item.turn.map(SaidIn::from),
+            part_of: item.part.map(PartOf::from),
             created_at: item.created_at,
             updated_at: item.updated_at,
             embedding: Embedding {

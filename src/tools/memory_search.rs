@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::{FoundType, SaidIn, ToolTrust, Whole};
+use super::values::{FoundType, PartOf, SaidIn, ToolTrust, Whole};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
@@ -103,6 +103,8 @@ struct ResultItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     said_in: Option<SaidIn>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    part_of: Option<PartOf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<Explain>,
 }
 
@@ -191,7 +193,9 @@ impl Tool for MemorySearch {
     }
 
     fn touched(output: &Output) -> Vec<i64> {
-        output.results.iter().map(|item| item.id).collect()
+        // Parts come and go; a document stays.
+        let of = |item: &ResultItem| item.part_of.as_ref().map_or(item.id, |part| part.document);
+        output.results.iter().map(of).collect()
     }
 
     fn query(input: &Input) -> Option<&str> {
@@ -240,6 +244,7 @@ impl ResultItem {
             key: hit.item.key,
             tags: hit.item.tags,
             said_in: hit.item.turn.map(SaidIn::from),
+            part_of: hit.item.part.map(PartOf::from),
         }
     }
 }

@@ -35,6 +35,8 @@ pub struct Output {
     by_type: Vec<OfType>,
     /// The ten fullest, by slug.
     by_theme: Vec<OfTheme>,
+    /// Files of memory_files.
+    documents: usize,
     vectors: Vectors,
     entities: Entities,
     #[serde(with = "time::serde::rfc3339::option")]
@@ -97,6 +99,8 @@ impl Tool for MemoryStats {
         let (stats, waiting) =
             memories::stats(&context.db, &context.embeddings, &call.viewer, now).await?;
         let (named, relations) = entities::counts(&context.db, call.viewer.user_id).await?;
+        let documents = context.documents.list(call.viewer.user_id, None, false);
+        let documents = documents.await?.len();
         let types = stats.by_type.into_iter().map(|(item_type, count)| OfType {
             item_type: item_type.into(),
             count,
@@ -113,6 +117,7 @@ impl Tool for MemoryStats {
             expiring_soon: stats.expiring_soon,
             by_type: types.collect(),
             by_theme: themes.take(THEMES_SHOWN_MAX).collect(),
+            documents,
             vectors: Vectors {
                 pending: waiting.pending,
                 failed: waiting.failed,

@@ -9,11 +9,12 @@ use time::OffsetDateTime;
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
-use crate::consolidation::summary::{self, State, Told};
+use crate::consolidation::summary::{State, Told};
 use crate::consolidation::{Consolidation, ConsolidationError};
 use crate::input::sentence;
 use crate::memories::MemoryError;
 use crate::providers::chat::ChatError;
+use crate::sessions::said::delimited;
 
 pub struct MemorySummary;
 
@@ -100,7 +101,7 @@ impl Tool for MemorySummary {
         let told = summary.told.as_ref();
         let items = told.map_or(&[][..], |told| &told.items);
         Ok(Output {
-            summary: told.map(|told| summary::delimited(&told.text, told.made_at)),
+            summary: told.map(|told| delimited("summary", &told.text, told.made_at)),
             made_at: told.map(|told| told.made_at),
             items: items.iter().map(|item| item.id.0).collect(),
             items_total: told.map_or(0, |told| told.facts_total),

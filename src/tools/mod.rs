@@ -14,6 +14,7 @@ mod memory_confirm;
 mod memory_correct;
 mod memory_describe_theme;
 mod memory_entity;
+mod memory_files;
 mod memory_forget;
 mod memory_get;
 mod memory_graph;
@@ -34,11 +35,12 @@ use serde_json::{Value, json};
 use tracing::Instrument;
 
 use crate::accounts::ToolProfile::{self, Core, Full};
-use crate::accounts::{Accounts, ActingFor, AgentAccess, MemoryOff, Scope, TooManyUsers};
+use crate::accounts::{Accounts, ActingFor, AgentAccess, MemoryOff, Scope, Scopes, TooManyUsers};
 use crate::activity::{Activity, Call};
 use crate::clock::SharedClock;
 use crate::db::actor::{self, Refusal};
 use crate::db::{Db, UserId, is_of_a_gone_user};
+use crate::documents::{DocumentError, Documents};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::entities::EntityError;
 use crate::input::Invalid;
@@ -55,6 +57,7 @@ pub struct ToolContext {
     pub embeddings: Embeddings,
     pub search: Search,
     pub adding: Adding,
+    pub documents: Documents,
     pub activity: Activity,
 }
 
@@ -111,6 +114,9 @@ pub enum ToolError {
         code: &'static str,
         sentence: String,
     },
+    /// A command on files, in the words that its clients know.
+    #[error("{words}")]
+    Files { code: &'static str, words: String },
     #[error("the account that this token acts for was erased; nothing was written")]
     AccountErased,
     #[error("the database cannot be reached right now; nothing was changed: try again in a moment")]
@@ -147,7 +153,7 @@ impl ToolError {
             | Self::NoSuchKey
             | Self::NoSuchEntity(_)
             | Self::NoSuchTheme => "not_found",
-            Self::Conflict { code, .. } => code,
+            Self::Conflict { code, .. } | Self::Files { code, .. } => code,
             Self::AccountErased => "erased_user",
             Self::Database(_) => DATABASE_UNAVAILABLE,
             Self::Embedding(error) => error.code(),
@@ -190,6 +196,31 @@ impl From<MemoryError> for ToolError {
     }
 }
 
+impl From<DocumentError> for ToolError {
+    fn from(error: DocumentError) -> Self {
+        let sentence = error.to_string();
+        let conflict = |code| Self::Conflict { code, sentence };
+        match error {
+            DocumentError::NotFound => Self::Files {
+                code: "not_found",
+                words: "There is no document of this path.".to_owned(),
+            },
+            DocumentError::Exists | DocumentError::IsFolder | DocumentError::IsDocument => {
+                conflict("exists")
+            }
+            DocumentError::ReadOnly => conflict("read_only"),
+            DocumentError::Changed { .. } => conflict("changed_since"),
+            DocumentError::Refused(words) => Self::Files {
+                code: "no_match",
+                words,
+            },
+            DocumentError::Invalid(invalid) => Self::Invalid(invalid),
+            DocumentError::Embedding(error) => Self::Embedding(error),
+            DocumentError::Database(error) => error.into(),
+        }
+    }
+}
+
 impl From<EntityError> for ToolError {
     fn from(error: EntityError) -> Self {
         match error {
@@ -215,6 +246,7 @@ trait Tool: Send + Sync + 'static {
     /// For a model: when to use it, when not, an example.
     const DESCRIPTION: &'static str;
     const SCOPE: Scope;
+    const READ_ONLY: bool = matches!(Self::SCOPE, Scope::MemoryRead);
     type Input: DeserializeOwned + JsonSchema + Send;
     type Output: Serialize + JsonSchema;
 
@@ -224,6 +256,11 @@ trait Tool: Send + Sync + 'static {
         call: &Call,
         input: Self::Input,
     ) -> Result<Self::Output, ToolError>;
+
+    /// What this very call needs, where that is more than [`Self::SCOPE`].
+    fn needs(_input: &Self::Input) -> Scope {
+        Self::SCOPE
+    }
 
     /// Items that were returned, added or archived.
     fn touched(output: &Self::Output) -> Vec<i64>;
@@ -250,6 +287,7 @@ trait AnyTool: Send + Sync {
     async fn call(
         &self,
         context: &ToolContext,
+        scopes: &Scopes,
         call: &Call,
         input: &[u8],
     ) -> Result<Answer, ToolError>;
@@ -330,10 +368,15 @@ impl<T: Tool> AnyTool for Registered<T> {
     async fn call(
         &self,
         context: &ToolContext,
+        scopes: &Scopes,
         call: &Call,
         input: &[u8],
     ) -> Result<Answer, ToolError> {
         let input = input::parse(input)?;
+        let needed = T::needs(&input);
+        if !scopes.contains(&needed) {
+            return Err(ToolError::MissingScope(needed));
+        }
         let query = T::query(&input).map(str::to_owned);
         let output = T::run(context, call, input).await?;
         Ok(Answer {
@@ -368,6 +411,7 @@ impl Registry {
             register::<memory_summary::MemorySummary>(Full),
             register::<memory_entity::MemoryEntity>(Full),
             register::<memory_graph::MemoryGraph>(Full),
+            register::<memory_files::MemoryFiles>(Full),
         ];
         Self {
             tools,
@@ -393,6 +437,14 @@ impl Registry {
     /// themes, which may be a minute old; less where there is less to say.
     pub async fn guidance(&self, access: &AgentAccess) -> String {
         self.guidance.of(&self.context, access).await
+    }
+
+    /// What agents keep in `MEMORY.md`, to be put after the guidance as data; `None` where there is no such file.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn memory_file(&self, access: &AgentAccess) -> Result<Option<String>, ToolError> {
+        guidance::memory_file(&self.context, access).await
     }
 
     /// Of somebody whose account is being erased nothing stays in memory.
@@ -473,7 +525,7 @@ impl Registry {
         input: &[u8],
     ) -> Result<Answer, ToolError> {
         let tool = self.permitted(access, named)?;
-        tool.call(&self.context, call, input).await
+        tool.call(&self.context, &access.scopes, call, input).await
     }
 
     /// The tool, if there is one, and the caller may call it.
@@ -502,7 +554,7 @@ fn register<T: Tool>(profile: impl Into<Option<ToolProfile>>) -> Box<dyn AnyTool
             name: T::NAME,
             title: T::TITLE,
             description: T::DESCRIPTION,
-            read_only: T::SCOPE == Scope::MemoryRead,
+            read_only: T::READ_ONLY,
             scope: T::SCOPE,
             profile: profile.into(),
             input_schema: schema_of::<T::Input>(SchemaSettings::draft2020_12()),

@@ -12,7 +12,7 @@ use crate::entities::Relation;
 use crate::input::Invalid;
 use crate::memories::mentions::EntityType;
 use crate::memories::provenance::{parse_confidence, parse_source_context};
-use crate::memories::{ItemKey, ItemType, Provenance, Source, ThemeSlug, Trust, Turn};
+use crate::memories::{ItemKey, ItemType, Part, Provenance, Source, ThemeSlug, Trust, Turn};
 
 // An item type as tools take and give it. Its schema has no description: every call of a model would pay for it.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
@@ -49,6 +49,7 @@ pub enum FoundType {
     Summary,
     Other,
     Turn,
+    Document,
 }
 
 impl From<FoundType> for ItemType {
@@ -60,6 +61,7 @@ impl From<FoundType> for ItemType {
             FoundType::Summary => Self::Summary,
             FoundType::Other => Self::Other,
             FoundType::Turn => Self::Turn,
+            FoundType::Document => Self::Document,
         }
     }
 }
@@ -73,6 +75,29 @@ impl From<ItemType> for FoundType {
             ItemType::Summary => Self::Summary,
             ItemType::Other => Self::Other,
             ItemType::Turn => Self::Turn,
+            ItemType::Document => Self::Document,
+        }
+    }
+}
+
+/// Where a part of a document stands.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct PartOf {
+    /// Of the document: /memories/{path} of memory_files.
+    path: String,
+    /// The first and the last, counted from 1.
+    lines: [i32; 2],
+    #[serde(skip)]
+    pub document: i64,
+}
+
+impl From<Part> for PartOf {
+    fn from(part: Part) -> Self {
+        Self {
+            path: part.path,
+            lines: [part.lines.0, part.lines.1],
+            document: part.document,
         }
     }
 }

@@ -60,6 +60,7 @@ pub async fn receipt(State(state): State<AppState>, Path(id): Path<String>) -> R
         "erased": match receipt.kind {
             Kind::Item => "item",
             Kind::Session => "session",
+            Kind::Document => "document",
             Kind::Account => "account",
         },
         "requested_at": rfc3339(receipt.requested_at),

@@ -41,6 +41,8 @@ pub struct Problem {
     pub field: Option<String>,
     /// For whoever was too quick.
     pub wait_s: Option<u64>,
+    /// What is there, where that is not what was expected.
+    pub current: Option<Value>,
 }
 
 /// After which a server that is busy or cannot reach its database is asked again.
@@ -54,6 +56,7 @@ impl Problem {
             detail: detail.into(),
             field: None,
             wait_s: None,
+            current: None,
         }
     }
 
@@ -81,6 +84,9 @@ impl Problem {
         });
         if let Some(field) = &self.field {
             document["field"] = field.as_str().into();
+        }
+        if let Some(current) = &self.current {
+            document["current"] = current.clone();
         }
         document
     }
@@ -113,6 +119,7 @@ impl From<Invalid> for Problem {
             detail: invalid.sentence,
             field: Some(invalid.field.into_owned()).filter(|f| !f.is_empty()),
             wait_s: None,
+            current: None,
         }
     }
 }
@@ -156,6 +163,13 @@ impl From<ToolError> for Problem {
         let code = error.code();
         let status = match error {
             ToolError::Invalid(invalid) => return invalid.into(),
+            ToolError::Files { code, words } => {
+                let status = match code {
+                    "not_found" => StatusCode::NOT_FOUND,
+                    _ => StatusCode::CONFLICT,
+                };
+                return Self::new(status, code, words);
+            }
             ToolError::Database(error) => return error.into(),
             ToolError::NotAllowedAnyMore(refusal) => return refusal.into(),
             ToolError::UnknownTool { .. }

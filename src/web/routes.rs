@@ -53,6 +53,16 @@ fn programs(state: &AppState) -> Router<AppState> {
         .route("/api/v1/tools/{name}", post(api::tools::call))
         .route("/api/v1/prompt", get(api::prompt::show))
         .route("/api/v1/summary", get(api::summary::show))
+        .route(
+            "/api/v1/documents",
+            get(api::documents::list).delete(api::documents::clear),
+        )
+        .route(
+            "/api/v1/documents/{*path}",
+            get(api::documents::show)
+                .put(api::documents::put)
+                .delete(api::documents::delete),
+        )
         .route("/api/v1/sessions/{external_id}", get(api::sessions::show))
         .route(
             "/api/v1/sessions/{external_id}/messages",

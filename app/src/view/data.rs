@@ -57,6 +57,7 @@ pub struct RowCount {
 pub enum ErasedKind {
     Memory,
     Session,
+    Document,
     Account,
 }
 

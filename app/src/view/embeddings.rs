@@ -34,7 +34,7 @@ pub struct EmbeddingCounts {
     pub ready: i64,
     pub pending: i64,
     pub failed: i64,
-    /// All memories, active and archived, and texts from messages.
+    /// All memories, active and archived, and texts from messages and documents.
     pub total: i64,
     /// Of the total.
     pub from_messages: i64,

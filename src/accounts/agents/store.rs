@@ -110,7 +110,7 @@ pub async fn list_agents(conn: &mut PgConnection, user: UserId) -> Result<Vec<Ag
            FROM agents a
            LEFT JOIN (
                SELECT agent_id, count(*) AS item_count FROM memory_items
-               WHERE user_id = $1 AND NOT is_turn GROUP BY agent_id
+               WHERE user_id = $1 AND theme_id IS NOT NULL GROUP BY agent_id
            ) i ON i.agent_id = a.id
            WHERE a.user_id = $1 ORDER BY a.id DESC"#,
         user.0,

@@ -254,7 +254,9 @@ impl Consolidation {
     async fn renew_vectors(&self, user: UserId, slice: &Slice) -> Result<(), ConsolidationError> {
         let mut tx = self.db.as_user(user).await?;
         let stale = match serving_space(&mut tx, user).await? {
-            Some(space) => store::list_of_other_spaces(&mut tx, user, space, VECTORS_A_NIGHT).await?,
+            Some(space) => {
+                store::list_of_other_spaces(&mut tx, user, space, VECTORS_A_NIGHT).await?
+            }
             None => Vec::new(),
         };
         tx.commit().await?;

@@ -73,7 +73,7 @@ pub async fn list_poor(
     let rows = sqlx::query_as!(
         ItemRow,
         r#"SELECT i.id, left(i.content, $4) AS "content!", i.trust, i.created_at FROM memory_items i
-           WHERE i.user_id = $1 AND NOT i.is_turn AND is_live(i.status, i.live_until, $2)
+           WHERE i.user_id = $1 AND i.theme_id IS NOT NULL AND is_live(i.status, i.live_until, $2)
              AND NOT EXISTS (SELECT FROM entity_enriched e WHERE e.user_id = $1 AND e.source_id = i.id)
              AND (SELECT count(*) FROM entity_mentions m WHERE m.user_id = $1 AND m.source_id = i.id) < $3
            ORDER BY i.created_at DESC, i.id DESC LIMIT $5"#,
@@ -242,7 +242,11 @@ pub async fn set_vector(
     let query = sqlx::query(
         "UPDATE entities SET summary_vector = $5, summary_space = $6 WHERE user_id = $1 AND id = $2 AND name = $3 AND summary = $4",
     );
-    let query = query.bind(user.0).bind(of.id).bind(&of.name).bind(&of.summary);
+    let query = query
+        .bind(user.0)
+        .bind(of.id)
+        .bind(&of.name)
+        .bind(&of.summary);
     let query = query.bind(vector.vector.half()).bind(vector.space_id.0);
     query.execute(conn).await?;
     Ok(())

@@ -16,7 +16,6 @@ use crate::memories::{ItemId, Trust};
 use crate::providers::chat::{ChatError, Effective};
 use crate::queue;
 use facts::Fact;
-pub use narrative::delimited;
 
 /// Of the model (Navi).
 const TEMPERATURE: f32 = 0.3;

@@ -2,14 +2,10 @@
 //! sentences that name what no fact names are left out, and it is cut at the end of a
 //! sentence. And how a narrative is handed to a program: between tags that it cannot close.
 
-use time::OffsetDateTime;
-use time::macros::format_description;
-
 use super::WORDS_MAX;
 use super::facts::{Fact, RULES, TASK};
 use super::guard::Named;
 use crate::consolidation::likeness::sentences;
-use crate::sessions::said::{MEMORY_BEGINS, MEMORY_ENDS};
 
 const PARAGRAPHS_MAX: usize = 4;
 /// One paragraph of so many sentences is parted in two.
@@ -205,21 +201,10 @@ fn laid_out(mut paragraphs: Vec<Vec<String>>) -> String {
     paragraphs.join("\n\n")
 }
 
-/// Data with its date, between tags that no text closes: what an agent is handed.
-pub fn delimited(text: &str, made_at: OffsetDateTime) -> String {
-    let day = made_at.date();
-    let day = day
-        .format(format_description!("[year]-[month]-[day]"))
-        .unwrap_or_default();
-    let text = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    format!("{MEMORY_BEGINS} kind=\"summary\" date=\"{day}\">\n{text}\n{MEMORY_ENDS}")
-}
-
 #[cfg(test)]
 mod tests {
+    use time::OffsetDateTime;
+
     use super::*;
     use crate::consolidation::transcript::without_own_memory;
     use crate::memories::ItemId;
@@ -315,7 +300,7 @@ mod tests {
     #[test]
     fn no_text_closes_the_tags_it_is_handed_out_in_or_is_learned_again() {
         let text = "Anna says </keepsake-memory> & <keepsake-memory> to all.";
-        let told = delimited(text, OffsetDateTime::UNIX_EPOCH);
+        let told = crate::sessions::said::delimited("summary", text, OffsetDateTime::UNIX_EPOCH);
         assert_eq!(
             told,
             "<keepsake-memory kind=\"summary\" date=\"1970-01-01\">\nAnna says &lt;/keepsake-memory&gt; &amp; &lt;keepsake-memory&gt; to all.\n</keepsake-memory>"

@@ -72,8 +72,8 @@ pub async fn list_failures(
 pub async fn count_texts(conn: &mut PgConnection, user: UserId) -> Result<Texts, sqlx::Error> {
     sqlx::query_as!(
         Texts,
-        r#"SELECT count(*) FILTER (WHERE NOT is_turn) AS "memories!",
-                  count(*) FILTER (WHERE is_turn) AS "from_messages!"
+        r#"SELECT count(*) FILTER (WHERE theme_id IS NOT NULL) AS "memories!",
+                  count(*) FILTER (WHERE theme_id IS NULL) AS "from_messages!"
            FROM memory_items WHERE user_id = $1"#,
         user.0
     )

@@ -66,8 +66,8 @@ pub async fn count_affected(
     wanted: Option<&ProviderSettings>,
 ) -> Result<(i64, Texts), sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT count(DISTINCT i.user_id) AS "users!", count(*) FILTER (WHERE NOT i.is_turn) AS "memories!",
-                  count(*) FILTER (WHERE i.is_turn) AS "from_messages!"
+        r#"SELECT count(DISTINCT i.user_id) AS "users!", count(*) FILTER (WHERE i.theme_id IS NOT NULL) AS "memories!",
+                  count(*) FILTER (WHERE i.theme_id IS NULL) AS "from_messages!"
            FROM memory_items i
            LEFT JOIN embedding_settings s ON s.user_id = i.user_id
            LEFT JOIN embedding_spaces a ON a.user_id = i.user_id AND a.state = 'active'

@@ -123,7 +123,7 @@ pub async fn list_rivals(
     // Each is one look-up in an index.
     let rows = sqlx::query!(
         r#"SELECT o.id, left(o.content, $3) AS "beginning!", o.expires_at FROM memory_items o
-           WHERE o.user_id = $1 AND o.status = 'active' AND NOT o.is_turn AND o.id <> $2 AND o.id = ANY (ARRAY(
+           WHERE o.user_id = $1 AND o.status = 'active' AND o.theme_id IS NOT NULL AND o.id <> $2 AND o.id = ANY (ARRAY(
                SELECT i.superseded_by FROM memory_items i
                WHERE i.user_id = $1 AND i.id = $2 AND i.superseded_by IS NOT NULL
                UNION
@@ -185,7 +185,7 @@ pub async fn set_delete_at(
 ) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
         "UPDATE memory_items SET delete_at = $3
-         WHERE user_id = $1 AND id = $2 AND NOT is_turn AND delete_at IS NULL",
+         WHERE user_id = $1 AND id = $2 AND theme_id IS NOT NULL AND delete_at IS NULL",
         user.0,
         item.0,
         at,

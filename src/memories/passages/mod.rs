@@ -84,29 +84,34 @@ enum Border {
 /// The text in pieces of at most [`WINDOW_TOKENS`], without the blanks around them. Nothing else
 /// is left out.
 pub fn cut(text: &str) -> impl Iterator<Item = &str> {
+    cut_to(text, usize::MAX)
+}
+
+/// The same in pieces of at most so many characters.
+pub fn cut_to(text: &str, chars_max: usize) -> impl Iterator<Item = &str> {
     let mut rest = text.trim();
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let (piece, after) = rest.split_at(first_end(rest));
+        let (piece, after) = rest.split_at(first_end(rest, chars_max));
         rest = after.trim_start();
         Some(piece.trim_end())
     })
 }
 
 /// Where the first piece ends: at the last of the best borders in the second half of the window.
-fn first_end(text: &str) -> usize {
+fn first_end(text: &str, chars_max: usize) -> usize {
     let mut count = Tokens::default();
     let mut best: Option<(Border, usize)> = None;
     let mut before = None;
-    for (at, c) in text.char_indices() {
+    for (chars, (at, c)) in (1..).zip(text.char_indices()) {
         count.take(c);
-        if count.total > WINDOW_TOKENS {
+        if count.total > WINDOW_TOKENS || chars > chars_max {
             return best.map_or(at, |(_, end)| end);
         }
         if let Some(border) = before.and_then(|before| border(before, c))
-            && count.total > WINDOW_TOKENS / 2
+            && (count.total > WINDOW_TOKENS / 2 || chars > chars_max / 2)
             && best.is_none_or(|(known, _)| known <= border)
         {
             best = Some((border, at));

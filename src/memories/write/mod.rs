@@ -1,4 +1,4 @@
-//! The one writer of sources: items as they are added, imported or learned, and turns. A source's row,
+//! The one writer of sources: items as they are added, imported or learned, turns, and parts of documents. A source's row,
 //! its passages, their pending embeddings, its first events and the change of its user's revision
 //! are written in one statement, many sources at once.
 
@@ -29,6 +29,14 @@ pub struct Part {
     pub turn_part: i16,
 }
 
+/// The document that a source is a part of.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct OfDocument {
+    pub document_id: i64,
+    pub first_line: i32,
+    pub last_line: i32,
+}
+
 /// Something that happened to it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Event {
@@ -41,7 +49,7 @@ pub struct Event {
 /// A source as it is to be written.
 #[derive(Clone, Debug, Serialize)]
 pub struct NewSource<'a> {
-    /// Of an item: by its number, or by its slug where it is there already. A turn has none.
+    /// Of an item: by its number, or by its slug where it is there already. A turn has none, nor a part of a document.
     pub theme_id: Option<i64>,
     pub slug: Option<&'a str>,
     pub agent_id: Option<i64>,
@@ -75,6 +83,8 @@ pub struct NewSource<'a> {
     pub updated_at: OffsetDateTime,
     #[serde(flatten)]
     pub part: Option<Part>,
+    #[serde(flatten)]
+    pub document: Option<OfDocument>,
     /// The call that adds it, recorded with it.
     pub call: Option<Recorded>,
     pub events: Vec<Event>,
@@ -125,6 +135,7 @@ impl<'a> NewSource<'a> {
             created_at: now,
             updated_at: now,
             part: None,
+            document: None,
             call: None,
             events: Vec::new(),
             content_hash: BASE64.encode(Sha256::digest(content.as_bytes())),

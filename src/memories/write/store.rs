@@ -42,11 +42,12 @@ pub async fn insert(
                    confidence smallint, protected boolean, expires_at timestamptz, valid_from timestamptz,
                    valid_until timestamptz, last_verified_at timestamptz, superseded_by bigint, attributes jsonb,
                    created_at timestamptz, updated_at timestamptz, turn_session_id bigint, turn_position integer,
-                   turn_part smallint, passages json, events json, call json)
+                   turn_part smallint, document_id bigint, first_line integer, last_line integer,
+                   passages json, events json, call json)
            ), new AS MATERIALIZED (
                SELECT nextval('memory_source_ids') AS id, r.* FROM (
                    SELECT r.* FROM read r
-                   WHERE r.turn_session_id IS NOT NULL
+                   WHERE num_nonnulls(r.turn_session_id, r.document_id) > 0
                       OR r.theme IS NOT NULL AND (r.status <> 'active' OR (
                           SELECT i.id FROM memory_items i
                           WHERE i.user_id = $1 AND i.theme_id = r.theme AND i.content_hash = r.hash AND i.status = 'active'
@@ -56,11 +57,12 @@ pub async fn insert(
                INSERT INTO memory_items (user_id, id, theme_id, agent_id, type, key, content, content_hash, tags, status,
                                          source, trust, source_context, session_id, message_id, confidence, protected,
                                          expires_at, valid_from, valid_until, last_verified_at, superseded_by, attributes,
-                                         created_at, updated_at, turn_session_id, turn_position, turn_part, live_from, live_until)
+                                         created_at, updated_at, turn_session_id, turn_position, turn_part, document_id, first_line,
+                                         last_line, live_from, live_until)
                SELECT $1, id, theme, agent_id, type, key, content, hash, tags, status, source, trust, source_context,
                       session_id, message_id, confidence, protected, expires_at, valid_from, valid_until, last_verified_at,
                       superseded_by, coalesce(attributes, '{}'), created_at, updated_at, turn_session_id, turn_position,
-                      turn_part, created_at,
+                      turn_part, document_id, first_line, last_line, created_at,
                       -- What is put aside never was live; what comes archived was until it was changed last.
                       CASE WHEN status = 'active' THEN greatest(created_at, coalesce(expires_at, 'infinity'))
                            WHEN superseded_by IS NOT NULL THEN created_at

@@ -72,9 +72,11 @@ impl Wanted {
             .theme
             .is_none_or(|theme| theme.is_some() && source.theme == theme);
         let is_of_type = is_turn || self.types.is_empty() || self.types.contains(&source.item_type);
+        let is_memory = source.item_type != ItemType::Document;
         self.tiers[usize::from(is_turn)]
             && is_of_theme
             && is_of_type
+            && (is_memory || !self.filters.memories_alone)
             && self
                 .status
                 .is_none_or(|status| is_live == (status == Status::Active))
@@ -83,6 +85,12 @@ impl Wanted {
                 .filters
                 .embedding
                 .is_none_or(|state| source.embedding == Some(state))
+    }
+
+    /// The same for a listing by date: parts of documents where they are asked for.
+    pub fn lists(&self, source: &Source) -> bool {
+        let is_document = source.item_type == ItemType::Document;
+        self.has(source) && (!is_document || self.types.contains(&ItemType::Document))
     }
 
     /// Of each source of the index, those that are gone left out.
@@ -345,7 +353,7 @@ mod tests {
             ids_wanted(
                 &index,
                 Filters {
-                    without_turns: true,
+                    memories_alone: true,
                     ..active
                 }
             ),

@@ -15,7 +15,7 @@ pub fn newest(index: &Index, wanted: &Wanted, after: Option<(i64, i64)>, most: u
     });
     let older = by_date[..end].iter().rev().copied();
     older
-        .filter(|n| wanted.has(index.source(*n)))
+        .filter(|n| wanted.lists(index.source(*n)))
         .take(most)
         .collect()
 }

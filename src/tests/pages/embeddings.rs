@@ -189,7 +189,7 @@ async fn a_rebuild_counts_memories_and_messages_apart() {
     let (_, page) = browser.get("/memory").await;
     assert!(page.contains("Embedding 0 of 1 memory;"));
     app.drain(&anna).await;
-    let all = "3 texts (1 memory, 2 from messages)";
+    let all = "3 texts (1 memory, 2 from messages and documents)";
     let (_, page) = browser.get("/settings/embeddings").await;
     assert!(page.contains(&format!("All {all} ready")));
     assert!(page.contains(&format!("{all} will be embedded again by")));

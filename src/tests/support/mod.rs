@@ -21,6 +21,7 @@ use keepsake::activity::Activity;
 use keepsake::clock::{Clock, MovableClock, SharedClock};
 use keepsake::config::{MetricsToken, PublicUrl, SignUp, TrustedProxies};
 use keepsake::db::{self, Db, StatementTimeouts};
+use keepsake::documents::Documents;
 use keepsake::embedding::{
     self, Drained, EmbeddingError, Embeddings, EndpointChange, QueryEmbedding, Saved,
 };
@@ -36,7 +37,7 @@ use keepsake::tools::{Registry, ToolContext};
 use keepsake::web::{
     AppState, BodyTime, ConnectionLimits, Gate, Parts, Readiness, Site, router, serve,
 };
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
@@ -165,6 +166,7 @@ impl TestApp {
                     db: db.clone(),
                     adding: adding.clone(),
                     clock: shared,
+                    documents: Documents::new(db.clone(), embeddings.clone()),
                     embeddings: embeddings.clone(),
                     search: search.clone(),
                     activity: activity.clone(),
@@ -262,6 +264,10 @@ impl TestApp {
             .execute(&mut self.superuser().await)
             .await
             .unwrap();
+    }
+
+    pub fn documents(&self) -> Documents {
+        Documents::new(self.db.clone(), self.embeddings.clone())
     }
 
     pub fn browser(&self) -> Browser {
@@ -521,6 +527,18 @@ impl TestUser {
     pub async fn get(&self, path: &str) -> Response {
         let request = self.client.get(format!("{}{path}", self.base));
         request.bearer_auth(&self.token).send().await.unwrap()
+    }
+
+    /// What REST answers: the status, and JSON.
+    pub async fn request(&self, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
+        let request = self.client.request(method, format!("{}{path}", self.base));
+        let request = request.bearer_auth(&self.token);
+        let request = match &body {
+            Some(body) => request.json(body),
+            None => request,
+        };
+        let response = request.send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
     }
 
     /// Calls a tool that must succeed.

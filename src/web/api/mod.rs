@@ -1,5 +1,6 @@
 //! The doors for programs.
 
+pub mod documents;
 pub mod openapi;
 pub mod prompt;
 pub mod sessions;

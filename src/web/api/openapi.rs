@@ -4,6 +4,7 @@
 //! same [`Operation`]s. Nothing may be said here that the server does not do:
 //! a test holds the document fast, and schemathesis holds the server to it.
 
+mod documents;
 mod errors;
 mod examples;
 mod functions;

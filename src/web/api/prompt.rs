@@ -3,17 +3,26 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
 use axum::http::StatusCode;
+use serde::Deserialize;
 
 use crate::accounts::AgentAccess;
-use crate::tools::{Registry, guidance};
+use crate::input::Invalid;
+use crate::tools::{Registry, ToolError, guidance};
 use crate::web::error::Problem;
 
-/// Text, of at most 2 KiB.
+#[derive(Deserialize)]
+pub struct Params {
+    with: Option<String>,
+}
+
+/// Text, of at most 2 KiB; with `with=memory_file` what `MEMORY.md` says besides, as data.
 pub async fn show(
     access: Result<AgentAccess, Problem>,
     State(registry): State<Arc<Registry>>,
+    params: Result<Query<Params>, QueryRejection>,
 ) -> Result<String, Problem> {
     let access = match access {
         Ok(access) => access,
@@ -23,5 +32,24 @@ pub async fn show(
         }
         Err(problem) => return Err(problem),
     };
-    Ok(registry.guidance(&access).await)
+    let unknown = || {
+        let sentence = "`with` is not known; give memory_file once, or leave it out.";
+        Invalid::new("with", "invalid_with", sentence)
+    };
+    let Query(params) = params.map_err(|_| unknown())?;
+    let with_file = match params.with.as_deref() {
+        None => false,
+        Some("memory_file") => true,
+        Some(_) => return Err(unknown().into()),
+    };
+    let guidance = registry.guidance(&access).await;
+    if !with_file {
+        return Ok(guidance);
+    }
+    // Without the database the guidance goes alone.
+    match registry.memory_file(&access).await {
+        Ok(Some(file)) => Ok(format!("{guidance}\n\n{file}")),
+        Ok(None) | Err(ToolError::Database(_)) => Ok(guidance),
+        Err(error) => Err(error.into()),
+    }
 }

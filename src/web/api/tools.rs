@@ -12,6 +12,7 @@ use futures_util::StreamExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::documents;
 use crate::accounts::AgentAccess;
 use crate::tools::{Definition, Door, Registry};
 use crate::web::error::Problem;
@@ -84,7 +85,11 @@ pub async fn call(
     // What is no Unicode is no tool's name, as the empty name is none.
     let name = name.map_or_else(|_| String::new(), |Path(name)| name);
     let (parts, body) = request.into_parts();
-    let input = read_body(body).await?;
+    let most = match name == documents::TOOL {
+        true => documents::BODY_BYTES_MAX,
+        false => BODY_BYTES_MAX,
+    };
+    let input = read_body_to(body, most).await?;
     check_content_type(&parts.headers, &input)?;
     let input: &[u8] = if input.is_empty() { b"{}" } else { &input };
     Ok(Json(
@@ -114,15 +119,21 @@ pub(super) fn not_json_type() -> Problem {
     )
 }
 
-pub(super) fn body_too_large() -> Problem {
+pub(super) fn body_too_large(bytes_max: usize) -> Problem {
+    let mib = bytes_max / 1024 / 1024;
     Problem::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "body_too_large",
-        "The body is over 1 MiB, which is the most; send less.",
+        format!("The body is over {mib} MiB, which is the most; send less."),
     )
 }
 
 pub async fn read_body(body: Body) -> Result<Vec<u8>, Problem> {
+    read_body_to(body, BODY_BYTES_MAX).await
+}
+
+/// A body of so many bytes at most.
+pub async fn read_body_to(body: Body, bytes_max: usize) -> Result<Vec<u8>, Problem> {
     let mut stream = body.into_data_stream();
     let mut read = Vec::new();
     while let Some(chunk) = stream.next().await {
@@ -133,9 +144,9 @@ pub async fn read_body(body: Body) -> Result<Vec<u8>, Problem> {
                 "The body ended before its time.",
             )
         })?;
-        if read.len() + chunk.len() > BODY_BYTES_MAX {
+        if read.len() + chunk.len() > bytes_max {
             discard(stream).await;
-            return Err(body_too_large());
+            return Err(body_too_large(bytes_max));
         }
         read.extend_from_slice(&chunk);
     }

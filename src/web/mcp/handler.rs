@@ -166,7 +166,7 @@ impl ServerHandler for Handler {
             () = hung_up => return Err(ErrorData::internal_error("The client hung up.", None)),
         };
         match called {
-            Ok(output) => Ok(CallToolResult::structured(output).into()),
+            Ok(output) => Ok(tool_result(output).into()),
             Err(error @ ToolError::UnknownTool { .. }) => {
                 let problem = Problem::from(error);
                 let document = problem.document();
@@ -175,6 +175,16 @@ impl ServerHandler for Handler {
             Err(error) => Ok(tool_error(&Problem::from(error)).into()),
         }
     }
+}
+
+/// What is text alone is read as text: in JSON its lines would be one.
+fn tool_result(output: Value) -> CallToolResult {
+    let text = output["output"].as_str().map(ContentBlock::text);
+    let mut result = CallToolResult::structured(output);
+    if let Some(text) = text {
+        result.content = vec![text];
+    }
+    result
 }
 
 fn tool_error(problem: &Problem) -> CallToolResult {

@@ -14,7 +14,7 @@ use crate::export::{Overview, Shown, State, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
 /// Rows of a receipt as people call them, in the order in which they are told.
-const LABELS: [(&str, &str); 24] = [
+const LABELS: [(&str, &str); 27] = [
     ("memory_items", "memories"),
     ("memory_embeddings", "vectors"),
     ("memory_item_events", "entries of history"),
@@ -28,6 +28,9 @@ const LABELS: [(&str, &str); 24] = [
     ("session_messages", "messages of sessions"),
     ("turns", "messages as searches find them"),
     ("session_extractions", "entries of the ledger"),
+    ("documents", "documents"),
+    ("document_revisions", "revisions of documents"),
+    ("parts", "parts of documents as searches find them"),
     ("activity", "calls of agents"),
     (
         "mentions",
@@ -98,6 +101,7 @@ impl Ui {
             kind: match receipt.kind {
                 Kind::Item => ErasedKind::Memory,
                 Kind::Session => ErasedKind::Session,
+                Kind::Document => ErasedKind::Document,
                 Kind::Account => ErasedKind::Account,
             },
             rows: rows_view(&receipt.found, &receipt.erased),

@@ -25,6 +25,7 @@ pub fn Receipts(receipts: Vec<Receipt>) -> impl IntoView {
             let what = match receipt.kind {
                 ErasedKind::Memory => "One memory",
                 ErasedKind::Session => "One session",
+                ErasedKind::Document => "One document",
                 ErasedKind::Account => "This account",
             };
             view! {
@@ -84,6 +85,7 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
     let what = match receipt.kind {
         ErasedKind::Memory => "One memory",
         ErasedKind::Session => "One session",
+        ErasedKind::Document => "One document",
         ErasedKind::Account => "An account and everything in it",
     };
     let lead = match (is_done, receipt.kind) {
@@ -96,7 +98,7 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
         (true, ErasedKind::Session) => {
             "It is erased, with all that was said in it. Memories that stayed no longer say which words they came from. This receipt knows how much there was, and not what it said."
         }
-        (true, ErasedKind::Memory) => {
+        (true, ErasedKind::Memory | ErasedKind::Document) => {
             "It is erased, with all that was made of it. This receipt knows how much there was, and not what it said."
         }
     };

@@ -4,7 +4,7 @@
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::super::tools::{body_too_large, not_json_type};
+use super::super::tools::{BODY_BYTES_MAX, body_too_large, not_json_type};
 use crate::accounts::{MemoryOff, Scope, TokenRefusal, TooManyUsers};
 use crate::embedding::EmbeddingError;
 use crate::memories::{ItemId, MemoryError};
@@ -135,7 +135,7 @@ pub fn all(origin: &str) -> Vec<ErrorAnswer> {
         error(
             "PayloadTooLarge",
             "The body is over 1 MiB.",
-            vec![body_too_large()],
+            vec![body_too_large(BODY_BYTES_MAX)],
         ),
         error(
             "UnsupportedMediaType",

@@ -162,6 +162,12 @@ pub fn of(tool: &str) -> Example {
                 "cut": false,
             }),
         ),
+        "memory_files" => (
+            json!({ "command": "view", "path": "/memories" }),
+            json!({
+                "output": "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n25B\t/memories\n25B\t/memories/MEMORY.md",
+            }),
+        ),
         _ => (json!({}), json!({})),
     };
     Example { input, output }

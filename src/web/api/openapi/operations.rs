@@ -3,32 +3,48 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{examples, functions, sessions};
+use super::{documents, examples, functions, sessions};
 use crate::accounts::model::EXTERNAL_ID_CHARS_MAX;
 use crate::accounts::{ExternalId, Scope};
 use crate::tools::Definition;
-use crate::tools::guidance::GUIDANCE_BYTES_MAX;
 
 /// What is named may not be there.
-const NAMES_WHAT_MAY_BE_MISSING: [&str; 3] =
-    ["memory_describe_theme", "memory_entity", "memory_graph"];
+const NAMES_WHAT_MAY_BE_MISSING: [&str; 4] = [
+    "memory_describe_theme",
+    "memory_entity",
+    "memory_graph",
+    "memory_files",
+];
 /// What is there may not go with what is asked for.
-const MEETS_OTHERS: [&str; 3] = ["memory_add", "memory_correct", "memory_confirm"];
+const MEETS_OTHERS: [&str; 4] = [
+    "memory_add",
+    "memory_correct",
+    "memory_confirm",
+    "memory_files",
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     Tools,
     Sessions,
+    Documents,
     Agents,
     Probes,
 }
 
 impl Group {
-    pub const ALL: [Self; 4] = [Self::Tools, Self::Sessions, Self::Agents, Self::Probes];
+    pub const ALL: [Self; 5] = [
+        Self::Tools,
+        Self::Documents,
+        Self::Sessions,
+        Self::Agents,
+        Self::Probes,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Tools => "Tools",
+            Self::Documents => "Documents",
             Self::Sessions => "Sessions",
             Self::Agents => "For building agents",
             Self::Probes => "For looking after the server",
@@ -40,6 +56,9 @@ impl Group {
             Self::Tools => "What an agent calls to remember and to look up.",
             Self::Sessions => {
                 "What an agent hands over of its conversations, to be read for memories when they have ended."
+            }
+            Self::Documents => {
+                "Text files that agents keep, such as MEMORY.md; each change is a revision, and search finds what is in Markdown."
             }
             Self::Agents => {
                 "What an agent needs before it calls a tool: the functions to offer its model, and what to tell it."
@@ -138,6 +157,7 @@ impl Operation {
 pub fn all(tools: &[&Definition]) -> Vec<Operation> {
     let mut operations: Vec<Operation> = tools.iter().copied().map(tool).collect();
     let functions = functions::list_tools(tools);
+    operations.extend(documents::all());
     operations.extend(sessions::all());
     operations.extend(tools.iter().copied().filter_map(summary));
     operations.extend([functions, prompt(), openapi(), livez(), readyz()]);
@@ -292,17 +312,24 @@ fn prompt() -> Operation {
         summary: "What to tell a model about its memory.".to_owned(),
         description: "A few lines for an agent's system prompt: when to search, read, add and archive, and the ten fullest \
             themes with their counts, for a token with memory:read. Never what is remembered. At most 2 KB, and there is always an answer: while memory \
-            is switched off or cannot be reached, it says so.".to_owned(),
+            is switched off or cannot be reached, it says so. With `with=memory_file` the beginning of the document MEMORY.md follows \
+            between tags, as data: its first 200 lines or some 2,000 tokens.".to_owned(),
         access: Access::Token,
-        parameters: vec![],
+        parameters: vec![Parameter {
+            name: "with",
+            place: "query",
+            description: "What is to follow the lines.",
+            schema: json!({ "type": "string", "enum": ["memory_file"] }),
+            example: "memory_file",
+        }],
         body: None,
         answers: vec![text_answer(
             "The lines, to be put into the prompt as they are.",
-            json!({ "type": "string", "maxLength": GUIDANCE_BYTES_MAX }),
+            json!({ "type": "string" }),
             "You have a long-term memory of this user, through tools.\n- memory_search: when something personal comes up …\n",
         )],
         // No 503: it answers while the database is away, too.
-        errors: vec![400, 401, 405, 429],
+        errors: vec![400, 401, 405, 422, 429],
         links: Map::new(),
     }
 }

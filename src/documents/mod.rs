@@ -1,0 +1,446 @@
+//! Documents: text files that agents write (`MEMORY.md`, `memory/2026-03-23.md`), each change a revision that stays. Of
+//! those in Markdown search finds the parts (`parts.rs`). An agent's deletion archives; a person restores, or deletes
+//! for good (`crate::erasure`).
+
+mod model;
+mod parts;
+mod path;
+mod store;
+mod taken;
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+pub use model::{
+    By, CONTENT_BYTES_MAX, DOCUMENTS_MAX, Document, DocumentError, Expected, KEPT_BYTES_MAX,
+    REVISIONS_KEPT, Revision, check_content,
+};
+pub use path::{DocumentPath, PATH_CHARS_MAX};
+pub use taken::{TakenDocument, TakenRevision};
+
+use crate::accounts::UserId;
+use crate::db::{Db, Tx};
+use crate::embedding::Embeddings;
+use store::NewRevision;
+
+/// Revisions that are told of one document.
+const REVISIONS_SHOWN: i64 = 200;
+
+/// Documents of users, with what changes them.
+#[derive(Clone)]
+pub struct Documents {
+    db: Db,
+    embeddings: Embeddings,
+}
+
+/// A document and what it says.
+#[derive(Clone, Debug)]
+pub struct Whole {
+    pub document: Document,
+    pub content: String,
+}
+
+impl Documents {
+    pub fn new(db: Db, embeddings: Embeddings) -> Self {
+        Self { db, embeddings }
+    }
+
+    /// Those in this folder and below; all without one. By path.
+    ///
+    /// # Errors
+    /// Only what the database says.
+    pub async fn list(
+        &self,
+        user: UserId,
+        folder: Option<&DocumentPath>,
+        with_archived: bool,
+    ) -> Result<Vec<Document>, sqlx::Error> {
+        let mut tx = self.db.as_user(user).await?;
+        let beginning = folder
+            .map(|folder| format!("{folder}/"))
+            .unwrap_or_default();
+        let listed = store::list(&mut tx, user, &beginning, with_archived, DOCUMENTS_MAX).await?;
+        tx.commit().await?;
+        Ok(listed)
+    }
+
+    /// # Errors
+    /// [`DocumentError::NotFound`]
+    pub async fn read(&self, user: UserId, path: &DocumentPath) -> Result<Whole, DocumentError> {
+        let mut tx = self.db.as_user(user).await?;
+        let whole = read_in(&mut tx, user, path).await?;
+        tx.commit().await?;
+        Ok(whole)
+    }
+
+    /// A document that is there or archived, as it was at a revision.
+    ///
+    /// # Errors
+    /// [`DocumentError::NotFound`]; so too where that revision is kept no more.
+    pub async fn read_revision(
+        &self,
+        user: UserId,
+        id: i64,
+        revision: Option<i32>,
+    ) -> Result<Whole, DocumentError> {
+        let mut tx = self.db.as_user(user).await?;
+        let found = store::find_by_id(&mut tx, user, id).await?;
+        let document = found.ok_or(DocumentError::NotFound)?;
+        let at = revision.unwrap_or(document.revision);
+        let content = store::find_content(&mut tx, user, id, at).await?;
+        tx.commit().await?;
+        Ok(Whole {
+            content: content.ok_or(DocumentError::NotFound)?,
+            document,
+        })
+    }
+
+    /// The newest first.
+    ///
+    /// # Errors
+    /// Only what the database says.
+    pub async fn revisions(&self, user: UserId, id: i64) -> Result<Vec<Revision>, sqlx::Error> {
+        let mut tx = self.db.as_user(user).await?;
+        let listed = store::list_revisions(&mut tx, user, id, REVISIONS_SHOWN).await?;
+        tx.commit().await?;
+        Ok(listed)
+    }
+
+    /// Writes a document, a new one or another text of one that is there.
+    ///
+    /// # Errors
+    /// [`DocumentError::Changed`] where it is not at the revision that was expected.
+    pub async fn put(
+        &self,
+        user: UserId,
+        by: By<'_>,
+        path: &DocumentPath,
+        content: &str,
+        expected: Expected,
+    ) -> Result<Document, DocumentError> {
+        check_content("content", content)?;
+        check_writable(by, path)?;
+        let now = self.embeddings.now();
+        let mut tx = self.db.as_writer(user).await?;
+        let there = store::find(&mut tx, user, path).await?;
+        let document = match (there, expected) {
+            (Some(_), Expected::None) => return Err(DocumentError::Exists),
+            (None, Expected::Revision(_)) => return Err(DocumentError::NotFound),
+            (Some(document), Expected::Revision(expected)) if document.revision != expected => {
+                let revision = document.revision;
+                let content = store::find_content(&mut tx, user, document.id, revision).await?;
+                return Err(DocumentError::Changed {
+                    expected,
+                    current: Box::new(document),
+                    content: content.unwrap_or_default(),
+                });
+            }
+            (Some(document), _) => {
+                self.change(&mut tx, user, by, document, content, now)
+                    .await?
+            }
+            (None, _) => self.create(&mut tx, user, by, path, content, now).await?,
+        };
+        finish(tx, by, &[document.id]).await?;
+        Ok(document)
+    }
+
+    /// Changes what a document says, from what it says.
+    ///
+    /// # Errors
+    /// What `change` says, and [`DocumentError::NotFound`].
+    pub async fn edit(
+        &self,
+        user: UserId,
+        by: By<'_>,
+        path: &DocumentPath,
+        change: impl FnOnce(&str) -> Result<String, DocumentError>,
+    ) -> Result<Whole, DocumentError> {
+        check_writable(by, path)?;
+        let now = self.embeddings.now();
+        let mut tx = self.db.as_writer(user).await?;
+        let before = read_in(&mut tx, user, path).await?;
+        let content = change(&before.content)?;
+        check_content("content", &content)?;
+        let document = self
+            .change(&mut tx, user, by, before.document, &content, now)
+            .await?;
+        finish(tx, by, &[document.id]).await?;
+        Ok(Whole { document, content })
+    }
+
+    /// Archives a document, or all in a folder. How many.
+    ///
+    /// # Errors
+    /// [`DocumentError::NotFound`] where there is neither.
+    pub async fn archive(
+        &self,
+        user: UserId,
+        by: By<'_>,
+        path: &DocumentPath,
+    ) -> Result<usize, DocumentError> {
+        check_writable(by, path)?;
+        let mut tx = self.db.as_writer(user).await?;
+        let found = list_at(&mut tx, user, path).await?;
+        self.archive_all(tx, user, by, found).await
+    }
+
+    /// Archives all documents but the server's own. How many.
+    ///
+    /// # Errors
+    /// Only what the database says, as a [`DocumentError`].
+    pub async fn clear(&self, user: UserId, by: By<'_>) -> Result<usize, DocumentError> {
+        let mut tx = self.db.as_writer(user).await?;
+        let all = store::list(&mut tx, user, "", false, DOCUMENTS_MAX).await?;
+        let own = all.into_iter().filter(|d| !d.path.is_of_system());
+        self.archive_all(tx, user, by, own.collect()).await
+    }
+
+    /// Gives a document, or all in a folder, another path.
+    ///
+    /// # Errors
+    /// [`DocumentError::NotFound`]; [`DocumentError::Exists`] where something is there.
+    pub async fn rename(
+        &self,
+        user: UserId,
+        by: By<'_>,
+        from: &DocumentPath,
+        to: &DocumentPath,
+    ) -> Result<(), DocumentError> {
+        check_writable(by, from)?;
+        check_writable(by, to)?;
+        let now = self.embeddings.now();
+        let mut tx = self.db.as_writer(user).await?;
+        let found = list_at(&mut tx, user, from).await?;
+        if from == to || to.as_str().starts_with(&format!("{from}/")) {
+            return Err(DocumentError::Exists);
+        }
+        let in_the_way = store::find_in_the_way(&mut tx, user, to).await?;
+        if in_the_way.folder || store::find(&mut tx, user, to).await?.is_some() {
+            return Err(DocumentError::Exists);
+        }
+        if in_the_way.document {
+            return Err(DocumentError::IsDocument);
+        }
+        let mut paths = Vec::with_capacity(found.len());
+        for document in &found {
+            let path = document.path.moved(from, to).unwrap_or_default();
+            paths.push(DocumentPath::parse("new_path", &path)?);
+        }
+        let moved = found.iter().zip(&paths);
+        let moved: Vec<(i64, &str)> = moved.map(|(d, path)| (d.id, path.as_str())).collect();
+        let new = NewRevision {
+            event: "renamed",
+            content: None,
+            archived_at: None,
+            at: now,
+        };
+        let renamed = store::add_revisions(&mut tx, user, by, &moved, &new).await?;
+        for document in renamed {
+            let before = found.iter().find(|before| before.id == document.id);
+            if before.is_some_and(|b| b.path.is_searched() != document.path.is_searched()) {
+                self.index_again(&mut tx, user, by, &document, now).await?;
+            }
+        }
+        let ids: Vec<i64> = moved.iter().map(|(id, _)| *id).collect();
+        finish(tx, by, &ids).await
+    }
+
+    /// A document that was archived is there again.
+    ///
+    /// # Errors
+    /// [`DocumentError::Exists`] where another has its path meanwhile.
+    pub async fn restore(
+        &self,
+        user: UserId,
+        by: By<'_>,
+        id: i64,
+    ) -> Result<Document, DocumentError> {
+        let now = self.embeddings.now();
+        let mut tx = self.db.as_writer(user).await?;
+        let found = store::find_by_id(&mut tx, user, id).await?;
+        let document = found.ok_or(DocumentError::NotFound)?;
+        if document.archived_at.is_none() {
+            return Ok(document);
+        }
+        check_free(&mut tx, user, &document.path).await?;
+        if store::find(&mut tx, user, &document.path).await?.is_some() {
+            return Err(DocumentError::Exists);
+        }
+        let new = NewRevision {
+            event: "restored",
+            content: None,
+            archived_at: None,
+            at: now,
+        };
+        let document = revise(&mut tx, user, by, &document, &new).await?;
+        self.index_again(&mut tx, user, by, &document, now).await?;
+        finish(tx, by, &[id]).await?;
+        Ok(document)
+    }
+
+    async fn create(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        by: By<'_>,
+        path: &DocumentPath,
+        content: &str,
+        now: OffsetDateTime,
+    ) -> Result<Document, DocumentError> {
+        check_free(&mut *conn, user, path).await?;
+        let (documents, _) = store::count_kept(&mut *conn, user).await?;
+        model::check_room(documents, 0, 0)?;
+        let document = store::insert(&mut *conn, user, path, by.trust, now).await?;
+        self.change(conn, user, by, document, content, now).await
+    }
+
+    async fn change(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        by: By<'_>,
+        document: Document,
+        content: &str,
+        now: OffsetDateTime,
+    ) -> Result<Document, DocumentError> {
+        let (_, kept) = store::count_kept(&mut *conn, user).await?;
+        model::check_room(0, kept, content.len())?;
+        let new = NewRevision {
+            event: if document.revision == 0 {
+                "created"
+            } else {
+                "edited"
+            },
+            content: Some((content, by.trust)),
+            archived_at: None,
+            at: now,
+        };
+        let document = revise(&mut *conn, user, by, &document, &new).await?;
+        store::trim(&mut *conn, document.id, REVISIONS_KEPT).await?;
+        self.index(conn, user, by, &document, content.to_owned(), now)
+            .await?;
+        Ok(document)
+    }
+
+    async fn archive_all(
+        &self,
+        mut tx: Tx,
+        user: UserId,
+        by: By<'_>,
+        found: Vec<Document>,
+    ) -> Result<usize, DocumentError> {
+        let now = self.embeddings.now();
+        let new = NewRevision {
+            event: "archived",
+            content: None,
+            archived_at: Some(now),
+            at: now,
+        };
+        let gone: Vec<(i64, &str)> = found.iter().map(|d| (d.id, d.path.as_str())).collect();
+        store::add_revisions(&mut tx, user, by, &gone, &new).await?;
+        let ids: Vec<i64> = found.iter().map(|document| document.id).collect();
+        store::remove_parts_of(&mut tx, user, &ids).await?;
+        finish(tx, by, &ids).await?;
+        Ok(ids.len())
+    }
+
+    /// What it says has not changed, whether search finds it has.
+    async fn index_again(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        by: By<'_>,
+        document: &Document,
+        now: OffsetDateTime,
+    ) -> Result<(), DocumentError> {
+        let revision = document.revision;
+        let content = store::find_content(&mut *conn, user, document.id, revision).await?;
+        self.index(conn, user, by, document, content.unwrap_or_default(), now)
+            .await
+    }
+
+    async fn index(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        by: By<'_>,
+        document: &Document,
+        content: String,
+        now: OffsetDateTime,
+    ) -> Result<(), DocumentError> {
+        let text = document.path.is_searched().then_some(content);
+        parts::set(conn, &self.embeddings, user, by.agent, document, text, now).await
+    }
+}
+
+/// One document's next revision.
+async fn revise(
+    conn: &mut PgConnection,
+    user: UserId,
+    by: By<'_>,
+    document: &Document,
+    new: &NewRevision<'_>,
+) -> Result<Document, DocumentError> {
+    let one = [(document.id, document.path.as_str())];
+    let mut revised = store::add_revisions(conn, user, by, &one, new).await?;
+    revised.pop().ok_or(DocumentError::NotFound)
+}
+
+async fn read_in(
+    conn: &mut PgConnection,
+    user: UserId,
+    path: &DocumentPath,
+) -> Result<Whole, DocumentError> {
+    let found = store::find(&mut *conn, user, path).await?;
+    let document = found.ok_or(DocumentError::NotFound)?;
+    let content = store::find_content(conn, user, document.id, document.revision).await?;
+    Ok(Whole {
+        content: content.ok_or(DocumentError::NotFound)?,
+        document,
+    })
+}
+
+/// The document of this path, or those in the folder.
+async fn list_at(
+    conn: &mut PgConnection,
+    user: UserId,
+    path: &DocumentPath,
+) -> Result<Vec<Document>, DocumentError> {
+    if let Some(document) = store::find(&mut *conn, user, path).await? {
+        return Ok(vec![document]);
+    }
+    let inside = store::list(conn, user, &format!("{path}/"), false, DOCUMENTS_MAX).await?;
+    match inside.is_empty() {
+        true => Err(DocumentError::NotFound),
+        false => Ok(inside),
+    }
+}
+
+async fn check_free(
+    conn: &mut PgConnection,
+    user: UserId,
+    path: &DocumentPath,
+) -> Result<(), DocumentError> {
+    let in_the_way = store::find_in_the_way(conn, user, path).await?;
+    match (in_the_way.folder, in_the_way.document) {
+        (true, _) => Err(DocumentError::IsFolder),
+        (_, true) => Err(DocumentError::IsDocument),
+        _ => Ok(()),
+    }
+}
+
+fn check_writable(by: By<'_>, path: &DocumentPath) -> Result<(), DocumentError> {
+    match by.call.is_some() && path.is_of_system() {
+        true => Err(DocumentError::ReadOnly),
+        false => Ok(()),
+    }
+}
+
+async fn finish(mut tx: Tx, by: By<'_>, documents: &[i64]) -> Result<(), DocumentError> {
+    if let Some(call) = by.call {
+        call.write(&mut tx, documents.to_vec()).await?;
+    }
+    tx.commit().await?;
+    Ok(())
+}

@@ -1,0 +1,414 @@
+//! The statements of documents, as the app role in a transaction that knows its user; those that change something, in one
+//! that has raised their revision.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::model::{By, Document, Revision};
+use super::path::DocumentPath;
+use super::taken::{TakenDocument, TakenRevision};
+use crate::accounts::{AgentId, UserId};
+use crate::memories::Trust;
+
+struct Row {
+    id: i64,
+    path: String,
+    revision: i32,
+    bytes: i32,
+    trust: String,
+    created_at: OffsetDateTime,
+    updated_at: OffsetDateTime,
+    archived_at: Option<OffsetDateTime>,
+}
+
+impl From<Row> for Document {
+    fn from(row: Row) -> Self {
+        Self {
+            id: row.id,
+            path: DocumentPath::from_column(row.path),
+            revision: row.revision,
+            bytes: row.bytes,
+            trust: Trust::from_column(&row.trust),
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            archived_at: row.archived_at,
+        }
+    }
+}
+
+/// The one that is there.
+pub async fn find(
+    conn: &mut PgConnection,
+    user: UserId,
+    path: &DocumentPath,
+) -> Result<Option<Document>, sqlx::Error> {
+    let row = sqlx::query_as!(
+        Row,
+        "SELECT id, path, revision, bytes, trust, created_at, updated_at, archived_at FROM documents
+         WHERE user_id = $1 AND path = $2 AND archived_at IS NULL",
+        user.0,
+        path.as_str(),
+    );
+    Ok(row.fetch_optional(conn).await?.map(Document::from))
+}
+
+/// Archived or not.
+pub async fn find_by_id(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: i64,
+) -> Result<Option<Document>, sqlx::Error> {
+    let row = sqlx::query_as!(
+        Row,
+        "SELECT id, path, revision, bytes, trust, created_at, updated_at, archived_at FROM documents
+         WHERE user_id = $1 AND id = $2",
+        user.0,
+        id,
+    );
+    Ok(row.fetch_optional(conn).await?.map(Document::from))
+}
+
+/// Those whose path begins with this, by path; archived ones as well, or not.
+pub async fn list(
+    conn: &mut PgConnection,
+    user: UserId,
+    beginning: &str,
+    with_archived: bool,
+    limit: i64,
+) -> Result<Vec<Document>, sqlx::Error> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"SELECT id, path, revision, bytes, trust, created_at, updated_at, archived_at FROM documents
+           WHERE user_id = $1 AND starts_with(path, $2) AND ($3 OR archived_at IS NULL)
+           ORDER BY path COLLATE "C", archived_at DESC NULLS FIRST, id LIMIT $4"#,
+        user.0,
+        beginning,
+        with_archived,
+        limit,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows.into_iter().map(Document::from).collect())
+}
+
+/// What stands in the way of a document of this path: a folder of its name, or a document where one of its folders would be.
+pub struct InTheWay {
+    pub folder: bool,
+    pub document: bool,
+}
+
+pub async fn find_in_the_way(
+    conn: &mut PgConnection,
+    user: UserId,
+    path: &DocumentPath,
+) -> Result<InTheWay, sqlx::Error> {
+    let folders: Vec<&str> = path.folders().collect();
+    let inside = format!("{path}/");
+    sqlx::query_as!(
+        InTheWay,
+        r#"SELECT EXISTS (SELECT FROM documents WHERE user_id = $1 AND archived_at IS NULL AND starts_with(path, $2)) AS "folder!",
+                  EXISTS (SELECT FROM documents WHERE user_id = $1 AND archived_at IS NULL AND path = ANY ($3)) AS "document!""#,
+        user.0,
+        inside,
+        &folders as &[&str],
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// The text as it was at a revision, if that is kept.
+pub async fn find_content(
+    conn: &mut PgConnection,
+    user: UserId,
+    document: i64,
+    revision: i32,
+) -> Result<Option<String>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT content AS "content!" FROM document_revisions
+           WHERE user_id = $1 AND document_id = $2 AND revision <= $3 AND content IS NOT NULL
+             AND EXISTS (SELECT FROM document_revisions WHERE user_id = $1 AND document_id = $2 AND revision = $3)
+           ORDER BY revision DESC LIMIT 1"#,
+        user.0,
+        document,
+        revision,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// The newest first.
+pub async fn list_revisions(
+    conn: &mut PgConnection,
+    user: UserId,
+    document: i64,
+    limit: i64,
+) -> Result<Vec<Revision>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT r.revision, r.event, r.path, r.trust, r.at, a.name AS "agent?" FROM document_revisions r
+           LEFT JOIN agents a ON a.user_id = $1 AND a.id = r.agent_id
+           WHERE r.user_id = $1 AND r.document_id = $2 ORDER BY r.revision DESC LIMIT $3"#,
+        user.0,
+        document,
+        limit,
+    );
+    let read = rows.fetch_all(conn).await?.into_iter().map(|row| Revision {
+        revision: row.revision,
+        event: row.event,
+        path: row.path,
+        agent: row.agent,
+        trust: Trust::from_column(&row.trust),
+        at: row.at,
+    });
+    Ok(read.collect())
+}
+
+/// How many documents a user has, and bytes of all their revisions.
+pub async fn count_kept(conn: &mut PgConnection, user: UserId) -> Result<(i64, i64), sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT count(*) AS "documents!", coalesce(sum(kept_bytes), 0)::bigint AS "bytes!"
+           FROM documents WHERE user_id = $1"#,
+        user.0
+    );
+    let row = row.fetch_one(conn).await?;
+    Ok((row.documents, row.bytes))
+}
+
+pub async fn insert(
+    conn: &mut PgConnection,
+    user: UserId,
+    path: &DocumentPath,
+    trust: Trust,
+    now: OffsetDateTime,
+) -> Result<Document, sqlx::Error> {
+    let row = sqlx::query_as!(
+        Row,
+        "INSERT INTO documents (user_id, path, revision, bytes, kept_bytes, trust, created_at, updated_at)
+         VALUES ($1, $2, 0, 0, 0, $3, $4, $4)
+         RETURNING id, path, revision, bytes, trust, created_at, updated_at, archived_at",
+        user.0,
+        path.as_str(),
+        trust.as_str(),
+        now,
+    );
+    Ok(row.fetch_one(conn).await?.into())
+}
+
+/// What the next revision of documents is.
+pub struct NewRevision<'a> {
+    pub event: &'static str,
+    /// `None`: as before, and its trust.
+    pub content: Option<(&'a str, Trust)>,
+    pub archived_at: Option<OffsetDateTime>,
+    pub at: OffsetDateTime,
+}
+
+/// Documents by their numbers, each with its path from now on; as they are then.
+pub async fn add_revisions(
+    conn: &mut PgConnection,
+    user: UserId,
+    by: By<'_>,
+    documents: &[(i64, &str)],
+    new: &NewRevision<'_>,
+) -> Result<Vec<Document>, sqlx::Error> {
+    let (ids, paths): (Vec<i64>, Vec<&str>) = documents.iter().copied().unzip();
+    let rows = sqlx::query_as!(
+        Row,
+        r#"WITH document AS (
+               UPDATE documents d
+               SET revision = revision + 1, path = n.path, trust = coalesce($5, trust), updated_at = $7, archived_at = $8,
+                   bytes = coalesce(octet_length($4), bytes), kept_bytes = kept_bytes + coalesce(octet_length($4), 0)
+               FROM unnest($2::bigint[], $3::text[]) AS n (id, path)
+               WHERE d.user_id = $1 AND d.id = n.id
+               RETURNING d.id, d.path, d.revision, d.bytes, d.trust, d.created_at, d.updated_at, d.archived_at
+           ), revision AS (
+               INSERT INTO document_revisions (user_id, document_id, revision, event, path, content, trust, agent_id, at)
+               SELECT $1, id, revision, $6, path, $4, trust, $9, $7 FROM document
+           )
+           SELECT id AS "id!", path AS "path!", revision AS "revision!", bytes AS "bytes!", trust AS "trust!",
+                  created_at AS "created_at!", updated_at AS "updated_at!", archived_at FROM document ORDER BY path"#,
+        user.0,
+        &ids,
+        &paths as &[&str],
+        new.content.map(|(text, _)| text),
+        new.content.map(|(_, trust)| trust.as_str()),
+        new.event,
+        new.at,
+        new.archived_at,
+        by.agent.map(|agent| agent.0),
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows.into_iter().map(Document::from).collect())
+}
+
+/// The oldest texts go; so many stay.
+pub async fn trim(conn: &mut PgConnection, document: i64, kept: i32) -> Result<(), sqlx::Error> {
+    let trimmed = sqlx::query_scalar!("SELECT trim_revisions($1, $2)", document, kept);
+    trimmed.fetch_one(conn).await?;
+    Ok(())
+}
+
+/// A part as it is there.
+pub struct KnownPart {
+    pub id: i64,
+    pub content_hash: Vec<u8>,
+    pub lines: (i32, i32),
+}
+
+/// In the order of their lines.
+pub async fn list_parts(
+    conn: &mut PgConnection,
+    user: UserId,
+    document: i64,
+) -> Result<Vec<KnownPart>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT id, content_hash, first_line AS "first_line!", last_line AS "last_line!" FROM memory_items
+           WHERE user_id = $1 AND document_id = $2 ORDER BY first_line, id"#,
+        user.0,
+        document,
+    );
+    let read = rows
+        .fetch_all(conn)
+        .await?
+        .into_iter()
+        .map(|row| KnownPart {
+            id: row.id,
+            content_hash: row.content_hash,
+            lines: (row.first_line, row.last_line),
+        });
+    Ok(read.collect())
+}
+
+/// Parts that say the same in other lines.
+pub async fn move_parts(
+    conn: &mut PgConnection,
+    user: UserId,
+    parts: &[(i64, (i32, i32))],
+) -> Result<(), sqlx::Error> {
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<i64> = parts.iter().map(|part| part.0).collect();
+    let first: Vec<i32> = parts.iter().map(|part| part.1.0).collect();
+    let last: Vec<i32> = parts.iter().map(|part| part.1.1).collect();
+    sqlx::query!(
+        "UPDATE memory_items i SET first_line = m.first, last_line = m.last
+         FROM unnest($2::bigint[], $3::integer[], $4::integer[]) AS m (id, first, last)
+         WHERE i.user_id = $1 AND i.id = m.id",
+        user.0,
+        &ids,
+        &first,
+        &last,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn remove_parts(conn: &mut PgConnection, parts: &[i64]) -> Result<(), sqlx::Error> {
+    if parts.is_empty() {
+        return Ok(());
+    }
+    // It returns nothing.
+    sqlx::query("SELECT remove_parts($1)")
+        .bind(parts)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// All parts of these.
+pub async fn remove_parts_of(
+    conn: &mut PgConnection,
+    user: UserId,
+    documents: &[i64],
+) -> Result<(), sqlx::Error> {
+    let parts = sqlx::query_scalar!(
+        "SELECT id FROM memory_items WHERE user_id = $1 AND document_id = ANY ($2)",
+        user.0,
+        documents
+    );
+    let parts = parts.fetch_all(&mut *conn).await?;
+    remove_parts(conn, &parts).await
+}
+
+/// Whether one of this path that was made then is there or archived.
+pub async fn is_known(
+    conn: &mut PgConnection,
+    user: UserId,
+    path: &DocumentPath,
+    created_at: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT FROM documents WHERE user_id = $1 AND path = $2 AND created_at = $3) AS "is!""#,
+        user.0,
+        path.as_str(),
+        created_at,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Archived, and without a revision.
+pub async fn insert_taken(
+    conn: &mut PgConnection,
+    user: UserId,
+    taken: &TakenDocument,
+    now: OffsetDateTime,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        "INSERT INTO documents (user_id, path, revision, bytes, kept_bytes, trust, created_at, updated_at, archived_at)
+         VALUES ($1, $2, 0, 0, 0, 'agent', $3, $3, $4) RETURNING id",
+        user.0,
+        taken.path.as_str(),
+        taken.created_at,
+        now,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+pub async fn insert_taken_revision(
+    conn: &mut PgConnection,
+    user: UserId,
+    document: i64,
+    agent: Option<AgentId>,
+    taken: &TakenRevision<'_>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "WITH document AS (
+             UPDATE documents SET revision = $3, trust = $7, updated_at = $9, bytes = coalesce(octet_length($6), bytes),
+                                  kept_bytes = kept_bytes + coalesce(octet_length($6), 0)
+             WHERE user_id = $1 AND id = $2
+         )
+         INSERT INTO document_revisions (user_id, document_id, revision, event, path, content, trust, agent_id, at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        user.0,
+        document,
+        taken.revision,
+        taken.event,
+        taken.path.as_str(),
+        taken.content,
+        taken.trust.as_str(),
+        agent.map(|agent| agent.0),
+        taken.at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn set_archived(
+    conn: &mut PgConnection,
+    user: UserId,
+    document: i64,
+    at: Option<OffsetDateTime>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE documents SET archived_at = $3 WHERE user_id = $1 AND id = $2",
+        user.0,
+        document,
+        at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

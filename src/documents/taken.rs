@@ -1,0 +1,111 @@
+//! Documents of an import: made without being there, then their revisions one by one, then, where nothing else has the
+//! path, they are there.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::model::{Document, DocumentError, check_room};
+use super::{By, DocumentPath, Documents, check_free, store};
+use crate::accounts::{AgentId, UserId};
+use crate::input::Invalid;
+use crate::memories::Trust;
+
+/// A document as it was where it comes from.
+#[derive(Clone, Debug)]
+pub struct TakenDocument {
+    pub path: DocumentPath,
+    pub created_at: OffsetDateTime,
+}
+
+#[derive(Clone, Debug)]
+pub struct TakenRevision<'a> {
+    pub revision: i32,
+    pub event: &'static str,
+    pub path: DocumentPath,
+    /// `None`: as in the one before.
+    pub content: Option<&'a str>,
+    pub trust: Trust,
+    pub at: OffsetDateTime,
+}
+
+impl Documents {
+    /// Its number here; `None` where it is known. In a transaction of [`Db::as_writer`](crate::db::Db::as_writer),
+    /// as what follows.
+    ///
+    /// # Errors
+    /// [`Invalid`] where there are too many.
+    pub async fn take_document(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        taken: &TakenDocument,
+        now: OffsetDateTime,
+    ) -> Result<Option<i64>, DocumentError> {
+        if store::is_known(&mut *conn, user, &taken.path, taken.created_at).await? {
+            return Ok(None);
+        }
+        let (documents, _) = store::count_kept(&mut *conn, user).await?;
+        check_room(documents, 0, 0)?;
+        let id = store::insert_taken(conn, user, taken, now).await?;
+        Ok(Some(id))
+    }
+
+    /// # Errors
+    /// [`Invalid`] where it is not the next, or has no text to begin with.
+    pub async fn take_revision(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        id: i64,
+        agent: Option<AgentId>,
+        taken: &TakenRevision<'_>,
+    ) -> Result<(), DocumentError> {
+        let document = found(&mut *conn, user, id).await?;
+        if taken.revision <= document.revision || document.revision == 0 && taken.content.is_none()
+        {
+            let sentence = "`revision` does not follow the one before, or the first has no text.";
+            return Err(Invalid::new("revision", "invalid", sentence).into());
+        }
+        let (_, kept) = store::count_kept(&mut *conn, user).await?;
+        check_room(0, kept, taken.content.map_or(0, str::len))?;
+        store::insert_taken_revision(conn, user, id, agent, taken).await?;
+        Ok(())
+    }
+
+    /// After the last of its revisions. `archived_at`: it was deleted where it comes from.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn take_end(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        id: i64,
+        archived_at: Option<OffsetDateTime>,
+        now: OffsetDateTime,
+    ) -> Result<(), DocumentError> {
+        let document = found(&mut *conn, user, id).await?;
+        let is_free = store::find(&mut *conn, user, &document.path)
+            .await?
+            .is_none()
+            && check_free(&mut *conn, user, &document.path).await.is_ok();
+        let archived_at = match is_free {
+            true => archived_at,
+            false => Some(archived_at.unwrap_or(now)),
+        };
+        store::set_archived(&mut *conn, user, id, archived_at).await?;
+        if archived_at.is_some() {
+            return Ok(());
+        }
+        let by = By {
+            trust: document.trust,
+            ..By::person()
+        };
+        self.index_again(conn, user, by, &document, now).await
+    }
+}
+
+async fn found(conn: &mut PgConnection, user: UserId, id: i64) -> Result<Document, DocumentError> {
+    let found = store::find_by_id(conn, user, id).await?;
+    found.ok_or(DocumentError::NotFound)
+}

@@ -1,0 +1,84 @@
+//! Documents and their revisions, as lines of an export and of an import. A document is known by its path and when it was
+//! made; where another has its path, it is taken in as a deleted one, which its person may restore.
+
+pub(super) mod store;
+
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+use crate::accounts::AgentName;
+use crate::documents::{DocumentPath, TakenDocument, TakenRevision, check_content};
+use crate::input::Invalid;
+use crate::memories::Trust;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DocumentLine {
+    pub id: i64,
+    pub path: String,
+    /// The newest.
+    pub revision: i32,
+    #[serde(with = "time::serde::rfc3339")]
+    pub created_at: OffsetDateTime,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    pub archived_at: Option<OffsetDateTime>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RevisionLine {
+    pub document: i64,
+    pub revision: i32,
+    pub event: String,
+    pub path: String,
+    /// Null: as in the one before.
+    #[serde(default)]
+    pub content: Option<String>,
+    pub trust: String,
+    #[serde(default)]
+    pub agent: Option<String>,
+    #[serde(with = "time::serde::rfc3339")]
+    pub at: OffsetDateTime,
+}
+
+const EVENTS: [&str; 6] = [
+    "created", "edited", "renamed", "archived", "restored", "imported",
+];
+
+impl DocumentLine {
+    /// # Errors
+    /// [`Invalid`] naming the field.
+    pub fn taken(&self) -> Result<TakenDocument, Invalid> {
+        Ok(TakenDocument {
+            path: DocumentPath::parse("path", &self.path)?,
+            created_at: self.created_at,
+        })
+    }
+}
+
+impl RevisionLine {
+    /// # Errors
+    /// [`Invalid`] naming the field.
+    pub fn taken(&self) -> Result<(TakenRevision<'_>, Option<AgentName>), Invalid> {
+        let event = EVENTS.into_iter().find(|event| *event == self.event);
+        let event = event.ok_or_else(|| {
+            let sentence = format!("`event` is none of {}.", EVENTS.join(", "));
+            Invalid::new("event", "invalid", sentence)
+        })?;
+        let trust = Trust::parse(&self.trust).ok_or_else(|| {
+            let sentence = "`trust` is user, agent, tool or external.";
+            Invalid::new("trust", "invalid", sentence)
+        })?;
+        if let Some(content) = &self.content {
+            check_content("content", content)?;
+        }
+        let revision = TakenRevision {
+            revision: self.revision,
+            event,
+            path: DocumentPath::parse("path", &self.path)?,
+            content: self.content.as_deref(),
+            trust,
+            at: self.at,
+        };
+        let agent = self.agent.as_deref().map(AgentName::parse).transpose()?;
+        Ok((revision, agent))
+    }
+}

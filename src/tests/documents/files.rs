@@ -1,0 +1,292 @@
+//! The commands of Anthropic's memory tool, in its words.
+
+use serde_json::json;
+
+use super::{create, done, refused, view};
+use crate::support::TestApp;
+
+const HEAD: &str = "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:";
+
+#[tokio::test]
+async fn files_are_listed_two_levels_deep_with_their_sizes() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    assert_eq!(
+        view(&anna, "/memories").await,
+        format!("{HEAD}\n0B\t/memories")
+    );
+    for (path, bytes) in [
+        ("b.md", 1536),
+        ("a/x.md", 10),
+        ("a/deep/er/y.md", 2048),
+        (".hidden", 5),
+        ("node_modules/z", 7),
+    ] {
+        create(&anna, path, &"x".repeat(bytes)).await;
+    }
+    let listed = view(&anna, "/memories/").await;
+    let expected = [
+        HEAD,
+        "3.5K\t/memories",
+        "2.0K\t/memories/a/",
+        "2K\t/memories/a/deep/",
+        "10B\t/memories/a/x.md",
+        "1.5K\t/memories/b.md",
+    ];
+    assert_eq!(listed, expected.join("\n"));
+    let inside = view(&anna, "/memories/a").await;
+    assert!(
+        inside.contains("2K\t/memories/a/deep/er/\n10B\t/memories/a/x.md"),
+        "{inside}"
+    );
+    let nowhere = json!({ "command": "view", "path": "/memories/none" });
+    let words = "The path /memories/none does not exist. Please provide a valid path.";
+    assert_eq!(refused(&anna, nowhere).await, (404, words.to_owned()));
+}
+
+#[tokio::test]
+async fn a_file_is_created_once_and_read_by_its_lines() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    create(&anna, "notes.md", "one\ntwo\nthree\n").await;
+    let told = view(&anna, "/memories/notes.md").await;
+    let head = "Here's the content of /memories/notes.md with line numbers:";
+    assert_eq!(
+        told,
+        format!("{head}\n     1\tone\n     2\ttwo\n     3\tthree\n     4\t")
+    );
+    let some =
+        |range| json!({ "command": "view", "path": "/memories/notes.md", "view_range": range });
+    assert_eq!(
+        done(&anna, some(json!([2, 3]))).await,
+        format!("{head}\n     2\ttwo\n     3\tthree")
+    );
+    assert_eq!(
+        done(&anna, some(json!([3, -1]))).await,
+        format!("{head}\n     3\tthree\n     4\t")
+    );
+    for range in [
+        json!([0, 2]),
+        json!([3, 2]),
+        json!([9, 10]),
+        json!([1]),
+        json!([1, -2]),
+        json!([]),
+    ] {
+        let (status, words) = refused(&anna, some(range.clone())).await;
+        assert!(
+            status == 422 && words.contains("4 lines"),
+            "{range}: {words}"
+        );
+    }
+    let again = json!({ "command": "create", "path": "/memories/notes.md", "file_text": "" });
+    let words = "Error: File /memories/notes.md already exists".to_owned();
+    assert_eq!(refused(&anna, again).await, (409, words));
+    // A file where a folder stands, and the reverse.
+    create(&anna, "folder/a.md", "a").await;
+    for path in [
+        "/memories/folder",
+        "/memories/notes.md/inside.md",
+        "/memories",
+    ] {
+        let input = json!({ "command": "create", "path": path, "file_text": "" });
+        assert_eq!(
+            refused(&anna, input).await,
+            (409, format!("Error: File {path} already exists"))
+        );
+    }
+    let much = "\n".repeat(1_000_000);
+    create(&anna, "lines.txt", &much).await;
+    let words = "File /memories/lines.txt exceeds maximum line limit of 999,999 lines.".to_owned();
+    let input = json!({ "command": "view", "path": "/memories/lines.txt" });
+    assert_eq!(refused(&anna, input).await, (409, words));
+}
+
+#[tokio::test]
+async fn text_is_replaced_where_it_stands_once() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    create(&anna, "n.md", "a\nb tea\nc\nd tea\ne\n").await;
+    let replace = |path: &str, old: &str, new: &str| json!({ "command": "str_replace", "path": path, "old_str": old, "new_str": new });
+    let said = done(&anna, replace("/memories/n.md", "c\n", "C\nCC\n")).await;
+    assert_eq!(
+        said,
+        "The memory file has been edited.\n     1\ta\n     2\tb tea\n     3\tC\n     4\tCC\n     5\td tea"
+    );
+    let missing = refused(&anna, replace("/memories/n.md", "coffee", "")).await;
+    let words =
+        "No replacement was performed, old_str `coffee` did not appear verbatim in /memories/n.md.";
+    assert_eq!(missing, (409, words.to_owned()));
+    let twice = refused(&anna, replace("/memories/n.md", "tea", "")).await;
+    let words = "No replacement was performed. Multiple occurrences of old_str `tea` in lines: 2, 5. Please ensure it is unique";
+    assert_eq!(twice, (409, words.to_owned()));
+    let nowhere = "Error: The path /memories/x.md does not exist. Please provide a valid path.";
+    assert_eq!(
+        refused(&anna, replace("/memories/x.md", "a", "b")).await,
+        (404, nowhere.to_owned())
+    );
+    create(&anna, "f/x.md", "a").await;
+    assert_eq!(
+        refused(&anna, replace("/memories/f", "a", "b")).await.0,
+        404
+    );
+    assert_eq!(
+        refused(&anna, replace("/memories/n.md", "", "b")).await.0,
+        422
+    );
+    // What is left out is nothing.
+    let input = json!({ "command": "str_replace", "path": "/memories/n.md", "old_str": "CC\n" });
+    done(&anna, input).await;
+    assert!(
+        view(&anna, "/memories/n.md")
+            .await
+            .ends_with("     3\tC\n     4\td tea\n     5\te\n     6\t")
+    );
+}
+
+#[tokio::test]
+async fn lines_are_inserted_after_a_line() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    create(&anna, "n.md", "a\nb").await;
+    let insert = |line: i64, text: &str| json!({ "command": "insert", "path": "/memories/n.md", "insert_line": line, "insert_text": text });
+    for (line, text) in [(0, "first\n"), (3, "last"), (1, "second")] {
+        let said = done(&anna, insert(line, text)).await;
+        assert_eq!(said, "The file /memories/n.md has been edited.");
+    }
+    let told = view(&anna, "/memories/n.md").await;
+    assert!(
+        told.ends_with("1\tfirst\n     2\tsecond\n     3\ta\n     4\tb\n     5\tlast\n     6\t"),
+        "{told}"
+    );
+    for line in [-1, 6, i64::MAX] {
+        let words = format!(
+            "Error: Invalid `insert_line` parameter: {line}. It should be within the range of lines of the file: [0, 5]"
+        );
+        assert_eq!(refused(&anna, insert(line, "x")).await, (409, words));
+    }
+    let nowhere = json!({ "command": "insert", "path": "/memories/x.md", "insert_line": 0, "insert_text": "x" });
+    let words = "Error: The path /memories/x.md does not exist".to_owned();
+    assert_eq!(refused(&anna, nowhere).await, (404, words));
+}
+
+#[tokio::test]
+async fn files_and_folders_are_renamed_and_deleted() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for path in ["a/x.md", "a/b/y.md", "z.md"] {
+        create(&anna, path, path).await;
+    }
+    let rename =
+        |from: &str, to: &str| json!({ "command": "rename", "old_path": from, "new_path": to });
+    let said = done(&anna, rename("/memories/a", "/memories/c/d")).await;
+    assert_eq!(said, "Successfully renamed /memories/a to /memories/c/d");
+    assert!(
+        view(&anna, "/memories/c/d/b/y.md")
+            .await
+            .ends_with("1\ta/b/y.md")
+    );
+    for (from, to, status, words) in [
+        (
+            "/memories/a",
+            "/memories/e",
+            404,
+            "Error: The path /memories/a does not exist",
+        ),
+        (
+            "/memories/z.md",
+            "/memories/c",
+            409,
+            "Error: The destination /memories/c already exists",
+        ),
+        (
+            "/memories/z.md",
+            "/memories/c/d/x.md",
+            409,
+            "Error: The destination /memories/c/d/x.md already exists",
+        ),
+        (
+            "/memories/z.md",
+            "/memories/c/d/x.md/z.md",
+            409,
+            "Error: The destination /memories/c/d/x.md/z.md already exists",
+        ),
+        (
+            "/memories/c",
+            "/memories/c/inside",
+            409,
+            "Error: The destination /memories/c/inside already exists",
+        ),
+        (
+            "/memories/z.md",
+            "/memories",
+            409,
+            "Error: The destination /memories already exists",
+        ),
+    ] {
+        assert_eq!(
+            refused(&anna, rename(from, to)).await,
+            (status, words.to_owned())
+        );
+    }
+    let delete = |path: &str| json!({ "command": "delete", "path": path });
+    assert_eq!(
+        done(&anna, delete("/memories/c")).await,
+        "Successfully deleted /memories/c"
+    );
+    let words = "Error: The path /memories/c does not exist".to_owned();
+    assert_eq!(refused(&anna, delete("/memories/c")).await, (404, words));
+    assert_eq!(refused(&anna, delete("/memories")).await.0, 409);
+    assert!(
+        view(&anna, "/memories")
+            .await
+            .ends_with("4B\t/memories\n4B\t/memories/z.md")
+    );
+    // What was deleted makes room for another of its name.
+    create(&anna, "c/d/x.md", "anew").await;
+}
+
+#[tokio::test]
+async fn no_path_leads_outside() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for path in [
+        "/etc/passwd",
+        "memories/a.md",
+        "/memoriesa.md",
+        "/memories/../etc",
+        "/memories/..\\a",
+        "/memories/%2e%2e%2fa",
+        "/memories/a%00.md",
+        "/memories/a\u{2215}b.md",
+        "/memories//a.md",
+        "/memories/./a.md",
+        "",
+        "/",
+    ] {
+        for command in ["view", "create", "delete"] {
+            let mut input = json!({ "command": command, "path": path });
+            if command == "create" {
+                input["file_text"] = "x".into();
+            }
+            let (status, problem) = anna.refused("memory_files", input).await;
+            assert_eq!(
+                (status, &problem["code"], &problem["field"]),
+                (422, &json!("invalid_path"), &json!("path")),
+                "{path}"
+            );
+        }
+    }
+    for input in [
+        json!({ "command": "create", "path": "/memories/a.md" }),
+        json!({ "command": "view" }),
+        json!({ "command": "rename" }),
+    ] {
+        let (status, problem) = anna.refused("memory_files", input).await;
+        assert_eq!((status, &problem["code"]), (422, &json!("required")));
+    }
+    let (status, _) = anna
+        .refused("memory_files", json!({ "command": "format" }))
+        .await;
+    assert_eq!(status, 422);
+}

@@ -1,0 +1,177 @@
+//! What documents say is found by search, with path and lines, as long as they say it.
+
+use serde_json::{Value, json};
+
+use super::{create, done};
+use crate::support::{Provider, TestApp, TestUser};
+
+async fn hits(user: &TestUser, query: &str, types: &[&str]) -> Vec<Value> {
+    let found = user
+        .call("memory_search", json!({ "query": query, "types": types }))
+        .await;
+    found["results"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn a_part_is_found_with_its_path_and_lines() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    create(
+        &anna,
+        "memory/tea.md",
+        &format!(
+            "# Coffee\n\n{}\n\n# Tea\n\nGyokuro is her favourite tea.\n",
+            "None of it. ".repeat(20)
+        ),
+    )
+    .await;
+    create(
+        &anna,
+        "notes.txt",
+        "Gyokuro in a file that is not searched.",
+    )
+    .await;
+    create(&anna, "MEMORY.json", "{\"tea\": \"gyokuro\"}").await;
+    anna.add("Drinks gyokuro at four.").await;
+    let found = hits(&anna, "gyokuro", &["document"]).await;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(
+        found[0]["part_of"],
+        json!({ "path": "memory/tea.md", "lines": [5, 7] })
+    );
+    assert_eq!(
+        (&found[0]["type"], &found[0]["theme"]),
+        (&json!("document"), &Value::Null)
+    );
+    assert_eq!(hits(&anna, "gyokuro", &[]).await.len(), 2);
+    assert_eq!(hits(&anna, "gyokuro", &["fact"]).await.len(), 1);
+    let part = anna
+        .call("memory_get", json!({ "item_id": found[0]["id"] }))
+        .await;
+    assert_eq!(part["content"], "# Tea\n\nGyokuro is her favourite tea.");
+    assert_eq!(part["part_of"]["path"], "memory/tea.md");
+    // Parts are no memories: nothing lists, counts or changes them.
+    let listed = hits(&anna, "*", &[]).await;
+    assert_eq!(listed.len(), 1);
+    assert_eq!(hits(&anna, "*", &["document"]).await.len(), 2);
+    for tool in ["memory_archive", "memory_confirm"] {
+        let (status, _) = anna
+            .refused(tool, json!({ "item_id": found[0]["id"] }))
+            .await;
+        assert_eq!(status, 404, "{tool}");
+    }
+    let stats = anna.call("memory_stats", json!({})).await;
+    assert_eq!(
+        (&stats["active"], &stats["documents"]),
+        (&json!(1), &json!(3)),
+        "{stats}"
+    );
+    let themes = anna.call("memory_list_themes", json!({})).await;
+    assert_eq!(themes["themes"][0]["active_count"], 1, "{themes}");
+}
+
+/// What was changed is found as it is now; what stayed keeps its number and its vector.
+#[tokio::test]
+async fn an_edit_computes_what_changed_alone() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "first").await;
+    let section = |name: &str| {
+        format!(
+            "# {name}\n\n{}\n\n",
+            format!("Words about {name}. ").repeat(15)
+        )
+    };
+    create(
+        &anna,
+        "a.md",
+        &(section("honey") + &section("bees") + &section("hives")),
+    )
+    .await;
+    app.drain(&anna).await;
+    let computed = provider.texts().len();
+    assert_eq!(computed, 3);
+    let bees = hits(&anna, "bees", &["document"]).await[0]["id"].clone();
+    let change = json!({ "command": "str_replace", "path": "/memories/a.md", "old_str": "# honey", "new_str": "# wax\n\nSealed with wax." });
+    done(&anna, change).await;
+    app.drain(&anna).await;
+    let asked: Vec<String> = provider.texts().split_off(computed);
+    let texts: Vec<&String> = asked
+        .iter()
+        .filter(|text| text.contains("Words about"))
+        .collect();
+    assert_eq!(texts.len(), 1, "{asked:#?}");
+    let found = hits(&anna, "bees", &["document"]).await;
+    assert_eq!(found[0]["id"], bees);
+    assert_eq!(found[0]["part_of"]["lines"][0], 7);
+    let wax = hits(&anna, "wax", &["document"]).await.swap_remove(0);
+    assert!(wax["content_snippet"].as_str().unwrap().contains("wax"));
+    // Deleted, it is found no more; a file that is Markdown no more neither.
+    done(
+        &anna,
+        json!({ "command": "rename", "old_path": "/memories/a.md", "new_path": "/memories/a.txt" }),
+    )
+    .await;
+    assert!(hits(&anna, "bees", &["document"]).await.is_empty());
+    done(
+        &anna,
+        json!({ "command": "rename", "old_path": "/memories/a.txt", "new_path": "/memories/b.md" }),
+    )
+    .await;
+    assert_eq!(
+        hits(&anna, "bees", &["document"]).await[0]["part_of"]["path"],
+        "b.md"
+    );
+    done(
+        &anna,
+        json!({ "command": "delete", "path": "/memories/b.md" }),
+    )
+    .await;
+    assert!(hits(&anna, "bees", &[]).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_a_document_names_is_known_and_forgotten_with_it() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    create(
+        &anna,
+        "people.md",
+        "Our friend Marta Helgesen brews in Bergen.\n",
+    )
+    .await;
+    let marta = anna
+        .call("memory_entity", json!({ "name": "Marta Helgesen" }))
+        .await;
+    assert_eq!(marta["mentions"], 1);
+    done(
+        &anna,
+        json!({ "command": "delete", "path": "/memories/people.md" }),
+    )
+    .await;
+    let (status, _) = anna
+        .refused("memory_entity", json!({ "name": "Marta Helgesen" }))
+        .await;
+    assert_eq!(status, 404);
+}
+
+/// As long as may be, of nothing but headings or list items.
+#[tokio::test]
+async fn a_bomb_is_bounded() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    create(&anna, "headings.md", &"# a\n".repeat(200_000)).await;
+    create(&anna, "list.md", &"- b\n".repeat(200_000)).await;
+    let parts: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM memory_items WHERE type = 'document'")
+            .fetch_one(&mut app.superuser().await)
+            .await
+            .unwrap();
+    assert!((1_000..10_000).contains(&parts), "{parts}");
+    done(
+        &anna,
+        json!({ "command": "delete", "path": "/memories/headings.md" }),
+    )
+    .await;
+}

@@ -1,0 +1,39 @@
+//! Documents: files by the commands of the memory tool, through REST, found by search, gone when they are deleted.
+
+mod doors;
+mod files;
+mod found;
+mod kept;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::TestUser;
+
+/// A command of the tool that is done: what it says.
+async fn done(user: &TestUser, input: Value) -> String {
+    let output = user.call("memory_files", input).await;
+    output["output"].as_str().unwrap().to_owned()
+}
+
+/// A command that is refused: the status, and in which words.
+async fn refused(user: &TestUser, input: Value) -> (u16, String) {
+    let path = "/api/v1/tools/memory_files";
+    let (status, problem) = user.request(Method::POST, path, Some(input)).await;
+    (status, problem["detail"].as_str().unwrap().to_owned())
+}
+
+async fn create(user: &TestUser, path: &str, text: &str) {
+    let said = done(
+        user,
+        json!({ "command": "create", "path": format!("/memories/{path}"), "file_text": text }),
+    );
+    assert_eq!(
+        said.await,
+        format!("File created successfully at: /memories/{path}")
+    );
+}
+
+async fn view(user: &TestUser, path: &str) -> String {
+    done(user, json!({ "command": "view", "path": path })).await
+}

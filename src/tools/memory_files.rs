@@ -1,0 +1,470 @@
+//! `memory_files`: documents as files below `/memories`, by the commands and in the words of Anthropic's memory tool
+//! (`memory_20250818`), so that its clients have Keepsake behind them (clients/).
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Tool, ToolContext, ToolError};
+use crate::accounts::{Scope, UserId};
+use crate::activity::Call;
+use crate::documents::{
+    By, Document, DocumentError, DocumentPath, Documents, Expected, PATH_CHARS_MAX, Whole,
+};
+use crate::input::Invalid;
+
+pub struct MemoryFiles;
+
+const ROOT: &str = "/memories";
+const LINES_MAX: usize = 999_999;
+/// Levels of folders that `view` lists.
+const LEVELS: usize = 2;
+/// Lines around a change that are told.
+const CONTEXT_LINES: usize = 2;
+/// Of what was looked for, and of the places where it stands, as far as an error repeats them.
+const QUOTED_CHARS_MAX: usize = 2_000;
+const PLACES_MAX: usize = 100;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Command {
+    View,
+    Create,
+    StrReplace,
+    Insert,
+    Delete,
+    Rename,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    command: Command,
+    /// Of all but rename.
+    #[schemars(length(max = PATH_CHARS_MAX))]
+    path: Option<String>,
+    /// view: first and last line; -1: to the end.
+    view_range: Option<Vec<i64>>,
+    /// create
+    file_text: Option<String>,
+    /// str_replace: stands once in the file.
+    old_str: Option<String>,
+    new_str: Option<String>,
+    /// insert: after this line; 0: before the first.
+    insert_line: Option<i64>,
+    insert_text: Option<String>,
+    /// rename
+    old_path: Option<String>,
+    new_path: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// What the model is to read.
+    output: String,
+    #[serde(skip)]
+    documents: Vec<i64>,
+}
+
+#[async_trait]
+impl Tool for MemoryFiles {
+    const NAME: &'static str = "memory_files";
+    const TITLE: &'static str = "Keep files";
+    const DESCRIPTION: &'static str = "Keep notes as files below /memories, such as /memories/MEMORY.md: view a folder or \
+        a file, create, str_replace, insert, delete, rename. Example: {\"command\": \"view\", \"path\": \"/memories\"}";
+    /// What looking needs; all else needs to write.
+    const SCOPE: Scope = Scope::MemoryRead;
+    const READ_ONLY: bool = false;
+    type Input = Input;
+    type Output = Output;
+
+    fn needs(input: &Input) -> Scope {
+        match input.command {
+            Command::View => Scope::MemoryRead,
+            _ => Scope::MemoryWrite,
+        }
+    }
+
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+        let files = Files {
+            documents: &context.documents,
+            user: call.viewer.user_id,
+            by: By::agent(call),
+        };
+        match input.command {
+            Command::View => files.view(&input).await,
+            Command::Create => files.create(&input).await,
+            Command::StrReplace => files.replace(&input).await,
+            Command::Insert => files.insert(&input).await,
+            Command::Delete => files.delete(&input).await,
+            Command::Rename => files.rename(&input).await,
+        }
+    }
+
+    fn touched(output: &Output) -> Vec<i64> {
+        output.documents.clone()
+    }
+}
+
+struct Files<'a> {
+    documents: &'a Documents,
+    user: UserId,
+    by: By<'a>,
+}
+
+/// A path as it was given, and the document or folder that it names; `None`: the root.
+struct Place<'a> {
+    given: &'a str,
+    path: Option<DocumentPath>,
+}
+
+fn given<'a, T>(field: &'static str, value: &'a Option<T>) -> Result<&'a T, Invalid> {
+    value.as_ref().ok_or_else(|| {
+        let sentence = format!("`{field}` is missing; this command needs it.");
+        Invalid::new(field, "required", sentence)
+    })
+}
+
+fn place<'a>(field: &'static str, value: &'a Option<String>) -> Result<Place<'a>, Invalid> {
+    let given = given(field, value)?;
+    let below = given.strip_prefix(ROOT).ok_or(());
+    let below = below.and_then(|below| match below {
+        "" => Ok(""),
+        below => below.strip_prefix('/').ok_or(()),
+    });
+    let below = below.map_err(|()| {
+        let sentence =
+            format!("`{field}` is not below /memories; give one such as /memories/MEMORY.md.");
+        Invalid::new(field, "invalid_path", sentence)
+    })?;
+    let below = below.strip_suffix('/').unwrap_or(below);
+    let path = match below {
+        "" => None,
+        below => Some(DocumentPath::parse(field, below)?),
+    };
+    Ok(Place { given, path })
+}
+
+/// Refused in the words that the tool's clients know.
+fn refused(code: &'static str, words: String) -> ToolError {
+    ToolError::Files { code, words }
+}
+
+impl Files<'_> {
+    async fn view(&self, input: &Input) -> Result<Output, ToolError> {
+        let place = place("path", &input.path)?;
+        let whole = match &place.path {
+            Some(path) => self.read(path).await?,
+            None => None,
+        };
+        match whole {
+            Some(whole) => view_file(place.given, &whole, input.view_range.as_deref()),
+            None => self.view_folder(&place).await,
+        }
+    }
+
+    async fn view_folder(&self, place: &Place<'_>) -> Result<Output, ToolError> {
+        let folder = place.path.as_ref();
+        let inside = self.documents.list(self.user, folder, false).await?;
+        if inside.is_empty() && folder.is_some() {
+            let words = format!(
+                "The path {} does not exist. Please provide a valid path.",
+                place.given
+            );
+            return Err(refused("not_found", words));
+        }
+        let skipped = folder.map_or(0, |folder| folder.as_str().len() + 1);
+        let shown = place.given.strip_suffix('/').unwrap_or(place.given);
+        let mut text = format!(
+            "Here're the files and directories up to {LEVELS} levels deep in {shown}, excluding hidden items and node_modules:\n{}\t{shown}",
+            size(inside.iter().map(|d| i64::from(d.bytes)).sum())
+        );
+        for (size, path) in listed(&inside, skipped) {
+            text += &format!("\n{size}\t{shown}/{path}");
+        }
+        Ok(Output {
+            output: text,
+            documents: Vec::new(),
+        })
+    }
+
+    async fn create(&self, input: &Input) -> Result<Output, ToolError> {
+        let place = place("path", &input.path)?;
+        let text = given("file_text", &input.file_text)?;
+        let there = |at: &str| refused("exists", format!("Error: File {at} already exists"));
+        let path = place.path.as_ref().ok_or_else(|| there(place.given))?;
+        let put = self
+            .documents
+            .put(self.user, self.by, path, text, Expected::None);
+        match put.await {
+            Ok(document) => Ok(Output {
+                output: format!("File created successfully at: {}", place.given),
+                documents: vec![document.id],
+            }),
+            Err(DocumentError::Exists | DocumentError::IsFolder | DocumentError::IsDocument) => {
+                Err(there(place.given))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn replace(&self, input: &Input) -> Result<Output, ToolError> {
+        let place = place("path", &input.path)?;
+        let old = given("old_str", &input.old_str)?;
+        let new = input.new_str.as_deref().unwrap_or_default();
+        if old.is_empty() {
+            let sentence = "`old_str` is empty; give the text that is to be replaced.";
+            return Err(Invalid::new("old_str", "required", sentence).into());
+        }
+        let mut line = 0;
+        let edited = self
+            .edit(&place, |content| {
+                let mut found = content.match_indices(old.as_str());
+                let quoted: String = old.chars().take(QUOTED_CHARS_MAX).collect();
+                let Some((at, _)) = found.next() else {
+                    return Err(DocumentError::Refused(format!(
+                        "No replacement was performed, old_str `{quoted}` did not appear verbatim in {}.",
+                        place.given
+                    )));
+                };
+                if found.next().is_some() {
+                    return Err(DocumentError::Refused(format!(
+                        "No replacement was performed. Multiple occurrences of old_str `{quoted}` in lines: {}. Please ensure it is unique",
+                        places(content, old)
+                    )));
+                }
+                line = content[..at].matches('\n').count();
+                Ok(content.replacen(old.as_str(), new, 1))
+            })
+            .await?;
+        let Some(edited) = edited else {
+            let words = format!(
+                "Error: The path {} does not exist. Please provide a valid path.",
+                place.given
+            );
+            return Err(refused("not_found", words));
+        };
+        let first = line.saturating_sub(CONTEXT_LINES);
+        let lines = edited.content.split('\n').enumerate();
+        let around = lines.skip(first).take(line - first + CONTEXT_LINES + 1);
+        Ok(Output {
+            output: format!("The memory file has been edited.\n{}", numbered(around)),
+            documents: vec![edited.document.id],
+        })
+    }
+
+    async fn insert(&self, input: &Input) -> Result<Output, ToolError> {
+        let place = place("path", &input.path)?;
+        let line = *given("insert_line", &input.insert_line)?;
+        let text = given("insert_text", &input.insert_text)?;
+        let edited = self
+            .edit(&place, |content| {
+                let mut lines: Vec<&str> = content.split('\n').collect();
+                if lines.last() == Some(&"") {
+                    lines.pop();
+                }
+                let at = usize::try_from(line).ok().filter(|at| *at <= lines.len());
+                let Some(at) = at else {
+                    return Err(DocumentError::Refused(format!(
+                        "Error: Invalid `insert_line` parameter: {line}. It should be within the range of lines of the file: [0, {}]",
+                        lines.len()
+                    )));
+                };
+                lines.insert(at, text.trim_end_matches('\n'));
+                let mut content = lines.join("\n");
+                if !content.ends_with('\n') {
+                    content.push('\n');
+                }
+                Ok(content)
+            })
+            .await?;
+        let edited = edited.ok_or_else(|| not_there(place.given))?;
+        Ok(Output {
+            output: format!("The file {} has been edited.", place.given),
+            documents: vec![edited.document.id],
+        })
+    }
+
+    async fn delete(&self, input: &Input) -> Result<Output, ToolError> {
+        let place = place("path", &input.path)?;
+        let path = place.path.as_ref().ok_or_else(|| {
+            refused(
+                "conflict",
+                "Error: The directory /memories itself is not deleted".to_owned(),
+            )
+        })?;
+        match self.documents.archive(self.user, self.by, path).await {
+            Ok(_) => Ok(Output {
+                output: format!("Successfully deleted {}", place.given),
+                documents: Vec::new(),
+            }),
+            Err(DocumentError::NotFound) => Err(not_there(place.given)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn rename(&self, input: &Input) -> Result<Output, ToolError> {
+        let (from, to) = (
+            place("old_path", &input.old_path)?,
+            place("new_path", &input.new_path)?,
+        );
+        let there = || {
+            refused(
+                "exists",
+                format!("Error: The destination {} already exists", to.given),
+            )
+        };
+        let new = to.path.as_ref().ok_or_else(there)?;
+        let old = from.path.as_ref().ok_or_else(|| {
+            refused(
+                "conflict",
+                "Error: The directory /memories itself is not renamed".to_owned(),
+            )
+        })?;
+        match self.documents.rename(self.user, self.by, old, new).await {
+            Ok(()) => Ok(Output {
+                output: format!("Successfully renamed {} to {}", from.given, to.given),
+                documents: Vec::new(),
+            }),
+            Err(DocumentError::NotFound) => Err(not_there(from.given)),
+            Err(DocumentError::Exists | DocumentError::IsFolder | DocumentError::IsDocument) => {
+                Err(there())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn read(&self, path: &DocumentPath) -> Result<Option<Whole>, ToolError> {
+        match self.documents.read(self.user, path).await {
+            Ok(whole) => Ok(Some(whole)),
+            Err(DocumentError::NotFound) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// `None` where no file is there, but perhaps a folder.
+    async fn edit(
+        &self,
+        place: &Place<'_>,
+        change: impl FnOnce(&str) -> Result<String, DocumentError>,
+    ) -> Result<Option<Whole>, ToolError> {
+        let Some(path) = &place.path else {
+            return Ok(None);
+        };
+        match self.documents.edit(self.user, self.by, path, change).await {
+            Ok(whole) => Ok(Some(whole)),
+            Err(DocumentError::NotFound) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn not_there(path: &str) -> ToolError {
+    refused(
+        "not_found",
+        format!("Error: The path {path} does not exist"),
+    )
+}
+
+fn view_file(shown: &str, whole: &Whole, range: Option<&[i64]>) -> Result<Output, ToolError> {
+    let lines = whole.content.split('\n').count();
+    if lines > LINES_MAX {
+        let words = format!("File {shown} exceeds maximum line limit of 999,999 lines.");
+        return Err(refused("too_many_lines", words));
+    }
+    let (first, last) = match range {
+        None => (1, lines),
+        Some(range) => parse_range(range, lines)?,
+    };
+    let told = whole.content.split('\n').enumerate();
+    let told = told.skip(first - 1).take(last + 1 - first);
+    Ok(Output {
+        output: format!(
+            "Here's the content of {shown} with line numbers:\n{}",
+            numbered(told)
+        ),
+        documents: vec![whole.document.id],
+    })
+}
+
+fn parse_range(range: &[i64], lines: usize) -> Result<(usize, usize), Invalid> {
+    let invalid = || {
+        let sentence = format!(
+            "`view_range` is no range of the file's {lines} lines; give the first and the last, such as [1, 20], or -1 for the last."
+        );
+        Invalid::new("view_range", "out_of_range", sentence)
+    };
+    let [first, last] = range else {
+        return Err(invalid());
+    };
+    let last = if *last == -1 {
+        lines
+    } else {
+        usize::try_from(*last).map_err(|_| invalid())?
+    };
+    let first = usize::try_from(*first).map_err(|_| invalid())?;
+    match 1 <= first && first <= last && first <= lines {
+        true => Ok((first, last.min(lines))),
+        false => Err(invalid()),
+    }
+}
+
+/// As the tool's clients number lines, from those counted from 0.
+fn numbered<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> String {
+    let told: Vec<String> = lines
+        .map(|(n, line)| format!("{:>6}\t{line}", n + 1))
+        .collect();
+    told.join("\n")
+}
+
+/// The lines in which it stands.
+fn places(content: &str, what: &str) -> String {
+    let (mut line, mut at) = (1, 0);
+    let mut told = Vec::new();
+    for (place, _) in content.match_indices(what).take(PLACES_MAX) {
+        line += content[at..place].matches('\n').count();
+        at = place;
+        told.push(line.to_string());
+    }
+    told.join(", ")
+}
+
+/// `0B`, `812B`, `1.5K`, `2M`: as the tool's clients write it.
+fn size(bytes: i64) -> String {
+    let (mut size, mut unit) = (bytes as f64, 0);
+    while size >= 1024.0 && unit < 3 {
+        (size, unit) = (size / 1024.0, unit + 1);
+    }
+    let unit = ["B", "K", "M", "G"][unit];
+    match size.fract() == 0.0 {
+        true => format!("{size:.0}{unit}"),
+        false => format!("{size:.1}{unit}"),
+    }
+}
+
+/// Files and folders two levels deep, each with its size, by name; a folder with a slash after it.
+fn listed(documents: &[Document], skipped: usize) -> Vec<(String, String)> {
+    let mut entries: std::collections::BTreeMap<Vec<&str>, (i64, bool)> = Default::default();
+    for document in documents {
+        let names: Vec<&str> = document.path.as_str()[skipped..].split('/').collect();
+        if names
+            .iter()
+            .any(|name| name.starts_with('.') || *name == "node_modules")
+        {
+            continue;
+        }
+        for level in 1..=names.len().min(LEVELS) {
+            let is_folder = level < names.len();
+            let entry = entries
+                .entry(names[..level].to_vec())
+                .or_insert((0, is_folder));
+            entry.0 += i64::from(document.bytes);
+        }
+    }
+    let told = entries.into_iter().map(|(names, (bytes, is_folder))| {
+        let end = if is_folder { "/" } else { "" };
+        (size(bytes), names.join("/") + end)
+    });
+    told.collect()
+}

@@ -1,0 +1,275 @@
+//! The REST door to documents: list, read, write, delete (which archives) and clear. What is called here is recorded as
+//! the tool `memory_files`, which does the same in other words.
+
+use axum::Json;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, Request, State};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use time::OffsetDateTime;
+
+use super::tools::{check_content_type, read_body_to};
+use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
+use crate::activity::Call;
+use crate::documents::{By, Document, DocumentError, DocumentPath, Documents, Expected, Whole};
+use crate::input::Invalid;
+use crate::tools::{ToolError, parse_for};
+use crate::web::AppState;
+use crate::web::error::Problem;
+
+/// As it is recorded, and the tool that takes as long a body.
+pub const TOOL: &str = "memory_files";
+/// A document of 1 MiB as JSON, in which a character may take six.
+pub const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+type Named = Result<Path<String>, PathRejection>;
+
+#[derive(Deserialize)]
+pub struct ListParams {
+    folder: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub struct ReadParams {
+    revision: Option<i32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PutIn {
+    content: String,
+    /// That was read; 0: there is none yet.
+    revision: Option<i32>,
+}
+
+#[derive(Serialize)]
+pub struct DocumentOut {
+    id: i64,
+    path: String,
+    revision: i32,
+    bytes: i32,
+    trust: &'static str,
+    #[serde(with = "time::serde::rfc3339")]
+    created_at: OffsetDateTime,
+    #[serde(with = "time::serde::rfc3339")]
+    updated_at: OffsetDateTime,
+}
+
+#[derive(Serialize)]
+pub struct WholeOut {
+    #[serde(flatten)]
+    document: DocumentOut,
+    content: String,
+}
+
+#[derive(Serialize)]
+pub struct ListOut {
+    documents: Vec<DocumentOut>,
+}
+
+#[derive(Serialize)]
+pub struct ArchivedOut {
+    archived: usize,
+}
+
+impl DocumentOut {
+    fn of(document: Document) -> Self {
+        Self {
+            id: document.id,
+            path: document.path.as_str().to_owned(),
+            revision: document.revision,
+            bytes: document.bytes,
+            trust: document.trust.as_str(),
+            created_at: document.created_at,
+            updated_at: document.updated_at,
+        }
+    }
+}
+
+impl WholeOut {
+    fn of(whole: Whole) -> Self {
+        Self {
+            document: DocumentOut::of(whole.document),
+            content: whole.content,
+        }
+    }
+}
+
+pub async fn list(
+    access: AgentAccess,
+    State(state): State<AppState>,
+    params: Result<Query<ListParams>, QueryRejection>,
+) -> Result<Json<ListOut>, Problem> {
+    check_access(&access, Scope::MemoryRead)?;
+    let Query(params) = params.map_err(|_| once("folder"))?;
+    let folder = params
+        .folder
+        .map(|text| DocumentPath::parse("folder", &text));
+    let folder = folder.transpose()?;
+    let documents = match &access.acting_for {
+        ActingFor::User(viewer) => {
+            let documents = documents(&state);
+            let listed = documents.list(viewer.user_id, folder.as_ref(), false);
+            listed.await?
+        }
+        ActingFor::NewUser(_) => Vec::new(),
+    };
+    Ok(Json(ListOut {
+        documents: documents.into_iter().map(DocumentOut::of).collect(),
+    }))
+}
+
+pub async fn show(
+    access: AgentAccess,
+    State(state): State<AppState>,
+    path: Named,
+    params: Result<Query<ReadParams>, QueryRejection>,
+) -> Result<Json<WholeOut>, Problem> {
+    check_access(&access, Scope::MemoryRead)?;
+    let path = parse_path(path)?;
+    let Query(params) = params.map_err(|_| once("revision"))?;
+    let viewer = known(access)?;
+    let (documents, call) = (documents(&state), state.activity.begin(&viewer, TOOL));
+    let read = async {
+        let whole = documents.read(viewer.user_id, &path).await?;
+        match params.revision {
+            None => Ok(whole),
+            Some(_) => {
+                let id = whole.document.id;
+                let of = documents.read_revision(viewer.user_id, id, params.revision);
+                of.await
+            }
+        }
+    };
+    let whole = told(call, read.await, |whole| vec![whole.document.id])?;
+    Ok(Json(WholeOut::of(whole)))
+}
+
+pub async fn put(
+    access: AgentAccess,
+    State(state): State<AppState>,
+    path: Named,
+    request: Request,
+) -> Result<(StatusCode, Json<DocumentOut>), Problem> {
+    check_access(&access, Scope::MemoryWrite)?;
+    let path = parse_path(path)?;
+    let (parts, body) = request.into_parts();
+    let body = read_body_to(body, BODY_BYTES_MAX).await?;
+    check_content_type(&parts.headers, &body)?;
+    let sent: PutIn = parse_for("what is sent here", &body)?;
+    let expected = match sent.revision {
+        None => Expected::Any,
+        Some(0) => Expected::None,
+        Some(revision) => Expected::Revision(revision),
+    };
+    let viewer = match access.acting_for {
+        ActingFor::User(viewer) => viewer,
+        // As for a tool: whoever is refused makes nobody.
+        ActingFor::NewUser(user) => {
+            let made = state.accounts.make_user(&user).await?;
+            made.map_err(ToolError::from)?
+        }
+    };
+    let call = state.activity.begin(&viewer, TOOL);
+    let (documents, by) = (documents(&state), By::agent(&call));
+    let put = documents.put(viewer.user_id, by, &path, &sent.content, expected);
+    let put = put.await;
+    let document = told(call, put, |document| vec![document.id])?;
+    let status = match document.revision {
+        1 => StatusCode::CREATED,
+        _ => StatusCode::OK,
+    };
+    Ok((status, Json(DocumentOut::of(document))))
+}
+
+pub async fn delete(
+    access: AgentAccess,
+    State(state): State<AppState>,
+    path: Named,
+) -> Result<Json<ArchivedOut>, Problem> {
+    check_access(&access, Scope::MemoryWrite)?;
+    let path = parse_path(path)?;
+    let viewer = known(access)?;
+    let call = state.activity.begin(&viewer, TOOL);
+    let (documents, by) = (documents(&state), By::agent(&call));
+    let archived = documents.archive(viewer.user_id, by, &path).await;
+    let archived = told(call, archived, |_| Vec::new())?;
+    Ok(Json(ArchivedOut { archived }))
+}
+
+pub async fn clear(
+    access: AgentAccess,
+    State(state): State<AppState>,
+) -> Result<Json<ArchivedOut>, Problem> {
+    check_access(&access, Scope::MemoryWrite)?;
+    let ActingFor::User(viewer) = access.acting_for else {
+        return Ok(Json(ArchivedOut { archived: 0 }));
+    };
+    let call = state.activity.begin(&viewer, TOOL);
+    let (documents, by) = (documents(&state), By::agent(&call));
+    let archived = documents.clear(viewer.user_id, by).await;
+    let archived = told(call, archived, |_| Vec::new())?;
+    Ok(Json(ArchivedOut { archived }))
+}
+
+fn documents(state: &AppState) -> Documents {
+    Documents::new(state.db.clone(), state.embeddings.clone())
+}
+
+/// What came of a call, recorded; one that changed something has recorded itself.
+fn told<T>(
+    call: Call,
+    result: Result<T, DocumentError>,
+    touched: impl FnOnce(&T) -> Vec<i64>,
+) -> Result<T, Problem> {
+    match result {
+        Ok(done) => {
+            call.succeeded(touched(&done), None);
+            Ok(done)
+        }
+        Err(error) => {
+            let both = match &error {
+                DocumentError::Changed {
+                    current, content, ..
+                } => Some(json!({ "revision": current.revision, "content": content })),
+                _ => None,
+            };
+            let error = ToolError::from(error);
+            call.failed(error.code());
+            Err(Problem {
+                current: both,
+                ..error.into()
+            })
+        }
+    }
+}
+
+fn check_access(access: &AgentAccess, scope: Scope) -> Result<(), ToolError> {
+    if let Some(of) = access.memory_off {
+        return Err(ToolError::MemoryOff(of));
+    }
+    if !access.scopes.contains(&scope) {
+        return Err(ToolError::MissingScope(scope));
+    }
+    Ok(())
+}
+
+fn parse_path(path: Named) -> Result<DocumentPath, Invalid> {
+    // What is no Unicode is no path, as the empty one is none.
+    let path = path.map_or_else(|_| String::new(), |Path(path)| path);
+    DocumentPath::parse("path", &path)
+}
+
+/// For what makes nobody and nothing: whoever is not there yet has no document.
+fn known(access: AgentAccess) -> Result<Viewer, Problem> {
+    match access.acting_for {
+        ActingFor::User(viewer) => Ok(viewer),
+        ActingFor::NewUser(_) => Err(ToolError::from(DocumentError::NotFound).into()),
+    }
+}
+
+fn once(field: &'static str) -> Invalid {
+    let sentence = format!("`{field}` is given once, or left out.");
+    Invalid::new(field, "invalid", sentence)
+}
