@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fills a demo user with the memories of tools/demo/*.jsonl, through the REST door of a running server.
+"""Fills a demo user with the memories of tools/demo/*.jsonl, through the REST door of a running server, and
+with what these say of people, projects and places (entities.tsv, relations.tsv), through `keepsake import`.
 
 Running it again changes nothing: the server recognises exact duplicates, and texts that are
 already archived are looked up first and left alone. Needs nothing but Python 3.9.
@@ -18,10 +19,12 @@ from common import REPO, fail
 BINARY = os.environ.get("KEEPSAKE_BIN") or str(REPO / "target/release/keepsake")
 PUBLIC_URL = os.environ.get("KEEPSAKE_PUBLIC_URL", "").rstrip("/")
 LISTEN = os.environ.get("KEEPSAKE_LISTEN", "")
+DEMO = REPO / "tools/demo"
 EMAIL = "demo@keepsake.local"
 TOKEN_DAYS = 1  # every run makes its own tokens; they need not outlive the day
 PAGE = 50  # the most results a search may return
 TIMEOUT_SECONDS = 30
+SAID = {"trust": "agent", "at": "2026-11-20T12:00:00Z"}  # of all relations: the day of the last memory
 BAR_WIDTH = 32
 
 
@@ -115,6 +118,49 @@ def archived_texts(server, token):
         rest = {"cursor": page["cursor"]}
 
 
+def rows(name):
+    """Of a file whose columns are parted by tabs."""
+    lines = (DEMO / name).read_text("utf-8").split("\n")
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
+
+
+def read_entities():
+    return [{"record": "entity", "id": number, "name": name, "type": entity_type, "names": others}
+            for number, (name, entity_type, *others) in enumerate(rows("entities.tsv"))]
+
+
+def read_relations(entities, memories, archived):
+    """The relations as lines of an import; before them the active memories that they stand on."""
+    ids = {entity["name"]: entity["id"] for entity in entities}
+    items, relations = {}, []
+    for number, (subject, predicate, target, since, until, sentence) in enumerate(rows("relations.tsv")):
+        at = next((at for at, memory in enumerate(memories) if sentence in memory["content"]), None)
+        if at is None:
+            raise Refused(f"No memory says what a relation stands on: {sentence}")
+        source = {"sentence": sentence, **SAID}
+        if memories[at]["content"] not in archived:
+            items[at] = {"record": "item", "id": at, **{name: memories[at][name] for name in ("type", "content", "theme")}}
+            source["item"] = at
+        relations.append({
+            "record": "relation", "id": number, "subject": ids[subject],
+            **({"predicate": "related_to", "words": predicate} if " " in predicate else {"predicate": predicate}),
+            **({"value": target.strip('"')} if target.startswith('"') else {"object": ids[target]}),
+            "valid_from": first_moment(since), "valid_until": first_moment(until),
+            "confidence": 90, "trust": SAID["trust"], "stated_at": SAID["at"], "sources": [source],
+        })
+    return [*items.values(), *relations]
+
+
+def first_moment(day):
+    """Of a day, a month or a year."""
+    return f"{(day + '-01-01')[:10]}T00:00:00Z" if day else None
+
+
+def take_in(records):
+    records = [{"keepsake_export": 1}, *records, {"record": "end", "counts": {"items": 0}}]
+    keepsake("import", "--email", EMAIL, stdin="".join(json.dumps(record) + "\n" for record in records))
+
+
 def show_progress(done, total):
     if sys.stdout.isatty():
         filled = BAR_WIDTH * done // total
@@ -124,6 +170,7 @@ def show_progress(done, total):
 
 
 def fill(server, memories):
+    """Returns the texts of memories that are archived."""
     tokens = {agent: create_token(agent) for agent in sorted({memory["agent"] for memory in memories})}
     print(f"{len(memories)} memories of {len(tokens)} agents for {EMAIL}", flush=True)
     known = archived_texts(server, tokens[memories[0]["agent"]])
@@ -136,18 +183,25 @@ def fill(server, memories):
             if memory.get("archived"):
                 server.tool(token, "memory_archive", item_id=item["id"])
                 archived += 1
+                known.add(memory["content"])
         show_progress(done, len(memories))
     print(f"{added} added, {archived} archived, {len(memories) - added} were there before")
+    return known
 
 
 def main():
-    files = sorted((REPO / "tools/demo").glob("*.jsonl"))
+    files = sorted(DEMO.glob("*.jsonl"))
     memories = [json.loads(line) for file in files for line in file.read_text("utf-8").split("\n") if line]
     server = Server(server_address())
     server.check_alive()
     password = create_user() or "unchanged, the one printed when this user was made"
     try:
-        fill(server, memories)
+        entities = read_entities()
+        take_in(entities)  # before the memories, in which their names are found
+        archived = fill(server, memories)
+        relations = read_relations(entities, memories, archived)
+        take_in(entities + relations)
+        print(f"{len(rows('relations.tsv'))} relations of {len(entities)} entities", flush=True)
     finally:  # a password is shown only once, so also when filling was refused half-way
         print(f"\n  sign in   {PUBLIC_URL or server.address}/login\n  e-mail    {EMAIL}\n  password  {password}", flush=True)
 
