@@ -4,7 +4,7 @@
 
 CREATE TABLE documents (
     user_id        bigint NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-    id             bigint NOT NULL DEFAULT nextval('memory_source_ids'),
+    id             bigint NOT NULL,          -- of the sequence of all sources
     path           text NOT NULL CONSTRAINT documents_path_check CHECK (length(path) BETWEEN 1 AND 512),
     revision       integer NOT NULL,         -- the newest
     bytes          integer NOT NULL,         -- of its text

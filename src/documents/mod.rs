@@ -212,8 +212,11 @@ impl Documents {
         let now = self.embeddings.now();
         let mut tx = self.db.as_writer(user).await?;
         let found = list_at(&mut tx, user, from).await?;
-        if from == to || to.as_str().starts_with(&format!("{from}/")) {
+        if from == to {
             return Err(DocumentError::Exists);
+        }
+        if to.as_str().starts_with(&format!("{from}/")) {
+            return Err(DocumentError::IsDocument);
         }
         let in_the_way = store::find_in_the_way(&mut tx, user, to).await?;
         if in_the_way.folder || store::find(&mut tx, user, to).await?.is_some() {

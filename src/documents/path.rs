@@ -113,12 +113,18 @@ fn is_like_a_slash(c: char) -> bool {
     SLASHES.contains(&c) || c.nfkc().any(|of| matches!(of, '/' | '\\'))
 }
 
-/// `%2e`, `%252F`: a hexadecimal number after a percent sign.
+/// `%2e`, `%252F`: after a percent sign the number of a character that would make another path.
 fn stands_for_a_byte(text: &str) -> bool {
+    let is_telling = |digits: &[u8]| {
+        let byte = str::from_utf8(digits)
+            .ok()
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        byte.is_some_and(|byte| byte < b' ' || matches!(byte, b'.' | b'/' | b'\\' | b'%'))
+    };
     let bytes = text.as_bytes();
     bytes
         .windows(3)
-        .any(|w| w[0] == b'%' && w[1].is_ascii_hexdigit() && w[2].is_ascii_hexdigit())
+        .any(|w| w[0] == b'%' && is_telling(&w[1..]))
 }
 
 #[cfg(test)]
@@ -132,6 +138,7 @@ mod tests {
             "memory/2026-03-23.md",
             "Über uns/größe.md",
             "100%.txt",
+            "a%20b.md",
             ".hidden",
             "a/b c/…d.json",
         ] {

@@ -181,8 +181,8 @@ pub async fn insert(
 ) -> Result<Document, sqlx::Error> {
     let row = sqlx::query_as!(
         Row,
-        "INSERT INTO documents (user_id, path, revision, bytes, kept_bytes, trust, created_at, updated_at)
-         VALUES ($1, $2, 0, 0, 0, $3, $4, $4)
+        "INSERT INTO documents (user_id, id, path, revision, bytes, kept_bytes, trust, created_at, updated_at)
+         VALUES ($1, nextval('memory_source_ids'), $2, 0, 0, 0, $3, $4, $4)
          RETURNING id, path, revision, bytes, trust, created_at, updated_at, archived_at",
         user.0,
         path.as_str(),
@@ -355,8 +355,8 @@ pub async fn insert_taken(
     now: OffsetDateTime,
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
-        "INSERT INTO documents (user_id, path, revision, bytes, kept_bytes, trust, created_at, updated_at, archived_at)
-         VALUES ($1, $2, 0, 0, 0, 'agent', $3, $3, $4) RETURNING id",
+        "INSERT INTO documents (user_id, id, path, revision, bytes, kept_bytes, trust, created_at, updated_at, archived_at)
+         VALUES ($1, nextval('memory_source_ids'), $2, 0, 0, 0, 'agent', $3, $3, $4) RETURNING id",
         user.0,
         taken.path.as_str(),
         taken.created_at,

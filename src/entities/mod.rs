@@ -167,7 +167,7 @@ pub async fn profile(
     newest.sort_by_key(|item| std::cmp::Reverse((item.created_at, item.id.0)));
     let profile = Profile {
         entity: entity.ok_or(EntityError::NotFound(id))?,
-        names: store::list_names(&mut tx, user, root, NAMES_SHOWN).await?,
+        names: model::each_once(store::list_names(&mut tx, user, root, NAMES_SHOWN).await?),
         relations: relations::store::list_relations(
             &mut tx,
             user,
@@ -361,10 +361,11 @@ pub async fn take_in(
     taken: Taken<'_>,
     now: OffsetDateTime,
 ) -> Result<Option<EntityId>, sqlx::Error> {
-    if taken.is_user {
-        return store::ensure_user(conn, user, now).await.map(Some);
-    }
-    let Some(id) = ensure(&mut *conn, user, taken.name, taken.entity_type, now).await? else {
+    let id = match taken.is_user {
+        true => Some(store::ensure_user(&mut *conn, user, now).await?),
+        false => ensure(&mut *conn, user, taken.name, taken.entity_type, now).await?,
+    };
+    let Some(id) = id else {
         return Ok(None);
     };
     for name in taken.names {

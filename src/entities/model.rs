@@ -48,6 +48,18 @@ pub struct Alias {
     pub mentions: i64,
 }
 
+/// After a merge two may be written alike: told once, with the mentions of both.
+pub(super) fn each_once(names: Vec<Alias>) -> Vec<Alias> {
+    let mut told: Vec<Alias> = Vec::new();
+    for alias in names {
+        match told.iter_mut().find(|other| other.name == alias.name) {
+            Some(other) => other.mentions += alias.mentions,
+            None => told.push(alias),
+        }
+    }
+    told
+}
+
 /// What stands at the end of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {

@@ -285,14 +285,14 @@ pub async fn find_of_name(
     Ok(id.fetch_optional(conn).await?.map(EntityId))
 }
 
-/// What rules could not tell, a model can; a person's word stays.
+/// What rules could not tell, others can; a person's word stays. False where nothing was changed.
 pub async fn learn_type(
     conn: &mut PgConnection,
     user: UserId,
     id: EntityId,
     entity_type: EntityType,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
+) -> Result<bool, sqlx::Error> {
+    let learnt = sqlx::query!(
         "UPDATE entities SET type = $3, compared_at = NULL
          WHERE user_id = $1 AND id = $2 AND type = 'other' AND NOT by_person AND NOT is_user",
         user.0,
@@ -301,7 +301,7 @@ pub async fn learn_type(
     )
     .execute(conn)
     .await?;
-    Ok(())
+    Ok(learnt.rows_affected() == 1)
 }
 
 /// Whose summaries are nearest in this space, with their cosine distance.

@@ -7,6 +7,7 @@ pub mod history;
 pub mod manage;
 pub mod mentions;
 pub mod model;
+mod part;
 pub mod passages;
 pub mod period;
 pub mod provenance;
@@ -26,9 +27,10 @@ pub use change::{
 };
 pub use history::{GaveWay, ItemEvent, ItemState};
 pub use model::{
-    Item, ItemId, ItemType, NewItem, OfSession, Part, Stats, Status, Theme, ThemeCount, ThemeNames,
+    Item, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme, ThemeCount, ThemeNames,
     ThemeSlug, Turn,
 };
+pub use part::Part;
 pub use period::Period;
 pub use provenance::{Expiry, ItemKey, Provenance, Source, Yielding};
 pub use stop_words::is_stop_word;

@@ -8,6 +8,7 @@ use time::OffsetDateTime;
 use unicode_normalization::UnicodeNormalization;
 
 use super::history::ItemState;
+use super::part::Part;
 use super::period::Period;
 use super::provenance::{Expiry, ItemKey, Provenance, Yielding};
 use super::trust::{Holder, Newcomer, Trust};
@@ -415,26 +416,6 @@ impl Item {
             is_confirmed: self.protected,
             stated_at: self.stated_at(),
         }
-    }
-}
-
-/// Where a part of a document stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
-    pub document: i64,
-    pub path: String,
-    /// From 1, both included.
-    pub lines: (i32, i32),
-}
-
-impl Part {
-    pub(crate) fn of(document: Option<(i64, String)>, lines: Option<(i32, i32)>) -> Option<Self> {
-        let ((document, path), lines) = document.zip(lines)?;
-        Some(Self {
-            document,
-            path,
-            lines,
-        })
     }
 }
 

@@ -6,8 +6,9 @@ use time::OffsetDateTime;
 
 use super::history::{GaveWay, ItemEvent, ItemState};
 use super::model::{
-    EXPIRING_SOON, Item, ItemId, ItemType, OfSession, Part, Stats, Status, ThemeSlug, Turn,
+    EXPIRING_SOON, Item, ItemId, ItemType, OfSession, Stats, Status, ThemeSlug, Turn,
 };
+use super::part::Part;
 use super::period::Period;
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
 use super::trust::Trust;

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::values;
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::{Scope, UserId};
 use crate::activity::Call;
@@ -52,7 +53,7 @@ pub struct Input {
     old_str: Option<String>,
     new_str: Option<String>,
     /// insert: after this line; 0: before the first.
-    insert_line: Option<i64>,
+    insert_line: Option<values::Whole>,
     insert_text: Option<String>,
     /// rename
     old_path: Option<String>,
@@ -141,9 +142,31 @@ fn place<'a>(field: &'static str, value: &'a Option<String>) -> Result<Place<'a>
     let below = below.strip_suffix('/').unwrap_or(below);
     let path = match below {
         "" => None,
-        below => Some(DocumentPath::parse(field, below)?),
+        below => Some(DocumentPath::parse(field, below).map_err(as_below_root)?),
     };
     Ok(Place { given, path })
+}
+
+/// The example of a path, as the tool takes one.
+fn as_below_root(invalid: Invalid) -> Invalid {
+    Invalid {
+        sentence: invalid.sentence.replace("such as ", "such as /memories/"),
+        ..invalid
+    }
+}
+
+/// What is wrong with a text, by the field that it came in.
+fn of_field(field: &'static str, error: DocumentError) -> DocumentError {
+    match error {
+        DocumentError::Invalid(invalid) if invalid.field == "content" => {
+            DocumentError::Invalid(Invalid {
+                sentence: invalid.sentence.replace("`content`", &format!("`{field}`")),
+                field: field.into(),
+                ..invalid
+            })
+        }
+        error => error,
+    }
 }
 
 /// Refused in the words that the tool's clients know.
@@ -202,10 +225,9 @@ impl Files<'_> {
                 output: format!("File created successfully at: {}", place.given),
                 documents: vec![document.id],
             }),
-            Err(DocumentError::Exists | DocumentError::IsFolder | DocumentError::IsDocument) => {
-                Err(there(place.given))
-            }
-            Err(error) => Err(error.into()),
+            Err(DocumentError::Exists | DocumentError::IsFolder) => Err(there(place.given)),
+            Err(DocumentError::IsDocument) => Err(inside_a_file(place.given)),
+            Err(error) => Err(of_field("file_text", error).into()),
         }
     }
 
@@ -219,7 +241,7 @@ impl Files<'_> {
         }
         let mut line = 0;
         let edited = self
-            .edit(&place, |content| {
+            .edit(&place, "new_str", |content| {
                 let mut found = content.match_indices(old.as_str());
                 let quoted: String = old.chars().take(QUOTED_CHARS_MAX).collect();
                 let Some((at, _)) = found.next() else {
@@ -256,10 +278,10 @@ impl Files<'_> {
 
     async fn insert(&self, input: &Input) -> Result<Output, ToolError> {
         let place = place("path", &input.path)?;
-        let line = *given("insert_line", &input.insert_line)?;
+        let line = given("insert_line", &input.insert_line)?.0;
         let text = given("insert_text", &input.insert_text)?;
         let edited = self
-            .edit(&place, |content| {
+            .edit(&place, "insert_text", |content| {
                 let mut lines: Vec<&str> = content.split('\n').collect();
                 if lines.last() == Some(&"") {
                     lines.pop();
@@ -322,15 +344,18 @@ impl Files<'_> {
                 "Error: The directory /memories itself is not renamed".to_owned(),
             )
         })?;
+        if new.as_str().starts_with(&format!("{old}/")) {
+            let words = format!("Error: {} is inside {}", to.given, from.given);
+            return Err(refused("conflict", words));
+        }
         match self.documents.rename(self.user, self.by, old, new).await {
             Ok(()) => Ok(Output {
                 output: format!("Successfully renamed {} to {}", from.given, to.given),
                 documents: Vec::new(),
             }),
             Err(DocumentError::NotFound) => Err(not_there(from.given)),
-            Err(DocumentError::Exists | DocumentError::IsFolder | DocumentError::IsDocument) => {
-                Err(there())
-            }
+            Err(DocumentError::Exists | DocumentError::IsFolder) => Err(there()),
+            Err(DocumentError::IsDocument) => Err(inside_a_file(to.given)),
             Err(error) => Err(error.into()),
         }
     }
@@ -347,6 +372,7 @@ impl Files<'_> {
     async fn edit(
         &self,
         place: &Place<'_>,
+        field: &'static str,
         change: impl FnOnce(&str) -> Result<String, DocumentError>,
     ) -> Result<Option<Whole>, ToolError> {
         let Some(path) = &place.path else {
@@ -355,9 +381,14 @@ impl Files<'_> {
         match self.documents.edit(self.user, self.by, path, change).await {
             Ok(whole) => Ok(Some(whole)),
             Err(DocumentError::NotFound) => Ok(None),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(of_field(field, error).into()),
         }
     }
+}
+
+fn inside_a_file(path: &str) -> ToolError {
+    let words = format!("Error: A file stands where a directory of {path} would");
+    refused("conflict", words)
 }
 
 fn not_there(path: &str) -> ToolError {
@@ -374,7 +405,7 @@ fn view_file(shown: &str, whole: &Whole, range: Option<&[i64]>) -> Result<Output
         return Err(refused("too_many_lines", words));
     }
     let (first, last) = match range {
-        None => (1, lines),
+        None | Some([]) => (1, lines),
         Some(range) => parse_range(range, lines)?,
     };
     let told = whole.content.split('\n').enumerate();

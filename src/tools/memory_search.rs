@@ -28,7 +28,7 @@ pub struct Input {
     /// Only this theme (slug).
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
-    /// Only these types. A turn is what was said in a conversation, as it was said.
+    /// Only these types. A turn is what was said, as it was said.
     types: Option<Vec<FoundType>>,
     /// Only items this recent.
     #[schemars(range(min = 1, max = RECENCY_DAYS_MAX))]

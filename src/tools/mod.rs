@@ -6,6 +6,7 @@
 //! How to add one: copy the file that is nearest, and name it in [`Registry::new`], with the
 //! smallest profile that is to list it, or none: every conversation pays for what is listed.
 
+mod error;
 pub mod guidance;
 mod input;
 mod memory_add;
@@ -35,18 +36,17 @@ use serde_json::{Value, json};
 use tracing::Instrument;
 
 use crate::accounts::ToolProfile::{self, Core, Full};
-use crate::accounts::{Accounts, ActingFor, AgentAccess, MemoryOff, Scope, Scopes, TooManyUsers};
+use crate::accounts::{Accounts, ActingFor, AgentAccess, Scope, Scopes};
 use crate::activity::{Activity, Call};
 use crate::clock::SharedClock;
-use crate::db::actor::{self, Refusal};
-use crate::db::{Db, UserId, is_of_a_gone_user};
-use crate::documents::{DocumentError, Documents};
-use crate::embedding::{EmbeddingError, Embeddings};
-use crate::entities::EntityError;
-use crate::input::Invalid;
-use crate::memories::{Adding, MemoryError};
+use crate::db::actor;
+use crate::db::{Db, UserId};
+use crate::documents::Documents;
+use crate::embedding::Embeddings;
+use crate::memories::Adding;
 use crate::metrics;
 use crate::search::Search;
+pub use error::ToolError;
 pub use input::{NOT_AN_OBJECT, parse_for};
 
 /// What every tool may use.
@@ -80,162 +80,6 @@ impl Door {
 /// Stands for a name that is no tool's: what was sent is not recorded.
 const UNKNOWN_TOOL: &str = "unknown";
 const DATABASE_UNAVAILABLE: &str = "database_unavailable";
-
-/// Why a call gave nothing. Every door says the same words.
-#[derive(Debug, thiserror::Error)]
-pub enum ToolError {
-    #[error("there is no tool of this name; there are {known}")]
-    UnknownTool { known: String },
-    #[error("this token lacks the scope {}", .0.as_str())]
-    MissingScope(Scope),
-    #[error("{}", memory_off(*.0))]
-    MemoryOff(MemoryOff),
-    #[error(transparent)]
-    TooManyUsers(#[from] TooManyUsers),
-    /// Whoever calls was let in, and may not call any more.
-    #[error("{0}")]
-    NotAllowedAnyMore(Refusal),
-    /// The input is no JSON at all.
-    #[error("{0}")]
-    NotJson(String),
-    #[error(transparent)]
-    Invalid(#[from] Invalid),
-    #[error("there is no item {item_id} in your memory")]
-    NoSuchItem { item_id: i64 },
-    #[error("no active item of your memory has this key")]
-    NoSuchKey,
-    #[error("{0}")]
-    NoSuchEntity(String),
-    #[error("your memory has no theme of this slug; memory_list_themes lists them")]
-    NoSuchTheme,
-    /// What was asked for does not go with what is there.
-    #[error("{sentence}")]
-    Conflict {
-        code: &'static str,
-        sentence: String,
-    },
-    /// A command on files, in the words that its clients know.
-    #[error("{words}")]
-    Files { code: &'static str, words: String },
-    #[error("the account that this token acts for was erased; nothing was written")]
-    AccountErased,
-    #[error("the database cannot be reached right now; nothing was changed: try again in a moment")]
-    Database(sqlx::Error),
-    #[error(transparent)]
-    Embedding(EmbeddingError),
-    #[error("the answer could not be written as JSON")]
-    Output(#[from] serde_json::Error),
-}
-
-fn memory_off(of: MemoryOff) -> &'static str {
-    match of {
-        MemoryOff::User => {
-            "memory is switched off for this account: nothing is read or written until the person it belongs to switches it on, on the page Account"
-        }
-        MemoryOff::Agent => {
-            "memory is switched off for this agent: nothing is read or written until the person it belongs to switches it on, on the page Agents & tokens"
-        }
-    }
-}
-
-impl ToolError {
-    /// Stable; programs rely on it, and the activity names outcomes by it.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::UnknownTool { .. } => "unknown_tool",
-            Self::MissingScope(_) => "missing_scope",
-            Self::MemoryOff(_) => "memory_off",
-            Self::TooManyUsers(_) => "too_many_users",
-            Self::NotAllowedAnyMore(refusal) => refusal.code(),
-            Self::NotJson(_) => "invalid_json",
-            Self::Invalid(invalid) => invalid.code,
-            Self::NoSuchItem { .. }
-            | Self::NoSuchKey
-            | Self::NoSuchEntity(_)
-            | Self::NoSuchTheme => "not_found",
-            Self::Conflict { code, .. } | Self::Files { code, .. } => code,
-            Self::AccountErased => "erased_user",
-            Self::Database(_) => DATABASE_UNAVAILABLE,
-            Self::Embedding(error) => error.code(),
-            Self::Output(_) => "unavailable",
-        }
-    }
-}
-
-impl From<sqlx::Error> for ToolError {
-    fn from(error: sqlx::Error) -> Self {
-        match Refusal::of(&error) {
-            Some(Refusal::MemoryOffForUser) => Self::MemoryOff(MemoryOff::User),
-            Some(Refusal::MemoryOffForAgent) => Self::MemoryOff(MemoryOff::Agent),
-            Some(refusal) => Self::NotAllowedAnyMore(refusal),
-            None if is_of_a_gone_user(&error) => Self::AccountErased,
-            None => Self::Database(error),
-        }
-    }
-}
-
-impl From<MemoryError> for ToolError {
-    fn from(error: MemoryError) -> Self {
-        let sentence = error.to_string();
-        let conflict = |code| Self::Conflict { code, sentence };
-        match error {
-            MemoryError::NotFound(id) => Self::NoSuchItem { item_id: id.0 },
-            MemoryError::NoSuchKey => Self::NoSuchKey,
-            MemoryError::NoSuchTheme => Self::NoSuchTheme,
-            MemoryError::NotActive { .. } => conflict("not_active"),
-            MemoryError::Confirmed { .. } => conflict("confirmed"),
-            MemoryError::TooLate => conflict("too_late"),
-            MemoryError::ChangedSince => conflict("changed_since"),
-            MemoryError::KeyInThemes { .. } => conflict("ambiguous_key"),
-            MemoryError::Invalid(invalid) => Self::Invalid(invalid),
-            MemoryError::Database(error)
-            | MemoryError::Embedding(EmbeddingError::Database(error)) => error.into(),
-            MemoryError::Embedding(EmbeddingError::Invalid(invalid)) => Self::Invalid(invalid),
-            MemoryError::Embedding(error) => Self::Embedding(error),
-        }
-    }
-}
-
-impl From<DocumentError> for ToolError {
-    fn from(error: DocumentError) -> Self {
-        let sentence = error.to_string();
-        let conflict = |code| Self::Conflict { code, sentence };
-        match error {
-            DocumentError::NotFound => Self::Files {
-                code: "not_found",
-                words: "There is no document of this path.".to_owned(),
-            },
-            DocumentError::Exists | DocumentError::IsFolder | DocumentError::IsDocument => {
-                conflict("exists")
-            }
-            DocumentError::ReadOnly => conflict("read_only"),
-            DocumentError::Changed { .. } => conflict("changed_since"),
-            DocumentError::Refused(words) => Self::Files {
-                code: "no_match",
-                words,
-            },
-            DocumentError::Invalid(invalid) => Self::Invalid(invalid),
-            DocumentError::Embedding(error) => Self::Embedding(error),
-            DocumentError::Database(error) => error.into(),
-        }
-    }
-}
-
-impl From<EntityError> for ToolError {
-    fn from(error: EntityError) -> Self {
-        match error {
-            EntityError::Invalid(invalid) => Self::Invalid(invalid),
-            EntityError::Database(error) => error.into(),
-            EntityError::Conflict(sentence) => Self::Conflict {
-                code: "conflict",
-                sentence: sentence.to_owned(),
-            },
-            error @ (EntityError::NotFound(_) | EntityError::NoSuchName(_)) => {
-                Self::NoSuchEntity(error.to_string())
-            }
-        }
-    }
-}
 
 /// A tool, as its file defines it.
 #[async_trait]

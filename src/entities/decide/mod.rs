@@ -77,9 +77,19 @@ pub(super) async fn merge_in(
     relations::carry_over(&mut *conn, user, from, into, now).await?;
     // Its summary tells of one of them.
     store::drop_summary(&mut *conn, user, into).await?;
-    let detail = json!({
+    let mut detail = json!({
         "from": from.0, "names": names, "merged_before": merged_before, "relations": before,
     });
+    // What it is, the other may know.
+    let of = |id: EntityId| both.iter().find(|entity| entity.id == id);
+    if let (Some(known), Some(other)) = (of(into), of(from))
+        && known.entity_type == EntityType::Other
+        && other.entity_type != EntityType::Other
+        && entities::learn_type(&mut *conn, user, into, other.entity_type).await?
+    {
+        detail["name"] = known.name.as_str().into();
+        detail["type"] = EntityType::Other.as_str().into();
+    }
     store::insert_decision(conn, user, into, "merged", by_person, &detail, now).await?;
     Ok(())
 }
@@ -255,6 +265,7 @@ pub async fn undo(
                 }
                 put_back => put_back?,
             }
+            put_name_back(&mut tx, user, id, &detail).await?;
             // They are two by a person's word now.
             store::insert_pair(&mut tx, user, (id, from), "split", now).await?;
             store::decide_pair(&mut tx, user, (id, from), Some(now)).await?;

@@ -207,8 +207,8 @@ enum How {
 
 /// Of pairs with a new one: the older first.
 fn alike(new: &HashSet<i64>, all: &[store::OfEntity]) -> Vec<(EntityId, EntityId, How)> {
-    let mut found: Vec<(EntityId, EntityId, How)> = Vec::new();
-    let mut seen: HashSet<(i64, i64)> = HashSet::new();
+    // Of two the best that any of their names says.
+    let mut found: HashMap<(i64, i64), How> = HashMap::new();
     let known: Vec<(&store::OfEntity, Vec<String>)> =
         all.iter().map(|name| (name, words(&name.name))).collect();
     for (one, one_words) in known
@@ -226,9 +226,11 @@ fn alike(new: &HashSet<i64>, all: &[store::OfEntity]) -> Vec<(EntityId, EntityId
                 one.entity_id.min(other.entity_id),
                 one.entity_id.max(other.entity_id),
             );
-            if seen.contains(&(first, second)) || one.is_apart_from(other) {
+            let known_how = found.get(&(first, second));
+            if matches!(known_how, Some(How::Same)) || one.is_apart_from(other) {
                 continue;
             }
+            let is_asked_about = known_how.is_some();
             let entity_type = if one.entity_type == mentions::EntityType::Other {
                 other.entity_type
             } else {
@@ -241,15 +243,18 @@ fn alike(new: &HashSet<i64>, all: &[store::OfEntity]) -> Vec<(EntityId, EntityId
                 Likeness::Alike(why) => How::Alike(why.as_str()),
             };
             if matches!(how, How::Alike(_)) {
-                pairs += 1;
-                if pairs > PAIRS_MAX {
-                    break;
+                if is_asked_about || pairs == PAIRS_MAX {
+                    continue;
                 }
+                pairs += 1;
             }
-            seen.insert((first, second));
-            found.push((EntityId(first), EntityId(second), how));
+            found.insert((first, second), how);
         }
     }
+    let mut found: Vec<_> = found
+        .into_iter()
+        .map(|((one, other), how)| (EntityId(one), EntityId(other), how))
+        .collect();
     found.sort_by_key(|(one, other, how)| (matches!(how, How::Alike(_)), *one, *other));
     found
 }

@@ -83,19 +83,20 @@ async fn an_agent_of_the_full_profile_is_told_of_all_tools_and_one_of_core_may_c
             "memory_stats",
             "memory_summary",
             "memory_entity",
-            "memory_graph"
+            "memory_graph",
+            "memory_files"
         ]
     );
     for format in ["openai", "anthropic"] {
         let count = |list: &Value| list.as_array().unwrap().len();
         assert_eq!(count(&listed(&anna.token, format).await), 5);
-        assert_eq!(count(&listed(&full, format).await), 12);
+        assert_eq!(count(&listed(&full, format).await), 13);
     }
     // The profile is the agent's: another token of it leaves it as it is, and one says otherwise.
     let further = make(None).await;
     assert_eq!(
         listed(&further, "openai").await.as_array().unwrap().len(),
-        12
+        13
     );
     make(Some(ToolProfile::Core)).await;
     assert_eq!(listed(&full, "openai").await.as_array().unwrap().len(), 5);
@@ -126,7 +127,7 @@ async fn the_users_of_an_operator_are_told_of_what_its_profile_says() {
     };
     assert_eq!(count().await, 5);
     make(Some(ToolProfile::Full)).await;
-    assert_eq!(count().await, 12);
+    assert_eq!(count().await, 13);
 }
 
 #[tokio::test]

@@ -13,7 +13,8 @@ use crate::support::{TestApp, problem};
 
 /// Of the tools of each profile together, as a model is given them.
 const CORE_TOKENS_MAX: usize = 1_100;
-const FULL_TOKENS_MAX: usize = 2 * CORE_TOKENS_MAX;
+/// A profile that lists fourteen tools; most agents are told of the core alone.
+const FULL_TOKENS_MAX: usize = 2_500;
 /// o200k_base takes 4.3 bytes of these schemas for a token, cl100k_base 4.4
 /// (measured with npm's gpt-tokenizer); a little less, to be on the safe side.
 const BYTES_PER_TOKEN: usize = 4;
@@ -118,6 +119,7 @@ async fn the_examples_are_calls_that_work_and_the_answers_they_give() {
         "memory_describe_theme",
         "memory_entity",
         "memory_graph",
+        "memory_files",
         "memory_stats",
         "memory_summary",
         "memory_archive",
@@ -298,13 +300,12 @@ fn component(document: &Value, status: u16) -> Value {
 async fn every_path_says_405_with_its_methods_and_a_problem() {
     let app = TestApp::start().await;
     for ((method, path), object) in operations(&document(&app).await) {
-        let other = if method == "GET" {
-            Method::DELETE
-        } else {
-            Method::PUT
-        };
         let url = format!("{}{path}", app.base);
-        let response = Client::new().request(other, url).send().await.unwrap();
+        let response = Client::new()
+            .request(Method::PATCH, url)
+            .send()
+            .await
+            .unwrap();
         let allow = response.headers()["allow"].to_str().unwrap().to_owned();
         assert!(allow.contains(&method), "{path}: {allow}");
         assert_eq!(problem(response).await.0, 405, "{path}");
@@ -368,7 +369,7 @@ async fn functions_come_as_openai_and_anthropic_take_them() {
 }
 
 #[tokio::test]
-async fn the_core_functions_cost_about_a_thousand_tokens_and_all_less_than_twice_that() {
+async fn the_core_functions_cost_about_a_thousand_tokens_and_all_less_than_two_and_a_half() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let full = TokenWish {

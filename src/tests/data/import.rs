@@ -110,7 +110,7 @@ async fn a_bad_line_is_told_by_its_number_and_the_others_go_on() {
          {{\"record\":\"item\",\"type\":\"fact\",\"content\":\"{long}\"}}\n\
          {}\n\
          {{\"record\":\"item\",\"type\":\"fact\",\"content\":\"two\",\"superseded_by\":99}}\n",
-        "y".repeat(2 * 1024 * 1024),
+        "y".repeat(9 * 1024 * 1024),
     );
     let outcome = import(&app, &anna, &file).await;
     let problems: Vec<_> = outcome
@@ -126,7 +126,7 @@ async fn a_bad_line_is_told_by_its_number_and_the_others_go_on() {
                 "Line 4",
                 "`content` has 20001 characters; at most 20000 are accepted."
             ),
-            ("Line 5", "It has over 1048576 bytes, which is the most."),
+            ("Line 5", "It has over 8388608 bytes, which is the most."),
             (
                 "The file",
                 "It has no last line: it was cut off when it was written. What was in it is taken in; export again and import that, too."

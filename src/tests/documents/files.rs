@@ -71,7 +71,6 @@ async fn a_file_is_created_once_and_read_by_its_lines() {
         json!([9, 10]),
         json!([1]),
         json!([1, -2]),
-        json!([]),
     ] {
         let (status, words) = refused(&anna, some(range.clone())).await;
         assert!(
@@ -84,17 +83,19 @@ async fn a_file_is_created_once_and_read_by_its_lines() {
     assert_eq!(refused(&anna, again).await, (409, words));
     // A file where a folder stands, and the reverse.
     create(&anna, "folder/a.md", "a").await;
-    for path in [
-        "/memories/folder",
-        "/memories/notes.md/inside.md",
-        "/memories",
-    ] {
+    for path in ["/memories/folder", "/memories"] {
         let input = json!({ "command": "create", "path": path, "file_text": "" });
         assert_eq!(
             refused(&anna, input).await,
             (409, format!("Error: File {path} already exists"))
         );
     }
+    let inside = json!({ "command": "create", "path": "/memories/notes.md/a.md", "file_text": "" });
+    let words = "Error: A file stands where a directory of /memories/notes.md/a.md would";
+    assert_eq!(refused(&anna, inside).await, (409, words.to_owned()));
+    let big = json!({ "command": "create", "path": "/memories/big.md", "file_text": "x".repeat(1_048_577) });
+    let words = "`file_text` has 1048577 bytes; a document has at most 1048576.";
+    assert_eq!(refused(&anna, big).await, (422, words.to_owned()));
     let much = "\n".repeat(1_000_000);
     create(&anna, "lines.txt", &much).await;
     let words = "File /memories/lines.txt exceeds maximum line limit of 999,999 lines.".to_owned();
@@ -209,13 +210,13 @@ async fn files_and_folders_are_renamed_and_deleted() {
             "/memories/z.md",
             "/memories/c/d/x.md/z.md",
             409,
-            "Error: The destination /memories/c/d/x.md/z.md already exists",
+            "Error: A file stands where a directory of /memories/c/d/x.md/z.md would",
         ),
         (
             "/memories/c",
             "/memories/c/inside",
             409,
-            "Error: The destination /memories/c/inside already exists",
+            "Error: /memories/c/inside is inside /memories/c",
         ),
         (
             "/memories/z.md",

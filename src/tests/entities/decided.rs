@@ -170,3 +170,44 @@ async fn one_that_is_two_is_split_renamed_and_undone() {
             .is_protected
     );
 }
+
+#[tokio::test]
+async fn a_merge_takes_the_type_that_is_known_and_its_undo_gives_it_back() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let now = app.embeddings.now();
+    let mut tx = app.db.as_writer(anna.id).await.unwrap();
+    let mut made = Vec::new();
+    for (name, entity_type) in [("Ottilie", EntityType::Other), ("Otti", EntityType::Person)] {
+        let id = keepsake::entities::ensure(&mut tx, anna.id, name, entity_type, now).await;
+        made.push(id.unwrap().unwrap());
+    }
+    tx.commit().await.unwrap();
+    decide::merge(&app.db, anna.id, (made[0], made[1]), now)
+        .await
+        .unwrap();
+    let one = profile(&app.db, anna.id, made[1], 5, now).await.unwrap();
+    assert_eq!(
+        (one.entity.name.as_str(), one.entity.entity_type),
+        ("Ottilie", EntityType::Person)
+    );
+    let decision = one.decisions[0].id;
+    decide::undo(&app.db, anna.id, made[0], decision, now)
+        .await
+        .unwrap();
+    let back = profile(&app.db, anna.id, made[0], 5, now).await.unwrap();
+    assert_eq!(back.entity.entity_type, EntityType::Other);
+}
+
+/// What the person is called besides goes out and comes in again.
+#[tokio::test]
+async fn names_of_the_user_are_taken_in() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let line = r#"{"record":"entity","id":1,"name":"You","type":"person","is_user":true,"names":["You","Mika"]}"#;
+    crate::data::import(&app, &anna, &format!("{{\"keepsake_export\":1}}\n{line}\n")).await;
+    assert_eq!(
+        id_of(&app, &anna, "Mika").await,
+        id_of(&app, &anna, "me").await
+    );
+}

@@ -62,6 +62,11 @@ const CASES: &[Case] = &[
     post("/api/v1/tools/{name}", Row("/api/v1/tools/{theme}", &[], 404)),
     get("/api/v1/prompt", Own("/api/v1/prompt", &[], 200)),
     get("/api/v1/summary", Own("/api/v1/summary", &[], 200)),
+    get("/api/v1/documents", Own("/api/v1/documents", &[], 200)),
+    Case { method: "DELETE", route: "/api/v1/documents", asks: Own("/api/v1/documents", &[], 200) },
+    get("/api/v1/documents/{*path}", Row("/api/v1/documents/{document}", &[], 404)),
+    Case { method: "PUT", route: "/api/v1/documents/{*path}", asks: Row("/api/v1/documents/{document}", &[], 422) },
+    Case { method: "DELETE", route: "/api/v1/documents/{*path}", asks: Row("/api/v1/documents/{document}", &[], 404) },
     get("/api/v1/sessions/{external_id}", Row("/api/v1/sessions/{session}", &[], 404)),
     get("/api/v1/sessions/{external_id}/messages", Row("/api/v1/sessions/{session}/messages", &[], 404)),
     // Whose session it is hangs on the token: this would be one of the caller's own, if it said anything.
@@ -225,6 +230,8 @@ impl Program<'_> {
         let url = format!("{}{path}", self.base);
         let mut request = match method {
             "POST" => self.client.post(url).body("{}"),
+            "PUT" => self.client.put(url).body("{}"),
+            "DELETE" => self.client.delete(url),
             _ => self.client.get(url),
         };
         request = request.header("content-type", "application/json");

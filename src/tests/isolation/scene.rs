@@ -169,6 +169,8 @@ impl Scene {
         app.activity.keep_queries(anna.id, true).await.unwrap();
         anna.add("We met Zacharias Quokkason of anna-private.")
             .await;
+        let file = json!({ "command": "create", "path": "/memories/anna-private.md", "file_text": "A quokka, filed." });
+        anna.call("memory_files", file.clone()).await;
         let item = remember(&anna).await;
         app.drain(&anna).await;
         let staged = stage(&app, &anna, &url).await;
@@ -190,6 +192,7 @@ impl Scene {
             )
             .await;
         }
+        call_as(&app, &acme, CUSTOMER, "memory_files", &file).await;
         let of_customer = Client::new()
             .post(format!("{}/api/v1/sessions/{SESSION}/messages", app.base))
             .bearer_auth(&acme)
@@ -235,7 +238,7 @@ impl Scene {
             "user",
             "operator_token",
             "session_id",
-            "entity",
+            "document_id",
         ];
         for names in [&annas, &customers] {
             let ids = names.0.iter().filter(|(name, _)| ids.contains(name));
@@ -468,7 +471,7 @@ async fn names_of(
         ("space", "embedding_spaces"),
         ("entity", "entities"),
         ("session_id", "sessions"),
-        ("entity", "entities"),
+        ("document_id", "documents"),
     ] {
         let newest = AssertSqlSafe(format!("SELECT max(id) FROM {table} WHERE user_id = $1"));
         let id: Option<i64> = sqlx::query_scalar(newest)
@@ -504,6 +507,7 @@ async fn names_of(
         ("person", "Zacharias Quokkason"),
         ("external", CUSTOMER),
         ("session", SESSION),
+        ("document", "anna-private.md"),
         ("cursor", cursor),
         ("staged", staged),
     ];
@@ -523,6 +527,7 @@ fn nobodys(annas: &Names) -> Names {
         "person" => "Nobodias Quaggamann".to_owned(),
         "external" => "customer-99".to_owned(),
         "session" => "none-private-session".to_owned(),
+        "document" => "none-private.md".to_owned(),
         // The same moment, an item that never was.
         "cursor" => {
             let (moment, id) = value.split_once('.').unwrap();

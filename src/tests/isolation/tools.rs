@@ -27,6 +27,11 @@ const CASES: &[(&str, &str, u16)] = &[
     ("memory_entity", r#"{"id":{entity}}"#, 404),
     ("memory_entity", r#"{"name":"{person}"}"#, 404),
     ("memory_graph", r#"{"entity":"{person}"}"#, 404),
+    ("memory_files", r#"{"command":"view","path":"/memories/{document}"}"#, 404),
+    ("memory_files", r#"{"command":"str_replace","path":"/memories/{document}","old_str":"a","new_str":"b"}"#, 404),
+    ("memory_files", r#"{"command":"insert","path":"/memories/{document}","insert_line":0,"insert_text":"b"}"#, 404),
+    ("memory_files", r#"{"command":"delete","path":"/memories/{document}"}"#, 404),
+    ("memory_files", r#"{"command":"rename","old_path":"/memories/{document}","new_path":"/memories/x.md"}"#, 404),
     // What another has said already, in a theme of the same name and under the same key: it is new here.
     ("memory_add", r#"{"type":"fact","content":"{content}","theme":"{theme}"}"#, 200),
     ("memory_add", r#"{"type":"fact","content":"{content} or not","theme":"{theme}","key":"{key}"}"#, 200),

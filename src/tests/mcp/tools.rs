@@ -298,7 +298,7 @@ async fn an_agent_of_the_full_profile_is_listed_all_tools_and_corrects_by_one() 
             .map(|tool| tool["name"].as_str().unwrap().to_owned())
             .collect()
     };
-    assert_eq!(names(&mcp).await.len(), 12);
+    assert_eq!(names(&mcp).await.len(), 13);
     assert_eq!(names(&Mcp::of(&app, &anna)).await.len(), 5);
     let input = json!({ "type": "fact", "content": FACT, "key": "staging port" });
     let item = mcp.call("memory_add", input).await;
