@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Fills a demo user with the memories of tools/demo/*.jsonl, through the REST door of a running server, and
-with what these say of people, projects and places (entities.tsv, relations.tsv), through `keepsake import`.
+with what these say of people, projects and places (entities.tsv, relations.tsv), through `keepsake import`;
+then with the files of tools/demo/documents/.
 
 Running it again changes nothing: the server recognises exact duplicates, and texts that are
-already archived are looked up first and left alone. Needs nothing but Python 3.9.
+already archived, or what documents say, are looked up first and left alone. Needs nothing but Python 3.9.
 """
 
 import http.client
@@ -12,7 +13,7 @@ import os
 import secrets
 import subprocess
 import sys
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from common import REPO, fail
 
@@ -20,6 +21,8 @@ BINARY = os.environ.get("KEEPSAKE_BIN") or str(REPO / "target/release/keepsake")
 PUBLIC_URL = os.environ.get("KEEPSAKE_PUBLIC_URL", "").rstrip("/")
 LISTEN = os.environ.get("KEEPSAKE_LISTEN", "")
 DEMO = REPO / "tools/demo"
+DOCUMENTS = DEMO / "documents"
+EARLIER = DOCUMENTS / ".earlier"  # what a document said before: its path and .1, .2
 EMAIL = "demo@keepsake.local"
 TOKEN_DAYS = 1  # every run makes its own tokens; they need not outlive the day
 PAGE = 50  # the most results a search may return
@@ -70,8 +73,21 @@ class Server:
                           "terminal, or set KEEPSAKE_LISTEN to the address it listens on.")
 
     def tool(self, token, name, **arguments):
+        return self.call(token, name, "POST", f"/api/v1/tools/{name}", arguments)
+
+    def read_document(self, token, path):
+        """Returns its text, or None when there is none."""
+        found = self.call(token, f"reading {path}", "GET", f"/api/v1/documents/{quote(path)}", may_be_missing=True)
+        return found and found["content"]
+
+    def write_document(self, token, path, content):
+        self.call(token, f"writing {path}", "PUT", f"/api/v1/documents/{quote(path)}", {"content": content})
+
+    def call(self, token, name, method, path, arguments=None, may_be_missing=False):
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        status, body = self.request("POST", f"/api/v1/tools/{name}", json.dumps(arguments).encode(), headers)
+        status, body = self.request(method, path, None if arguments is None else json.dumps(arguments).encode(), headers)
+        if may_be_missing and status == 404:
+            return None
         answer = json.loads(body) if body.startswith(b"{") else {}
         if status >= 300 or not answer:
             raise Refused(f"{name} was refused with status {status}: {answer.get('detail') or 'no reason was given'}")
@@ -169,9 +185,8 @@ def show_progress(done, total):
         print(f"  {done} of {total}", flush=True)
 
 
-def fill(server, memories):
+def fill(server, tokens, memories):
     """Returns the texts of memories that are archived."""
-    tokens = {agent: create_token(agent) for agent in sorted({memory["agent"] for memory in memories})}
     print(f"{len(memories)} memories of {len(tokens)} agents for {EMAIL}", flush=True)
     known = archived_texts(server, tokens[memories[0]["agent"]])
     added = archived = 0
@@ -189,6 +204,21 @@ def fill(server, memories):
     return known
 
 
+def write_documents(server, token):
+    """Writes those that differ; before one that is not there yet, what it said earlier."""
+    written, files = 0, [file for file in sorted(DOCUMENTS.rglob("[!.]*")) if file.is_file() and EARLIER not in file.parents]
+    for file in files:
+        path, content = file.relative_to(DOCUMENTS).as_posix(), file.read_text("utf-8")
+        there = server.read_document(token, path)
+        if there is None:
+            for earlier in sorted(EARLIER.glob(f"{path}.*")):
+                server.write_document(token, path, earlier.read_text("utf-8"))
+        if there != content:
+            server.write_document(token, path, content)
+            written += 1
+    print(f"{written} of {len(files)} documents written", flush=True)
+
+
 def main():
     files = sorted(DEMO.glob("*.jsonl"))
     memories = [json.loads(line) for file in files for line in file.read_text("utf-8").split("\n") if line]
@@ -198,10 +228,12 @@ def main():
     try:
         entities = read_entities()
         take_in(entities)  # before the memories, in which their names are found
-        archived = fill(server, memories)
+        tokens = {agent: create_token(agent) for agent in sorted({memory["agent"] for memory in memories})}
+        archived = fill(server, tokens, memories)
         relations = read_relations(entities, memories, archived)
         take_in(entities + relations)
         print(f"{len(rows('relations.tsv'))} relations of {len(entities)} entities", flush=True)
+        write_documents(server, tokens["journal"])
     finally:  # a password is shown only once, so also when filling was refused half-way
         print(f"\n  sign in   {PUBLIC_URL or server.address}/login\n  e-mail    {EMAIL}\n  password  {password}", flush=True)
 

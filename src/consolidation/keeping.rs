@@ -9,7 +9,7 @@ use super::named::{note_connection, note_names};
 use super::prompt::{self, Relation};
 use super::reading::{End, Found, Reading};
 use super::same::Words;
-use super::{Consolidation, ConsolidationError, store};
+use super::{Consolidation, ConsolidationError, episodes, store};
 use crate::accounts::Viewer;
 use crate::db::UserId;
 use crate::entities::Evidence;
@@ -220,6 +220,13 @@ impl Consolidation {
                 };
                 note_connection(&mut tx, user, &found.said, evidence, now).await?;
             }
+        }
+        if let Some(episode) = &reading.episode
+            && !matches!(end, End::MemoryOff)
+        {
+            let last = reading.read_to.unwrap_or(row.last_position);
+            let whose = (user, viewer.agent_id);
+            episodes::keep(&mut tx, &self.embeddings, whose, row, last, episode).await?;
         }
         let is_ours = match reading.read_to {
             // What was read has come to its end; the rest is a stretch of its own.

@@ -4,7 +4,8 @@
 //! it found is committed together with how it ended.
 
 mod enrichment;
-pub mod facts;
+pub mod episodes;
+mod facts;
 mod fallback;
 mod keep;
 mod keeping;

@@ -53,6 +53,9 @@ const FORM: &str = "Answer with JSON alone: {\"facts\": [{\"category\", \"key\",
 `value` is one short statement that can be understood alone. Where it was said since when or until when it is true, `valid_from` and `valid_until` say so as 2019, 2019-05 or 2019-05-17, by the date of the conversation; otherwise they are empty. `source` is user_explicit where the user said it in so many words, conversation where it follows from what was said, tool_call where a tool's result shows it, auto_discovery where the assistant found it out unasked. \
 `source_context` repeats the words it comes from. If there is nothing to note, answer {\"facts\": []}.";
 
+/// What the conversation was about, in the same call.
+const SUMMARY: &str = "In the same object, `summary` tells in two to five plain sentences what the conversation was about, what was decided and what is open, of what was said alone.";
+
 /// What else is asked for in the same call: it costs few tokens more.
 const CONNECTIONS: &str = "In the same object, also list `entities`: people, projects, organizations, places and products that the conversation names, each {\"name\", \"type\"} with `type` person, project, organization, location, product or other, named as the text names them; \
 and `connections`: how they, or the user, stand to each other, each {\"subject\", \"relation\", \"object\", \"valid_from\", \"valid_until\", \"sentence\"}. \"user\" is the user. `sentence` repeats the words. What is said of other people belongs here and never into facts. `relation` is one of: ";
@@ -83,7 +86,7 @@ pub fn extraction(
             .collect::<String>()
     };
     let mut system = format!(
-        "{TASK}\n\n{LABELS}\n{RELIABILITY}\n\nNote:\n{}\nDo not note:\n{}\n{FORM}",
+        "{TASK}\n\n{LABELS}\n{RELIABILITY}\n\nNote:\n{}\nDo not note:\n{}\n{FORM}\n{SUMMARY}",
         list(&WANTED),
         list(&UNWANTED),
     );
@@ -147,14 +150,14 @@ pub fn extraction_schema(with_connections: bool) -> Value {
                 "required": ["category", "key", "value", "valid_from", "valid_until", "source", "source_context"],
                 "additionalProperties": false,
             },
-        }},
-        "required": ["facts"],
+        }, "summary": text},
+        "required": ["facts", "summary"],
         "additionalProperties": false,
     });
     if with_connections {
         schema["properties"]["entities"] = entities_schema(false);
         schema["properties"]["connections"] = connections_schema(false);
-        schema["required"] = json!(["facts", "entities", "connections"]);
+        schema["required"] = json!(["facts", "entities", "connections", "summary"]);
     }
     schema
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use time::{Date, Duration, OffsetDateTime};
 
+use super::episodes::{self, Draft, MadeBy};
 use super::facts::{self, Answer, Fact, Nonsense};
 use super::keeping::once_each;
 use super::likeness::{Seen, evidence, source_seen};
@@ -81,6 +82,10 @@ pub(super) enum End {
 pub(super) struct Reading {
     /// Each once, in the order in which they are to be written.
     pub found: Vec<Found>,
+    /// What the stretch was about.
+    pub episode: Option<Draft>,
+    /// A model's words of it, of each window.
+    pub summaries: Vec<String>,
     /// What is named, and how it is connected.
     pub entities: Vec<(String, EntityType)>,
     pub connections: Vec<FoundConnection>,
@@ -105,6 +110,8 @@ impl Reading {
     fn new() -> Self {
         Self {
             found: Vec::new(),
+            episode: None,
+            summaries: Vec::new(),
             entities: Vec::new(),
             connections: Vec::new(),
             repeated: 0,
@@ -149,15 +156,23 @@ impl Consolidation {
         let (messages, dropped) = self.messages(user, row).await?;
         let rendered = move || {
             let transcript = transcript::render(&messages, &ToolNames::of(&messages));
-            (messages, transcript)
+            let episode = episodes::of_messages(&messages);
+            (messages, transcript, episode)
         };
-        let (messages, transcript) = off_the_runtime(rendered).await;
+        let (messages, transcript, episode) = off_the_runtime(rendered).await;
         let date = said_at(&messages, row.last_position).unwrap_or(self.now());
         reading.skipped_chars = dropped + transcript.skipped_chars;
         if transcript.windows.is_empty() {
             return Ok(reading);
         }
         let (mut found, mut connections) = (Vec::new(), Vec::new());
+        let mut tx = self.db.as_user(user).await?;
+        let handed = ledger::summary_of(&mut tx, user, row.id).await?;
+        tx.commit().await?;
+        reading.episode = match handed {
+            Some(summary) => episode.map(|episode| episode.told_by_agent(&summary)),
+            None => episode,
+        };
         self.ask_for_facts(
             user,
             row,
@@ -167,6 +182,13 @@ impl Consolidation {
             (&mut found, &mut connections),
         )
         .await?;
+        if let Some(episode) = reading.episode.take() {
+            let summaries = std::mem::take(&mut reading.summaries);
+            reading.episode = Some(match episode.made_by {
+                MadeBy::Agent => episode,
+                _ => episode.told_by_model(&summaries),
+            });
+        }
         let is_failed = matches!(reading.end, End::Failed(..));
         reading.is_fallback = is_failed && row.attempts >= FALLBACK_FROM_ATTEMPT;
         let is_fallback = reading.is_fallback;
@@ -215,15 +237,16 @@ impl Consolidation {
                             true => named::read(&text, &[&window]),
                             false => Names::default(),
                         };
-                        (read_answer(&text), names)
+                        (read_answer(&text), names, episodes::summary_in(&text))
                     };
-                    let (answer, names) = off_the_runtime(read).await;
+                    let (answer, names, summary) = off_the_runtime(read).await;
                     match answer {
                         Ok(answer) => {
                             let entities = names.entities.into_iter().map(|(_, name, t)| (name, t));
                             reading.entities.extend(entities);
                             let of_window = names.connections.into_iter().map(|c| (c, *end));
                             connections.extend(of_window);
+                            reading.summaries.extend(summary);
                             reading.malformed += answer.malformed;
                             found.extend(answer.facts.into_iter().map(|fact| (fact, *end)));
                         }

@@ -1,12 +1,13 @@
-//! Archives memories whose time is over.
+//! Archives memories whose time is over, and removes such episodes.
 
 use super::{Job, Next, Work};
+use crate::consolidation::episodes;
 use crate::memories;
 
 pub static JOB: Job = Job {
     name: "expire",
     title: "Expiry",
-    about: "Archives memories that have expired.",
+    about: "Archives memories that have expired, and removes episodes that have.",
     work: Work::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
@@ -19,9 +20,11 @@ pub static JOB: Job = Job {
     run: |context, user, slice| {
         Box::pin(async move {
             loop {
-                match memories::archive_expired(&context.db, user, context.now()).await? {
+                let archived = memories::archive_expired(&context.db, user, context.now()).await?;
+                let removed = episodes::remove_expired(&context.db, user, context.now()).await?;
+                match archived + removed {
                     0 => return Ok(Next::Done),
-                    archived => slice.note(archived, 0),
+                    ended => slice.note(ended, 0),
                 }
                 if slice.is_over() {
                     return Ok(Next::More(1));

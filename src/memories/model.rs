@@ -22,8 +22,6 @@ pub const THEME_CHARS_MAX: usize = 64;
 pub const DESCRIPTION_CHARS_MAX: usize = 500;
 /// What expires within it is said to expire soon.
 pub const EXPIRING_SOON: time::Duration = time::Duration::days(7);
-const TURN: &str = "turn";
-const DOCUMENT: &str = "document";
 /// The theme of an item that names none (Nova §3.2.2).
 pub const THEME_DEFAULT: &str = "general";
 
@@ -47,6 +45,8 @@ pub enum ItemType {
     Turn,
     /// A part of a document. Nobody adds one: it comes and goes with its document.
     Document,
+    /// What a session was about. Nobody adds one: it is written when the session is read.
+    Episode,
 }
 
 impl ItemType {
@@ -66,9 +66,15 @@ impl ItemType {
             Self::Instruction => "instruction",
             Self::Summary => "summary",
             Self::Other => "other",
-            Self::Turn => TURN,
-            Self::Document => DOCUMENT,
+            Self::Turn => "turn",
+            Self::Document => "document",
+            Self::Episode => "episode",
         }
+    }
+
+    /// Whether it is a memory, which people and agents add, list and change.
+    pub fn is_memory(self) -> bool {
+        Self::ALL.contains(&self)
     }
 
     pub fn parse(field: &'static str, text: &str) -> Result<Self, Invalid> {
@@ -83,7 +89,9 @@ impl ItemType {
 
     /// What a search may be narrowed to. None where it is no type.
     pub fn searched(text: &str) -> Option<Self> {
-        let mut types = Self::ALL.into_iter().chain([Self::Turn, Self::Document]);
+        let mut types = Self::ALL
+            .into_iter()
+            .chain([Self::Turn, Self::Document, Self::Episode]);
         types.find(|t| t.as_str() == text)
     }
 
@@ -444,6 +452,9 @@ pub struct Stats {
     pub with_key: i64,
     /// Active, and not for longer than [`EXPIRING_SOON`].
     pub expiring_soon: i64,
+    /// Sources that are no items.
+    pub episodes: i64,
+    pub turns: i64,
     pub oldest: Option<OffsetDateTime>,
     pub newest: Option<OffsetDateTime>,
     /// Of the active ones, most first.

@@ -78,7 +78,8 @@ pub async fn find_to_read(
            FROM memory_items i
            LEFT JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
-           LEFT JOIN sessions s ON s.user_id = i.user_id AND s.id = coalesce(i.turn_session_id, i.session_id)
+           LEFT JOIN episodes p ON p.user_id = i.user_id AND p.source_id = i.id
+           LEFT JOIN sessions s ON s.user_id = i.user_id AND s.id = coalesce(i.turn_session_id, i.session_id, p.session_id)
            LEFT JOIN session_messages m ON m.user_id = i.user_id AND m.session_id = s.id
                                        AND m.position = coalesce(i.turn_position, i.message_id)
            LEFT JOIN documents d ON d.user_id = i.user_id AND d.id = i.document_id
@@ -279,7 +280,7 @@ pub async fn list_expired(
 ) -> Result<Vec<i64>, sqlx::Error> {
     sqlx::query_scalar!(
         "SELECT id FROM memory_items
-         WHERE user_id = $1 AND status = 'active' AND expires_at <= $2
+         WHERE user_id = $1 AND status = 'active' AND expires_at <= $2 AND theme_id IS NOT NULL
          ORDER BY id LIMIT $3",
         user.0,
         now,
@@ -334,7 +335,9 @@ pub async fn count_by_status(
                   count(*) FILTER (WHERE live AND protected) AS "confirmed!",
                   count(*) FILTER (WHERE live AND key IS NOT NULL) AS "with_key!",
                   count(*) FILTER (WHERE live AND expires_at <= $3) AS "expiring_soon!",
-                  min(created_at) FILTER (WHERE live) AS oldest, max(created_at) FILTER (WHERE live) AS newest
+                  min(created_at) FILTER (WHERE live) AS oldest, max(created_at) FILTER (WHERE live) AS newest,
+                  (SELECT count(*) FROM episodes WHERE user_id = $1) AS "episodes!",
+                  (SELECT count(*) FROM memory_items WHERE user_id = $1 AND is_turn) AS "turns!"
            FROM (SELECT is_live(status, live_until, $2) AS live,
                         protected, key, expires_at, created_at
                  FROM memory_items WHERE user_id = $1 AND theme_id IS NOT NULL) i"#,
@@ -350,6 +353,8 @@ pub async fn count_by_status(
         confirmed: row.confirmed,
         with_key: row.with_key,
         expiring_soon: row.expiring_soon,
+        episodes: row.episodes,
+        turns: row.turns,
         oldest: row.oldest,
         newest: row.newest,
         ..Stats::default()

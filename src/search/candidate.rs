@@ -10,6 +10,7 @@ pub struct Signals {
     pub id: ItemId,
     pub created_at: OffsetDateTime,
     pub is_turn: bool,
+    pub is_episode: bool,
     /// Σ idf · ts_rank over the words that matched, over log length; 0 where none did.
     pub lexical: f64,
     pub words_matched: i64,

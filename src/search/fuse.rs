@@ -18,6 +18,9 @@ const NEIGHBOUR_SHARES: [f64; STEPS_MAX] = [0.3, 0.2];
 /// What a turn's score is multiplied by: of the same words, the memory comes first (bench/README.md, "Turns").
 pub const TURN_WEIGHT: f64 = 0.6;
 
+/// The same of an episode: it tells again what memories and turns say.
+pub const EPISODE_WEIGHT: f64 = 0.7;
+
 /// Why a hit stands where it does (`explain: true`). The score is `scale · tier_weight ·
 /// (semantic_weight · semantic_normalised + lexical_weight · lexical_normalised + speaker + entities + neighbours)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -47,7 +50,7 @@ pub struct Explanation {
     pub entities: f64,
     /// What stands beside it in the conversation adds so much.
     pub neighbours: f64,
-    /// 1; [`TURN_WEIGHT`] for a turn.
+    /// 1; [`TURN_WEIGHT`] for a turn, [`EPISODE_WEIGHT`] for an episode.
     pub tier_weight: f64,
     /// 1, or less where the largest sum of its tier is more than 1: one divided by that.
     pub scale: f64,
@@ -116,7 +119,11 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
                 entities: ENTITY_WEIGHT * candidate.entities,
                 neighbours: 0.0,
                 scale: 1.0,
-                tier_weight: if candidate.is_turn { TURN_WEIGHT } else { 1.0 },
+                tier_weight: match (candidate.is_turn, candidate.is_episode) {
+                    (true, _) => TURN_WEIGHT,
+                    (_, true) => EPISODE_WEIGHT,
+                    _ => 1.0,
+                },
             };
             (candidate, why)
         })
@@ -236,6 +243,7 @@ mod tests {
             id: ItemId(id),
             created_at: OffsetDateTime::UNIX_EPOCH,
             is_turn: false,
+            is_episode: false,
             lexical,
             words_matched: i64::from(lexical > 0.0),
             is_substring: false,

@@ -61,7 +61,7 @@ pub struct Filters {
     pub recency_days: Option<i64>,
     /// Where the item's vector stands in the space that serves.
     pub embedding: Option<EmbeddingState>,
-    /// Neither turns nor parts of documents, whatever the types.
+    /// Neither turns, episodes nor parts of documents, whatever the types.
     pub memories_alone: bool,
 }
 

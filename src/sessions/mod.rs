@@ -146,10 +146,11 @@ async fn hold_or_make(
     held.ok_or(SessionError::AccountErased)
 }
 
-/// The session has ended, as its agent says; saying it again changes nothing.
+/// The session has ended, as its agent says, who may say what it was about; saying it again changes nothing.
 pub async fn complete(
     db: &Db,
     address: &Address,
+    summary: Option<&str>,
     now: OffsetDateTime,
 ) -> Result<Session, SessionError> {
     let user = address.user;
@@ -158,6 +159,9 @@ pub async fn complete(
     let held = held.ok_or(SessionError::NotFound)?;
     if held.state == State::Open {
         complete_all(&mut tx, user, &[held.id.0], Why::Asked, now).await?;
+    }
+    if let Some(summary) = summary {
+        ledger::note_summary(&mut tx, user, held.id, summary).await?;
     }
     let session = found(&mut tx, address).await?;
     tx.commit().await?;

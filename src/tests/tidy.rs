@@ -114,6 +114,7 @@ const READ_BY: [(&str, &[&str]); 4] = [
             "accounts/agents/store.rs",
             "activity/store.rs",
             "consolidation/enrichment/store.rs",
+            "consolidation/episodes/store.rs",
             "consolidation/store.rs",
             "consolidation/summary/store.rs",
             "documents/store.rs",

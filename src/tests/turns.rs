@@ -193,8 +193,13 @@ async fn turns_are_no_memories() {
         message("2", "assistant", "Keeps bees"),
         message("3", "user", "Keeps bees"),
     ];
+    let stats = async || {
+        let mut stats = anna.call("memory_stats", json!({})).await;
+        // Counted apart.
+        (stats["turns"].take(), stats)
+    };
     let before = [
-        anna.call("memory_stats", json!({})).await,
+        stats().await.1,
         anna.call("memory_list_themes", json!({})).await,
         json!(anna.get("/api/v1/prompt").await.text().await.unwrap()),
     ];
@@ -205,8 +210,10 @@ async fn turns_are_no_memories() {
         .map(|hit| hit["type"].as_str().unwrap())
         .collect();
     assert_eq!(types, ["fact", "turn", "turn", "turn"]);
+    let (turns, after) = stats().await;
+    assert_eq!(turns, 3);
     let after = [
-        anna.call("memory_stats", json!({})).await,
+        after,
         anna.call("memory_list_themes", json!({})).await,
         json!(anna.get("/api/v1/prompt").await.text().await.unwrap()),
     ];

@@ -37,6 +37,10 @@ pub struct Output {
     by_theme: Vec<OfTheme>,
     /// Files of memory_files.
     documents: usize,
+    /// What sessions were about.
+    episodes: i64,
+    /// What was said in them, as it was said.
+    turns: i64,
     vectors: Vectors,
     entities: Entities,
     #[serde(with = "time::serde::rfc3339::option")]
@@ -118,6 +122,8 @@ impl Tool for MemoryStats {
             by_type: types.collect(),
             by_theme: themes.take(THEMES_SHOWN_MAX).collect(),
             documents,
+            episodes: stats.episodes,
+            turns: stats.turns,
             vectors: Vectors {
                 pending: waiting.pending,
                 failed: waiting.failed,

@@ -50,6 +50,7 @@ pub enum FoundType {
     Other,
     Turn,
     Document,
+    Episode,
 }
 
 impl From<FoundType> for ItemType {
@@ -62,6 +63,7 @@ impl From<FoundType> for ItemType {
             FoundType::Other => Self::Other,
             FoundType::Turn => Self::Turn,
             FoundType::Document => Self::Document,
+            FoundType::Episode => Self::Episode,
         }
     }
 }
@@ -76,6 +78,7 @@ impl From<ItemType> for FoundType {
             ItemType::Other => Self::Other,
             ItemType::Turn => Self::Turn,
             ItemType::Document => Self::Document,
+            ItemType::Episode => Self::Episode,
         }
     }
 }

@@ -73,7 +73,10 @@ pub async fn list_poor(
     let rows = sqlx::query_as!(
         ItemRow,
         r#"SELECT i.id, left(i.content, $4) AS "content!", i.trust, i.created_at FROM memory_items i
-           WHERE i.user_id = $1 AND i.theme_id IS NOT NULL AND is_live(i.status, i.live_until, $2)
+           WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $2)
+             -- Of an episode in a model's words that has read the rest with it.
+             AND (i.theme_id IS NOT NULL OR i.type = 'episode' AND NOT EXISTS (
+                 SELECT FROM episodes e WHERE e.user_id = $1 AND e.source_id = i.id AND e.made_by = 'model'))
              AND NOT EXISTS (SELECT FROM entity_enriched e WHERE e.user_id = $1 AND e.source_id = i.id)
              AND (SELECT count(*) FROM entity_mentions m WHERE m.user_id = $1 AND m.source_id = i.id) < $3
            ORDER BY i.created_at DESC, i.id DESC LIMIT $5"#,

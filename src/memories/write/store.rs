@@ -47,7 +47,7 @@ pub async fn insert(
            ), new AS MATERIALIZED (
                SELECT nextval('memory_source_ids') AS id, r.* FROM (
                    SELECT r.* FROM read r
-                   WHERE num_nonnulls(r.turn_session_id, r.document_id) > 0
+                   WHERE num_nonnulls(r.turn_session_id, r.document_id) > 0 OR r.type = 'episode'
                       OR r.theme IS NOT NULL AND (r.status <> 'active' OR (
                           SELECT i.id FROM memory_items i
                           WHERE i.user_id = $1 AND i.theme_id = r.theme AND i.content_hash = r.hash AND i.status = 'active'

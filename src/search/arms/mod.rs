@@ -72,7 +72,7 @@ impl Wanted {
             .theme
             .is_none_or(|theme| theme.is_some() && source.theme == theme);
         let is_of_type = is_turn || self.types.is_empty() || self.types.contains(&source.item_type);
-        let is_memory = source.item_type != ItemType::Document;
+        let is_memory = source.item_type.is_memory();
         self.tiers[usize::from(is_turn)]
             && is_of_theme
             && is_of_type
@@ -87,10 +87,10 @@ impl Wanted {
                 .is_none_or(|state| source.embedding == Some(state))
     }
 
-    /// The same for a listing by date: parts of documents where they are asked for.
+    /// The same for a listing by date: what is no memory where it is asked for.
     pub fn lists(&self, source: &Source) -> bool {
-        let is_document = source.item_type == ItemType::Document;
-        self.has(source) && (!is_document || self.types.contains(&ItemType::Document))
+        let is_memory = source.item_type.is_memory();
+        self.has(source) && (is_memory || self.types.contains(&source.item_type))
     }
 
     /// Of each source of the index, those that are gone left out.
@@ -168,6 +168,7 @@ pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Sig
         Signals {
             id: ItemId(source.id),
             created_at: time_of(source.created_at),
+            is_episode: source.item_type == ItemType::Episode,
             is_turn: source.is_turn(),
             lexical: substrings.map_or(lexical, |pieces| *pieces as f64),
             words_matched: i64::from(words_matched),

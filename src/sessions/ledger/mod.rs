@@ -1,10 +1,12 @@
 //! The ledger: one row for each stretch of a session that was completed, and how the
 //! reading of it ended. Whoever reads begins an attempt first, and names it when it ends, so that
-//! a reader who comes late writes nothing. No words are in it.
+//! a reader who comes late writes nothing. No words are in it, but what an agent itself says a stretch was about.
 
 mod store;
 
-pub use store::{Unread, claim, finish, is_ours};
+pub use store::{
+    Unread, claim, find_summary as summary_of, finish, is_ours, set_summary as note_summary,
+};
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;

@@ -335,3 +335,37 @@ pub async fn list_newest(
     let rows = rows.fetch_all(conn).await?;
     Ok(rows.into_iter().map(Extraction::from).collect())
 }
+
+/// What the agent itself says a stretch was about.
+pub async fn find_summary(
+    conn: &mut PgConnection,
+    user: UserId,
+    extraction: ExtractionId,
+) -> Result<Option<String>, sqlx::Error> {
+    let summary = sqlx::query_scalar!(
+        "SELECT summary FROM session_extractions WHERE user_id = $1 AND id = $2",
+        user.0,
+        extraction.0
+    );
+    Ok(summary.fetch_optional(conn).await?.flatten())
+}
+
+/// Of the stretch that waits to be read, if one does.
+pub async fn set_summary(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+    summary: &str,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE session_extractions SET summary = $3
+         WHERE user_id = $1 AND id = (SELECT max(id) FROM session_extractions WHERE user_id = $1 AND session_id = $2)
+           AND outcome = 'pending'",
+        user.0,
+        session.0,
+        summary,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

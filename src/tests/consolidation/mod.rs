@@ -5,6 +5,7 @@ mod bad_days;
 mod bad_models;
 mod bait;
 mod changed;
+mod episodes;
 mod extraction;
 mod kept;
 mod real_model;

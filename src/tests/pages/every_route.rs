@@ -260,11 +260,12 @@ async fn no_get_changes_anything() {
     }
     filled.app.activity.flush().await.unwrap();
     assert!(seen >= 40, "{seen}");
-    // That an agent read the summary is recorded, as for every tool.
-    let recorded = sqlx::query("DELETE FROM activity WHERE tool = 'memory_summary'");
+    // That an agent read the summary, and looked for a document, is recorded, as for every tool.
+    let recorded =
+        sqlx::query("DELETE FROM activity WHERE tool IN ('memory_summary', 'memory_files')");
     let mut conn = filled.app.superuser().await;
     let recorded = recorded.execute(&mut conn);
-    assert_eq!(recorded.await.unwrap().rows_affected(), 2);
+    assert_eq!(recorded.await.unwrap().rows_affected(), 4);
     assert_eq!(filled.fingerprint().await, before);
 }
 

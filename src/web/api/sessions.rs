@@ -13,7 +13,8 @@ use time::format_description::well_known::Rfc3339;
 
 use super::tools::{check_content_type, read_body};
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
-use crate::input::Invalid;
+use crate::consolidation::episodes::SUMMARY_CHARS_MAX;
+use crate::input::{Invalid, required_text};
 use crate::sessions::{
     self, Address, Extraction, Message, NewMessages, PAGE_DEFAULT, PAGE_MAX, RawMessage, Session,
     SessionError, SessionName, ToolCall,
@@ -98,6 +99,13 @@ fn moment(at: usize, text: &str) -> Result<OffsetDateTime, Invalid> {
     })
 }
 
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CompletedIn {
+    /// What it was about, in the agent's own words.
+    summary: Option<String>,
+}
+
 #[derive(Serialize)]
 pub struct AddedOut {
     accepted: usize,
@@ -142,9 +150,22 @@ pub async fn complete(
     request: Request,
 ) -> Result<Json<SessionOut>, Problem> {
     let address = known(access, name)?;
-    // There is nothing to say in it.
-    read_body(request.into_body()).await?;
-    let session = sessions::complete(&state.db, &address, state.clock.now()).await?;
+    let (parts, body) = request.into_parts();
+    let body = read_body(body).await?;
+    // There need be nothing in it.
+    let sent: CompletedIn = match body.is_empty() {
+        true => CompletedIn::default(),
+        false => {
+            check_content_type(&parts.headers, &body)?;
+            parse_for("what is sent here", &body)?
+        }
+    };
+    let summary = sent
+        .summary
+        .as_deref()
+        .map(|summary| required_text("summary", summary, SUMMARY_CHARS_MAX));
+    let summary = summary.transpose()?;
+    let session = sessions::complete(&state.db, &address, summary, state.clock.now()).await?;
     Ok(Json(SessionOut::of(session)))
 }
 

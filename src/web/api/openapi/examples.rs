@@ -108,7 +108,7 @@ pub fn of(tool: &str) -> Example {
                 "active": 7,
                 "archived": 1,
                 "confirmed": 1,
-                "with_key": 3, "documents": 0,
+                "with_key": 3, "documents": 0, "episodes": 1, "turns": 4,
                 "expiring_soon": 0,
                 "by_type": [{ "type": "preference", "count": 7 }],
                 "by_theme": [{ "theme": "food", "count": 7 }],

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::operations::{Access, Answer, Body, Group, Operation, Parameter};
 use crate::accounts::Scope;
+use crate::consolidation::episodes::SUMMARY_CHARS_MAX;
 use crate::sessions::message::{
     EXTERNAL_ID_CHARS_MAX, MESSAGE_CHARS_MAX, MESSAGES_A_REQUEST_MAX, TOOL_ARGUMENTS_CHARS_MAX,
     TOOL_CALLS_A_MESSAGE_MAX, TOOL_NAME_CHARS_MAX,
@@ -82,10 +83,22 @@ fn add() -> Operation {
 }
 
 fn complete() -> Operation {
+    let summary = json!({
+        "type": ["string", "null"],
+        "maxLength": SUMMARY_CHARS_MAX,
+        "description": "What it was about, in your own words, such as what you keep of it when you compact your context.",
+    });
     Operation {
         summary: "Say that a session has ended.".to_owned(),
+        body: Some(Body {
+            name: "SessionCompletedRequest".to_owned(),
+            schema: json!({ "type": "object", "additionalProperties": false, "properties": { "summary": summary } }),
+            is_required: false,
+            example: json!({ "summary": "The calendar of tomorrow: the dentist at nine." }),
+        }),
         description: "What was said since the last completion is then read for memories, some time later; \
-            saying it twice changes nothing. Nobody has to: a session that has been still for 30 minutes is completed by itself, \
+            saying it twice changes nothing. What it was about becomes an episode, which memory_search finds: in the words of `summary`, \
+            else of the chat model, else in the most telling sentences. Nobody has to say it: a session that has been still for 30 minutes is completed by itself, \
             and each night after 3:00 UTC one of the day before at its first pause.".to_owned(),
         answers: vec![session_answer("It is complete.")],
         ..operation("session_complete", "POST", "/complete")

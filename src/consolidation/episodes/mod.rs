@@ -1,0 +1,411 @@
+//! Episodes (GoClaw's second tier): what a session, or a stretch of one, was about. In the words of its agent where that
+//! hands over a summary, else of the chat model, in the same answer as the facts; else of the most telling sentences.
+
+mod store;
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use sqlx::PgConnection;
+use time::{Duration, OffsetDateTime};
+
+use super::ConsolidationError;
+use super::facts::without_thoughts;
+use super::likeness::sentences;
+use super::quoted::own_words;
+use super::transcript::{ToolNames, without_own_memory};
+use crate::accounts::{AgentId, UserId};
+use crate::db::Db;
+use crate::embedding::Embeddings;
+use crate::memories::mentions::{self, EntityType};
+use crate::memories::write::{NewSource, write};
+use crate::memories::{MemoryError, Trust, is_stop_word, words};
+use crate::sessions::model::Extraction;
+use crate::sessions::{Message, Role};
+
+/// Of an abstract.
+const ABSTRACT_CHARS_MAX: usize = 200;
+/// Of a summary: a model's of some 1,024 tokens, or one that an agent hands over.
+pub const SUMMARY_CHARS_MAX: usize = 4_000;
+const SUMMARY_CHARS_MIN: usize = 20;
+/// Of an extract.
+const EXTRACT_CHARS_MAX: usize = 900;
+const EXTRACT_SENTENCES: usize = 6;
+const SENTENCE_CHARS: std::ops::RangeInclusive<usize> = 12..=400;
+/// Sentences of a session that are weighed.
+const SENTENCES_MAX: usize = 2_000;
+const TOPICS_MAX: usize = 8;
+/// Of the words of a model's summary so many were said.
+const SAID_SHARE_MIN: f64 = 0.5;
+/// Removed in one transaction.
+const REMOVED_AT_ONCE: i64 = 500;
+
+/// Whose words a summary is in; a later one takes an earlier one's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MadeBy {
+    Extract,
+    Model,
+    Agent,
+}
+
+impl MadeBy {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Extract => "extract",
+            Self::Model => "model",
+            Self::Agent => "agent",
+        }
+    }
+
+    /// The column's check admits nothing else.
+    fn from_column(text: &str) -> Self {
+        let all = [Self::Model, Self::Agent];
+        let known = all.into_iter().find(|made_by| made_by.as_str() == text);
+        known.unwrap_or(Self::Extract)
+    }
+}
+
+/// An episode as it is to be kept.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub summary: String,
+    /// One sentence.
+    pub short: String,
+    pub topics: Vec<String>,
+    pub made_by: MadeBy,
+    pub trust: Trust,
+    /// The same with what tools answered, which a model and the agent have read.
+    heard: Trust,
+    pub began_at: OffsetDateTime,
+    pub ended_at: OffsetDateTime,
+    /// All that was said, for what a model says of it.
+    words: HashMap<String, u32>,
+}
+
+/// What can be said of messages without any model; `None` where nobody said anything in words.
+pub(super) fn of_messages(messages: &[Message]) -> Option<Draft> {
+    let tools = ToolNames::of(messages);
+    let mut said: Vec<(String, bool)> = Vec::new();
+    let (mut trust, mut heard) = (Trust::User, Trust::User);
+    let mut topics: HashMap<String, usize> = HashMap::new();
+    for message in messages {
+        if tools.is_own_memory(message) {
+            continue;
+        }
+        let whose = match message.role {
+            Role::User => Trust::User,
+            Role::Assistant => Trust::Agent,
+            Role::Tool => tools.trust_of(message),
+        };
+        heard = least(heard, whose);
+        if message.role != Role::Tool {
+            trust = least(trust, whose);
+        }
+        let text = match message.role {
+            Role::Tool => continue,
+            Role::User => own_words(&without_own_memory(&message.content)),
+            Role::Assistant => without_own_memory(&message.content).into_owned(),
+        };
+        for named in mentions::find(&text) {
+            let is_address = matches!(
+                named.entity_type,
+                EntityType::Date | EntityType::Email | EntityType::Url
+            );
+            if named.is_sure && !is_address {
+                *topics.entry(named.name).or_default() += 1;
+            }
+        }
+        let room = SENTENCES_MAX.saturating_sub(said.len());
+        let of_text = sentences(&text).map(str::trim).filter(is_telling);
+        let of_text = of_text.map(|sentence| (sentence.to_owned(), message.role == Role::User));
+        said.extend(of_text.take(room));
+    }
+    let mut words: HashMap<String, u32> = HashMap::new();
+    for (sentence, _) in &said {
+        for word in telling(sentence) {
+            *words.entry(word).or_default() += 1;
+        }
+    }
+    let (first, last) = (messages.first()?, messages.last()?);
+    let (summary, short) = extract(&said, &words)?;
+    let mut topics: Vec<(String, usize)> = topics.into_iter().collect();
+    topics.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then(a.cmp(b)));
+    let at = |message: &Message| message.sent_at.unwrap_or(message.created_at);
+    Some(Draft {
+        summary,
+        short,
+        topics: topics
+            .into_iter()
+            .take(TOPICS_MAX)
+            .map(|(name, _)| name)
+            .collect(),
+        made_by: MadeBy::Extract,
+        trust,
+        heard,
+        began_at: at(first).min(at(last)),
+        ended_at: at(last).max(at(first)),
+        words,
+    })
+}
+
+fn least(one: Trust, other: Trust) -> Trust {
+    let place = |trust: Trust| Trust::ALL.iter().position(|t| *t == trust);
+    match place(other) < place(one) {
+        true => other,
+        false => one,
+    }
+}
+
+fn is_telling(sentence: &&str) -> bool {
+    SENTENCE_CHARS.contains(&sentence.chars().count())
+}
+
+fn telling(text: &str) -> impl Iterator<Item = String> {
+    words::lexemes(text).filter(|word| word.chars().count() > 2 && !is_stop_word(word))
+}
+
+/// The sentences whose words were said most often, in their order; and the first of them by weight.
+fn extract(said: &[(String, bool)], words: &HashMap<String, u32>) -> Option<(String, String)> {
+    let weight = |(sentence, by_user): &(String, bool)| {
+        let mut own: Vec<String> = telling(sentence).collect();
+        let length = own.len();
+        own.sort();
+        own.dedup();
+        let sum: u32 = own.iter().filter_map(|word| words.get(word)).sum();
+        let weight = f64::from(sum) / (length.max(1) as f64).sqrt();
+        weight * if *by_user { 1.2 } else { 1.0 }
+    };
+    let mut ranked: Vec<(usize, f64)> = said.iter().map(weight).enumerate().collect();
+    ranked.sort_by(|(a, of_a), (b, of_b)| of_b.total_cmp(of_a).then(a.cmp(b)));
+    let (best, _) = *ranked.first()?;
+    let mut chosen: Vec<usize> = Vec::new();
+    let mut chars = 0;
+    for (n, _) in ranked {
+        let sentence = said[n].0.as_str();
+        let length = sentence.chars().count() + 1;
+        let is_again = chosen.iter().any(|other| said[*other].0 == sentence);
+        if is_again || chars + length > EXTRACT_CHARS_MAX {
+            continue;
+        }
+        chars += length;
+        chosen.push(n);
+        if chosen.len() == EXTRACT_SENTENCES {
+            break;
+        }
+    }
+    chosen.sort_unstable();
+    let summary: Vec<&str> = chosen.iter().map(|n| said[*n].0.as_str()).collect();
+    Some((summary.join(" "), cut(&said[best].0)))
+}
+
+/// At the end of a word.
+fn cut(sentence: &str) -> String {
+    let Some((end, _)) = sentence.char_indices().nth(ABSTRACT_CHARS_MAX - 1) else {
+        return sentence.to_owned();
+    };
+    let blank = sentence[..end].rfind(char::is_whitespace);
+    format!("{}…", sentence[..blank.unwrap_or(end)].trim_end())
+}
+
+/// What a model says besides the facts; `None` where it says nothing of the kind.
+pub(super) fn summary_in(answer: &str) -> Option<String> {
+    let answer = without_thoughts(answer);
+    let json = &answer[answer.find('{')?..=answer.rfind('}')?];
+    let value: Value = serde_json::from_str(json).ok()?;
+    let summary = value["summary"].as_str()?.trim();
+    (!summary.is_empty()).then(|| summary.to_owned())
+}
+
+impl Draft {
+    /// The same in a model's words, of each window that it read; as it is where those are no summary of what was said.
+    pub(super) fn told_by_model(self, summaries: &[String]) -> Self {
+        let summary = summaries.join(" ");
+        let (mut all, mut of_these) = (0, 0);
+        for word in telling(&summary) {
+            all += 1;
+            of_these += usize::from(self.words.contains_key(&word));
+        }
+        let is_said = all > 0 && of_these as f64 >= SAID_SHARE_MIN * f64::from(all);
+        match is_said && summary.chars().count() <= SUMMARY_CHARS_MAX {
+            true => self.told(summary, MadeBy::Model, Trust::Agent),
+            false => self,
+        }
+    }
+
+    /// The same in its agent's words.
+    pub(super) fn told_by_agent(self, summary: &str) -> Self {
+        self.told(summary.to_owned(), MadeBy::Agent, Trust::Agent)
+    }
+
+    fn told(self, summary: String, made_by: MadeBy, at_most: Trust) -> Self {
+        if summary.chars().count() < SUMMARY_CHARS_MIN {
+            return self;
+        }
+        let first = sentences(&summary).map(str::trim).find(is_telling);
+        Self {
+            short: first.map_or_else(|| self.short.clone(), cut),
+            summary,
+            made_by,
+            trust: least(self.heard, at_most),
+            ..self
+        }
+    }
+}
+
+/// Keeps the episode of a stretch, in the transaction of what else was read in it; one that is there gives way to one in
+/// better words.
+pub(super) async fn keep(
+    conn: &mut PgConnection,
+    embeddings: &Embeddings,
+    (user, agent): (UserId, Option<AgentId>),
+    row: &Extraction,
+    last_position: i32,
+    draft: &Draft,
+) -> Result<(), ConsolidationError> {
+    let now = embeddings.now();
+    let known = store::find_known(&mut *conn, user, row.session_id.0, row.first_position).await?;
+    if let Some((source, made_by)) = known {
+        if made_by >= draft.made_by {
+            return Ok(());
+        }
+        store::remove(&mut *conn, &[source]).await?;
+    }
+    let days = store::find_days(&mut *conn, user).await?;
+    let source = NewSource {
+        agent_id: agent.map(|agent| agent.0),
+        source: "conversation",
+        trust: draft.trust.as_str(),
+        created_at: draft.ended_at.min(now),
+        expires_at: Some(now + Duration::days(i64::from(days))),
+        ..NewSource::new("episode", &draft.summary, None, &draft.topics, now)
+    };
+    let written = write(&mut *conn, user, &[source], now).await?;
+    if let Some(Some(id)) = written.ids.first() {
+        store::insert(&mut *conn, user, id.0, row, last_position, draft).await?;
+        let seen_to = embeddings.see_to(conn, user, written.noted).await;
+        seen_to.map_err(MemoryError::from)?;
+    }
+    Ok(())
+}
+
+/// Removes some of a user's episodes whose time is over. How many.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn remove_expired(
+    db: &Db,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<usize, sqlx::Error> {
+    let mut tx = db.as_writer(user).await?;
+    let expired = store::list_expired(&mut tx, user, now, REMOVED_AT_ONCE).await?;
+    let removed = store::remove(&mut tx, &expired).await?;
+    tx.commit().await?;
+    Ok(removed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(position: i32, role: Role, content: &str) -> Message {
+        Message {
+            position,
+            external_id: format!("m{position}"),
+            role,
+            content: content.to_owned(),
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+            sent_at: None,
+            created_at: OffsetDateTime::UNIX_EPOCH + Duration::minutes(i64::from(position)),
+        }
+    }
+
+    fn talk() -> Vec<Message> {
+        vec![
+            message(1, Role::User, "Hi there, how are you today?"),
+            message(2, Role::Assistant, "Fine, thank you. What can I do?"),
+            message(
+                3,
+                Role::User,
+                "We plan the boat trip to Bergen with Marta Helgesen. The boat leaves on Friday.",
+            ),
+            message(
+                4,
+                Role::Assistant,
+                "The boat trip to Bergen is on Friday then. I will book the boat for Marta Helgesen.",
+            ),
+        ]
+    }
+
+    #[test]
+    fn the_most_telling_sentences_are_what_it_was_about() {
+        let draft = of_messages(&talk()).unwrap();
+        assert!(
+            draft.summary.contains("We plan the boat trip to Bergen"),
+            "{draft:?}"
+        );
+        assert!(draft.short.contains("boat") && draft.short.chars().count() <= ABSTRACT_CHARS_MAX);
+        assert!(
+            draft.topics.contains(&"Marta Helgesen".to_owned()),
+            "{:?}",
+            draft.topics
+        );
+        assert_eq!(
+            (draft.made_by, draft.trust),
+            (MadeBy::Extract, Trust::Agent)
+        );
+        assert!(draft.began_at < draft.ended_at);
+        assert!(of_messages(&[]).is_none());
+        assert!(of_messages(&[message(1, Role::User, "ok")]).is_none());
+    }
+
+    #[test]
+    fn a_long_sentence_is_cut_at_a_word() {
+        let long = "word ".repeat(100);
+        let short = cut(&long);
+        assert!(short.chars().count() <= ABSTRACT_CHARS_MAX && short.ends_with("word…"));
+    }
+
+    #[test]
+    fn a_model_is_believed_where_it_tells_what_was_said() {
+        let draft = of_messages(&talk()).unwrap();
+        let told = draft.clone().told_by_model(&[
+            "They planned a boat trip to Bergen on Friday. Marta comes along.".to_owned(),
+        ]);
+        assert_eq!(told.made_by, MadeBy::Model);
+        assert_eq!(told.short, "They planned a boat trip to Bergen on Friday.");
+        for nonsense in [
+            "Quantum flux capacitors were discussed at great length by robots.",
+            "",
+            "ok",
+            "{}",
+        ] {
+            assert_eq!(
+                draft.clone().told_by_model(&[nonsense.to_owned()]).made_by,
+                MadeBy::Extract
+            );
+        }
+        let by_agent = draft.told_by_agent("Trip booked; Marta pays later.");
+        assert_eq!(
+            (by_agent.made_by, by_agent.summary.as_str()),
+            (MadeBy::Agent, "Trip booked; Marta pays later.")
+        );
+    }
+
+    #[test]
+    fn a_summary_is_found_in_an_answer() {
+        let answer = "<think>hm</think> {\"facts\": [], \"summary\": \" They met. \"}";
+        assert_eq!(summary_in(answer).as_deref(), Some("They met."));
+        for none in [
+            "",
+            "{}",
+            "{\"summary\": 7}",
+            "{\"summary\": \"\"}",
+            "}{",
+            "no",
+        ] {
+            assert_eq!(summary_in(none), None, "{none}");
+        }
+    }
+}

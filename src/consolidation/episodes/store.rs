@@ -1,0 +1,86 @@
+//! The statements of episodes, as the app role in a transaction that knows its user; those that change something, in one
+//! that has raised their revision.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::{Draft, MadeBy};
+use crate::db::UserId;
+use crate::sessions::model::Extraction;
+
+/// The episode of a stretch, and whose words it is in.
+pub async fn find_known(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: i64,
+    first_position: i32,
+) -> Result<Option<(i64, MadeBy)>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT source_id, made_by FROM episodes WHERE user_id = $1 AND session_id = $2 AND first_position = $3",
+        user.0,
+        session,
+        first_position,
+    );
+    let row = row.fetch_optional(conn).await?;
+    Ok(row.map(|row| (row.source_id, MadeBy::from_column(&row.made_by))))
+}
+
+/// Days that the user's episodes stay.
+pub async fn find_days(conn: &mut PgConnection, user: UserId) -> Result<i32, sqlx::Error> {
+    sqlx::query_scalar!("SELECT episode_days FROM users WHERE id = $1", user.0)
+        .fetch_one(conn)
+        .await
+}
+
+pub async fn insert(
+    conn: &mut PgConnection,
+    user: UserId,
+    source: i64,
+    row: &Extraction,
+    last_position: i32,
+    draft: &Draft,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO episodes (user_id, source_id, session_id, first_position, last_position, abstract, made_by, began_at, ended_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        user.0,
+        source,
+        row.session_id.0,
+        row.first_position,
+        last_position,
+        draft.short,
+        draft.made_by.as_str(),
+        draft.began_at,
+        draft.ended_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn list_expired(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+    limit: i64,
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT e.source_id FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
+         WHERE e.user_id = $1 AND i.expires_at <= $2 ORDER BY e.source_id LIMIT $3",
+        user.0,
+        now,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// How many were there.
+pub async fn remove(conn: &mut PgConnection, sources: &[i64]) -> Result<usize, sqlx::Error> {
+    if sources.is_empty() {
+        return Ok(0);
+    }
+    let removed = sqlx::query_scalar!(r#"SELECT remove_episodes($1) AS "removed!""#, sources);
+    let removed = removed.fetch_one(conn).await?;
+    Ok(usize::try_from(removed).unwrap_or_default())
+}

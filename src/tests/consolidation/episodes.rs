@@ -1,0 +1,237 @@
+//! What a session was about: in whose words, found by search, gone with its session and when its time is over.
+
+use keepsake::erasure::{self, Memories};
+use keepsake::sessions::SessionId;
+use serde_json::{Value, json};
+
+use super::{told, user_says};
+use crate::chat::use_server;
+use crate::support::{ChatServer, DueNow, TestApp, TestUser, said};
+
+fn talk() -> [Value; 3] {
+    [
+        user_says(
+            "m1",
+            "We plan the boat trip to Bergen with Marta Helgesen. The boat leaves on Friday.",
+        ),
+        json!({ "id": "m2", "role": "assistant", "content": "The boat trip to Bergen is on Friday then. I book the boat." }),
+        user_says("m3", "Thanks!"),
+    ]
+}
+
+async fn read_due(app: &TestApp) {
+    let consolidation = keepsake::consolidation::Consolidation::new(app.search.clone());
+    // Of each user the next.
+    for _ in 0..3 {
+        for due in consolidation.due().await.unwrap() {
+            consolidation.extract(due).await.unwrap();
+        }
+    }
+}
+
+async fn episodes(user: &TestUser, query: &str) -> Vec<Value> {
+    let input = json!({ "query": query, "types": ["episode"] });
+    let found = user.call("memory_search", input).await;
+    found["results"].as_array().unwrap().clone()
+}
+
+async fn made_by(app: &TestApp) -> Vec<(String, i32, i32)> {
+    sqlx::query_as("SELECT made_by, first_position, last_position FROM episodes ORDER BY source_id")
+        .fetch_all(&mut app.superuser().await)
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn without_a_model_the_most_telling_sentences_are_found() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    told(&anna, "talk", &talk()).await;
+    read_due(&app).await;
+    assert_eq!(made_by(&app).await, [("extract".to_owned(), 1, 3)]);
+    let found = episodes(&anna, "boat").await;
+    assert_eq!(found.len(), 1);
+    assert!(
+        found[0]["tags"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("Marta Helgesen")),
+        "{}",
+        found[0]
+    );
+    assert_eq!(
+        (&found[0]["type"], &found[0]["theme"], &found[0]["trust"]),
+        (&json!("episode"), &Value::Null, &json!("agent"))
+    );
+    let whole = anna
+        .call("memory_get", json!({ "item_id": found[0]["id"] }))
+        .await;
+    assert_eq!(whole["source_thread"], "talk");
+    assert!(
+        whole["content"]
+            .as_str()
+            .unwrap()
+            .contains("We plan the boat trip to Bergen")
+    );
+    assert!(!whole["expires_at"].is_null());
+    // Of the same words the memory stands first. It is no memory itself.
+    let item = anna
+        .add("We plan the boat trip to Bergen with Marta Helgesen.")
+        .await;
+    let all = anna
+        .call("memory_search", json!({ "query": "Marta Helgesen" }))
+        .await;
+    assert_eq!(all["results"][0]["id"], item);
+    assert!(
+        all["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|hit| hit["type"] == "episode")
+    );
+    assert_eq!(anna.find("*").await, [item]);
+    assert_eq!(episodes(&anna, "*").await.len(), 1);
+    let stats = anna.call("memory_stats", json!({})).await;
+    assert_eq!(
+        (&stats["active"], &stats["episodes"]),
+        (&json!(1), &json!(1))
+    );
+    let (status, _) = anna
+        .refused("memory_archive", json!({ "item_id": found[0]["id"] }))
+        .await;
+    assert_eq!(status, 404);
+}
+
+#[tokio::test]
+async fn a_model_tells_it_in_the_same_call_and_nonsense_is_not_believed() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for (session, summary, by) in [
+        (
+            "good",
+            "They plan a boat trip to Bergen on Friday. Marta Helgesen comes along.",
+            "model",
+        ),
+        (
+            "bad",
+            "Quantum capacitors were discussed at length by several robots.",
+            "extract",
+        ),
+        ("none", "", "extract"),
+    ] {
+        let model = ChatServer::answering(move |_, _| {
+            said(
+                &json!({ "facts": [], "entities": [], "connections": [], "summary": summary })
+                    .to_string(),
+            )
+        })
+        .await;
+        use_server(&app, &anna, &model).await;
+        told(&anna, session, &talk()).await;
+        read_due(&app).await;
+        assert_eq!(model.asked().len(), 1, "{session}");
+        assert_eq!(made_by(&app).await.last().unwrap().0, by, "{session}");
+    }
+    let found = episodes(&anna, "comes along").await;
+    assert_eq!(
+        found[0]["content_snippet"],
+        "They plan a boat trip to Bergen on Friday. Marta Helgesen comes along."
+    );
+    let short: String = sqlx::query_scalar("SELECT abstract FROM episodes WHERE made_by = 'model'")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(short, "They plan a boat trip to Bergen on Friday.");
+}
+
+#[tokio::test]
+async fn an_agent_says_itself_what_it_was_about() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let path = "/api/v1/sessions/talk/messages";
+    anna.post(path, &json!({ "messages": talk() })).await;
+    for (body, status) in [
+        (json!({ "summary": "x".repeat(4_001) }), 422),
+        (json!({ "summary": " " }), 422),
+        (json!({ "other": 1 }), 422),
+        (
+            json!({ "summary": "Trip to Bergen settled; Marta pays the boat later." }),
+            200,
+        ),
+        // Said twice, it is one.
+        (json!({}), 200),
+    ] {
+        let response = anna.post("/api/v1/sessions/talk/complete", &body).await;
+        assert_eq!(response.status().as_u16(), status, "{body}");
+    }
+    read_due(&app).await;
+    assert_eq!(made_by(&app).await, [("agent".to_owned(), 1, 3)]);
+    let found = episodes(&anna, "Bergen").await;
+    assert_eq!(
+        found[0]["content_snippet"],
+        "Trip to Bergen settled; Marta pays the boat later."
+    );
+    // What comes later is an episode of its own.
+    let more = [user_says(
+        "m4",
+        "By the way, the harbour cat has six kittens to give away now.",
+    )];
+    told(&anna, "talk", &more).await;
+    read_due(&app).await;
+    assert_eq!(made_by(&app).await[1], ("extract".to_owned(), 4, 4));
+}
+
+#[tokio::test]
+async fn better_words_take_the_place_of_an_extract() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    told(&anna, "talk", &talk()).await;
+    read_due(&app).await;
+    let model = ChatServer::answering(|_, _| {
+        said(&json!({ "facts": [], "summary": "They plan a boat trip to Bergen on Friday with Marta." }).to_string())
+    })
+    .await;
+    use_server(&app, &anna, &model).await;
+    sqlx::query("UPDATE session_extractions SET outcome = 'pending', next_try_at = NULL, ended_at = NULL, reason = NULL")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    read_due(&app).await;
+    assert_eq!(made_by(&app).await, [("model".to_owned(), 1, 3)]);
+    assert_eq!(episodes(&anna, "boat").await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_episode_goes_with_its_session_and_when_its_time_is_over() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    told(&anna, "one", &talk()).await;
+    told(&anna, "two", &talk()).await;
+    read_due(&app).await;
+    assert_eq!(episodes(&anna, "boat").await.len(), 2);
+    let one: i64 = sqlx::query_scalar("SELECT id FROM sessions WHERE external_id = 'one'")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let now = app.embeddings.now();
+    erasure::session(
+        &app.db,
+        &app.activity,
+        anna.id,
+        SessionId(one),
+        Memories::Stay,
+        now,
+    )
+    .await
+    .unwrap();
+    assert_eq!(episodes(&anna, "boat").await.len(), 1);
+    app.clock.advance(time::Duration::days(91));
+    assert!(episodes(&anna, "boat").await.is_empty());
+    app.run_job("expire").await;
+    assert!(made_by(&app).await.is_empty());
+    let left: i64 = sqlx::query_scalar("SELECT count(*) FROM memory_items WHERE type = 'episode'")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(left, 0);
+}
