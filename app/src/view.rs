@@ -38,8 +38,8 @@ pub use jobs::{
 };
 pub use manage::{Deletion, Rival, Undo};
 pub use sessions::{
-    CameOf, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow, SessionsPage,
-    ToolCallView,
+    CameOf, EpisodeView, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow,
+    SessionsPage, ToolCallView,
 };
 pub use summary::{SummaryItem, SummaryPage, SummaryState, SummaryText};
 pub use users::{

@@ -158,6 +158,13 @@ fn Narrow(agents: Vec<(i64, String)>, filters: SessionFilters) -> impl IntoView 
 fn Row(row: SessionRow) -> impl IntoView {
     let state = if row.is_open { "open" } else { "completed" };
     let outcome = row.ledger.as_ref().map(|ledger| ledger.outcome);
+    let about = row.about.map(|about| {
+        view! {
+            <p class="row-about" dir="auto">
+                <Marked text=about />
+            </p>
+        }
+    });
     let words = match &row.ledger {
         Some(ledger) => came_of(ledger),
         None => "Nothing was read yet.".to_owned(),
@@ -171,6 +178,7 @@ fn Row(row: SessionRow) -> impl IntoView {
                 <a class="row-link" href=format!("/sessions/{}", row.id) dir="auto">
                     <Marked text=row.external_id />
                 </a>
+                {about}
                 <p class="row-from">
                     <span>"by " <bdi class="theme">{row.agent}</bdi></span>
                     <span class="number">{messages(row.messages)}</span>

@@ -35,6 +35,19 @@ pub struct SessionRow {
     pub last_message: Moment,
     /// The newest row of its ledger.
     pub ledger: Option<LedgerRow>,
+    /// What it was about of late, in one sentence.
+    pub about: Option<String>,
+}
+
+/// What a stretch was about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EpisodeView {
+    /// Positions of its messages.
+    pub first: i32,
+    pub last: i32,
+    pub summary: String,
+    /// Whose words these are: `agent`, `model` or `extract`.
+    pub made_by: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,7 +142,8 @@ pub struct SessionPage {
     pub message_count: i32,
     /// Those since the last completion.
     pub new_count: i32,
-    /// In the order of the messages.
+    /// In the order of the messages, as what follows.
+    pub episodes: Vec<EpisodeView>,
     pub ledger: Vec<LedgerRow>,
     pub messages: Vec<MessageView>,
     /// In the order of what was said; at most [`MEMORIES_SHOWN`](crate::backend::MEMORIES_SHOWN).

@@ -252,6 +252,32 @@ impl Draft {
     }
 }
 
+/// An episode as it is told to its person.
+#[derive(Clone, Debug)]
+pub struct Told {
+    pub session: i64,
+    pub first_position: i32,
+    pub last_position: i32,
+    pub short: String,
+    pub summary: String,
+    pub made_by: MadeBy,
+}
+
+/// Of these sessions, each in the order of what was said.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn of_sessions(
+    db: &Db,
+    user: UserId,
+    sessions: &[i64],
+) -> Result<Vec<Told>, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let told = store::list_of_sessions(&mut tx, user, sessions).await?;
+    tx.commit().await?;
+    Ok(told)
+}
+
 /// Keeps the episode of a stretch, in the transaction of what else was read in it; one that is there gives way to one in
 /// better words.
 pub(super) async fn keep(

@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Draft, MadeBy};
+use super::{Draft, MadeBy, Told};
 use crate::db::UserId;
 use crate::sessions::model::Extraction;
 
@@ -83,4 +83,27 @@ pub async fn remove(conn: &mut PgConnection, sources: &[i64]) -> Result<usize, s
     let removed = sqlx::query_scalar!(r#"SELECT remove_episodes($1) AS "removed!""#, sources);
     let removed = removed.fetch_one(conn).await?;
     Ok(usize::try_from(removed).unwrap_or_default())
+}
+
+pub async fn list_of_sessions(
+    conn: &mut PgConnection,
+    user: UserId,
+    sessions: &[i64],
+) -> Result<Vec<Told>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT e.session_id, e.first_position, e.last_position, e.abstract AS short, e.made_by, i.content AS summary
+           FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
+           WHERE e.user_id = $1 AND e.session_id = ANY ($2) ORDER BY e.session_id, e.first_position LIMIT 500"#,
+        user.0,
+        sessions,
+    );
+    let read = rows.fetch_all(conn).await?.into_iter().map(|row| Told {
+        session: row.session_id,
+        first_position: row.first_position,
+        last_position: row.last_position,
+        short: row.short,
+        summary: row.summary,
+        made_by: MadeBy::from_column(&row.made_by),
+    });
+    Ok(read.collect())
 }

@@ -50,7 +50,10 @@ async fn a_document_is_written_read_listed_and_deleted() {
     let (_, now) = read("/api/v1/documents/memory/2026-03-23.md").await;
     assert_eq!(now["content"], "Green tea.\n");
     let (_, before) = read("/api/v1/documents/memory/2026-03-23.md?revision=1").await;
-    assert_eq!(before["content"], "Tea.\n");
+    assert_eq!(
+        (&before["content"], &before["revision"], &before["bytes"]),
+        (&json!("Tea.\n"), &json!(1), &json!(5))
+    );
     assert_eq!(
         read("/api/v1/documents/memory/2026-03-23.md?revision=3")
             .await

@@ -138,7 +138,16 @@ pub async fn show(
             Some(_) => {
                 let id = whole.document.id;
                 let of = documents.read_revision(viewer.user_id, id, params.revision);
-                of.await
+                let whole = of.await?;
+                // As it was then.
+                Ok(Whole {
+                    document: Document {
+                        revision: params.revision.unwrap_or(whole.document.revision),
+                        bytes: whole.content.len() as i32,
+                        ..whole.document
+                    },
+                    content: whole.content,
+                })
             }
         }
     };

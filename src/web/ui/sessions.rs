@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use app::backend::{MEMORIES_SHOWN, MESSAGES_SHOWN, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
-    CameOf, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow, SessionsPage,
-    ToolCallView,
+    CameOf, EpisodeView, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow,
+    SessionsPage, ToolCallView,
 };
 
 use super::{Ui, database};
 use crate::accounts::Viewer;
+use crate::consolidation::episodes;
 use crate::memories::{self, OfSession};
 use crate::sessions::{self, Extraction, Filter, Message, Session, SessionId, State};
 
@@ -34,8 +35,17 @@ impl Ui {
         let page = sessions::page(&self.state.db, viewer.user_id, &filter).await;
         let page = page.map_err(database)?;
         let rows = page.sessions.iter().take(shown);
+        let ids: Vec<i64> = rows.clone().map(|session| session.id.0).collect();
+        let told = episodes::of_sessions(&self.state.db, viewer.user_id, &ids).await;
+        // The newest of each is the last.
+        let about = told.map_err(database)?.into_iter();
+        let mut about: HashMap<i64, String> = about.map(|e| (e.session, e.short)).collect();
+        let row = |session: &Session| SessionRow {
+            about: about.remove(&session.id.0),
+            ..self.session_row(session)
+        };
         Ok(SessionsPage {
-            rows: rows.map(|session| self.session_row(session)).collect(),
+            rows: rows.map(row).collect(),
             has_more: page.sessions.len() > shown,
             agents: page.agents,
             is_empty: page.is_empty,
@@ -59,6 +69,16 @@ impl Ui {
         let limit = MEMORIES_SHOWN as i64;
         let of = memories::of_session(&self.state.db, viewer.user_id, session_id, limit).await;
         let (memories, memory_count) = of.map_err(database)?;
+        let told = episodes::of_sessions(&self.state.db, viewer.user_id, &[session_id]).await;
+        let told = told
+            .map_err(database)?
+            .into_iter()
+            .map(|episode| EpisodeView {
+                first: episode.first_position,
+                last: episode.last_position,
+                summary: episode.summary,
+                made_by: episode.made_by.as_str(),
+            });
         let session = found.session;
         let ledger = found.ledger.iter();
         Ok(Some(SessionPage {
@@ -69,6 +89,7 @@ impl Ui {
                 .map(|(at, why)| (self.moment(at), why.as_str())),
             message_count: session.message_count,
             new_count: session.message_count - session.ledger_position,
+            episodes: told.collect(),
             ledger: ledger.map(|row| self.ledger_row(row)).collect(),
             messages: self.messages_view(found.messages),
             memories: memories
@@ -101,6 +122,7 @@ impl Ui {
             messages: session.message_count.into(),
             last_message: self.moment(session.last_message_at),
             ledger: session.extraction.as_ref().map(|row| self.ledger_row(row)),
+            about: None,
         }
     }
 

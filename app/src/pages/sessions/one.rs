@@ -13,7 +13,7 @@ use crate::components::{
     Content, Fact, Facts, Frame, Marked, Section, StateBadge, Trouble, TypeBadge, When, count,
     retired_state,
 };
-use crate::view::{CameOf, MessageView, SessionPage, ToolCallView};
+use crate::view::{CameOf, EpisodeView, MessageView, SessionPage, ToolCallView};
 
 /// A tool's result is folded past it.
 const RESULT_CHARS_SHOWN: usize = 500;
@@ -84,6 +84,7 @@ fn Whole(page: SessionPage) -> impl IntoView {
                     <span class="number">{messages(page.message_count.into())}</span>
                 </p>
             </header>
+            <About episodes=page.episodes.clone() />
             <section class="part" aria-labelledby="ledger-title">
                 <h2 id="ledger-title">"What came of it"</h2>
                 <Ledger
@@ -100,6 +101,39 @@ fn Whole(page: SessionPage) -> impl IntoView {
             </section>
             <Erase page />
         </article>
+    }
+    .into_any()
+}
+
+#[component]
+fn About(episodes: Vec<EpisodeView>) -> impl IntoView {
+    if episodes.is_empty() {
+        return ().into_any();
+    }
+    let rows = episodes.into_iter().map(|episode| {
+        let whose = match episode.made_by {
+            "agent" => "in the agent's words",
+            "model" => "in the chat model's words",
+            _ => "its most telling sentences",
+        };
+        let of = match episode.first == episode.last {
+            true => format!("message {}, {whose}", episode.first),
+            false => format!("messages {} to {}, {whose}", episode.first, episode.last),
+        };
+        view! {
+            <li>
+                <p dir="auto">
+                    <Marked text=episode.summary />
+                </p>
+                <p class="hint">{of}</p>
+            </li>
+        }
+    });
+    view! {
+        <section class="part" id="about" aria-labelledby="about-title">
+            <h2 id="about-title">"What it was about"</h2>
+            <ol class="episodes">{rows.collect_view()}</ol>
+        </section>
     }
     .into_any()
 }
