@@ -127,6 +127,7 @@ async fn an_erased_session_takes_every_word_that_was_said_and_the_memories_stay(
     assert_eq!(
         counts,
         [
+            ("episodes", 1),
             ("quotes", 2),
             ("session_extractions", 1),
             ("session_messages", 3),

@@ -94,7 +94,8 @@ async fn consolidate_reads_one_users_session_with_that_users_model() {
         asked.contains("Ben rows at dawn") && !asked.contains("quokka"),
         "{asked}"
     );
-    assert_eq!(ben.find("dawn").await.len(), 1);
+    // What is true of him, and what it was about.
+    assert_eq!(ben.find("dawn").await.len(), 2);
     scene.assert_untouched("consolidate").await;
 }
 
