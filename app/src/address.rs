@@ -3,11 +3,13 @@
 //! none forgets the others.
 
 mod activity;
+mod documents;
 mod entities;
 mod sessions;
 mod users;
 
 pub use activity::PERIODS;
+pub use documents::{document_path, folder_of, folder_path};
 pub use entities::{DEPTHS, entity_path};
 pub use sessions::{session_at, session_from};
 

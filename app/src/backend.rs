@@ -9,6 +9,7 @@ use leptos::prelude::expect_context;
 
 use crate::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, DataPage, DocsPage,
+    DocumentFilters, DocumentPage, DocumentsPage,
     EmbeddingsPage, EntitiesPage, EntityFilters, EntityPage, FormState, GraphFilters, GraphPage,
     InvitationPage, ItemPage, JobsPage, MemoryFilters, MemoryPage, Receipt, ResetPage,
     SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage, UsersFilters, UsersPage,
@@ -32,6 +33,18 @@ pub const MENTIONED_IN_SHOWN: usize = 25;
 
 /// Entities in one picture.
 pub const GRAPH_NODES_SHOWN: usize = 500;
+
+/// Documents in one tree; a folder that has more has a page of its own.
+pub const DOCUMENTS_SHOWN: usize = 1_000;
+
+/// Deleted documents below the tree.
+pub const DELETED_SHOWN: usize = 200;
+
+/// Lines of a document that are shown as text.
+pub const LINES_SHOWN: usize = 5_000;
+
+/// Calls that found a document, on its page.
+pub const FOUND_SHOWN: usize = 20;
 
 /// Rows a ranked list has at most.
 pub const RANKED_MAX: usize = 50;
@@ -71,6 +84,14 @@ pub trait Backend: Send + Sync {
     /// `None` when there is no such entity, or it is another's. Of one that was merged, the one
     /// that it is now.
     async fn entity_page(&self, entity_id: i64) -> Result<Option<EntityPage>, PageError>;
+    /// Of those below this folder.
+    async fn documents_page(&self, folder: Option<&str>) -> Result<DocumentsPage, PageError>;
+    /// `None` when there is no such document or revision, or it is another's.
+    async fn document_page(
+        &self,
+        document_id: i64,
+        filters: &DocumentFilters,
+    ) -> Result<Option<DocumentPage>, PageError>;
     /// `None` when the entity that it is around is not there, or another's.
     async fn graph_page(&self, filters: &GraphFilters) -> Result<Option<GraphPage>, PageError>;
     async fn sessions_page(&self, filters: &SessionFilters) -> Result<SessionsPage, PageError>;

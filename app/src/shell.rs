@@ -9,7 +9,7 @@ use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
 use crate::pages::{
-    Account, Activity, Admin, Agents, Chat, Data, Docs, Embeddings, Entities, Entity, Erased,
+    Account, Activity, Admin, Agents, Chat, Data, Docs, Document, Documents, Embeddings, Entities, Entity, Erased,
     Graph, Invitation, Item, Jobs, Login, Memory, NotFound, Reset, Session, Sessions, Summary,
     Users, Work,
 };
@@ -55,6 +55,8 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/summary") view=Summary ssr=SsrMode::Async />
                 <Route path=path!("/entities") view=Entities ssr=SsrMode::Async />
                 <Route path=path!("/entities/:id") view=Entity ssr=SsrMode::Async />
+                <Route path=path!("/documents") view=Documents ssr=SsrMode::Async />
+                <Route path=path!("/documents/:id") view=Document ssr=SsrMode::Async />
                 <Route path=path!("/graph") view=Graph ssr=SsrMode::Async />
                 <Route path=path!("/sessions") view=Sessions ssr=SsrMode::Async />
                 <Route path=path!("/sessions/:id") view=Session ssr=SsrMode::Async />

@@ -6,6 +6,7 @@ mod activity;
 mod chat;
 mod data;
 mod docs;
+mod documents;
 mod embeddings;
 mod entities;
 mod jobs;
@@ -21,6 +22,10 @@ pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, R
 pub use chat::{ChatEndpointView, ChatPage, DayTokens, SystemChatView};
 pub use data::{DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
+pub use documents::{
+    Block, DiffLine, DiffView, DocumentBody, DocumentFilters, DocumentFolder, DocumentPage, DocumentRow,
+    DocumentTree, DocumentsPage, Inline, LineChange, ListItem, PartPlace, RevisionRow,
+};
 pub use embeddings::{
     AdminPage, Confirmation, EffectiveProvider, EmbeddingCounts, EmbeddingState, EmbeddingWait,
     EmbeddingsPage, EndpointSettings, EvaluationOffer, EvaluationView, FailedItem, FoundView,
@@ -109,6 +114,8 @@ pub struct ItemRow {
     pub theme: Option<String>,
     /// Of a turn: where it was said.
     pub turn: Option<TurnPlace>,
+    /// Of a part of a document: where it stands.
+    pub part: Option<PartPlace>,
     pub item_type: String,
     pub snippet: Vec<Span>,
     pub tags: Vec<String>,
@@ -212,6 +219,8 @@ pub struct ItemPage {
     pub theme: Option<(String, String)>,
     /// It is no memory, but what was said.
     pub turn: Option<TurnPlace>,
+    /// It is no memory, but a part of a document.
+    pub part: Option<PartPlace>,
     pub item_type: String,
     pub key: Option<String>,
     pub content: String,
@@ -247,7 +256,7 @@ pub struct ItemPage {
     pub readings: Vec<Reading>,
     /// Days for which readings are kept.
     pub kept_days: i64,
-    /// A person decides about it here: not about a turn, and not where an admin says so.
+    /// A person decides about it here: not about a turn or a part of a document, and not where an admin says so.
     pub is_manageable: bool,
     pub undo: Option<Undo>,
     pub deletion: Option<Deletion>,
@@ -337,7 +346,7 @@ pub struct FormState {
     /// and `users_max` (Admin); `jobs` (Admin › Jobs); `people` and `invitation` (Admin › Users; the latter
     /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `manage` (a memory); `import`, `delete` and `erase` (Your data);
     /// `browser` (Admin); `entity_pairs` and `entity_settings` (Entities); `entity_rename`, `entity_merge`,
-    /// `entity_split` and `entity` (an entity).
+    /// `entity_split` and `entity` (an entity); `document` and `document_erase` (a document).
     /// Empty when the page was just opened.
     pub form: String,
     /// The field to blame, by its `name`.

@@ -26,6 +26,14 @@ pub fn memories(n: i64) -> String {
     }
 }
 
+/// "1 document", "1,234 documents"
+pub fn documents(n: i64) -> String {
+    match n {
+        1 => "1 document".to_owned(),
+        n => format!("{} documents", count(n)),
+    }
+}
+
 /// What is embedded: "411 memories"; "2,721 texts (411 memories, 2,310 from messages and documents)".
 pub fn texts(of_memories: i64, from_messages: i64) -> String {
     match from_messages {

@@ -208,6 +208,7 @@ impl Activity {
         let days = store::count_by_day(&mut tx, user, filter, self.first_day()).await?;
         let page = Page {
             beginnings: store::beginnings(&mut tx, user, &rows).await?,
+            documents: store::documents(&mut tx, user, &rows).await?,
             rows,
             days,
             agents: store::list_agents(&mut tx, user).await?,

@@ -83,6 +83,8 @@ pub struct Page {
     pub rows: Vec<Row>,
     /// How the items of these rows begin; one that is gone is missing.
     pub beginnings: BTreeMap<i64, String>,
+    /// Those that are documents, with their paths.
+    pub documents: BTreeMap<i64, String>,
     /// Of the last [`DAYS_COUNTED`] days, whatever the period asked for; days without calls are missing.
     pub days: Vec<DayCount>,
     /// Every agent of the user, by name.

@@ -145,11 +145,7 @@ pub async fn beginnings(
     user: UserId,
     rows: &[Row],
 ) -> Result<BTreeMap<i64, String>, sqlx::Error> {
-    let ids: BTreeSet<i64> = rows
-        .iter()
-        .flat_map(|row| row.items.iter().copied())
-        .collect();
-    let ids: Vec<i64> = ids.into_iter().collect();
+    let ids = ids_of(rows);
     let found = sqlx::query!(
         r#"SELECT id, left(content, $3) AS "beginning!" FROM memory_items
            WHERE user_id = $1 AND id = ANY ($2)"#,
@@ -163,6 +159,27 @@ pub async fn beginnings(
         .into_iter()
         .map(|row| (row.id, row.beginning))
         .collect())
+}
+
+/// Which of these calls' items are documents, and their paths; deleted ones too.
+pub async fn documents(
+    conn: &mut PgConnection,
+    user: UserId,
+    rows: &[Row],
+) -> Result<BTreeMap<i64, String>, sqlx::Error> {
+    let found = sqlx::query!(
+        "SELECT id, path FROM documents WHERE user_id = $1 AND id = ANY ($2)",
+        user.0,
+        &ids_of(rows),
+    );
+    let found = found.fetch_all(conn).await?;
+    Ok(found.into_iter().map(|row| (row.id, row.path)).collect())
+}
+
+fn ids_of(rows: &[Row]) -> Vec<i64> {
+    let ids = rows.iter().flat_map(|row| row.items.iter().copied());
+    let ids: BTreeSet<i64> = ids.collect();
+    ids.into_iter().collect()
 }
 
 pub async fn list_agents(

@@ -5,6 +5,7 @@
 mod model;
 mod parts;
 mod path;
+mod revisions;
 mod store;
 mod taken;
 
@@ -16,6 +17,7 @@ pub use model::{
     REVISIONS_KEPT, Revision, check_content,
 };
 pub use path::{DocumentPath, PATH_CHARS_MAX};
+pub use revisions::AtRevision;
 pub use taken::{TakenDocument, TakenRevision};
 
 use crate::accounts::UserId;

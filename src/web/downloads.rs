@@ -1,9 +1,10 @@
-//! Files that a browser saves: a person's export, as it is read, and a receipt. They
+//! Files that a browser saves: a person's export, as it is read, a receipt, and the text of a document. They
 //! change nothing.
 
+use app::view::DocumentFilters;
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, StreamExt};
@@ -13,6 +14,8 @@ use time::format_description::well_known::Rfc3339;
 use super::AppState;
 use super::auth::SignedIn;
 use super::error::Problem;
+use super::pages::not_found_for;
+use crate::documents::{DocumentError, Documents, Whole};
 use crate::erasure::{self, Kind};
 use crate::export::Export;
 
@@ -69,4 +72,67 @@ pub async fn receipt(State(state): State<AppState>, Path(id): Path<String>) -> R
     });
     let name = HeaderValue::from_static("attachment; filename=\"keepsake-erased.json\"");
     ([(header::CONTENT_DISPOSITION, name)], Json(document)).into_response()
+}
+
+/// As it was written, at the revision that the address names.
+pub async fn document(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let Ok(id) = id.parse::<i64>() else {
+        return not_found_for(&state, signed_in).await;
+    };
+    let revision = DocumentFilters::from_query(&query.unwrap_or_default()).revision;
+    let documents = Documents::new(state.db.clone(), state.embeddings.clone());
+    let Whole { document, content } = match documents
+        .read_revision(signed_in.0.id, id, revision)
+        .await
+    {
+        Ok(whole) => whole,
+        Err(DocumentError::Database(error)) => return Problem::from(error).into_response(),
+        Err(_) => return not_found_for(&state, signed_in).await,
+    };
+    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+    let mut response = ([(header::CONTENT_TYPE, kind)], content).into_response();
+    let name = HeaderValue::from_str(&attached(document.path.as_str()));
+    let name = name.unwrap_or(HeaderValue::from_static("attachment"));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_DISPOSITION, name);
+    response
+}
+
+/// By its last name: what ASCII has of it, and all of it (RFC 6266).
+fn attached(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ' ');
+    let plain: String = name
+        .chars()
+        .map(|c| if is_plain(c) { c } else { '_' })
+        .collect();
+    let mut whole = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b if b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_') => {
+                whole.push(char::from(b));
+            }
+            b => whole.push_str(&format!("%{b:02X}")),
+        }
+    }
+    format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{whole}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stays_within_its_header() {
+        assert_eq!(
+            attached("a/b/größe \"1\".md"),
+            "attachment; filename=\"gr__e _1_.md\"; filename*=UTF-8''gr%C3%B6%C3%9Fe%20%221%22.md"
+        );
+    }
 }

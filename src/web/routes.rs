@@ -128,6 +128,13 @@ fn people(state: &AppState) -> Router<AppState> {
             "/entities/{id}",
             get(pages::behind_sign_in).post(forms::entities::decide),
         )
+        .route("/documents", get(pages::behind_sign_in))
+        .route(
+            "/documents/{id}",
+            get(pages::behind_sign_in).post(forms::documents::decide),
+        )
+        .route("/documents/{id}/erase", post(forms::documents::erase))
+        .route("/documents/{id}/raw", get(downloads::document))
         .route("/graph", get(pages::behind_sign_in))
         .route("/sessions/{id}", get(pages::behind_sign_in))
         .route("/sessions/{id}/again", post(forms::sessions::read_again))

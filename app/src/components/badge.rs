@@ -6,13 +6,14 @@ use leptos::prelude::*;
 use crate::view::{EmbeddingState, Retired};
 
 /// The types of items, as slugs, in the order in which filters list them.
-pub const ITEM_TYPES: [&str; 6] = [
+pub const ITEM_TYPES: [&str; 7] = [
     "preference",
     "fact",
     "instruction",
     "summary",
     "other",
     "turn",
+    "document",
 ];
 
 /// The types of entities, as slugs, in the order in which filters list them.
@@ -37,6 +38,8 @@ pub fn shape_of(item_type: &str) -> &'static str {
         "instruction" => "M2.5 1.5 10.5 6l-8 4.5z",
         "summary" => "M1.5 2h9v1.7h-9zM1.5 5.2h9v1.7h-9zM1.5 8.4h5.5v1.7H1.5z",
         "turn" => "M1.5 1.5h9v6.3H6L3.2 10.7V7.8H1.5z",
+        // a page with lines and a folded corner
+        "document" => "M2 1h5.2L10 3.8V11H2zM3.7 5.2v1.2h4.6V5.2zM3.7 7.6v1.2h4.6V7.6z",
         // head and shoulders, a folder, a house with windows, a pin, a box, a calendar, an envelope, a link
         "person" => {
             "M6 1a2.5 2.5 0 1 1 0 5 2.5 2.5 0 0 1 0-5zM1.5 11c0-2.6 2-4.2 4.5-4.2s4.5 1.6 4.5 4.2z"
@@ -62,7 +65,7 @@ pub fn shape_of(item_type: &str) -> &'static str {
 fn shape_of_state(state: &str) -> &'static str {
     match state {
         // a box with a lid, a padlock, a tick, an hourglass, a triangle, a bar across, a cross
-        "archived" => "M1 1.5h10v3H1zM2 5.5h8v5H2zM4.5 6.5v1.2h3V6.5z",
+        "archived" | "deleted" => "M1 1.5h10v3H1zM2 5.5h8v5H2zM4.5 6.5v1.2h3V6.5z",
         // an arrow to the next
         "superseded" => "M1 5.2h6.2L4.6 2.6l1.1-1.1L10.2 6l-4.5 4.5-1.1-1.1 2.6-2.6H1z",
         "confirmed" | "protected" => {
@@ -97,6 +100,22 @@ pub fn retired_state(retired: Retired) -> &'static str {
         Retired::Superseded => "superseded",
         Retired::PutAside => "put aside",
         Retired::Expired => "expired",
+    }
+}
+
+/// Whose word something is: "your word", "a tool's word", "from outside".
+#[component]
+pub fn WordBadge(whose: &'static str) -> impl IntoView {
+    let shape = match whose {
+        "your word" => shape_of("person"),
+        "a tool's word" => shape_of("product"),
+        _ => shape_of("url"),
+    };
+    view! {
+        <span class="badge badge-outline">
+            <Shape shape />
+            {whose}
+        </span>
     }
 }
 

@@ -3,11 +3,12 @@
 
 use leptos::prelude::*;
 
-use super::{Shape, When, memories};
+use super::{Shape, When, documents, memories};
+use crate::address::document_path;
 use crate::view::{CallItem, CallRow};
 
 /// The tools, in the order in which filters list them; the last three are what only a person does.
-pub const TOOLS: [&str; 14] = [
+pub const TOOLS: [&str; 15] = [
     "memory_search",
     "memory_get",
     "memory_add",
@@ -19,6 +20,7 @@ pub const TOOLS: [&str; 14] = [
     "memory_describe_theme",
     "memory_stats",
     "memory_summary",
+    "memory_files",
     "memory_restore",
     "memory_unconfirm",
     "memory_undo",
@@ -38,6 +40,7 @@ pub fn did(tool: &str) -> &'static str {
         "memory_describe_theme" => "described a theme",
         "memory_stats" => "counted",
         "memory_summary" => "read the summary",
+        "memory_files" => "used documents",
         "memory_restore" => "restored",
         "memory_unconfirm" => "removed a confirmation",
         "memory_undo" => "undid",
@@ -64,6 +67,7 @@ fn shape_of(tool: &str) -> &'static str {
         "memory_list_themes" | "memory_describe_theme" => {
             "M1.5 2h9v1.7h-9zM1.5 5.2h9v1.7h-9zM1.5 8.4h5.5v1.7H1.5z"
         }
+        "memory_files" => super::shape_of("document"),
         _ => "M2.3 1 6 4.7 9.7 1 11 2.3 7.3 6 11 9.7 9.7 11 6 7.3 2.3 11 1 9.7 4.7 6 1 2.3z",
     }
 }
@@ -139,11 +143,14 @@ fn touched(call_id: i64, tool: &str, mut items: Vec<CallItem>) -> AnyView {
             <p class="call-words">"What is remembered, in a few paragraphs."</p>
         }
         .into_any(),
+        0 if tool == "memory_files" => {
+            view! { <p class="call-words">"The list of documents."</p> }.into_any()
+        }
         0 => view! { <p class="call-words">"Nothing was found."</p> }.into_any(),
         1 => items.remove(0).into_any_view(),
-        n => view! {
+        _ => view! {
             <details class="call-items" id=format!("call-{call_id}")>
-                <summary>{memories(n as i64)}</summary>
+                <summary>{of_each(&items)}</summary>
                 <ol>
                     {items
                         .into_iter()
@@ -156,11 +163,26 @@ fn touched(call_id: i64, tool: &str, mut items: Vec<CallItem>) -> AnyView {
     }
 }
 
+/// "3 memories", "2 documents", "1 memory and 2 documents"
+fn of_each(items: &[CallItem]) -> String {
+    let of_documents = items.iter().filter(|item| item.is_document).count();
+    let of_memories = items.len() - of_documents;
+    match (of_memories, of_documents) {
+        (n, 0) => memories(n as i64),
+        (0, n) => documents(n as i64),
+        (m, d) => format!("{} and {}", memories(m as i64), documents(d as i64)),
+    }
+}
+
 impl CallItem {
     fn into_any_view(self) -> AnyView {
+        let href = match self.is_document {
+            true => document_path(self.id),
+            false => format!("/memory/{}", self.id),
+        };
         match self.beginning {
             Some(beginning) => view! {
-                <a class="call-item" href=format!("/memory/{}", self.id) dir="auto">
+                <a class="call-item" href=href dir="auto">
                     {beginning}
                 </a>
             }

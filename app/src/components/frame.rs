@@ -16,6 +16,7 @@ pub enum Section {
     Summary,
     Entities,
     Graph,
+    Documents,
     Sessions,
     Agents,
     Activity,
@@ -33,10 +34,11 @@ pub enum Section {
 
 type Link = (Section, &'static str, &'static str);
 
-const LINKS: [Link; 7] = [
+const LINKS: [Link; 8] = [
     (Section::Memory, "/memory", "Memory"),
     (Section::Summary, "/summary", "Summary"),
     (Section::Entities, "/entities", "Entities"),
+    (Section::Documents, "/documents", "Documents"),
     (Section::Sessions, "/sessions", "Sessions"),
     (Section::Agents, "/agents", "Agents"),
     (Section::Activity, "/activity", "Activity"),

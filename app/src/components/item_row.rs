@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use super::{EmbeddingMark, Score, StateBadge, TypeBadge, When, retired_state};
+use super::{EmbeddingMark, Marked, Score, StateBadge, TypeBadge, When, retired_state};
 use crate::view::{self, EmbeddingState, Span};
 
 /// Whose word it is: "an agent's word (a conversation), from claude-code".
@@ -23,13 +23,14 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
     let mark = row.embedding_error.is_some().then(|| {
         view! { <EmbeddingMark state=EmbeddingState::Error /> }
     });
-    // A turn is read where it was said.
-    let href = match &row.turn {
-        Some(turn) => turn.href(),
-        None => format!("/memory/{}", row.id),
+    // A turn is read where it was said, a part in its document.
+    let href = match (&row.turn, &row.part) {
+        (Some(turn), _) => turn.href(),
+        (None, Some(part)) => part.href(),
+        (None, None) => format!("/memory/{}", row.id),
     };
-    let from = match row.turn {
-        Some(turn) => {
+    let from = match (row.turn, row.part) {
+        (Some(turn), _) => {
             let why = format!("/memory/{}", row.id);
             view! {
                 <span class="source">
@@ -40,7 +41,20 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
             }
             .into_any()
         }
-        None => view! { <WordOf word=row.word /> }.into_any(),
+        (None, Some(part)) => {
+            let why = format!("/memory/{}", row.id);
+            view! {
+                <span class="source">
+                    <bdi>
+                        <Marked text=part.path.clone() />
+                    </bdi>
+                    {format!(", {}", part.lines_in_words())}
+                </span>
+                <a class="above" href=why>"about this part"</a>
+            }
+            .into_any()
+        }
+        (None, None) => view! { <WordOf word=row.word /> }.into_any(),
     };
     view! {
         <li class="row" data-row="" data-archived=row.retired.map(|_| "")>

@@ -28,9 +28,10 @@ mod token;
 mod tool_choice;
 mod unseen;
 
-pub use crate::words::{count, memories, rate, size, some_texts, texts, time_left};
+pub use crate::words::{count, documents, memories, rate, size, some_texts, texts, time_left};
 pub use badge::{
-    ENTITY_TYPES, EmbeddingMark, ITEM_TYPES, Shape, StateBadge, TypeBadge, retired_state, shape_of,
+    ENTITY_TYPES, EmbeddingMark, ITEM_TYPES, Shape, StateBadge, TypeBadge, WordBadge,
+    retired_state, shape_of,
 };
 pub use beginning::FirstSteps;
 pub use call::{Call, TOOLS, did};

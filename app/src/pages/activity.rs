@@ -43,6 +43,8 @@ pub fn Activity() -> impl IntoView {
 #[component]
 fn Found(page: ActivityPage, filters: ActivityFilters, form: FormState) -> impl IntoView {
     let heading = heading_of(&page);
+    let mut items = page.rows.iter().flat_map(|row| &row.items);
+    let is_document = items.any(|item| item.is_document && Some(item.id) == filters.item);
     let more = page.has_more.then(|| more_of(&filters));
     let kept = format!(
         "Calls are kept for {} days, the newest {} of them. They hold no content: only which memories they were about.",
@@ -77,7 +79,7 @@ fn Found(page: ActivityPage, filters: ActivityFilters, form: FormState) -> impl 
             <div data-live="days">
                 <Days days=page.days />
             </div>
-            <Narrow agents=page.agents filters />
+            <Narrow agents=page.agents filters is_document />
             <section id="results" class="results" data-live="results" aria-labelledby="count">
                 <h2 id="count" class="count">
                     {heading}

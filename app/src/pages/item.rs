@@ -14,7 +14,7 @@ use crate::components::{
     When, WordOf, did, retired_state,
 };
 use crate::view::{
-    ActivityFilters, EntityLink, FormState, HistoryEntry, ItemPage, MemoryFilters, PutAside,
+    ActivityFilters, EntityLink, FormState, HistoryEntry, ItemPage, MemoryFilters, PartPlace, PutAside,
     Reading, Retired, TurnPlace,
 };
 use manage::{Decided, Manage};
@@ -95,6 +95,7 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
                 </div>
                 <Surfaces id=item.id why=item.why.clone() embedding=item.embedding.clone() />
                 {item.turn.clone().map(|turn| view! { <WhereSaid turn /> })}
+                {item.part.clone().map(|part| view! { <OfDocument part /> })}
             </div>
             <div class="parts">
                 <section class="part" aria-labelledby="provenance">
@@ -209,6 +210,25 @@ fn WhereSaid(turn: TurnPlace) -> impl IntoView {
     .into_any()
 }
 
+/// A part is no memory, and changes with its document.
+#[component]
+fn OfDocument(part: PartPlace) -> impl IntoView {
+    let lines = part.lines_in_words();
+    view! {
+        <section class="part" aria-labelledby="part-title">
+            <h2 id="part-title">"A part of a document"</h2>
+            <p>
+                {format!("These are {lines} of ")} <a href=part.href()>
+                    <bdi>
+                        <Marked text=part.path.clone() />
+                    </bdi>
+                </a> ". It stays as long as the document says it."
+            </p>
+        </section>
+    }
+    .into_any()
+}
+
 #[component]
 fn Headline(item: ItemPage) -> impl IntoView {
     let theme = item.theme.as_ref().map(|(slug, name)| {
@@ -219,9 +239,10 @@ fn Headline(item: ItemPage) -> impl IntoView {
             </a>
         }
     });
-    let heading = match item.turn {
-        Some(_) => "A turn".to_owned(),
-        None => format!("Memory {}", item.id),
+    let heading = match (&item.turn, &item.part) {
+        (Some(_), _) => "A turn".to_owned(),
+        (None, Some(_)) => "A part of a document".to_owned(),
+        (None, None) => format!("Memory {}", item.id),
     };
     let mark = item.embedding.state.map(|state| {
         view! { <EmbeddingMark state /> }

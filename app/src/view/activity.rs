@@ -36,12 +36,13 @@ pub struct CallRow {
     pub query: Option<String>,
 }
 
-/// A memory that a call returned or touched.
+/// A memory, or a document, that a call returned or touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallItem {
     pub id: i64,
-    /// How it begins; `None` when it is gone.
+    /// How it begins, or a document's path; `None` when it is gone.
     pub beginning: Option<String>,
+    pub is_document: bool,
 }
 
 /// The calls of one day.

@@ -1,6 +1,6 @@
 //! What agents did, as pages show it.
 
-use app::backend::{PAGE_SIZE, PageError, ROWS_MAX};
+use app::backend::{FOUND_SHOWN, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
 use time::macros::format_description;
 use time::{Date, Duration};
@@ -49,6 +49,20 @@ impl Ui {
         })
     }
 
+    /// The newest calls that found or touched this document.
+    pub(super) async fn calls_with(
+        &self,
+        viewer: &Viewer,
+        document: i64,
+    ) -> Result<Vec<Reading>, PageError> {
+        let filter = Filter {
+            item: Some(document),
+            limit: FOUND_SHOWN as i64,
+            ..Filter::default()
+        };
+        self.list_readings(viewer, &filter).await
+    }
+
     /// The last times that an agent got this item.
     pub(super) async fn readings(
         &self,
@@ -65,7 +79,15 @@ impl Ui {
             limit: READINGS_SHOWN,
             ..Filter::default()
         };
-        let rows = self.state.activity.list(viewer.user_id, &filter).await;
+        self.list_readings(viewer, &filter).await
+    }
+
+    async fn list_readings(
+        &self,
+        viewer: &Viewer,
+        filter: &Filter,
+    ) -> Result<Vec<Reading>, PageError> {
+        let rows = self.state.activity.list(viewer.user_id, filter).await;
         let readings = rows.map_err(database)?.into_iter().map(|row| Reading {
             tool: row.tool,
             agent: name(row.agent),
@@ -77,7 +99,8 @@ impl Ui {
     fn call_row(&self, row: &Row, page: &Page) -> CallRow {
         let items = row.items.iter().map(|id| CallItem {
             id: *id,
-            beginning: page.beginnings.get(id).cloned(),
+            beginning: page.documents.get(id).or(page.beginnings.get(id)).cloned(),
+            is_document: page.documents.contains_key(id),
         });
         CallRow {
             id: row.id,

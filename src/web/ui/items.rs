@@ -2,7 +2,7 @@
 
 use app::backend::PageError;
 use app::view::{
-    Deletion, EntityLink, HistoryEntry, ItemPage, ItemRow, PutAside, Retired, Span, TurnPlace,
+    Deletion, EntityLink, HistoryEntry, ItemPage, ItemRow, PartPlace, PutAside, Retired, Span, TurnPlace,
     Undo, Why, WhySurface, Word,
 };
 use time::{Duration, OffsetDateTime};
@@ -15,7 +15,7 @@ use crate::entities;
 use crate::input::sentence;
 use crate::memories::manage::{self, UNDO_FOR};
 use crate::memories::{
-    self, Found, ItemEvent, ItemId, ItemState, MemoryError, Status, Trust, Turn, words,
+    self, Found, ItemEvent, ItemId, ItemState, MemoryError, Part, Status, Trust, Turn, words,
 };
 use crate::search::FoundItem;
 use crate::search::query::RESULTS_MAX;
@@ -39,12 +39,14 @@ impl Ui {
             expires_at,
             is_superseded,
             turn,
+            part,
             ..
         } = hit.item;
         ItemRow {
             id: id.0,
             theme,
             turn: turn.map(turn_place),
+            part: part.map(part_place),
             item_type: item_type.as_str().to_owned(),
             snippet: spans(&hit.snippet),
             tags,
@@ -191,7 +193,8 @@ impl Ui {
         let now = self.state.clock.now();
         let status = item.status_at(now);
         let read_only = manage::is_browser_read_only(&self.state.db).await;
-        let is_manageable = item.turn.is_none() && !read_only.map_err(database)?;
+        let is_memory = item.turn.is_none() && item.part.is_none();
+        let is_manageable = is_memory && !read_only.map_err(database)?;
         let undo = manage::undoable(&history, now).filter(|_| is_manageable);
         let gave_way_by = history.iter().rev().find(|event| event.is_giving_way());
         let is_put_aside = gave_way_by.is_some_and(|event| event.event == "put_aside");
@@ -232,6 +235,7 @@ impl Ui {
             word: whose(item.trust),
             theme: item.theme.zip(item.theme_display_name),
             turn: item.turn.map(turn_place),
+            part: item.part.map(part_place),
             item_type: item.item_type.as_str().to_owned(),
             key: item.key,
             why: Why {
@@ -283,6 +287,14 @@ fn turn_place(turn: Turn) -> TurnPlace {
         session_id: turn.session_id,
         position: turn.position,
         role: turn.role,
+    }
+}
+
+fn part_place(part: Part) -> PartPlace {
+    PartPlace {
+        document: part.document,
+        path: part.path,
+        lines: part.lines,
     }
 }
 

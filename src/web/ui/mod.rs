@@ -5,6 +5,7 @@ mod activity;
 mod chat;
 mod data;
 mod docs;
+mod documents;
 mod embeddings;
 mod entities;
 mod graph;
@@ -21,7 +22,7 @@ pub(super) use embeddings::host_port;
 use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, DataPage,
-    DocsPage, EmbeddingsPage, EntitiesPage, EntityFilters, EntityPage, FormState, GraphFilters,
+    DocsPage, DocumentFilters, DocumentPage, DocumentsPage, EmbeddingsPage, EntitiesPage, EntityFilters, EntityPage, FormState, GraphFilters,
     GraphPage, InvitationPage, ItemPage, JobsPage, MemoryFilters, MemoryPage, Moment, OperatorRow,
     Receipt, ResetPage, SearchMode, SessionFilters, SessionPage, SessionsPage, SignInOffer,
     SummaryPage, ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage, WorkPage,
@@ -233,6 +234,20 @@ impl Backend for Ui {
     async fn entity_page(&self, entity_id: i64) -> Result<Option<EntityPage>, PageError> {
         let viewer = self.memory_viewer()?;
         self.entity_view(&viewer, entity_id).await
+    }
+
+    async fn documents_page(&self, folder: Option<&str>) -> Result<DocumentsPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.documents_view(&viewer, folder).await
+    }
+
+    async fn document_page(
+        &self,
+        document_id: i64,
+        filters: &DocumentFilters,
+    ) -> Result<Option<DocumentPage>, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.document_view(&viewer, document_id, filters).await
     }
 
     async fn graph_page(&self, filters: &GraphFilters) -> Result<Option<GraphPage>, PageError> {

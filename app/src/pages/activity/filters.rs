@@ -8,7 +8,12 @@ use crate::components::{Choice, Pick, TOOLS, did};
 use crate::view::ActivityFilters;
 
 #[component]
-pub fn Narrow(agents: Vec<(i64, String)>, filters: ActivityFilters) -> impl IntoView {
+pub fn Narrow(
+    agents: Vec<(i64, String)>,
+    filters: ActivityFilters,
+    /// What the filters name by number is a document.
+    is_document: bool,
+) -> impl IntoView {
     let agents: Vec<Choice> = agents
         .into_iter()
         .map(|(id, name)| (id.to_string(), name, filters.agent == Some(id)))
@@ -41,9 +46,9 @@ pub fn Narrow(agents: Vec<(i64, String)>, filters: ActivityFilters) -> impl Into
         view! {
             <input type="hidden" name="item" value=id />
             <a class="chip" href=filters.without_item().href() data-live-link="loosen">
-                {format!("with memory {id}")}
+                {format!("with {} {id}", if is_document { "document" } else { "memory" })}
                 <span aria-hidden="true">"✕"</span>
-                <span class="visually-hidden">": show calls with any memory"</span>
+                <span class="visually-hidden">": show calls with any"</span>
             </a>
         }
     });

@@ -1,0 +1,228 @@
+//! Documents: the files that agents write, as a tree of folders; those that were deleted are folded below it.
+
+mod manage;
+mod markdown;
+mod one;
+mod revisions;
+
+use leptos::prelude::*;
+use leptos_router::hooks::use_location;
+
+use crate::address::{document_path, folder_of, folder_path};
+use crate::backend::{DELETED_SHOWN, backend};
+use crate::components::{
+    Frame, Marked, Paste, Section, TOKEN_PLACE, Trouble, When, WordBadge, count, documents, size,
+};
+use crate::view::{DocumentFolder, DocumentRow, DocumentTree, DocumentsPage};
+
+pub use one::Document;
+
+#[component]
+pub fn Documents() -> impl IntoView {
+    let query = use_location().search.get_untracked();
+    let folder = folder_of(&query);
+    let backend = backend();
+    let page = Suspend::new(async move {
+        match backend.documents_page(folder.as_deref()).await {
+            Ok(page) if page.is_empty => view! { <Beginning page /> }.into_any(),
+            Ok(page) => view! { <Listed page /> }.into_any(),
+            Err(error) => {
+                let href = "/documents".to_owned();
+                view! { <Trouble heading="Documents" error href /> }.into_any()
+            }
+        }
+    });
+    view! {
+        <Frame section=Section::Documents title="Documents".to_owned()>
+            {page}
+        </Frame>
+    }
+}
+
+#[component]
+fn Listed(page: DocumentsPage) -> impl IntoView {
+    let heading = match (page.total, &page.folder) {
+        (0, None) => "No document is there now".to_owned(),
+        (0, Some(_)) => "No document in this folder".to_owned(),
+        (n, _) => documents(n as i64),
+    };
+    let folder = page.folder.map(|folder| {
+        view! {
+            <p class="back">
+                <a href="/documents">
+                    <span aria-hidden="true">"← "</span>
+                    "All documents"
+                </a>
+            </p>
+            <p class="lead">
+                "In the folder "
+                <bdi>
+                    <Marked text=folder />
+                </bdi>
+            </p>
+        }
+    });
+    let lead = folder.is_none().then(|| {
+        view! {
+            <p class="lead">
+                "Text files that your agents write for themselves. Every change is kept as a revision, and search finds what the Markdown files say."
+            </p>
+        }
+    });
+    view! {
+        <div class="page documents">
+            <h1>"Documents"</h1>
+            {lead}
+            {folder}
+            <section class="results" aria-labelledby="count">
+                <h2 id="count" class="count">
+                    {heading}
+                </h2>
+                {tree(page.tree)}
+            </section>
+            <Deleted rows=page.deleted total=page.deleted_total />
+        </div>
+    }
+    .into_any()
+}
+
+/// Folders within folders; a path has at most 16 names.
+fn tree(tree: DocumentTree) -> AnyView {
+    let left_out = (tree.left_out > 0).then(|| {
+        let more = documents(tree.left_out as i64);
+        view! { <li class="hint">{format!("{more} more in this folder are not shown. Search finds them.")}</li> }
+    });
+    view! {
+        <ul class="tree">
+            {tree.folders.into_iter().map(folder).collect_view()}
+            {tree.files.into_iter().map(file).collect_view()} {left_out}
+        </ul>
+    }
+    .into_any()
+}
+
+fn folder(folder: DocumentFolder) -> AnyView {
+    let is_shown = !folder.inside.files.is_empty() || !folder.inside.folders.is_empty();
+    let number = count(folder.documents as i64);
+    if !is_shown {
+        return view! {
+            <li class="tree-folder tree-file" data-row="">
+                <a href=folder_path(&folder.path) dir="auto">
+                    <Marked text=folder.name />
+                    "/"
+                </a>
+                <span class="hint number">{documents(folder.documents as i64)}</span>
+            </li>
+        }
+        .into_any();
+    }
+    view! {
+        <li class="tree-folder">
+            <details open>
+                <summary>
+                    <bdi>
+                        <Marked text=folder.name />
+                    </bdi>
+                    "/" <span class="hint number">{number}</span>
+                    <span class="visually-hidden">" documents"</span>
+                </summary>
+                {tree(folder.inside)}
+            </details>
+        </li>
+    }
+    .into_any()
+}
+
+fn file(row: DocumentRow) -> AnyView {
+    let when = match row.deleted {
+        Some(moment) => view! {
+            <span>
+                "deleted "
+                <When moment />
+            </span>
+        }
+        .into_any(),
+        None => view! { <When moment=row.changed /> }.into_any(),
+    };
+    view! {
+        <li class="tree-file" data-row="">
+            <a href=document_path(row.id) dir="auto">
+                <Marked text=row.name />
+            </a>
+            {row.word.map(|whose| view! { <WordBadge whose /> })}
+            <span class="tree-facts">
+                <span class="number">{size(row.bytes)}</span>
+                {when}
+            </span>
+        </li>
+    }
+    .into_any()
+}
+
+#[component]
+fn Deleted(rows: Vec<DocumentRow>, total: usize) -> impl IntoView {
+    if rows.is_empty() {
+        return ().into_any();
+    }
+    let cut = (total > rows.len()).then(|| {
+        view! { <p class="hint">{format!("The {DELETED_SHOWN} deleted last are shown.")}</p> }
+    });
+    view! {
+        <details class="manage" id="deleted">
+            <summary>"Deleted " <span class="number">{count(total as i64)}</span></summary>
+            <div class="manage-body">
+                <p class="hint">
+                    "Agents do not see these any more. You can restore each, or delete it permanently."
+                </p>
+                <ul class="tree">{rows.into_iter().map(file).collect_view()}</ul>
+                {cut}
+            </div>
+        </details>
+    }
+    .into_any()
+}
+
+#[component]
+fn Beginning(page: DocumentsPage) -> impl IntoView {
+    let put = PUT
+        .replace("{url}", page.public_url.trim_end_matches('/'))
+        .replace("{token}", TOKEN_PLACE);
+    view! {
+        <div class="column">
+            <h1>"Documents"</h1>
+            <div class="begin">
+                <p class="first-words">"No agent has written a document yet."</p>
+                <p class="lead">
+                    "Documents are text files that agents keep for themselves, such as MEMORY.md or memory/2026-03-23.md. Each change is a revision that you can read, compare and restore, and search finds what the Markdown files say."
+                </p>
+                <ol class="steps">
+                    <li>
+                        <p>
+                            "Name an agent and copy its token: "
+                            <a href="/agents">"Agents & tokens"</a> "."
+                        </p>
+                    </li>
+                    <li>
+                        <p>
+                            "Over MCP the tool " <code>"memory_files"</code>
+                            " does what Anthropic's memory tool does (view, create, str_replace, insert, delete, rename). An agent that has this tool can be told:"
+                        </p>
+                        <Paste caption="A call of memory_files" text=CALL.to_owned() />
+                    </li>
+                    <li>
+                        <p>"Or write a document by hand:"</p>
+                        <Paste caption="Write a document" text=put />
+                    </li>
+                </ol>
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+const CALL: &str = r##"{"command": "create", "path": "/memories/MEMORY.md", "file_text": "# What matters\n\n- Prefers short answers.\n"}"##;
+
+const PUT: &str = r##"curl -sS -X PUT {url}/api/v1/documents/MEMORY.md \
+  -H 'Authorization: Bearer {token}' \
+  -H 'Content-Type: application/json' \
+  -d '{"content":"# What matters\n\n- Prefers short answers.\n"}'"##;

@@ -1,0 +1,266 @@
+//! One document: what it says, now or at a revision, what changed, which calls found it, and what a person decides
+//! about it.
+
+use leptos::prelude::*;
+use leptos_router::hooks::{use_location, use_params_map};
+
+use super::manage::Manage;
+use super::markdown::blocks;
+use super::revisions::{Changes, Revisions};
+use crate::address::document_path;
+use crate::backend::{FOUND_SHOWN, backend};
+use crate::components::{
+    Fact, Facts, Frame, Marked, Section, StateBadge, Trouble, When, WordBadge, count, did, size,
+};
+use crate::view::{ActivityFilters, DocumentBody, DocumentFilters, DocumentPage, Reading};
+
+#[component]
+pub fn Document() -> impl IntoView {
+    let document_id = use_params_map().with_untracked(|params| params.get("id"));
+    let document_id: Option<i64> = document_id.and_then(|id| id.parse().ok());
+    let filters = DocumentFilters::from_query(&use_location().search.get_untracked());
+    let backend = backend();
+    let page = Suspend::new(async move {
+        // What is not a number names no document.
+        let found = match document_id {
+            Some(id) => backend.document_page(id, &filters).await,
+            None => Ok(None),
+        };
+        match found {
+            Ok(Some(page)) => view! { <Whole page filters /> }.into_any(),
+            Ok(None) => {
+                backend.not_found();
+                view! { <Missing /> }.into_any()
+            }
+            Err(error) => {
+                let href = document_path(document_id.unwrap_or_default());
+                view! { <Trouble heading="Document" error href /> }.into_any()
+            }
+        }
+    });
+    view! {
+        <Frame section=Section::Documents title="A document".to_owned()>
+            <div class="page">
+                <p class="back">
+                    <a href="/documents">
+                        <span aria-hidden="true">"← "</span>
+                        "All documents"
+                    </a>
+                </p>
+                {page}
+            </div>
+        </Frame>
+    }
+}
+
+#[component]
+fn Missing() -> impl IntoView {
+    view! {
+        <h1>"There is no such document"</h1>
+        <p>
+            "It or its revision may have been deleted permanently, or it was never yours."
+        </p>
+        <p>
+            <a href="/data#receipts-title">"Receipts of what was deleted"</a>
+        </p>
+    }
+}
+
+#[component]
+fn Whole(page: DocumentPage, filters: DocumentFilters) -> impl IntoView {
+    let deleted = page.deleted.clone().map(|moment| {
+        view! {
+            <p class="aside">"It was deleted " <When moment /> ": agents do not see it any more."</p>
+        }
+    });
+    let changes = page
+        .diff
+        .clone()
+        .zip(filters.revision)
+        .map(|(diff, revision)| view! { <Changes revision diff /> });
+    view! {
+        <article class="document">
+            <header class="item-head">
+                <h1 dir="auto">
+                    <Marked text=page.path.clone() />
+                </h1>
+                <p class="badges">
+                    {page.deleted.is_some().then(|| view! { <StateBadge state="deleted" /> })}
+                    {page.word.map(|whose| view! { <WordBadge whose /> })}
+                </p>
+            </header>
+            <About page=page.clone() />
+            {deleted}
+            {changes}
+            <Text page=page.clone() filters=filters.clone() />
+            <Revisions page=page.clone() shown=filters.revision />
+            <Found id=page.id found=page.found.clone() kept_days=page.kept_days />
+            <Manage page shown=filters.revision />
+        </article>
+    }
+    .into_any()
+}
+
+#[component]
+fn About(page: DocumentPage) -> impl IntoView {
+    let by = view! {
+        <When moment=page.changed.clone() />
+        " by "
+        <bdi>{page.actor}</bdi>
+    };
+    let mut facts: Vec<Fact> = vec![
+        (
+            "Revision",
+            view! { <span class="number">{page.revision}</span> }.into_any(),
+        ),
+        ("Changed", by.into_any()),
+        ("Whose word", page.whose.into_any()),
+        ("Size", size(page.bytes).into_any()),
+    ];
+    if page.created.iso != page.changed.iso {
+        facts.push((
+            "Created",
+            view! { <When moment=page.created /> }.into_any(),
+        ));
+    }
+    view! { <Facts facts inline=true /> }.into_any()
+}
+
+#[component]
+fn Text(page: DocumentPage, filters: DocumentFilters) -> impl IntoView {
+    let id = page.id;
+    let heading = match filters.revision {
+        Some(revision) if revision != page.revision => {
+            format!("As it was at revision {revision}")
+        }
+        _ => "Text".to_owned(),
+    };
+    let now = filters
+        .revision
+        .map(|_| view! { <a href=document_path(id)>"Newest revision"</a> });
+    let other = page.is_markdown.then(|| match filters.as_text {
+        true => view! { <a href=filters.rendered().href(id)>"Show rendered"</a> },
+        false => view! { <a href=filters.as_text().href(id)>"Show as text"</a> },
+    });
+    let body = match page.body {
+        DocumentBody::Markdown { blocks: all, .. } if all.is_empty() => nothing(),
+        DocumentBody::Markdown {
+            blocks: all,
+            is_cut,
+        } => {
+            let rest = is_cut.then(|| {
+                view! {
+                    <p class="hint">
+                        "The rest is not rendered: "
+                        <a href=filters.as_text().href(id)>"show as text"</a> "."
+                    </p>
+                }
+            });
+            view! {
+                <div class="markdown">{blocks(all)}</div>
+                {rest}
+            }
+            .into_any()
+        }
+        DocumentBody::Text { lines, .. } if lines.is_empty() => nothing(),
+        DocumentBody::Text { lines, lines_total } => {
+            let shown = lines.len();
+            let rest = (lines_total > shown).then(|| {
+                let words = format!(
+                    "The first {} of {} lines are shown. ",
+                    count(shown as i64),
+                    count(lines_total as i64)
+                );
+                view! {
+                    <p class="hint">
+                        {words} <a href=filters.raw_href(id)>"Download the whole text"</a> "."
+                    </p>
+                }
+            });
+            view! {
+                <Numbered lines />
+                {rest}
+            }
+            .into_any()
+        }
+    };
+    view! {
+        <section class="part" aria-labelledby="text-title">
+            <div class="title-row">
+                <h2 id="text-title">{heading}</h2>
+                <p class="row-from">
+                    {now} {other}
+                    <a href=filters.raw_href(id) download="">
+                        "Download"
+                    </a>
+                </p>
+            </div>
+            {body}
+        </section>
+    }
+    .into_any()
+}
+
+fn nothing() -> AnyView {
+    view! { <p class="hint">"It is empty."</p> }.into_any()
+}
+
+#[component]
+fn Numbered(lines: Vec<String>) -> impl IntoView {
+    let lines = lines.into_iter().enumerate().map(|(n, text)| {
+        let n = n + 1;
+        view! {
+            <li id=format!("L{n}")>
+                <span dir="auto">
+                    <Marked text />
+                </span>
+            </li>
+        }
+    });
+    view! { <ol class="numbered">{lines.collect_view()}</ol> }.into_any()
+}
+
+/// Who got it by search or by its path, and when; the rest is on the page of activity.
+#[component]
+fn Found(id: i64, found: Vec<Reading>, kept_days: i64) -> impl IntoView {
+    let list = if found.is_empty() {
+        let none =
+            format!("No call of the last {kept_days} days has found, read or changed it.");
+        view! { <p class="hint">{none}</p> }.into_any()
+    } else {
+        let is_full = found.len() == FOUND_SHOWN;
+        let entries = found.into_iter().map(|reading| {
+            let event = match reading.tool.as_str() {
+                "memory_search" => "found by a search",
+                "memory_files" => "used as a file",
+                tool => did(tool),
+            };
+            view! {
+                <li>
+                    <span class="event">{event}</span>
+                    <span class="actor">"by " <bdi>{reading.agent}</bdi></span>
+                    <code class="hint">{reading.tool}</code>
+                    <When moment=reading.at />
+                </li>
+            }
+        });
+        view! {
+            <ol class="timeline">{entries.collect_view()}</ol>
+            {is_full
+                .then(|| {
+                    view! { <p class="hint">{format!("The newest {FOUND_SHOWN} are shown.")}</p> }
+                })}
+        }
+        .into_any()
+    };
+    view! {
+        <section class="part" aria-labelledby="found-title">
+            <h2 id="found-title">"Found"</h2>
+            {list}
+            <p>
+                <a href=ActivityFilters::of_item(id).href()>"All calls with it"</a>
+            </p>
+        </section>
+    }
+    .into_any()
+}

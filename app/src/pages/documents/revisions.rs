@@ -1,0 +1,122 @@
+//! The revisions of a document: who changed it when, and what one of them changed, line by line.
+
+use leptos::prelude::*;
+
+use crate::components::{Marked, When, WordBadge, count};
+use crate::view::{DiffLine, DiffView, DocumentFilters, DocumentPage, LineChange};
+
+#[component]
+pub fn Revisions(page: DocumentPage, shown: Option<i32>) -> impl IntoView {
+    let id = page.id;
+    let rows = page.revisions.into_iter().map(|row| {
+        let href = DocumentFilters::of_revision(row.revision).href(id) + "#changes-title";
+        let current = (shown == Some(row.revision)).then_some("true");
+        view! {
+            <li>
+                <a href=href aria-current=current>
+                    {format!("Revision {}", row.revision)}
+                </a>
+                <span class="event">
+                    <bdi>
+                        <Marked text=row.event />
+                    </bdi>
+                </span>
+                <span class="actor">"by " <bdi>{row.actor}</bdi></span>
+                {row.word.map(|whose| view! { <WordBadge whose /> })}
+                <When moment=row.at />
+            </li>
+        }
+    });
+    view! {
+        <section class="part" aria-labelledby="revisions-title">
+            <h2 id="revisions-title">"Revisions"</h2>
+            <ol class="timeline">{rows.collect_view()}</ol>
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+pub fn Changes(revision: i32, diff: DiffView) -> impl IntoView {
+    let body = match diff {
+        DiffView::Same => {
+            view! { <p class="hint">"The text is the same as in the revision before."</p> }
+                .into_any()
+        }
+        DiffView::NothingBefore => view! {
+            <p class="hint">"The revision before is not kept any more, so there is nothing to compare with."</p>
+        }
+        .into_any(),
+        DiffView::TooLong => view! {
+            <p class="hint">
+                "These texts are too long to compare. Each is shown whole as it was at its revision."
+            </p>
+        }
+        .into_any(),
+        DiffView::Lines {
+            lines,
+            added,
+            removed,
+        } => view! { <Lines lines added removed /> }.into_any(),
+    };
+    view! {
+        <section class="part" aria-labelledby="changes-title">
+            <h2 id="changes-title">{format!("What revision {revision} changed")}</h2>
+            {body}
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Lines(lines: Vec<DiffLine>, added: usize, removed: usize) -> impl IntoView {
+    let said = format!(
+        "{}, {}",
+        lines_of(added, "added"),
+        lines_of(removed, "removed")
+    );
+    let rows = lines.into_iter().map(|line| {
+        let (class, sign, words) = match line.change {
+            LineChange::Same => ("diff-same", " ", ""),
+            LineChange::Added => ("diff-added", "+", "added: "),
+            LineChange::Removed => ("diff-removed", "-", "removed: "),
+            LineChange::Gap => ("diff-gap", "", ""),
+        };
+        let number = |n: Option<usize>| n.map(|n| n.to_string()).unwrap_or_default();
+        view! {
+            <tr class=class>
+                <td class="number">{number(line.old)}</td>
+                <td class="number">{number(line.new)}</td>
+                <td class="diff-sign">
+                    <span aria-hidden="true">{sign}</span>
+                    <span class="visually-hidden">{words}</span>
+                </td>
+                <td class="diff-text" dir="auto">
+                    <Marked text=line.text />
+                </td>
+            </tr>
+        }
+    });
+    view! {
+        <p class="hint number">{said}</p>
+        <table class="diff">
+            <thead class="visually-hidden">
+                <tr>
+                    <th scope="col">"Line before"</th>
+                    <th scope="col">"Line after"</th>
+                    <th scope="col">"Change"</th>
+                    <th scope="col">"Text"</th>
+                </tr>
+            </thead>
+            <tbody>{rows.collect_view()}</tbody>
+        </table>
+    }
+    .into_any()
+}
+
+fn lines_of(n: usize, done: &str) -> String {
+    match n {
+        1 => format!("1 line {done}"),
+        n => format!("{} lines {done}", count(n as i64)),
+    }
+}

@@ -1,0 +1,61 @@
+//! Documents, listed by path, as a tree of folders. It holds a bounded number of rows: a folder that has more than there
+//! is room for is shown closed, as a link to a page of its own.
+
+use app::backend::DOCUMENTS_SHOWN;
+use app::view::{DocumentFolder, DocumentTree};
+
+use super::Ui;
+use crate::documents::{Document, DocumentPath};
+
+impl Ui {
+    /// `documents` are by path, all in `folder`.
+    pub(super) fn tree(
+        &self,
+        documents: &[Document],
+        folder: Option<&DocumentPath>,
+    ) -> DocumentTree {
+        let above = folder.map_or(0, |folder| folder.as_str().len() + 1);
+        let mut room = DOCUMENTS_SHOWN;
+        self.branch(documents, above, &mut room)
+    }
+
+    /// `above`: bytes of the path that lead here.
+    fn branch(&self, documents: &[Document], above: usize, room: &mut usize) -> DocumentTree {
+        let mut tree = DocumentTree::default();
+        let name_of = |document: &Document| -> Option<usize> { document.path.as_str()[above..].find('/') };
+        // Of one folder all stand together.
+        for inside in documents.chunk_by(|one, other| {
+            let (end, other_end) = (name_of(one), name_of(other));
+            end.is_some()
+                && end == other_end
+                && one.path.as_str()[above..].get(..end.unwrap_or(0))
+                    == other.path.as_str()[above..].get(..end.unwrap_or(0))
+        }) {
+            let Some(first) = inside.first() else {
+                continue;
+            };
+            let path = first.path.as_str();
+            match name_of(first) {
+                Some(length) => {
+                    let fits = inside.len() <= *room;
+                    tree.folders.push(DocumentFolder {
+                        name: path[above..above + length].to_owned(),
+                        path: path[..above + length].to_owned(),
+                        documents: inside.len(),
+                        inside: match fits {
+                            true => self.branch(inside, above + length + 1, room),
+                            false => DocumentTree::default(),
+                        },
+                    });
+                }
+                None if *room == 0 => tree.left_out += 1,
+                None => {
+                    *room -= 1;
+                    let row = self.document_row(first.clone(), path[above..].to_owned());
+                    tree.files.push(row);
+                }
+            }
+        }
+        tree
+    }
+}
