@@ -9,11 +9,10 @@ use leptos::prelude::expect_context;
 
 use crate::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, DataPage, DocsPage,
-    DocumentFilters, DocumentPage, DocumentsPage,
-    EmbeddingsPage, EntitiesPage, EntityFilters, EntityPage, FormState, GraphFilters, GraphPage,
-    InvitationPage, ItemPage, JobsPage, MemoryFilters, MemoryPage, Receipt, ResetPage,
-    SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage, UsersFilters, UsersPage,
-    WorkPage,
+    DocumentFilters, DocumentPage, DocumentsPage, EmbeddingsPage, EntitiesPage, EntityFilters,
+    EntityPage, FormState, GraphFilters, GraphPage, InvitationPage, ItemPage, JobsPage,
+    MemoryFilters, MemoryPage, Receipt, ResetPage, SessionFilters, SessionPage, SessionsPage,
+    SignInOffer, SummaryPage, UsersFilters, UsersPage, WorkPage,
 };
 
 /// Rows a step of "load more", and at first.

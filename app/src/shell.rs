@@ -9,9 +9,9 @@ use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
 use crate::pages::{
-    Account, Activity, Admin, Agents, Chat, Data, Docs, Document, Documents, Embeddings, Entities, Entity, Erased,
-    Graph, Invitation, Item, Jobs, Login, Memory, NotFound, Reset, Session, Sessions, Summary,
-    Users, Work,
+    Account, Activity, Admin, Agents, Chat, Data, Docs, Document, Documents, Embeddings, Entities,
+    Entity, Erased, Graph, Invitation, Item, Jobs, Login, Memory, NotFound, Reset, Session,
+    Sessions, Summary, Users, Work,
 };
 
 /// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.

@@ -23,8 +23,8 @@ pub use chat::{ChatEndpointView, ChatPage, DayTokens, SystemChatView};
 pub use data::{DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use documents::{
-    Block, DiffLine, DiffView, DocumentBody, DocumentFilters, DocumentFolder, DocumentPage, DocumentRow,
-    DocumentTree, DocumentsPage, Inline, LineChange, ListItem, PartPlace, RevisionRow,
+    Block, DiffLine, DiffView, DocumentBody, DocumentFilters, DocumentFolder, DocumentPage,
+    DocumentRow, DocumentTree, DocumentsPage, Inline, LineChange, ListItem, PartPlace, RevisionRow,
 };
 pub use embeddings::{
     AdminPage, Confirmation, EffectiveProvider, EmbeddingCounts, EmbeddingState, EmbeddingWait,

@@ -86,14 +86,12 @@ pub async fn document(
     };
     let revision = DocumentFilters::from_query(&query.unwrap_or_default()).revision;
     let documents = Documents::new(state.db.clone(), state.embeddings.clone());
-    let Whole { document, content } = match documents
-        .read_revision(signed_in.0.id, id, revision)
-        .await
-    {
-        Ok(whole) => whole,
-        Err(DocumentError::Database(error)) => return Problem::from(error).into_response(),
-        Err(_) => return not_found_for(&state, signed_in).await,
-    };
+    let Whole { document, content } =
+        match documents.read_revision(signed_in.0.id, id, revision).await {
+            Ok(whole) => whole,
+            Err(DocumentError::Database(error)) => return Problem::from(error).into_response(),
+            Err(_) => return not_found_for(&state, signed_in).await,
+        };
     let kind = HeaderValue::from_static("text/plain; charset=utf-8");
     let mut response = ([(header::CONTENT_TYPE, kind)], content).into_response();
     let name = HeaderValue::from_str(&attached(document.path.as_str()));

@@ -14,8 +14,8 @@ use crate::components::{
     When, WordOf, did, retired_state,
 };
 use crate::view::{
-    ActivityFilters, EntityLink, FormState, HistoryEntry, ItemPage, MemoryFilters, PartPlace, PutAside,
-    Reading, Retired, TurnPlace,
+    ActivityFilters, EntityLink, FormState, HistoryEntry, ItemPage, MemoryFilters, PartPlace,
+    PutAside, Reading, Retired, TurnPlace,
 };
 use manage::{Decided, Manage};
 use why::{Surfaces, Vector};

@@ -4,6 +4,7 @@ mod accounts;
 mod activity;
 mod agents;
 mod docs;
+mod documents;
 mod embeddings;
 mod entities;
 mod every_route;

@@ -2,8 +2,8 @@
 
 use app::backend::PageError;
 use app::view::{
-    Deletion, EntityLink, HistoryEntry, ItemPage, ItemRow, PartPlace, PutAside, Retired, Span, TurnPlace,
-    Undo, Why, WhySurface, Word,
+    Deletion, EntityLink, HistoryEntry, ItemPage, ItemRow, PartPlace, PutAside, Retired, Span,
+    TurnPlace, Undo, Why, WhySurface, Word,
 };
 use time::{Duration, OffsetDateTime};
 

@@ -22,10 +22,11 @@ pub(super) use embeddings::host_port;
 use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, DataPage,
-    DocsPage, DocumentFilters, DocumentPage, DocumentsPage, EmbeddingsPage, EntitiesPage, EntityFilters, EntityPage, FormState, GraphFilters,
-    GraphPage, InvitationPage, ItemPage, JobsPage, MemoryFilters, MemoryPage, Moment, OperatorRow,
-    Receipt, ResetPage, SearchMode, SessionFilters, SessionPage, SessionsPage, SignInOffer,
-    SummaryPage, ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage, WorkPage,
+    DocsPage, DocumentFilters, DocumentPage, DocumentsPage, EmbeddingsPage, EntitiesPage,
+    EntityFilters, EntityPage, FormState, GraphFilters, GraphPage, InvitationPage, ItemPage,
+    JobsPage, MemoryFilters, MemoryPage, Moment, OperatorRow, Receipt, ResetPage, SearchMode,
+    SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage, ThemeCount, TokenRow,
+    TokenState, UsersFilters, UsersPage, WorkPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};

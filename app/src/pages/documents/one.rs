@@ -118,10 +118,7 @@ fn About(page: DocumentPage) -> impl IntoView {
         ("Size", size(page.bytes).into_any()),
     ];
     if page.created.iso != page.changed.iso {
-        facts.push((
-            "Created",
-            view! { <When moment=page.created /> }.into_any(),
-        ));
+        facts.push(("Created", view! { <When moment=page.created /> }.into_any()));
     }
     view! { <Facts facts inline=true /> }.into_any()
 }
@@ -224,8 +221,7 @@ fn Numbered(lines: Vec<String>) -> impl IntoView {
 #[component]
 fn Found(id: i64, found: Vec<Reading>, kept_days: i64) -> impl IntoView {
     let list = if found.is_empty() {
-        let none =
-            format!("No call of the last {kept_days} days has found, read or changed it.");
+        let none = format!("No call of the last {kept_days} days has found, read or changed it.");
         view! { <p class="hint">{none}</p> }.into_any()
     } else {
         let is_full = found.len() == FOUND_SHOWN;

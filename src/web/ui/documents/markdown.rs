@@ -54,7 +54,9 @@ fn before_bomb(text: &str) -> (&str, bool) {
             c.is_ascii_whitespace() || c.is_ascii_digit() || "->*+.)".contains(c)
         });
         let marks = &line[..line.len() - begins.len()];
-        let words = marks.split_ascii_whitespace().filter(|word| word.len() <= 10);
+        let words = marks
+            .split_ascii_whitespace()
+            .filter(|word| word.len() <= 10);
         let quotes = marks.bytes().filter(|b| *b == b'>').count();
         if quotes > MARKS_MAX || words.count() > MARKS_MAX {
             return (&text[..at], true);

@@ -82,14 +82,20 @@ fn html_is_text_images_are_words_and_links_lead_to_the_web_alone() {
     }
     let (blocks, _) = parsed("<a@b.example> https://no.example [w](https://x.example/?a=b)");
     let shown = format!("{blocks:?}");
-    assert!(shown.contains("\"mailto:a@b.example\"") && shown.contains("\"https://x.example/?a=b\""));
+    assert!(
+        shown.contains("\"mailto:a@b.example\"") && shown.contains("\"https://x.example/?a=b\"")
+    );
 }
 
 fn depth(blocks: &[Block]) -> usize {
     let of = |block: &Block| match block {
         Block::Quote(inside) => 1 + depth(inside),
         Block::List { items, .. } => {
-            1 + items.iter().map(|item| depth(&item.blocks)).max().unwrap_or(0)
+            1 + items
+                .iter()
+                .map(|item| depth(&item.blocks))
+                .max()
+                .unwrap_or(0)
         }
         _ => 1,
     };
@@ -103,9 +109,14 @@ fn what_is_deep_stands_as_text_and_loses_no_word() {
     assert!(depth(&blocks) <= DEPTH_MAX + 1, "{}", depth(&blocks));
     let shown = format!("{blocks:?}");
     assert!(shown.contains("deep") && shown.contains("shallow"));
-    let list: String = (0..40).map(|n| format!("{}- item {n}\n", "  ".repeat(n))).collect();
+    let list: String = (0..40)
+        .map(|n| format!("{}- item {n}\n", "  ".repeat(n)))
+        .collect();
     let shown = format!("{:?}", parsed(&list).0);
-    assert!((0..40).all(|n| shown.contains(&format!("item {n}"))), "{shown}");
+    assert!(
+        (0..40).all(|n| shown.contains(&format!("item {n}"))),
+        "{shown}"
+    );
     let emphasis = "*a **b ".repeat(40) + "c" + &"** *".repeat(40);
     parsed(&emphasis);
 }

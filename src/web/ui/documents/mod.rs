@@ -77,17 +77,17 @@ impl Ui {
         filters: &DocumentFilters,
     ) -> Result<Option<DocumentPage>, PageError> {
         let (documents, user) = (self.documents(), viewer.user_id);
-        let read = match filters.revision {
-            Some(revision) => documents.compare_revision(user, id, revision).await,
-            None => documents
-                .read_revision(user, id, None)
-                .await
-                .map(|Whole { document, content }| AtRevision {
-                    document,
-                    content,
-                    before: None,
-                }),
-        };
+        let read =
+            match filters.revision {
+                Some(revision) => documents.compare_revision(user, id, revision).await,
+                None => documents.read_revision(user, id, None).await.map(
+                    |Whole { document, content }| AtRevision {
+                        document,
+                        content,
+                        before: None,
+                    },
+                ),
+            };
         let AtRevision {
             document,
             content,
@@ -138,13 +138,16 @@ impl Ui {
     /// The newest first.
     fn revision_rows(&self, revisions: &[Revision]) -> Vec<RevisionRow> {
         let before = revisions.iter().skip(1).map(Some).chain([None]);
-        let rows = revisions.iter().zip(before).map(|(one, before)| RevisionRow {
-            revision: one.revision,
-            event: in_words(one, before),
-            actor: actor(one),
-            word: other_word(one.trust),
-            at: self.moment(one.at),
-        });
+        let rows = revisions
+            .iter()
+            .zip(before)
+            .map(|(one, before)| RevisionRow {
+                revision: one.revision,
+                event: in_words(one, before),
+                actor: actor(one),
+                word: other_word(one.trust),
+                at: self.moment(one.at),
+            });
         rows.collect()
     }
 }

@@ -22,7 +22,8 @@ impl Ui {
     /// `above`: bytes of the path that lead here.
     fn branch(&self, documents: &[Document], above: usize, room: &mut usize) -> DocumentTree {
         let mut tree = DocumentTree::default();
-        let name_of = |document: &Document| -> Option<usize> { document.path.as_str()[above..].find('/') };
+        let name_of =
+            |document: &Document| -> Option<usize> { document.path.as_str()[above..].find('/') };
         // Of one folder all stand together.
         for inside in documents.chunk_by(|one, other| {
             let (end, other_end) = (name_of(one), name_of(other));

@@ -1,0 +1,414 @@
+//! Documents as plain HTML: the tree, one document rendered, its revisions, and what a person decides about it.
+
+use keepsake::documents::{By, DocumentPath, Expected};
+use reqwest::StatusCode;
+use serde_json::json;
+
+use crate::support::{Browser, TestApp, TestUser};
+
+async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
+    let browser = app.browser();
+    browser.sign_in(user).await;
+    browser
+}
+
+async fn look(browser: &Browser, path: &str) -> String {
+    let (status, page) = browser.get(path).await;
+    assert_eq!(status, 200, "{path}");
+    page
+}
+
+/// By the person's agent.
+async fn write(user: &TestUser, path: &str, text: &str) -> i64 {
+    let address = format!("/api/v1/documents/{path}");
+    let body = json!({ "content": text });
+    let (status, made) = user
+        .request(reqwest::Method::PUT, &address, Some(body))
+        .await;
+    assert!(status < 300, "{path}: {made}");
+    made["id"].as_i64().unwrap()
+}
+
+async fn delete(user: &TestUser, path: &str) {
+    let address = format!("/api/v1/documents/{path}");
+    let (status, _) = user.request(reqwest::Method::DELETE, &address, None).await;
+    assert_eq!(status, 200);
+}
+
+async fn post(browser: &Browser, path: &str, fields: &[(&str, &str)]) -> (u16, String, String) {
+    let response = browser.post(path, fields).await;
+    let location = response.headers().get("location");
+    let location = location.map_or("", |l| l.to_str().unwrap()).to_owned();
+    let status = response.status().as_u16();
+    (status, location, response.text().await.unwrap())
+}
+
+/// The part of a page between this id and the end of its section.
+fn section<'a>(page: &'a str, id: &str) -> &'a str {
+    let from = page.split(&format!("id=\"{id}\"")).nth(1);
+    let from = from.unwrap_or_else(|| panic!("no {id} in {page}"));
+    from.split("</section>").next().unwrap()
+}
+
+#[tokio::test]
+async fn before_the_first_document_the_page_says_how_to_begin() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let page = look(&browser, "/documents").await;
+    for words in [
+        "No agent has written a document yet.",
+        "memory_files",
+        "Anthropic",
+        "/api/v1/documents/MEMORY.md",
+        "href=\"/agents\"",
+        "aria-current=\"page\">Documents",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn documents_stand_in_a_tree_and_deleted_ones_apart() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let memory = write(&anna, "MEMORY.md", "# Tea\n").await;
+    write(&anna, "memory/2026-03-23.md", &"x".repeat(2_000)).await;
+    write(&anna, "memory/deep/a.txt", "a").await;
+    let gone = write(&anna, "memory/gone.md", "old").await;
+    delete(&anna, "memory/gone.md").await;
+    let path = DocumentPath::parse("path", "mine.md").unwrap();
+    let own = app.documents();
+    own.put(anna.id, By::person(), &path, "me", Expected::Any)
+        .await
+        .unwrap();
+    let page = look(&browser, "/documents").await;
+    let tree = section(&page, "count");
+    assert!(tree.contains("4 documents"), "{tree}");
+    assert_eq!(tree.matches("<details open").count(), 2);
+    assert!(tree.contains(&format!("href=\"/documents/{memory}\"")));
+    assert!(tree.contains("2 kB") && !tree.contains("gone.md"));
+    assert_eq!(tree.matches("your word").count(), 1);
+    assert!(tree.find("deep").unwrap() < tree.find("2026-03-23.md").unwrap());
+    let deleted = page.split("id=\"deleted\"").nth(1).unwrap();
+    assert!(deleted.contains("memory/gone.md") && deleted.contains(&format!("/documents/{gone}")));
+    let page = look(&browser, "/documents?folder=memory").await;
+    assert!(page.contains("In the folder") && !page.contains("MEMORY.md"));
+    assert!(page.contains("2 documents"));
+    let (status, page) = browser.get("/documents?folder=../x").await;
+    assert_eq!(status, 422);
+    assert!(page.contains("`folder` has a name that is empty or of dots alone"));
+}
+
+#[tokio::test]
+async fn hostile_markdown_is_text() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let text = "# Plan <img src=x onerror=alert(1)>\n\n<script>alert(1)</script>\n\n\
+        <iframe src=\"http://evil.example\"></iframe>\n\n\
+        ![pixel](http://evil.example/p.gif) [go](javascript:alert(1)) [web](https://ok.example/a)\n\n\
+        `<b>code</b>` a\u{202e}b **bold**\n\n- [x] task\n";
+    let id = write(&anna, "a.md", text).await;
+    let page = look(&browser, &format!("/documents/{id}")).await;
+    let body = section(&page, "text-title");
+    for tag in ["<script", "<iframe", "<img", "<b>", "onerror=alert(1)>"] {
+        assert!(!body.contains(tag), "{tag}: {body}");
+    }
+    assert!(!page.contains("href=\"javascript") && !page.contains("src=\"http"));
+    for part in [
+        "&lt;script&gt;alert(1)&lt;/script&gt;",
+        "<h3",
+        "Image: ",
+        "http://evil.example/p.gif",
+        "(javascript:alert(1))",
+        "href=\"https://ok.example/a\" rel=\"nofollow noreferrer noopener\"",
+        "<strong>",
+        "class=\"unseen\"",
+        "done: ",
+    ] {
+        assert!(body.contains(part), "{part}: {body}");
+    }
+    let page = look(&browser, &format!("/documents/{id}?as=text")).await;
+    let body = section(&page, "text-title");
+    assert!(body.contains("id=\"L1\"") && body.contains("# Plan &lt;img"));
+    assert!(body.contains("Show rendered") && !body.contains("<strong>"));
+}
+
+#[tokio::test]
+async fn a_bomb_is_cut_and_its_text_can_be_had() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    for (n, bomb) in [
+        "- x\n".repeat(100_000),
+        "> ".repeat(200_000),
+        "*_".repeat(200_000),
+        "a ".repeat(300_000),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let id = write(&anna, &format!("bomb{n}.md"), bomb).await;
+        let page = look(&browser, &format!("/documents/{id}")).await;
+        assert!(page.len() < 1_500_000, "{n}: {}", page.len());
+        assert!(page.contains("The rest is not rendered: "), "{n}");
+        let text = look(&browser, &format!("/documents/{id}?as=text")).await;
+        assert!(text.contains(&format!("href=\"/documents/{id}/raw\"")));
+        let is_long = bomb.lines().count() > 5_000;
+        assert_eq!(text.contains("The first 5,000 of 100,000 lines"), is_long);
+        let raw = browser
+            .client
+            .get(format!("{}/documents/{id}/raw", app.base));
+        let raw = raw.send().await.unwrap();
+        let header = |name| raw.headers()[name].to_str().unwrap().to_owned();
+        assert_eq!(header("content-type"), "text/plain; charset=utf-8");
+        assert_eq!(header("x-content-type-options"), "nosniff");
+        let named = format!("attachment; filename=\"bomb{n}.md\"; filename*=UTF-8''bomb{n}.md");
+        assert_eq!(header("content-disposition"), named);
+        assert_eq!(&raw.text().await.unwrap(), bomb);
+    }
+}
+
+#[tokio::test]
+async fn each_revision_shows_what_it_changed_and_can_be_restored() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let id = write(&anna, "a.md", "one\ntwo\n<i>three</i>\n").await;
+    write(&anna, "a.md", "one\n2\n<i>three</i>\n").await;
+    let rename =
+        json!({ "command": "rename", "old_path": "/memories/a.md", "new_path": "/memories/b.md" });
+    anna.call("memory_files", rename).await;
+    let path = format!("/documents/{id}");
+    let page = look(&browser, &path).await;
+    let list = section(&page, "revisions-title");
+    for part in [
+        "created",
+        "edited",
+        "renamed from a.md to b.md",
+        "?revision=2#changes-title",
+        "anna-agent",
+    ] {
+        assert!(list.contains(part), "{part}: {list}");
+    }
+    assert!(!page.contains("changes-title\">"));
+    let page = look(&browser, &format!("{path}?revision=2")).await;
+    let diff = section(&page, "changes-title");
+    assert!(diff.contains("1 line added, 1 line removed"), "{diff}");
+    assert!(diff.contains("removed: ") && diff.contains("&lt;i&gt;three&lt;/i&gt;"));
+    assert!(page.contains("As it was at revision 2") && page.contains("Restore revision 2"));
+    let page = look(&browser, &format!("{path}?revision=1")).await;
+    assert!(section(&page, "changes-title").contains("3 lines added, 0 lines removed"));
+    assert!(section(&page, "text-title").contains("two"));
+    let page = look(&browser, &format!("{path}?revision=3")).await;
+    assert!(page.contains("The text is the same as in the revision before."));
+    assert_eq!(browser.get(&format!("{path}?revision=9")).await.0, 404);
+    let restore = [("action", "restore_revision"), ("revision", "1")];
+    let (status, location, _) = post(&browser, &path, &restore).await;
+    assert_eq!((status, location.as_str()), (303, path.as_str()));
+    let page = look(&browser, &path).await;
+    assert!(section(&page, "text-title").contains("two"));
+    let list = section(&page, "revisions-title");
+    assert!(
+        list.contains("Revision 4") && list.contains("<bdi>you</bdi>"),
+        "{list}"
+    );
+    assert!(list.contains("your word"));
+    // Once more changes nothing.
+    assert_eq!(post(&browser, &path, &restore).await.0, 303);
+    assert!(!look(&browser, &path).await.contains("Revision 5"));
+    let long = "x\n".repeat(3_000);
+    write(&anna, "b.md", &long).await;
+    let page = look(&browser, &format!("{path}?revision=5")).await;
+    assert!(page.contains("too long to compare"));
+    for (fields, status, sentence) in [
+        (
+            vec![("action", "restore_revision"), ("revision", "x")],
+            404,
+            "no such",
+        ),
+        (
+            vec![("action", "explode")],
+            422,
+            "use the buttons of the page",
+        ),
+    ] {
+        let (told, _, page) = post(&browser, &path, &fields).await;
+        assert_eq!(told, status, "{fields:?}");
+        assert!(status == 404 || page.contains(sentence), "{fields:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_one_is_restored_unless_another_has_its_path() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let id = write(&anna, "a.md", "Anna likes tea.").await;
+    delete(&anna, "a.md").await;
+    let path = format!("/documents/{id}");
+    let page = look(&browser, &path).await;
+    assert!(page.contains("It was deleted") && page.contains("value=\"restore\""));
+    let older = [("action", "restore_revision"), ("revision", "1")];
+    let (status, _, page) = post(&browser, &path, &older).await;
+    assert_eq!(status, 409);
+    assert!(page.contains("This document is deleted; restore it first."));
+    let other = write(&anna, "a.md", "other").await;
+    let restore = [("action", "restore")];
+    let (status, _, page) = post(&browser, &path, &restore).await;
+    assert_eq!(status, 409);
+    assert!(page.contains("It was not restored: another document has its path now."));
+    delete(&anna, "a.md").await;
+    write(&anna, "a.md/b.md", "folder").await;
+    let (status, _, page) = post(&browser, &path, &restore).await;
+    assert_eq!(status, 409);
+    assert!(page.contains("a folder has its path now"), "{page}");
+    delete(&anna, "a.md").await;
+    assert_eq!(post(&browser, &path, &restore).await.0, 303);
+    assert!(!look(&browser, &path).await.contains("It was deleted"));
+    assert!(
+        look(&browser, "/memory?q=tea&type=document")
+            .await
+            .contains("Anna likes ")
+    );
+    assert!(
+        look(&browser, &format!("/documents/{other}"))
+            .await
+            .contains("It was deleted")
+    );
+}
+
+#[tokio::test]
+async fn a_permanent_deletion_is_confirmed_and_leads_to_its_receipt() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let id = write(&anna, "a.md", "Anna likes tea.").await;
+    write(&anna, "a.md", "Anna likes green tea.").await;
+    let (path, erase) = (format!("/documents/{id}"), format!("/documents/{id}/erase"));
+    assert!(look(&browser, &path).await.contains("in all 2 revisions"));
+    let (status, _, page) = post(&browser, &erase, &[]).await;
+    assert_eq!(status, 422);
+    assert!(page.contains("Check the box to say that you want this; nothing was deleted."));
+    assert!(page.contains("id=\"manage\" open"));
+    let (status, location, _) = post(&browser, &erase, &[("confirm", "1")]).await;
+    assert_eq!(status, 303);
+    let receipt = look(&browser, &location).await;
+    assert!(receipt.contains("One document"), "{receipt}");
+    assert_eq!(browser.get(&path).await.0, 404);
+    assert_eq!(post(&browser, &erase, &[("confirm", "1")]).await.0, 404);
+    assert!(!look(&browser, "/memory?q=tea").await.contains("green"));
+    assert!(!look(&browser, "/documents").await.contains("a.md<"));
+    let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM document_revisions")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(kept, 0);
+}
+
+#[tokio::test]
+async fn calls_that_found_it_are_told_and_lead_back_to_it() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let id = write(&anna, "notes/a.md", "Anna likes bergamot.").await;
+    anna.add("Unrelated.").await;
+    let search = json!({ "query": "bergamot", "types": ["document"] });
+    anna.call("memory_search", search).await;
+    app.activity.flush().await.unwrap();
+    let page = look(&browser, &format!("/documents/{id}")).await;
+    let found = section(&page, "found-title");
+    assert!(
+        found.contains("used as a file") && found.contains("memory_files"),
+        "{found}"
+    );
+    assert!(found.contains("found by a search"), "{found}");
+    assert!(found.contains(&format!("href=\"/activity?item={id}\"")));
+    let page = look(&browser, &format!("/activity?item={id}")).await;
+    assert!(
+        page.contains(&format!("href=\"/documents/{id}\"")),
+        "{page}"
+    );
+    assert!(page.contains("notes/a.md") && page.contains(&format!("with document {id}")));
+    assert!(!page.contains(&format!("\"/memory/{id}\"")) && !page.contains("unknown tool"));
+}
+
+#[tokio::test]
+async fn a_part_in_the_memory_list_leads_to_its_document() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    anna.add("A memory of bergamot.").await;
+    let id = write(&anna, "notes/a.md", "\nAnna likes bergamot\nvery much.\n").await;
+    let page = look(&browser, "/memory?q=bergamot&type=document").await;
+    assert!(page.contains("id=\"type-document\""));
+    assert_eq!(page.matches("data-row").count(), 1);
+    assert!(
+        page.contains("notes/a.md") && page.contains("lines 2 to 3"),
+        "{page}"
+    );
+    assert!(page.contains(&format!("href=\"/documents/{id}\"")));
+    let part: i64 = sqlx::query_scalar("SELECT id FROM memory_items WHERE type = 'document'")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let page = look(&browser, &format!("/memory/{part}")).await;
+    assert!(page.contains("A part of a document") && page.contains(&format!("/documents/{id}")));
+    assert!(!page.contains("id=\"manage\""));
+}
+
+#[tokio::test]
+async fn anothers_document_is_as_if_it_were_not_there() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let annas = write(&anna, "quirin.md", "hidden").await;
+    let browser = signed_in(&app, &ben).await;
+    for id in [annas.to_string(), "999999999".to_owned(), "x".to_owned()] {
+        for path in ["", "?revision=1", "?as=text", "/raw", "/raw?revision=1"] {
+            let (status, page) = browser.get(&format!("/documents/{id}{path}")).await;
+            assert_eq!(status, 404, "{id}{path}");
+            assert!(!page.contains("quirin") && !page.contains("hidden.md"));
+        }
+        for (path, fields) in [
+            ("", vec![("action", "restore")]),
+            ("", vec![("action", "restore_revision"), ("revision", "1")]),
+            ("", vec![("action", "nonsense")]),
+            ("/erase", vec![("confirm", "1")]),
+            ("/erase", vec![]),
+        ] {
+            let (status, ..) = post(&browser, &format!("/documents/{id}{path}"), &fields).await;
+            assert_eq!(status, 404, "{id}{path} {fields:?}");
+        }
+    }
+    assert!(!look(&browser, "/documents").await.contains("quirin"));
+}
+
+#[tokio::test]
+async fn where_an_admin_has_closed_the_browser_nothing_is_restored_and_deletion_stays() {
+    let app = TestApp::start().await;
+    let (anna, admin) = (app.user("anna").await, app.user("root").await);
+    app.make_admin(&admin).await;
+    let id = write(&anna, "a.md", "one").await;
+    write(&anna, "a.md", "two").await;
+    let browser = signed_in(&app, &anna).await;
+    let path = format!("/documents/{id}");
+    let closed = signed_in(&app, &admin).await;
+    let closed = closed.post("/admin/browser", &[("action", "close")]).await;
+    assert_eq!(closed.status(), StatusCode::OK);
+    let page = look(&browser, &format!("{path}?revision=1")).await;
+    assert!(!page.contains("Restore revision") && !page.contains("<summary>Manage"));
+    assert!(page.contains("Delete permanently"));
+    for fields in [
+        vec![("action", "restore_revision"), ("revision", "1")],
+        vec![("action", "restore")],
+    ] {
+        let (status, _, page) = post(&browser, &path, &fields).await;
+        assert_eq!(status, 403);
+        assert!(page.contains("read-only; nothing was changed"), "{page}");
+    }
+    assert!(look(&browser, &path).await.contains("two"));
+    let erased = post(&browser, &format!("{path}/erase"), &[("confirm", "1")]).await;
+    assert_eq!(erased.0, 303);
+}
