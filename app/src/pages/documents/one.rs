@@ -140,7 +140,10 @@ fn Text(page: DocumentPage, filters: DocumentFilters) -> impl IntoView {
         false => view! { <a href=filters.as_text().href(id)>"Show as text"</a> },
     });
     let body = match page.body {
-        DocumentBody::Markdown { blocks: all, .. } if all.is_empty() => nothing(),
+        DocumentBody::Markdown {
+            blocks: all,
+            is_cut: false,
+        } if all.is_empty() => nothing(),
         DocumentBody::Markdown {
             blocks: all,
             is_cut,
