@@ -40,7 +40,7 @@ pub fn did(tool: &str) -> &'static str {
         "memory_describe_theme" => "described a theme",
         "memory_stats" => "counted",
         "memory_summary" => "read the summary",
-        "memory_files" => "used documents",
+        "memory_files" => "used files",
         "memory_restore" => "restored",
         "memory_unconfirm" => "removed a confirmation",
         "memory_undo" => "undid",

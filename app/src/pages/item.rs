@@ -104,17 +104,22 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
                 </section>
                 <Manage item=item.clone() />
                 <Vector embedding=item.embedding.clone() />
-                <section class="part" aria-labelledby="history">
-                    <h2 id="history">"What happened to it"</h2>
-                    <History entries=item.history.clone() />
-                    <Readings
-                        item_id=item.id
-                        readings=item.readings.clone()
-                        kept_days=item.kept_days
-                    />
-                </section>
+                {item.part.is_none().then(|| view! { <Happened item=item.clone() /> })}
             </div>
         </article>
+    }
+    .into_any()
+}
+
+/// Of a part it is its document's page that tells.
+#[component]
+fn Happened(item: ItemPage) -> impl IntoView {
+    view! {
+        <section class="part" aria-labelledby="history">
+            <h2 id="history">"What happened to it"</h2>
+            <History entries=item.history />
+            <Readings item_id=item.id readings=item.readings kept_days=item.kept_days />
+        </section>
     }
     .into_any()
 }
@@ -222,7 +227,7 @@ fn OfDocument(part: PartPlace) -> impl IntoView {
                     <bdi>
                         <Marked text=part.path.clone() />
                     </bdi>
-                </a> ". It stays as long as the document says it."
+                </a> ". They stay as long as the document has them. Its page says what found it."
             </p>
         </section>
     }

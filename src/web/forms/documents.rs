@@ -75,15 +75,15 @@ fn problem(error: DocumentError) -> Problem {
     match error {
         DocumentError::Exists => conflict(
             "exists",
-            "It was not restored: another document has its path now. Rename or delete that one first.",
+            "It was not restored: another document has its path now. Delete that one first, or let an agent rename it.",
         ),
         DocumentError::IsFolder => conflict(
             "exists",
-            "It was not restored: a folder has its path now. Rename or delete that one first.",
+            "It was not restored: a folder has its path now. Delete that one first, or let an agent rename it.",
         ),
         DocumentError::IsDocument => conflict(
             "exists",
-            "It was not restored: a document has the path of one of its folders now. Rename or delete that one first.",
+            "It was not restored: a document has the path of one of its folders now. Delete that one first, or let an agent rename it.",
         ),
         DocumentError::Refused(sentence) => conflict("deleted", &sentence),
         error => ToolError::from(error).into(),
