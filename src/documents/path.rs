@@ -142,11 +142,11 @@ mod tests {
             ".hidden",
             "a/b c/…d.json",
         ] {
-            let parsed = DocumentPath::parse("path", path).unwrap();
+            let parsed = DocumentPath::parse("path", path).expect("taken");
             assert_eq!(parsed.as_str(), path);
         }
         // One way of writing a letter.
-        let parsed = DocumentPath::parse("path", "U\u{308}ber.md").unwrap();
+        let parsed = DocumentPath::parse("path", "U\u{308}ber.md").expect("taken");
         assert_eq!(parsed.as_str(), "Über.md");
     }
 
@@ -188,14 +188,14 @@ mod tests {
             &long,
             &deep,
         ] {
-            let refused = DocumentPath::parse("path", path).unwrap_err();
+            let refused = DocumentPath::parse("path", path).expect_err("no path");
             assert_eq!(refused.code, "invalid_path", "{path:?}");
         }
     }
 
     #[test]
     fn a_path_says_what_it_is() {
-        let path = |text| DocumentPath::parse("path", text).unwrap();
+        let path = |text| DocumentPath::parse("path", text).expect("taken");
         assert!(path("MEMORY.md").is_searched() && path("a/B.MD").is_searched());
         assert!(
             !path("MEMORY.json").is_searched()

@@ -65,6 +65,12 @@ impl Documents {
         if newest.as_deref() == Some(&content) {
             return Ok(document);
         }
+        // Whose word it is stays, whoever brings it back.
+        let trust = store::find_trust(&mut tx, user, id, revision).await?;
+        let by = By {
+            trust: trust.unwrap_or(by.trust),
+            ..by
+        };
         let document = self
             .change(&mut tx, user, by, document, &content, now)
             .await?;

@@ -135,6 +135,22 @@ pub async fn find_content(
     .await
 }
 
+pub async fn find_trust(
+    conn: &mut PgConnection,
+    user: UserId,
+    document: i64,
+    revision: i32,
+) -> Result<Option<Trust>, sqlx::Error> {
+    let trust = sqlx::query_scalar!(
+        "SELECT trust FROM document_revisions WHERE user_id = $1 AND document_id = $2 AND revision = $3",
+        user.0,
+        document,
+        revision,
+    );
+    let trust = trust.fetch_optional(conn).await?;
+    Ok(trust.map(|trust| Trust::from_column(&trust)))
+}
+
 /// The newest first.
 pub async fn list_revisions(
     conn: &mut PgConnection,

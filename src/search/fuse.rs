@@ -84,8 +84,8 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
     let has_near = candidates.iter().any(|c| c.is_near);
     let has_words = lexical.iter().any(|s| *s > 0.0);
     let (semantic_weight, lexical_weight) = weights(has_near, has_words, balance);
-    // The weakest of many turns is no measure of a memory beside them: then 0 is nothing in common.
-    let has_turns = candidates.iter().any(|c| c.is_turn);
+    // The weakest of many turns, or an episode, is no measure of a memory beside them: then 0 is nothing in common.
+    let has_turns = candidates.iter().any(|c| c.is_turn || c.is_episode);
     let (no_meaning, no_words) = match has_turns {
         true => (closeness(Some(1.0)), 0.0),
         false => (

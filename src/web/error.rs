@@ -42,7 +42,7 @@ pub struct Problem {
     /// For whoever was too quick.
     pub wait_s: Option<u64>,
     /// What is there, where that is not what was expected.
-    pub current: Option<Value>,
+    pub current: Option<Box<Value>>,
 }
 
 /// After which a server that is busy or cannot reach its database is asked again.
@@ -86,7 +86,7 @@ impl Problem {
             document["field"] = field.as_str().into();
         }
         if let Some(current) = &self.current {
-            document["current"] = current.clone();
+            document["current"] = (**current).clone();
         }
         document
     }

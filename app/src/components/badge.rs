@@ -6,13 +6,14 @@ use leptos::prelude::*;
 use crate::view::{EmbeddingState, Retired};
 
 /// The types of items, as slugs, in the order in which filters list them.
-pub const ITEM_TYPES: [&str; 7] = [
+pub const ITEM_TYPES: [&str; 8] = [
     "preference",
     "fact",
     "instruction",
     "summary",
     "other",
     "turn",
+    "episode",
     "document",
 ];
 
@@ -38,6 +39,8 @@ pub fn shape_of(item_type: &str) -> &'static str {
         "instruction" => "M2.5 1.5 10.5 6l-8 4.5z",
         "summary" => "M1.5 2h9v1.7h-9zM1.5 5.2h9v1.7h-9zM1.5 8.4h5.5v1.7H1.5z",
         "turn" => "M1.5 1.5h9v6.3H6L3.2 10.7V7.8H1.5z",
+        // an hourglass
+        "episode" => "M2 1h8v1.4L7.2 6 10 9.6V11H2V9.6L4.8 6 2 2.4z",
         // a page with lines and a folded corner
         "document" => "M2 1h5.2L10 3.8V11H2zM3.7 5.2v1.2h4.6V5.2zM3.7 7.6v1.2h4.6V7.6z",
         // head and shoulders, a folder, a house with windows, a pin, a box, a calendar, an envelope, a link

@@ -8,7 +8,7 @@ use crate::address::document_path;
 use crate::view::{CallItem, CallRow};
 
 /// The tools, in the order in which filters list them; the last three are what only a person does.
-pub const TOOLS: [&str; 15] = [
+pub const TOOLS: [&str; 17] = [
     "memory_search",
     "memory_get",
     "memory_add",
@@ -20,6 +20,8 @@ pub const TOOLS: [&str; 15] = [
     "memory_describe_theme",
     "memory_stats",
     "memory_summary",
+    "memory_entity",
+    "memory_graph",
     "memory_files",
     "memory_restore",
     "memory_unconfirm",
@@ -40,6 +42,8 @@ pub fn did(tool: &str) -> &'static str {
         "memory_describe_theme" => "described a theme",
         "memory_stats" => "counted",
         "memory_summary" => "read the summary",
+        "memory_entity" => "looked somebody or something up",
+        "memory_graph" => "looked at connections",
         "memory_files" => "used files",
         "memory_restore" => "restored",
         "memory_unconfirm" => "removed a confirmation",

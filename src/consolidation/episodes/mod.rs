@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn the_most_telling_sentences_are_what_it_was_about() {
-        let draft = of_messages(&talk()).unwrap();
+        let draft = of_messages(&talk()).expect("taken");
         assert!(
             draft.summary.contains("We plan the boat trip to Bergen"),
             "{draft:?}"
@@ -395,7 +395,7 @@ mod tests {
 
     #[test]
     fn a_model_is_believed_where_it_tells_what_was_said() {
-        let draft = of_messages(&talk()).unwrap();
+        let draft = of_messages(&talk()).expect("taken");
         let told = draft.clone().told_by_model(&[
             "They planned a boat trip to Bergen on Friday. Marta comes along.".to_owned(),
         ]);

@@ -241,7 +241,10 @@ fn told<T>(
             let both = match &error {
                 DocumentError::Changed {
                     current, content, ..
-                } => Some(json!({ "revision": current.revision, "content": content })),
+                } => {
+                    let both = json!({ "revision": current.revision, "content": content });
+                    Some(Box::new(both))
+                }
                 _ => None,
             };
             let error = ToolError::from(error);
