@@ -193,7 +193,7 @@ impl Ui {
         let now = self.state.clock.now();
         let status = item.status_at(now);
         let read_only = manage::is_browser_read_only(&self.state.db).await;
-        let is_memory = item.turn.is_none() && item.part.is_none();
+        let is_memory = item.theme.is_some();
         let is_manageable = is_memory && !read_only.map_err(database)?;
         let undo = manage::undoable(&history, now).filter(|_| is_manageable);
         let gave_way_by = history.iter().rev().find(|event| event.is_giving_way());
