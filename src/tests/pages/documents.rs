@@ -215,7 +215,8 @@ async fn each_revision_shows_what_it_changed_and_can_be_restored() {
         list.contains("Revision 4") && list.contains("<bdi>you</bdi>"),
         "{list}"
     );
-    assert!(list.contains("your word"));
+    // Whose word it is stays: the agent's.
+    assert!(!list.contains("your word"));
     // Once more changes nothing.
     assert_eq!(post(&browser, &path, &restore).await.0, 303);
     assert!(!look(&browser, &path).await.contains("Revision 5"));

@@ -45,6 +45,7 @@ const LIVES_IN: &[(&str, &[&str])] = &[
             "memory_items.key",
             "memory_items.source_context",
             "memory_themes.description",
+            "episodes.abstract",
             "session_messages.content",
             "session_messages.tool_calls",
         ],
