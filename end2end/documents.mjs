@@ -140,9 +140,13 @@ export async function documents(t, { javaScriptEnabled }) {
 
   await t.test("what found it is listed, here and on Activity", async () => {
     await server.tool(token, "memory_search", { query: "Schlossberg", types: ["document"] });
-    await page.waitForTimeout(2_000);
-    await page.reload();
-    await page.getByText("found by a search").first().waitFor();
+    // Calls are recorded a little later, however long that takes here.
+    const found = page.getByText("found by a search");
+    for (let tries = 0; tries < 60 && (await found.count()) === 0; tries++) {
+      await page.waitForTimeout(500);
+      await page.reload();
+    }
+    await found.first().waitFor();
     await page.getByRole("link", { name: "All calls with it" }).click();
     await page.getByRole("link", { name: "memory/2026-03-22.md" }).first().waitFor();
     await look("activity-document");
