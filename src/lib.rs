@@ -133,6 +133,7 @@ pub mod panics;
 pub mod postgres;
 pub mod providers;
 pub mod queue;
+pub mod recall;
 pub mod seal;
 pub mod search;
 pub mod serve;

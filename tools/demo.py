@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Fills a demo user with the memories of tools/demo/*.jsonl, through the REST door of a running server, and
 with what these say of people, projects and places (entities.tsv, relations.tsv), through `keepsake import`;
-then with the files of tools/demo/documents/.
+then with the files of tools/demo/documents/, and with what was said in the sessions of tools/demo/sessions/.
 
-Running it again changes nothing: the server recognises exact duplicates, and texts that are
-already archived, or what documents say, are looked up first and left alone. Needs nothing but Python 3.9.
+Running it again changes nothing: the server recognises exact duplicates and messages that it knows, and texts
+that are already archived, or what documents say, are looked up first and left alone. Needs nothing but Python 3.9.
 """
 
 import http.client
@@ -23,6 +23,7 @@ LISTEN = os.environ.get("KEEPSAKE_LISTEN", "")
 DEMO = REPO / "tools/demo"
 DOCUMENTS = DEMO / "documents"
 EARLIER = DOCUMENTS / ".earlier"  # what a document said before: its path and .1, .2
+SESSIONS = DEMO / "sessions"  # each file begins with its day: in the order of their names they are oldest first
 EMAIL = "demo@keepsake.local"
 TOKEN_DAYS = 1  # every run makes its own tokens; they need not outlive the day
 PAGE = 50  # the most results a search may return
@@ -83,6 +84,15 @@ class Server:
     def write_document(self, token, path, content):
         self.call(token, f"writing {path}", "PUT", f"/api/v1/documents/{quote(path)}", {"content": content})
 
+    def add_messages(self, token, session_id, messages):
+        """Returns how many of them were new."""
+        path = f"/api/v1/sessions/{quote(session_id, safe='')}/messages"
+        return self.call(token, f"adding to {session_id}", "POST", path, {"messages": messages})["accepted"]
+
+    def complete_session(self, token, session_id, summary):
+        path = f"/api/v1/sessions/{quote(session_id, safe='')}/complete"
+        self.call(token, f"completing {session_id}", "POST", path, {"summary": summary} if summary else {})
+
     def call(self, token, name, method, path, arguments=None, may_be_missing=False):
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         status, body = self.request(method, path, None if arguments is None else json.dumps(arguments).encode(), headers)
@@ -120,7 +130,7 @@ def create_user():
 
 def create_token(agent):
     return keepsake("token", "create", "--email", EMAIL, "--agent", agent, "--scope", "memory:read",
-                    "--scope", "memory:write", "--expires-days", str(TOKEN_DAYS))
+                    "--scope", "memory:write", "--scope", "sessions:write", "--expires-days", str(TOKEN_DAYS))
 
 
 def archived_texts(server, token):
@@ -219,6 +229,20 @@ def write_documents(server, token):
     print(f"{written} of {len(files)} documents written", flush=True)
 
 
+def hand_over_sessions(server, tokens):
+    """Each by its own agent; what an agent says nothing of, the server sums up itself."""
+    messages = new = 0
+    sessions = [json.loads(file.read_text("utf-8")) for file in sorted(SESSIONS.glob("*.json"))]
+    for session in sessions:
+        token = tokens[session["agent"]]
+        accepted = server.add_messages(token, session["id"], session["messages"])
+        if accepted:
+            server.complete_session(token, session["id"], session["summary"])
+        messages += len(session["messages"])
+        new += accepted
+    print(f"{len(sessions)} sessions of {messages} messages, {new} new", flush=True)
+
+
 def main():
     files = sorted(DEMO.glob("*.jsonl"))
     memories = [json.loads(line) for file in files for line in file.read_text("utf-8").split("\n") if line]
@@ -234,6 +258,7 @@ def main():
         take_in(entities + relations)
         print(f"{len(rows('relations.tsv'))} relations of {len(entities)} entities", flush=True)
         write_documents(server, tokens["journal"])
+        hand_over_sessions(server, tokens)
     finally:  # a password is shown only once, so also when filling was refused half-way
         print(f"\n  sign in   {PUBLIC_URL or server.address}/login\n  e-mail    {EMAIL}\n  password  {password}", flush=True)
 

@@ -160,6 +160,15 @@ pub struct TurnPlace {
     pub role: String,
 }
 
+/// What an episode tells of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanPlace {
+    /// By number and its agent's name; `None` where it was imported.
+    pub session: Option<(i64, String)>,
+    pub from: Moment,
+    pub until: Moment,
+}
+
 /// How an item left what is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retired {
@@ -221,6 +230,8 @@ pub struct ItemPage {
     pub turn: Option<TurnPlace>,
     /// It is no memory, but a part of a document.
     pub part: Option<PartPlace>,
+    /// It is no memory, but says what a session was about.
+    pub span: Option<SpanPlace>,
     pub item_type: String,
     pub key: Option<String>,
     pub content: String,
@@ -295,6 +306,22 @@ pub struct AgentRow {
     pub has_all_tools: bool,
     pub item_count: i64,
     pub tokens: Vec<TokenRow>,
+    pub settings: Vec<AgentSetting>,
+    /// The same as JSON, without what is as the server has it.
+    pub settings_document: String,
+}
+
+/// A setting of an agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentSetting {
+    pub name: &'static str,
+    pub label: &'static str,
+    pub hint: &'static str,
+    /// Empty: as the server has it.
+    pub value: String,
+    pub default: String,
+    /// It is on or off, and not a number.
+    pub is_switch: bool,
 }
 
 /// A product that remembers for users of its own.

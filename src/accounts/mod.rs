@@ -14,6 +14,7 @@ pub mod store;
 pub mod token;
 
 pub use access::{ActingFor, AgentAccess, MemoryOff, NewUser, TokenOwner, TokenRefusal};
+pub use agents::settings::{AgentSettings, NAMES as AGENT_SETTINGS, RECALL_TOKENS};
 pub use model::{
     AgentId, AgentName, Email, ExternalId, OperatorId, Password, Role, Scope, Scopes, TokenId,
     ToolProfile, User, UserId, UsersMax, Viewer,

@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use time::OffsetDateTime;
 
+use super::agents::settings::AgentSettings;
 use crate::clock::Zone;
 use crate::input::{Invalid, check_text, required_text};
 
@@ -359,6 +360,7 @@ pub struct Agent {
     pub profile: ToolProfile,
     /// Items this agent wrote, active and archived.
     pub item_count: i64,
+    pub settings: AgentSettings,
 }
 
 /// A token as it is kept: everything but the token.

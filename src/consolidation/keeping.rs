@@ -157,7 +157,7 @@ impl Consolidation {
         let user = viewer.user_id;
         let mut tx = self.db.as_writer(user).await?;
         let end = match store::may_read(&mut tx, user, row.session_id).await? {
-            store::MayRead::Yes => &reading.end,
+            store::MayRead::Yes | store::MayRead::NotOfAgent => &reading.end,
             store::MayRead::MemoryOff => &End::MemoryOff,
             store::MayRead::Nobody => return Ok(()),
         };

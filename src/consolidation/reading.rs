@@ -28,6 +28,7 @@ pub(super) const EXTRACTION_TEMPERATURE: f32 = 0.1;
 const HELD_BYTES: usize = 2 * 1_024 * 1_024;
 /// What a message or a call costs beside its texts, in bytes.
 const OVERHEAD_BYTES: usize = 128;
+const NOT_OF_AGENT: &str = "the settings of its agent say that its sessions are not read";
 /// From this attempt on, what a model could not read is read by patterns.
 const FALLBACK_FROM_ATTEMPT: i32 = 2;
 
@@ -332,6 +333,7 @@ impl Consolidation {
         Ok(match may_read {
             store::MayRead::Yes => None,
             store::MayRead::MemoryOff => Some(End::MemoryOff),
+            store::MayRead::NotOfAgent => Some(End::Skipped(NOT_OF_AGENT.to_owned(), None)),
             store::MayRead::Nobody => Some(End::Lost),
         })
     }

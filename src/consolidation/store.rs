@@ -15,6 +15,8 @@ pub enum MayRead {
     Yes,
     /// The person, or the agent whose session it is, has memory switched off.
     MemoryOff,
+    /// The agent's settings say so (`consolidation_enabled`).
+    NotOfAgent,
     /// The account is disabled or being erased.
     Nobody,
 }
@@ -25,7 +27,8 @@ pub async fn may_read(
     session: SessionId,
 ) -> Result<MayRead, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT u.memory_enabled AND a.memory_enabled AS "is_on!", u.disabled_at IS NOT NULL AS "is_disabled!"
+        r#"SELECT u.memory_enabled AND a.memory_enabled AS "is_on!", u.disabled_at IS NOT NULL AS "is_disabled!",
+                  coalesce((a.settings ->> 'consolidation_enabled')::boolean, true) AS "is_read!"
            FROM sessions s
            JOIN users u ON u.id = s.user_id
            JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
@@ -35,10 +38,11 @@ pub async fn may_read(
     )
     .fetch_one(conn)
     .await?;
-    Ok(match (row.is_disabled, row.is_on) {
-        (true, _) => MayRead::Nobody,
-        (false, true) => MayRead::Yes,
-        (false, false) => MayRead::MemoryOff,
+    Ok(match (row.is_disabled, row.is_on, row.is_read) {
+        (true, ..) => MayRead::Nobody,
+        (false, false, _) => MayRead::MemoryOff,
+        (false, true, false) => MayRead::NotOfAgent,
+        (false, true, true) => MayRead::Yes,
     })
 }
 

@@ -14,9 +14,11 @@ use tokio::sync::mpsc;
 use self::store::Key;
 use super::documents::{DocumentLine, RevisionLine};
 use super::entities::{EntityLine, RelationLine};
+use super::episodes::EpisodeLine;
 use super::read::{ItemRecord, Record, ThemeRecord};
 use super::source::{self, Piece};
 use crate::accounts::{AgentId, AgentName};
+use crate::consolidation::episodes;
 use crate::db::{Db, UserId};
 use crate::documents::{DocumentError, Documents};
 use crate::embedding::{EmbeddingError, Embeddings};
@@ -172,6 +174,12 @@ impl Importer {
                 let taken = self.take_revision(&line).await;
                 self.told(place, taken)?;
             }
+            Ok(Record::Episode(line)) => {
+                self.write_batch().await?;
+                if let Err(invalid) = self.take_episode(&line).await? {
+                    self.fail(place, invalid.sentence);
+                }
+            }
             Ok(Record::NotImported) => {}
             Ok(Record::Theme(theme)) => self.take_theme(&theme).await?,
             Ok(Record::Agent(name)) => {
@@ -253,6 +261,24 @@ impl Importer {
         for one in stated {
             entities::relations::note(&mut tx, self.user, &one, self.now).await?;
         }
+        tx.commit().await?;
+        Ok(Ok(()))
+    }
+
+    async fn take_episode(
+        &mut self,
+        line: &EpisodeLine,
+    ) -> Result<Result<(), Invalid>, ImportError> {
+        let (taken, agent) = match line.taken() {
+            Ok(taken) => taken,
+            Err(invalid) => return Ok(Err(invalid)),
+        };
+        let mut tx = self.db.as_writer(self.user).await?;
+        if store::is_erasing(&mut tx, self.user).await? {
+            return Err(ImportError::Erasing);
+        }
+        let agent = self.agent(&mut tx, agent.as_ref()).await?.map(AgentId);
+        episodes::take_in(&mut tx, &self.embeddings, self.user, agent, &taken).await?;
         tx.commit().await?;
         Ok(Ok(()))
     }

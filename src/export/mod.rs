@@ -5,6 +5,7 @@
 mod document;
 mod documents;
 mod entities;
+mod episodes;
 mod import;
 pub mod read;
 mod sessions;

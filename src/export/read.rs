@@ -10,6 +10,7 @@ use time::OffsetDateTime;
 use super::FORM_VERSION;
 use super::documents::{DocumentLine, RevisionLine};
 use super::entities::{EntityLine, RelationLine};
+use super::episodes::EpisodeLine;
 use crate::accounts::AgentName;
 use crate::input::{Invalid, check_text, required_text};
 use crate::memories::mentions::EntityType;
@@ -49,6 +50,7 @@ pub enum Record {
     Relation(Box<RelationLine>),
     Document(DocumentLine),
     Revision(Box<RevisionLine>),
+    Episode(Box<EpisodeLine>),
     /// Sessions, calls and settings are for their owner to read: they are not taken in.
     NotImported,
     End {
@@ -210,6 +212,7 @@ pub fn parse_line(line: &str) -> Result<Record, Invalid> {
         (None, Some("relation")) => parse(line).map(Box::new).map(Record::Relation),
         (None, Some("document")) => parse(line).map(Record::Document),
         (None, Some("revision")) => parse(line).map(Box::new).map(Record::Revision),
+        (None, Some("episode")) => parse(line).map(Box::new).map(Record::Episode),
         (None, Some(record)) if PASSED_OVER.contains(&record) => Ok(Record::NotImported),
         (None, Some("end")) => {
             let end: RawEnd = parse(line)?;
@@ -221,7 +224,7 @@ pub fn parse_line(line: &str) -> Result<Record, Invalid> {
             "record",
             "unknown_record",
             format!(
-                "`record` is not known; it is theme, agent, item, entity, relation, document, revision, {} or end.",
+                "`record` is not known; it is theme, agent, item, entity, relation, document, revision, episode, {} or end.",
                 PASSED_OVER.join(", ")
             ),
         )),

@@ -9,6 +9,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::documents::store as documents;
 use super::entities::store as entities;
+use super::episodes::store as episodes;
 use super::{FORM_VERSION, sessions, store};
 use crate::db::{Db, UserId};
 
@@ -72,6 +73,9 @@ enum Stage {
     Revisions {
         after: (i64, i32),
     },
+    Episodes {
+        after: i64,
+    },
     Sessions {
         after: i64,
     },
@@ -100,6 +104,7 @@ struct Counts {
     relations: usize,
     documents: usize,
     revisions: usize,
+    episodes: usize,
     sessions: usize,
     messages: usize,
     extractions: usize,
@@ -146,6 +151,7 @@ impl Export {
                 Stage::Relations { after } => self.relations(after, &mut lines).await?,
                 Stage::Documents { after } => self.documents(after, &mut lines).await?,
                 Stage::Revisions { after } => self.revisions(after, &mut lines).await?,
+                Stage::Episodes { after } => self.episodes(after, &mut lines).await?,
                 Stage::Sessions { after } => self.sessions(after, &mut lines).await?,
                 Stage::Messages { after } => self.messages(after, &mut lines).await?,
                 Stage::Extractions { after } => self.extractions(after, &mut lines).await?,
@@ -276,6 +282,19 @@ impl Export {
             Some(row) => Stage::Revisions {
                 after: (row.document, row.revision),
             },
+            None => Stage::Episodes { after: 0 },
+        })
+    }
+
+    async fn episodes(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
+        let mut tx = self.db.as_user(self.user).await?;
+        let within = (after, self.last.item);
+        let rows = episodes::list(&mut tx, self.user, within, ROWS_A_PIECE).await?;
+        tx.commit().await?;
+        self.counts.episodes += rows.len();
+        rows.iter().for_each(|row| write(lines, "episode", row));
+        Ok(match rows.last() {
+            Some(row) => Stage::Episodes { after: row.id },
             None => Stage::Sessions { after: 0 },
         })
     }

@@ -1,4 +1,4 @@
-//! Removes what has run out: web sessions, links, old activity, old runs, old changes.
+//! Removes what has run out: web sessions, links, old activity, old runs, old changes, what old sessions were told.
 
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use crate::activity::Activity;
 use crate::config::SignUp;
 use crate::db::prune_changes;
 use crate::queue;
+use crate::recall;
 
 const RUNS_KEPT: TimeDuration = TimeDuration::days(30);
 
@@ -31,7 +32,8 @@ pub static JOB: Job = Job {
             let mut conn = context.db.system_connection().await?;
             queue::runs::store::prune_runs(&mut conn, context.now() - RUNS_KEPT).await?;
             while prune_changes(&mut conn, context.now()).await? > 0 {}
-            let removed = web_sessions? + links? + calls?.unsigned_abs();
+            let told = recall::prune(&context.db, context.now()).await?;
+            let removed = told + web_sessions? + links? + calls?.unsigned_abs();
             slice.note(usize::try_from(removed).unwrap_or(usize::MAX), 0);
             Ok(Next::Done)
         })

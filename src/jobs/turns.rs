@@ -7,11 +7,11 @@ use crate::sessions::turns;
 pub static JOB: Job = Job {
     name: queue::TURNS,
     title: "Turns",
-    about: "Makes what was said in completed sessions searchable, and removes it where that is switched off.",
+    about: "Makes what was said in completed sessions searchable, and removes it where that is switched off or it has had its days.",
     work: Work::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
-            let users = turns::users_due(&context.db).await?;
+            let users = turns::users_due(&context.db, now).await?;
             Ok(users.into_iter().map(|user| (user, now)).collect())
         })
     }),
@@ -19,7 +19,7 @@ pub static JOB: Job = Job {
     at_once: 2,
     run: |context, user, slice| {
         Box::pin(async move {
-            while turns::remove_some(&context.db, user).await? {
+            while turns::remove_some(&context.db, user, context.now()).await? {
                 if slice.is_over() {
                     return Ok(Next::More(1));
                 }

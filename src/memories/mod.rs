@@ -30,7 +30,7 @@ pub use model::{
     Item, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme, ThemeCount, ThemeNames,
     ThemeSlug, Turn,
 };
-pub use part::Part;
+pub use part::{Part, Span};
 pub use period::Period;
 pub use provenance::{Expiry, ItemKey, Provenance, Source, Yielding};
 pub use stop_words::is_stop_word;

@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use unicode_normalization::UnicodeNormalization;
 
 use super::history::ItemState;
-use super::part::Part;
+use super::part::{Part, Span};
 use super::period::Period;
 use super::provenance::{Expiry, ItemKey, Provenance, Yielding};
 use super::trust::{Holder, Newcomer, Trust};
@@ -389,6 +389,8 @@ pub struct Item {
     pub turn: Option<Turn>,
     /// Of a part of a document.
     pub part: Option<Part>,
+    /// Of an episode.
+    pub span: Option<Span>,
     pub created_at: OffsetDateTime,
     pub updated_at: OffsetDateTime,
 }

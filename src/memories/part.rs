@@ -1,4 +1,30 @@
-//! Which stretch of which document a source is.
+//! Where a source stands that is no memory: in which document, or of which session.
+
+use time::OffsetDateTime;
+
+/// What an episode tells of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// By number, and as its agent calls it; `None` where it was imported.
+    pub session: Option<(i64, String)>,
+    /// Of what was said.
+    pub from: OffsetDateTime,
+    pub until: OffsetDateTime,
+}
+
+impl Span {
+    pub(crate) fn of(
+        session: Option<(i64, String)>,
+        span: (Option<OffsetDateTime>, Option<OffsetDateTime>),
+    ) -> Option<Self> {
+        let (from, until) = span.0.zip(span.1)?;
+        Some(Self {
+            session,
+            from,
+            until,
+        })
+    }
+}
 
 /// Where a part of a document stands.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::history::{GaveWay, ItemEvent, ItemState};
 use super::model::{
     EXPIRING_SOON, Item, ItemId, ItemType, OfSession, Stats, Status, ThemeSlug, Turn,
 };
-use super::part::Part;
+use super::part::{Part, Span};
 use super::period::Period;
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
 use super::trust::Trust;
@@ -73,7 +73,7 @@ pub async fn find_to_read(
         r#"SELECT i.id, t.slug AS "slug?", t.display_name AS "display_name?", i.type AS item_type, i.key, i.content, i.tags,
                   i.status, i.source, i.trust, i.source_context, a.name AS "agent?", i.confidence,
                   i.protected, i.expires_at, i.valid_from, i.valid_until, i.last_verified_at, i.superseded_by, i.session_id, i.message_id,
-                  i.delete_at, i.created_at, i.updated_at, i.turn_session_id, s.external_id AS "session?", m.external_id AS "message?",
+                  i.delete_at, i.created_at, i.updated_at, i.turn_session_id, p.began_at AS "began_at?", p.ended_at AS "ended_at?", p.session_id AS "told_of?", s.external_id AS "session?", m.external_id AS "message?",
                   m.position AS "position?", i.document_id, d.path AS "path?", i.first_line, i.last_line
            FROM memory_items i
            LEFT JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
@@ -93,6 +93,10 @@ pub async fn find_to_read(
     Ok(row.map(|row| Item {
         source_session: row.session.clone(),
         source_message: row.message.clone(),
+        span: Span::of(
+            row.told_of.zip(row.session.clone()),
+            (row.began_at, row.ended_at),
+        ),
         turn: row
             .turn_session_id
             .zip(row.session)

@@ -2,7 +2,7 @@
 
 use time::OffsetDateTime;
 
-use crate::memories::{ItemId, ItemType, Part, Period, Status, Trust, Turn};
+use crate::memories::{ItemId, ItemType, Part, Period, Span, Status, Trust, Turn};
 
 /// What the ranking is made of.
 #[derive(Clone, Debug)]
@@ -53,4 +53,5 @@ pub struct FoundItem {
     pub is_superseded: bool,
     pub turn: Option<Turn>,
     pub part: Option<Part>,
+    pub span: Option<Span>,
 }

@@ -17,8 +17,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 use tracing::Instrument;
 
-pub use candidate::FoundItem;
-use candidate::Signals;
+pub use candidate::{FoundItem, Signals};
 pub use fuse::Explanation;
 pub use query::{Filters, RawQuery, SearchQuery};
 pub use reader::Reader;
@@ -76,6 +75,18 @@ pub struct Page {
     pub cursor: Option<String>,
     /// Why the search was less than it could be, as a clause; the caller that
     /// could not bring a vector says so here. `None` when it was not.
+    pub degraded: Option<String>,
+}
+
+/// What the arms find for a text.
+pub struct Gathered {
+    /// Of the user, to read on with.
+    pub tx: Tx,
+    /// In no order.
+    pub found: Vec<Signals>,
+    /// Distinct words that were looked for.
+    pub terms: usize,
+    /// As [`Page::degraded`].
     pub degraded: Option<String>,
 }
 
@@ -289,21 +300,8 @@ impl Search {
         vector: Option<&QueryVector>,
     ) -> Result<Page, sqlx::Error> {
         let now = self.embeddings.now();
-        if let Some(vector) = vector {
-            held.measure(&mut tx, user, &vector.vector).await?;
-        }
-        let naming = match held.with_entities {
-            true => self.naming(&mut tx, user, held, text).await?,
-            false => Vec::new(),
-        };
-        let asked = Arc::new(Question {
-            naming,
-            terms: words::query_terms(text),
-            vector: vector.map(|v| vectors::Asked::new(v.vector.values())),
-            speakers: vector.map(|v| v.speakers.clone()).unwrap_or_default(),
-            filters: query.filters.clone(),
-            now,
-        });
+        let asked = self.question(&mut tx, user, held, &query.filters, text, vector);
+        let asked = asked.await?;
         let (mut found, has_words) = held.candidates(&asked, Vec::new()).await?;
         let fragments = words::query_fragments(text);
         if !has_words && !fragments.is_empty() {
@@ -349,6 +347,69 @@ impl Search {
 }
 
 impl Search {
+    /// What is asked of the arms, with what has to be read for it.
+    async fn question(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        held: &Held,
+        filters: &Filters,
+        text: &str,
+        vector: Option<&QueryVector>,
+    ) -> Result<Arc<Question>, sqlx::Error> {
+        if let Some(vector) = vector {
+            held.measure(&mut *conn, user, &vector.vector).await?;
+        }
+        let naming = match held.with_entities {
+            true => self.naming(conn, user, held, text).await?,
+            false => Vec::new(),
+        };
+        Ok(Arc::new(Question {
+            naming,
+            terms: words::query_terms(text),
+            vector: vector.map(|v| vectors::Asked::new(v.vector.values())),
+            speakers: vector.map(|v| v.speakers.clone()).unwrap_or_default(),
+            filters: filters.clone(),
+            now: self.embeddings.now(),
+        }))
+    }
+
+    /// What the arms find for a text, before anything ranks it: for recall. What the text names counts,
+    /// whatever the user's setting for searches says.
+    ///
+    /// # Errors
+    /// Only what the database says.
+    pub async fn gather(
+        &self,
+        viewer: &Viewer,
+        filters: &Filters,
+        text: &str,
+    ) -> Result<Gathered, sqlx::Error> {
+        let user = viewer.user_id;
+        let need = Need {
+            user,
+            space: None,
+            theme: None,
+            text: Some(text),
+        };
+        let (tx, mut held, asked) = self.ask(&need, text).await?;
+        held.with_entities = true;
+        let mut tx = match tx {
+            Some(tx) => tx,
+            None => self.db.as_user(user).await?,
+        };
+        let vector = asked.vector.as_ref();
+        let question = self.question(&mut tx, user, &held, filters, text, vector);
+        let question = question.await?;
+        let (found, _) = held.candidates(&question, Vec::new()).await?;
+        Ok(Gathered {
+            tx,
+            found,
+            terms: question.terms.len(),
+            degraded: asked.degraded,
+        })
+    }
+
     /// Sources that mention what a query names, and how much of it.
     async fn naming(
         &self,

@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 use super::arms::entity::Meant;
 use super::candidate::FoundItem;
 use crate::accounts::UserId;
-use crate::memories::{ItemId, ItemType, Part, Period, Status, Trust, Turn};
+use crate::memories::{ItemId, ItemType, Part, Period, Span, Status, Trust, Turn};
 
 /// The newest sources of each tier whose text is read where no word of the query matches: what
 /// stands inside a word has no index, and reading ten thousand takes some 9 ms.
@@ -26,7 +26,8 @@ pub async fn list_found(
                   i.source, i.trust, a.name AS "agent?", i.expires_at, i.valid_from, i.valid_until,
                   i.superseded_by IS NOT NULL AS "is_superseded!", s.id AS "session_id?", s.external_id AS "session?",
                   m.position AS "position?", m.external_id AS "message?",
-                  i.document_id, d.path AS "path?", i.first_line, i.last_line
+                  i.document_id, d.path AS "path?", i.first_line, i.last_line,
+                  p.began_at AS "began_at?", p.ended_at AS "ended_at?"
            FROM unnest($2::bigint[]) AS f (id)
            -- OFFSET 0: each by its key, whatever the statistics say of a table that was empty just now.
            CROSS JOIN LATERAL (
@@ -34,7 +35,8 @@ pub async fn list_found(
            ) i
            LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = i.agent_id
-           LEFT JOIN sessions s ON s.user_id = $1 AND s.id = i.turn_session_id
+           LEFT JOIN episodes p ON p.user_id = $1 AND p.source_id = i.id
+           LEFT JOIN sessions s ON s.user_id = $1 AND s.id = coalesce(i.turn_session_id, p.session_id)
            LEFT JOIN documents d ON d.user_id = $1 AND d.id = i.document_id
            LEFT JOIN LATERAL (
                SELECT m.position, m.external_id FROM session_messages m
@@ -46,7 +48,8 @@ pub async fn list_found(
     );
     let found = query.fetch_all(conn).await?.into_iter().map(|row| {
         let message = row.position.zip(row.message);
-        let turn = row.session_id.zip(row.session).zip(message);
+        let session = row.session_id.zip(row.session);
+        let turn = session.clone().zip(message);
         FoundItem {
             id: ItemId(row.id),
             created_at: row.created_at,
@@ -72,6 +75,7 @@ pub async fn list_found(
                 message,
                 role: row.source.clone(),
             }),
+            span: Span::of(session, (row.began_at, row.ended_at)),
             source: row.source,
             part: Part::of(
                 row.document_id.zip(row.path),

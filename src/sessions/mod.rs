@@ -4,6 +4,7 @@
 //! called here, and nothing that was said goes anywhere but into its table.
 
 pub mod ledger;
+pub mod lifetimes;
 pub mod message;
 pub mod model;
 pub mod said;
@@ -23,6 +24,7 @@ use crate::clock::{Rounds, Schedule};
 use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::input::Invalid;
 use crate::queue;
+use lifetimes::Lifetimes;
 use message::{MESSAGES_A_SESSION_MAX, TOOL_CALLS_A_SESSION_MAX};
 use store::{Held, Still, Stretch};
 
@@ -30,6 +32,9 @@ use store::{Held, Still, Stretch};
 pub const STILL_FOR: Duration = Duration::minutes(30);
 /// The same, where its agent has gone on in another session, or the night has come.
 pub const PAUSED_FOR: Duration = Duration::minutes(2);
+/// What is new of a session that goes on is read once it has so many messages. A day without a pause of
+/// [`STILL_FOR`] has about as many.
+const STRETCH_MESSAGES: i32 = 50;
 /// Messages of a page, at most and where nothing is said.
 pub const PAGE_MAX: i64 = 500;
 /// Of a user (DESIGN §11).
@@ -88,7 +93,7 @@ pub struct Address {
 /// Keeps what is new of these messages, after all that came before; the session is made
 /// when it is not there, and opened again when it was complete. A message whose id is known in
 /// the session is a duplicate, whatever it says now. All of them are kept or none, and other
-/// sessions of the agent that are still are completed with it.
+/// sessions of the agent that are still are completed with it. [`STRETCH_MESSAGES`] that are new are a stretch to be read.
 pub async fn add(
     db: &Db,
     address: &Address,
@@ -108,6 +113,11 @@ pub async fn add(
     let duplicates = messages.messages.len() - accepted.messages + messages.repeated;
     if accepted.messages > 0 {
         store::note_messages(&mut tx, user, session.id, &accepted, now).await?;
+        let unread = session.message_count - session.ledger_position + accepted.messages as i32;
+        if unread >= STRETCH_MESSAGES {
+            store::cut(&mut tx, user, session.id, now).await?;
+            push_reading(&mut tx, user, 1, now).await?;
+        }
         let since = now - PAUSED_FOR;
         let others =
             store::hold_still_others(&mut tx, user, address.agent, session.id, since).await?;
@@ -231,6 +241,7 @@ pub struct Page {
     pub is_empty: bool,
     /// What was said is searched too ([`turns`]).
     pub turns_are_on: bool,
+    pub lifetimes: Lifetimes,
 }
 
 /// A person's sessions, of all their agents.
@@ -246,6 +257,7 @@ pub async fn page(db: &Db, user: UserId, filter: &Filter) -> Result<Page, sqlx::
     let page = Page {
         agents: store::list_agents(&mut tx, user).await?,
         turns_are_on: turns::are_on(&mut tx, user).await?,
+        lifetimes: lifetimes::of(&mut tx, user).await?,
         is_empty: sessions.is_empty() && !store::any(&mut tx, user).await?,
         sessions,
     };
@@ -343,8 +355,17 @@ async fn complete_all(
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     store::complete(conn, user, sessions, why, now).await?;
+    push_reading(conn, user, sessions.len(), now).await
+}
+
+async fn push_reading(
+    conn: &mut PgConnection,
+    user: UserId,
+    stretches: usize,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
     for job in [queue::EXTRACT, queue::TURNS] {
-        queue::push(conn, user, job, sessions.len(), now).await?;
+        queue::push(conn, user, job, stretches, now).await?;
     }
     Ok(())
 }

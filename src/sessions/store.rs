@@ -25,6 +25,8 @@ pub struct Held {
     pub id: SessionId,
     pub state: State,
     pub message_count: i32,
+    /// The last message that a row of the ledger covers.
+    pub ledger_position: i32,
     /// Of all its messages.
     pub tool_call_count: i32,
 }
@@ -71,7 +73,7 @@ pub async fn hold(
     name: &SessionName,
 ) -> Result<Option<Held>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT id, state, message_count, tool_call_count FROM sessions
+        "SELECT id, state, message_count, ledger_position, tool_call_count FROM sessions
          WHERE user_id = $1 AND agent_id = $2 AND external_id = $3 FOR NO KEY UPDATE",
         user.0,
         agent.0,
@@ -81,6 +83,7 @@ pub async fn hold(
         id: SessionId(row.id),
         state: State::from_column(&row.state),
         message_count: row.message_count,
+        ledger_position: row.ledger_position,
         tool_call_count: row.tool_call_count,
     }))
 }
@@ -273,6 +276,30 @@ pub async fn complete(
     .execute(conn)
     .await?;
     Ok(done.rows_affected() as usize)
+}
+
+/// What no row of the ledger covers yet gets one; the session stays open.
+pub async fn cut(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "WITH due AS (
+             SELECT id, ledger_position, message_count FROM sessions WHERE user_id = $1 AND id = $2
+         ), done AS (
+             UPDATE sessions s SET ledger_position = s.message_count FROM due WHERE s.user_id = $1 AND s.id = due.id
+         )
+         INSERT INTO session_extractions (user_id, session_id, first_position, last_position, created_at)
+         SELECT $1, id, ledger_position + 1, message_count, $3 FROM due WHERE message_count > ledger_position",
+        user.0,
+        session.0,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 /// The moments by which a session is over.

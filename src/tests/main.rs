@@ -20,6 +20,7 @@ mod operations;
 mod pages;
 mod postgres;
 mod providers;
+mod recall;
 mod reliability;
 mod scaling;
 mod search;

@@ -394,8 +394,16 @@ async fn switched_off_they_leave_search_at_once_and_come_back_when_switched_on()
             .0,
         404
     );
-    assert!(turns::remove_some(&app.db, anna.id).await.unwrap());
-    assert!(!turns::remove_some(&app.db, anna.id).await.unwrap());
+    assert!(
+        turns::remove_some(&app.db, anna.id, app.embeddings.now())
+            .await
+            .unwrap()
+    );
+    assert!(
+        !turns::remove_some(&app.db, anna.id, app.embeddings.now())
+            .await
+            .unwrap()
+    );
     assert_eq!(count(&mut conn, all).await, 1_100, "Ben's stay");
     assert_eq!(count(&mut conn, "memory_embeddings WHERE is_turn").await, 0);
     assert_eq!(anna.find("zeppelin").await.len(), 1, "memories stay");

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::{FoundType, PartOf, SaidIn, ToolEmbeddingState, ToolTrust, Whole};
+use super::values::{FoundType, PartOf, SaidIn, ToldOf, ToolEmbeddingState, ToolTrust, Whole};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
@@ -83,6 +83,9 @@ pub struct Output {
     /// Of a part of a document.
     #[serde(skip_serializing_if = "Option::is_none")]
     part_of: Option<PartOf>,
+    /// Of an episode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    told_of: Option<ToldOf>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -154,6 +157,7 @@ impl Output {
             source_message: item.source_message,
             said_in: item.turn.map(SaidIn::from),
             part_of: item.part.map(PartOf::from),
+            told_of: item.span.map(ToldOf::from),
             created_at: item.created_at,
             updated_at: item.updated_at,
             embedding: Embedding {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::{FoundType, PartOf, SaidIn, ToolTrust, Whole};
+use super::values::{FoundType, PartOf, SaidIn, ToldOf, ToolTrust, Whole};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
@@ -104,6 +104,8 @@ struct ResultItem {
     said_in: Option<SaidIn>,
     #[serde(skip_serializing_if = "Option::is_none")]
     part_of: Option<PartOf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    told_of: Option<ToldOf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<Explain>,
 }
@@ -245,6 +247,7 @@ impl ResultItem {
             tags: hit.item.tags,
             said_in: hit.item.turn.map(SaidIn::from),
             part_of: hit.item.part.map(PartOf::from),
+            told_of: hit.item.span.map(ToldOf::from),
         }
     }
 }

@@ -20,6 +20,7 @@ mod memory_forget;
 mod memory_get;
 mod memory_graph;
 mod memory_list_themes;
+mod memory_recall;
 mod memory_search;
 mod memory_stats;
 mod memory_summary;
@@ -256,6 +257,7 @@ impl Registry {
             register::<memory_entity::MemoryEntity>(Full),
             register::<memory_graph::MemoryGraph>(Full),
             register::<memory_files::MemoryFiles>(Full),
+            register::<memory_recall::MemoryRecall>(None),
         ];
         Self {
             tools,

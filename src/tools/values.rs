@@ -4,6 +4,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use time::OffsetDateTime;
 
 use crate::consolidation;
 use crate::db::{Db, UserId};
@@ -12,7 +13,7 @@ use crate::entities::Relation;
 use crate::input::Invalid;
 use crate::memories::mentions::EntityType;
 use crate::memories::provenance::{parse_confidence, parse_source_context};
-use crate::memories::{ItemKey, ItemType, Part, Provenance, Source, ThemeSlug, Trust, Turn};
+use crate::memories::{ItemKey, ItemType, Part, Provenance, Source, Span, ThemeSlug, Trust, Turn};
 
 // An item type as tools take and give it. Its schema has no description: every call of a model would pay for it.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
@@ -101,6 +102,33 @@ impl From<Part> for PartOf {
             path: part.path,
             lines: [part.lines.0, part.lines.1],
             document: part.document,
+        }
+    }
+}
+
+/// What an episode tells of.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct ToldOf {
+    /// The agent's own id of the session; null where it was imported.
+    session: Option<String>,
+    session_id: Option<i64>,
+    #[serde(with = "time::serde::rfc3339")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    from: OffsetDateTime,
+    #[serde(with = "time::serde::rfc3339")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    until: OffsetDateTime,
+}
+
+impl From<Span> for ToldOf {
+    fn from(span: Span) -> Self {
+        let (session_id, session) = span.session.unzip();
+        Self {
+            session,
+            session_id,
+            from: span.from,
+            until: span.until,
         }
     }
 }

@@ -53,6 +53,7 @@ fn programs(state: &AppState) -> Router<AppState> {
         .route("/api/v1/tools/{name}", post(api::tools::call))
         .route("/api/v1/prompt", get(api::prompt::show))
         .route("/api/v1/summary", get(api::summary::show))
+        .route("/api/v1/recall", post(api::summary::recall))
         .route(
             "/api/v1/documents",
             get(api::documents::list).delete(api::documents::clear),
@@ -113,6 +114,10 @@ fn people(state: &AppState) -> Router<AppState> {
             post(forms::revoke_token),
         )
         .route("/agents/{agent_id}/memory", post(forms::memory::of_agent))
+        .route(
+            "/agents/{agent_id}/settings",
+            post(forms::memory::settings_of_agent),
+        )
         .route(
             "/sessions",
             get(pages::behind_sign_in).post(forms::memory::turns),

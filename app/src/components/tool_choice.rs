@@ -13,7 +13,7 @@ pub fn ToolChoice(
 ) -> impl IntoView {
     let (told, action, label) = match has_all {
         true => (
-            "Tools: all (10). The core, and correct, confirm, forget, stats, summary.",
+            "Tools: all (13). The core, and correct, confirm, forget, stats, summary, entity, graph, files.",
             "core",
             "Core tools only",
         ),

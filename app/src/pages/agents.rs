@@ -11,7 +11,7 @@ use crate::components::{
     TOKEN_PLACE, TokenChoices, TokenEntry, ToolChoice, Trouble, When,
 };
 use crate::islands::LiveProgress;
-use crate::view::{AgentRow, AgentsPage, FormState, NewToken};
+use crate::view::{AgentRow, AgentSetting, AgentsPage, FormState, NewToken};
 
 #[component]
 pub fn Agents() -> impl IntoView {
@@ -68,10 +68,11 @@ fn Everyone(page: AgentsPage, form: FormState, asked: Option<i64>) -> impl IntoV
         .agents
         .into_iter()
         .map(|agent| {
+            let settings_form = form.of("settings");
             let form = form.of("token");
             let connect_to = (asked == Some(agent.id)).then(|| public_url.clone());
             let is_fresh = fresh_id == Some(agent.id);
-            view! { <Agent agent form connect_to is_fresh /> }
+            view! { <Agent agent form settings_form connect_to is_fresh /> }
         })
         .collect_view();
     view! {
@@ -99,7 +100,7 @@ fn is_unplaced(form: &FormState, agents: &[AgentRow]) -> bool {
     let is_of = |agent: &AgentRow| form.value("agent") == agent.id.to_string();
     match form.form.as_str() {
         "revoke" | "memory" | "tools" => true,
-        "token" => !agents.iter().any(is_of),
+        "token" | "settings" => !agents.iter().any(is_of),
         _ => false,
     }
 }
@@ -130,6 +131,7 @@ fn Fresh(new: NewToken, agent: AgentRow, public_url: String) -> impl IntoView {
 fn Agent(
     agent: AgentRow,
     form: FormState,
+    settings_form: FormState,
     /// The server's address, where the lines are asked for.
     connect_to: Option<String>,
     /// Its new token stands above, and says whether it has called.
@@ -196,6 +198,7 @@ fn Agent(
                 has_all=agent.has_all_tools
                 of=agent.name.clone()
             />
+            <Settings id settings=agent.settings document=agent.settings_document form=settings_form of=agent.name.clone() />
             {(!is_fresh).then_some(connect)}
             <ul class="tokens">{tokens}</ul>
             <details class="fold" open=has_failed>
@@ -211,6 +214,101 @@ fn Agent(
                 </form>
             </details>
         </li>
+    }
+    .into_any()
+}
+
+/// What it does otherwise than the others.
+#[component]
+fn Settings(
+    id: i64,
+    settings: Vec<AgentSetting>,
+    document: String,
+    form: FormState,
+    of: String,
+) -> impl IntoView {
+    let form = match form.value("agent") == id.to_string() {
+        true => form,
+        false => FormState::default(),
+    };
+    let has_failed = form.error.is_some();
+    let changed = settings
+        .iter()
+        .filter(|setting| !setting.value.is_empty())
+        .count();
+    let told = match changed {
+        0 => "as the server has them".to_owned(),
+        1 => "1 of its own".to_owned(),
+        n => format!("{n} of its own"),
+    };
+    let names: Vec<&'static str> = settings.iter().map(|setting| setting.name).collect();
+    let fields = settings.into_iter().map(|setting| {
+        let value = match form.error.is_some() && form.value("action") != "document" {
+            true => form.value(setting.name).to_owned(),
+            false => setting.value,
+        };
+        let field = format!("agent-{id}-{}", setting.name);
+        let control = match setting.is_switch {
+            true => {
+                let choice = |choice: &'static str, label: String| {
+                    view! { <option value=choice selected=value == choice>{label}</option> }
+                };
+                view! {
+                    <select id=field.clone() name=setting.name>
+                        {choice("", format!("as the server has it ({})", setting.default))}
+                        {choice("on", "on".to_owned())} {choice("off", "off".to_owned())}
+                    </select>
+                }
+                .into_any()
+            }
+            false => view! {
+                <input
+                    id=field.clone()
+                    name=setting.name
+                    value=value
+                    inputmode="decimal"
+                    maxlength="8"
+                    autocomplete="off"
+                    placeholder=setting.default
+                />
+            }
+            .into_any(),
+        };
+        view! {
+            <div class="field">
+                <label for=field>{setting.label}</label>
+                <p class="hint">{setting.hint}</p>
+                {control}
+            </div>
+        }
+    });
+    let fields = fields.collect_view();
+    let path = format!("/agents/{id}/settings");
+    view! {
+        <details class="fold" open=has_failed>
+            <summary>
+                "Settings" <span class="visually-hidden">" of " {of}</span> <span class="hint">": " {told}</span>
+            </summary>
+            <form class="stack" method="post" action=path.clone()>
+                <FormError form=form fields=&[] />
+                {fields}
+                <div>
+                    <button type="submit" name="action" value="save">"Save settings"</button>
+                </div>
+            </form>
+            <form class="stack" method="post" action=path>
+                <div class="field">
+                    <label for=format!("agent-{id}-document")>"As JSON"</label>
+                    <p class="hint">{format!("An object of {}; what is left out is as the server has it.", names.join(", "))}</p>
+                    <textarea id=format!("agent-{id}-document") name="document" rows="4" spellcheck="false">
+                        {document}
+                    </textarea>
+                </div>
+                <div>
+                    <button type="submit" name="action" value="document">"Save this"</button>
+                </div>
+            </form>
+        </details>
     }
     .into_any()
 }

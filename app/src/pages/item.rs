@@ -15,7 +15,7 @@ use crate::components::{
 };
 use crate::view::{
     ActivityFilters, EntityLink, FormState, HistoryEntry, ItemPage, MemoryFilters, PartPlace,
-    PutAside, Reading, Retired, TurnPlace,
+    PutAside, Reading, Retired, SpanPlace, TurnPlace,
 };
 use manage::{Decided, Manage};
 use why::{Surfaces, Vector};
@@ -96,6 +96,7 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
                 <Surfaces id=item.id why=item.why.clone() embedding=item.embedding.clone() />
                 {item.turn.clone().map(|turn| view! { <WhereSaid turn /> })}
                 {item.part.clone().map(|part| view! { <OfDocument part /> })}
+                {item.span.clone().map(|span| view! { <OfSession span /> })}
             </div>
             <div class="parts">
                 <section class="part" aria-labelledby="provenance">
@@ -215,6 +216,32 @@ fn WhereSaid(turn: TurnPlace) -> impl IntoView {
     .into_any()
 }
 
+/// An episode is no memory, and goes with its session.
+#[component]
+fn OfSession(span: SpanPlace) -> impl IntoView {
+    let session = match span.session {
+        Some((id, name)) => view! {
+            "It says what was said in the session "
+            <a href=format!("/sessions/{id}") dir="auto">
+                <Marked text=name />
+            </a>
+        }
+        .into_any(),
+        None => "It was imported, and says what was said in a session that is not here".into_any(),
+    };
+    view! {
+        <section class="part" aria-labelledby="span-title">
+            <h2 id="span-title">"An episode, not a memory"</h2>
+            <p>{session} ", from " <When moment=span.from /> " to " <When moment=span.until /> "."</p>
+            <p class="hint">
+                "It is found behind memories. How long episodes stay is set on the page "
+                <a href="/sessions#lifetimes">"Sessions"</a> "."
+            </p>
+        </section>
+    }
+    .into_any()
+}
+
 /// A part is no memory, and changes with its document.
 #[component]
 fn OfDocument(part: PartPlace) -> impl IntoView {
@@ -244,10 +271,11 @@ fn Headline(item: ItemPage) -> impl IntoView {
             </a>
         }
     });
-    let heading = match (&item.turn, &item.part) {
-        (Some(_), _) => "A turn".to_owned(),
-        (None, Some(_)) => "A part of a document".to_owned(),
-        (None, None) => format!("Memory {}", item.id),
+    let heading = match (&item.turn, &item.part, &item.span) {
+        (Some(_), ..) => "A turn".to_owned(),
+        (None, Some(_), _) => "A part of a document".to_owned(),
+        (None, None, Some(_)) => "An episode".to_owned(),
+        (None, None, None) => format!("Memory {}", item.id),
     };
     let mark = item.embedding.state.map(|state| {
         view! { <EmbeddingMark state /> }

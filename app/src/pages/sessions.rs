@@ -9,8 +9,8 @@ use leptos_router::hooks::use_location;
 
 use crate::backend::{ROWS_MAX, backend};
 use crate::components::{
-    Choice, FirstSteps, FormError, Frame, Marked, Pick, Section, StateBadge, TOKEN_PLACE, Trouble,
-    When, count, session_line,
+    Choice, Field, FirstSteps, FormError, Frame, Marked, Pick, Section, StateBadge, TOKEN_PLACE,
+    Trouble, When, count, session_line,
 };
 use crate::view::{Outcome, SessionFilters, SessionRow, SessionsPage};
 use ledger::{OutcomeBadge, came_of};
@@ -81,6 +81,7 @@ fn Found(page: SessionsPage, filters: SessionFilters) -> impl IntoView {
                 {more}
             </section>
             <SearchTurns is_on=page.turns_are_on />
+            <HowLong episode_days=page.episode_days turn_days=page.turn_days />
         </div>
     }
     .into_any()
@@ -105,6 +106,54 @@ fn SearchTurns(is_on: bool) -> impl IntoView {
                 <button type="submit" name="action" value=action>
                     {label}
                 </button>
+            </form>
+        </section>
+    }
+    .into_any()
+}
+
+/// What stays of conversations beside themselves.
+#[component]
+fn HowLong(episode_days: i32, turn_days: Option<i32>) -> impl IntoView {
+    let form = backend().form().of("lifetimes").or_saved(vec![
+        ("episode_days", episode_days.to_string()),
+        (
+            "turn_days",
+            turn_days.map_or(String::new(), |days| days.to_string()),
+        ),
+    ]);
+    view! {
+        <section class="part" id="lifetimes" aria-labelledby="lifetimes-title">
+            <h2 id="lifetimes-title">"How long it stays"</h2>
+            <p class="hint">
+                "An episode says what a session was about. Episodes and turns that have had their days are removed; the sessions, and the memories that came of them, stay. More days bring turns back, and keep those episodes longer that are there."
+            </p>
+            <form class="stack" method="post" action="/sessions">
+                <FormError form=form.clone() fields=&["episode_days", "turn_days"] />
+                <Field
+                    form=form.clone()
+                    name="episode_days"
+                    label="Days of an episode"
+                    hint="1 to 36,500"
+                    inputmode="numeric"
+                    autocomplete="off"
+                    maxlength="5"
+                />
+                <Field
+                    form=form.clone()
+                    name="turn_days"
+                    label="Days that what was said is found"
+                    hint="Left empty, as long as its session is there"
+                    inputmode="numeric"
+                    autocomplete="off"
+                    maxlength="5"
+                    optional=true
+                />
+                <div>
+                    <button type="submit" name="action" value="lifetimes">
+                        "Save"
+                    </button>
+                </div>
             </form>
         </section>
     }

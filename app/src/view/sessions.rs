@@ -62,6 +62,9 @@ pub struct SessionsPage {
     pub is_empty: bool,
     /// What was said is searched too.
     pub turns_are_on: bool,
+    pub episode_days: i32,
+    /// `None`: as long as their sessions.
+    pub turn_days: Option<i32>,
     /// This server's public URL, for the line to paste.
     pub public_url: String,
 }

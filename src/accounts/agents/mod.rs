@@ -1,6 +1,7 @@
 //! A user's agents and their tokens: made, listed, switched off and revoked by
 //! the person they belong to. None is ever another user's.
 
+pub(super) mod settings;
 mod store;
 
 use super::model::{
@@ -9,6 +10,7 @@ use super::model::{
 };
 use super::{AccountError, Accounts, TokenWish, check_scopes, token::Token};
 use crate::input::Invalid;
+use settings::AgentSettings;
 
 impl Accounts {
     pub async fn list_agents(
@@ -139,6 +141,22 @@ impl Accounts {
     ) -> Result<(), AccountError> {
         let mut tx = self.db.as_user(user).await?;
         if !store::set_profile(&mut tx, user, agent, profile).await? {
+            return Err(AccountError::NotFound);
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// In force at the agent's next recall, and at the next reading of its sessions.
+    pub async fn set_agent_settings(
+        &self,
+        user: UserId,
+        agent: AgentId,
+        settings: &AgentSettings,
+    ) -> Result<(), AccountError> {
+        let document = serde_json::to_value(settings).unwrap_or_default();
+        let mut tx = self.db.as_user(user).await?;
+        if !store::set_settings(&mut tx, user, agent, &document).await? {
             return Err(AccountError::NotFound);
         }
         tx.commit().await?;

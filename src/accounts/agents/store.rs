@@ -1,9 +1,11 @@
 //! Agents and their tokens, as their user keeps them. Each function takes a
 //! connection that knows its user.
 
+use serde_json::Value;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
+use super::settings::AgentSettings;
 use crate::accounts::model::{
     Agent, AgentId, AgentName, Scope, Scopes, TokenId, TokenRecord, ToolProfile, UserId,
 };
@@ -38,6 +40,24 @@ pub async fn set_profile(
         user.0,
         agent.0,
         profile.as_str(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// False when the user has no such agent.
+pub async fn set_settings(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: AgentId,
+    settings: &Value,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "UPDATE agents SET settings = $3 WHERE user_id = $1 AND id = $2",
+        user.0,
+        agent.0,
+        settings,
     )
     .execute(conn)
     .await?;
@@ -105,7 +125,7 @@ pub async fn find_agent_name(
 /// Newest first.
 pub async fn list_agents(conn: &mut PgConnection, user: UserId) -> Result<Vec<Agent>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT a.id, a.name, a.created_at, a.memory_enabled, a.tool_profile,
+        r#"SELECT a.id, a.name, a.created_at, a.memory_enabled, a.tool_profile, a.settings,
                   coalesce(i.item_count, 0) AS "item_count!"
            FROM agents a
            LEFT JOIN (
@@ -126,6 +146,7 @@ pub async fn list_agents(conn: &mut PgConnection, user: UserId) -> Result<Vec<Ag
             memory_enabled: row.memory_enabled,
             profile: ToolProfile::from_column(&row.tool_profile),
             item_count: row.item_count,
+            settings: AgentSettings::from_column(&row.settings),
         })
         .collect())
 }

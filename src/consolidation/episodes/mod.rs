@@ -16,7 +16,7 @@ use super::quoted::own_words;
 use super::transcript::{ToolNames, without_own_memory};
 use crate::accounts::{AgentId, UserId};
 use crate::db::Db;
-use crate::embedding::Embeddings;
+use crate::embedding::{EmbeddingError, Embeddings};
 use crate::memories::mentions::{self, EntityType};
 use crate::memories::write::{NewSource, write};
 use crate::memories::{MemoryError, Trust, is_stop_word, words};
@@ -24,7 +24,7 @@ use crate::sessions::model::Extraction;
 use crate::sessions::{Message, Role};
 
 /// Of an abstract.
-const ABSTRACT_CHARS_MAX: usize = 200;
+pub const ABSTRACT_CHARS_MAX: usize = 200;
 /// Of a summary: a model's of some 1,024 tokens, or one that an agent hands over.
 pub const SUMMARY_CHARS_MAX: usize = 4_000;
 const SUMMARY_CHARS_MIN: usize = 20;
@@ -34,9 +34,11 @@ const EXTRACT_SENTENCES: usize = 6;
 const SENTENCE_CHARS: std::ops::RangeInclusive<usize> = 12..=400;
 /// Sentences of a session that are weighed.
 const SENTENCES_MAX: usize = 2_000;
-const TOPICS_MAX: usize = 8;
+pub const TOPICS_MAX: usize = 8;
 /// Of the words of a model's summary so many were said.
 const SAID_SHARE_MIN: f64 = 0.5;
+/// Without a session, of a user: imported ones.
+const TAKEN_MAX: i64 = 100_000;
 /// Removed in one transaction.
 const REMOVED_AT_ONCE: i64 = 500;
 
@@ -59,9 +61,12 @@ impl MadeBy {
 
     /// The column's check admits nothing else.
     fn from_column(text: &str) -> Self {
-        let all = [Self::Model, Self::Agent];
-        let known = all.into_iter().find(|made_by| made_by.as_str() == text);
-        known.unwrap_or(Self::Extract)
+        Self::parse(text).unwrap_or(Self::Extract)
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        let all = [Self::Extract, Self::Model, Self::Agent];
+        all.into_iter().find(|made_by| made_by.as_str() == text)
     }
 }
 
@@ -296,7 +301,7 @@ pub(super) async fn keep(
         }
         store::remove(&mut *conn, &[source]).await?;
     }
-    let days = store::find_days(&mut *conn, user).await?;
+    let days = store::find_days(&mut *conn, user, agent).await?;
     let source = NewSource {
         agent_id: agent.map(|agent| agent.0),
         source: "conversation",
@@ -312,6 +317,56 @@ pub(super) async fn keep(
         seen_to.map_err(MemoryError::from)?;
     }
     Ok(())
+}
+
+/// An episode of an export, which has no session here.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken<'a> {
+    pub summary: &'a str,
+    pub short: &'a str,
+    pub topics: &'a [String],
+    pub made_by: MadeBy,
+    pub trust: Trust,
+    pub began_at: OffsetDateTime,
+    pub ended_at: OffsetDateTime,
+    pub expires_at: Option<OffsetDateTime>,
+    pub promoted_at: Option<OffsetDateTime>,
+}
+
+/// Takes in an episode, in a transaction that raises the user's revision. False where it is known, its time is over, or there
+/// are as many as there may be.
+///
+/// # Errors
+/// What the database says, and where no more vectors may be asked for.
+pub async fn take_in(
+    conn: &mut PgConnection,
+    embeddings: &Embeddings,
+    user: UserId,
+    agent: Option<AgentId>,
+    taken: &Taken<'_>,
+) -> Result<bool, EmbeddingError> {
+    let now = embeddings.now();
+    let is_over = taken.expires_at.is_some_and(|at| at <= now);
+    if is_over
+        || store::is_known(&mut *conn, user, taken).await?
+        || store::count_taken(&mut *conn, user, TAKEN_MAX).await? >= TAKEN_MAX
+    {
+        return Ok(false);
+    }
+    let source = NewSource {
+        agent_id: agent.map(|agent| agent.0),
+        source: "conversation",
+        trust: taken.trust.as_str(),
+        created_at: taken.ended_at.min(now),
+        expires_at: taken.expires_at,
+        ..NewSource::new("episode", taken.summary, None, taken.topics, now)
+    };
+    let written = write(&mut *conn, user, &[source], now).await?;
+    if let Some(Some(id)) = written.ids.first() {
+        store::insert_taken(&mut *conn, user, id.0, taken).await?;
+        embeddings.see_to(conn, user, written.noted).await?;
+    }
+    Ok(true)
 }
 
 /// Removes some of a user's episodes whose time is over. How many.

@@ -4,7 +4,8 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Draft, MadeBy, Told};
+use super::{Draft, MadeBy, Taken, Told};
+use crate::accounts::AgentId;
 use crate::db::UserId;
 use crate::sessions::model::Extraction;
 
@@ -25,11 +26,20 @@ pub async fn find_known(
     Ok(row.map(|row| (row.source_id, MadeBy::from_column(&row.made_by))))
 }
 
-/// Days that the user's episodes stay.
-pub async fn find_days(conn: &mut PgConnection, user: UserId) -> Result<i32, sqlx::Error> {
-    sqlx::query_scalar!("SELECT episode_days FROM users WHERE id = $1", user.0)
-        .fetch_one(conn)
-        .await
+/// Days that the episodes of an agent stay.
+pub async fn find_days(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: Option<AgentId>,
+) -> Result<i32, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT coalesce((a.settings ->> 'episodic_ttl_days')::integer, u.episode_days) AS "days!"
+           FROM users u LEFT JOIN agents a ON a.user_id = u.id AND a.id = $2 WHERE u.id = $1"#,
+        user.0,
+        agent.map(|agent| agent.0),
+    )
+    .fetch_one(conn)
+    .await
 }
 
 pub async fn insert(
@@ -52,6 +62,62 @@ pub async fn insert(
         draft.made_by.as_str(),
         draft.began_at,
         draft.ended_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Whether an episode without a session says the same of the same time.
+pub async fn is_known(
+    conn: &mut PgConnection,
+    user: UserId,
+    taken: &Taken<'_>,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
+                          WHERE e.user_id = $1 AND e.began_at = $2 AND e.ended_at = $3 AND i.content = $4) AS "known!""#,
+        user.0,
+        taken.began_at,
+        taken.ended_at,
+        taken.summary,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Of those without a session, as far as there are so many.
+pub async fn count_taken(
+    conn: &mut PgConnection,
+    user: UserId,
+    limit: i64,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!" FROM (
+               SELECT FROM episodes WHERE user_id = $1 AND session_id IS NULL LIMIT $2) e"#,
+        user.0,
+        limit,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+pub async fn insert_taken(
+    conn: &mut PgConnection,
+    user: UserId,
+    source: i64,
+    taken: &Taken<'_>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO episodes (user_id, source_id, first_position, last_position, abstract, made_by, began_at, ended_at, promoted_at)
+         VALUES ($1, $2, 1, 1, $3, $4, $5, $6, $7)",
+        user.0,
+        source,
+        taken.short,
+        taken.made_by.as_str(),
+        taken.began_at,
+        taken.ended_at,
+        taken.promoted_at,
     )
     .execute(conn)
     .await?;
@@ -91,7 +157,7 @@ pub async fn list_of_sessions(
     sessions: &[i64],
 ) -> Result<Vec<Told>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT e.session_id, e.first_position, e.last_position, e.abstract AS short, e.made_by, i.content AS summary
+        r#"SELECT e.session_id AS "session_id!", e.first_position, e.last_position, e.abstract AS short, e.made_by, i.content AS summary
            FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
            WHERE e.user_id = $1 AND e.session_id = ANY ($2) ORDER BY e.session_id, e.first_position LIMIT 500"#,
         user.0,

@@ -10,7 +10,7 @@ use time::{Duration, OffsetDateTime};
 use self::store::{change_item, list_replaced, list_rivals};
 use super::history::{ItemEvent, ItemState};
 use super::model::{Item, ItemId, Status};
-use super::store::{archive_items, find_item, list_events};
+use super::store::{archive_items, find_item, find_to_read, list_events};
 use super::{ARCHIVED, CONFIRMED, EXPIRED, MemoryError, RESTORED, UNCONFIRMED};
 use crate::accounts::UserId;
 use crate::accounts::people::{self, About, Act, By};
@@ -55,6 +55,16 @@ pub(super) async fn find(
 ) -> Result<Item, MemoryError> {
     let found = find_item(conn, user, id).await?;
     found.ok_or(MemoryError::NotFound(id))
+}
+
+/// An item or an episode.
+async fn find_deletable(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: ItemId,
+) -> Result<Option<Item>, sqlx::Error> {
+    let found = find_to_read(conn, user, id).await?;
+    Ok(found.filter(|item| item.theme.is_some() || item.span.is_some()))
 }
 
 /// Those in the item's place; what has expired gives way by itself.
@@ -177,7 +187,7 @@ pub async fn delete_soon(
     let mut tx = db.as_writer(user).await?;
     if store::set_delete_at(&mut tx, user, id, at).await? {
         queue::push(&mut tx, user, queue::DELETE, 1, at).await?;
-    } else if find_item(&mut tx, user, id).await?.is_none() {
+    } else if find_deletable(&mut tx, user, id).await?.is_none() {
         return Err(MemoryError::NotFound(id));
     }
     tx.commit().await?;
@@ -192,7 +202,8 @@ pub async fn keep(
     id: ItemId,
 ) -> Result<(), MemoryError> {
     let mut tx = db.as_writer(user).await?;
-    let item = find(&mut tx, user, id).await?;
+    let item = find_deletable(&mut tx, user, id).await?;
+    let item = item.ok_or(MemoryError::NotFound(id))?;
     // Read after the wait for whoever was at it.
     let now = clock.now();
     match item.delete_at {

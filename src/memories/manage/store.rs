@@ -185,7 +185,7 @@ pub async fn set_delete_at(
 ) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
         "UPDATE memory_items SET delete_at = $3
-         WHERE user_id = $1 AND id = $2 AND theme_id IS NOT NULL AND delete_at IS NULL",
+         WHERE user_id = $1 AND id = $2 AND (theme_id IS NOT NULL OR type = 'episode') AND delete_at IS NULL",
         user.0,
         item.0,
         at,

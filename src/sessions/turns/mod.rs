@@ -5,7 +5,7 @@
 
 mod store;
 
-use time::OffsetDateTime;
+use time::{Duration, OffsetDateTime};
 
 use super::message::Role;
 use super::model::{Message, SessionId};
@@ -88,8 +88,8 @@ fn of_message(message: &Message, now: OffsetDateTime) -> Vec<Turn<'_>> {
 }
 
 /// As the system role: whose turns are to be made, or removed. Ids alone.
-pub async fn users_due(db: &Db) -> Result<Vec<UserId>, sqlx::Error> {
-    store::list_users_due(&mut *db.system_connection().await?).await
+pub async fn users_due(db: &Db, now: OffsetDateTime) -> Result<Vec<UserId>, sqlx::Error> {
+    store::list_users_due(&mut *db.system_connection().await?, now).await
 }
 
 /// A user's sessions whose turns are to be made, [`SESSIONS_A_LOOK`] at most.
@@ -121,7 +121,14 @@ pub async fn make_some(db: &Db, embeddings: &Embeddings, due: Due) -> Result<boo
             limit: MESSAGES_A_STEP,
         };
         let messages = sessions_store::list_messages(&mut tx, user, due.session, stretch).await?;
-        let turns: Vec<Turn> = messages.iter().flat_map(|m| of_message(m, now)).collect();
+        let oldest = held
+            .turn_days
+            .map(|days| now - Duration::days(i64::from(days)));
+        let turns: Vec<Turn> = messages
+            .iter()
+            .flat_map(|m| of_message(m, now))
+            .filter(|turn| oldest.is_none_or(|oldest| turn.said_at >= oldest))
+            .collect();
         let sources: Vec<NewSource> = turns
             .iter()
             .map(|turn| turn.as_source(due.session, held.agent_id, now))
@@ -149,20 +156,21 @@ pub async fn switch(
 ) -> Result<(), sqlx::Error> {
     let mut tx = db.as_writer(user).await?;
     if store::switch(&mut tx, user, is_on, now).await? && is_on {
-        store::make_anew(&mut tx, user).await?;
+        make_anew(&mut tx, user).await?;
     }
-    store::remove(&mut tx, user, REMOVED_A_STEP).await?;
+    store::remove(&mut tx, user, REMOVED_A_STEP, now).await?;
     queue::push_now(&mut tx, user, queue::TURNS, now).await?;
     tx.commit().await
 }
 
-/// Whether a user's turns are searched.
-pub(super) use store::are_on;
+/// Whether a user's turns are searched; all are made anew.
+pub(super) use store::{are_on, make_anew};
 
-/// Removes some of the turns of a user who has switched them off. False where none is left.
-pub async fn remove_some(db: &Db, user: UserId) -> Result<bool, sqlx::Error> {
+/// Removes some of the turns of a user who has switched them off, or of those that have had their days. False where none
+/// is left.
+pub async fn remove_some(db: &Db, user: UserId, now: OffsetDateTime) -> Result<bool, sqlx::Error> {
     let mut tx = db.as_writer(user).await?;
-    let some = store::remove(&mut tx, user, REMOVED_A_STEP).await?;
+    let some = store::remove(&mut tx, user, REMOVED_A_STEP, now).await?;
     tx.commit().await?;
     Ok(some > 0)
 }

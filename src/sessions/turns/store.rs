@@ -8,14 +8,20 @@ use super::Due;
 use crate::db::UserId;
 use crate::sessions::model::SessionId;
 
-/// As the system role: who has completed sessions without turns, or turns and has switched them off.
-pub async fn list_users_due(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
+/// As the system role: who has completed sessions without turns, or turns and has switched them off, or such as are too old.
+pub async fn list_users_due(
+    conn: &mut PgConnection,
+    now: OffsetDateTime,
+) -> Result<Vec<UserId>, sqlx::Error> {
     let users = sqlx::query_scalar!(
         "SELECT u.id FROM users u
          WHERE u.erasing_at IS NULL
            AND (u.disabled_at IS NULL AND EXISTS (SELECT FROM sessions s
                                                   WHERE s.user_id = u.id AND s.turns_position < s.ledger_position)
-                OR NOT u.turns_searched AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id AND i.is_turn))"
+                OR NOT u.turns_searched AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id AND i.is_turn)
+                OR EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id AND i.is_turn
+                                                        AND i.created_at < $1::timestamptz - make_interval(days => u.turn_days)))",
+        now,
     );
     let users = users.fetch_all(conn).await?;
     Ok(users.into_iter().map(UserId).collect())
@@ -50,6 +56,8 @@ pub struct Held {
     pub ledger_position: i32,
     /// The user has not switched turns off, and memory is on.
     pub is_wanted: bool,
+    /// What was said so many days ago is no turn.
+    pub turn_days: Option<i32>,
 }
 
 /// Holds the session until the transaction ends. None where nothing is due or another has it.
@@ -60,7 +68,7 @@ pub async fn hold(
 ) -> Result<Option<Held>, sqlx::Error> {
     sqlx::query_as!(
         Held,
-        r#"SELECT s.agent_id, s.turns_position, s.ledger_position,
+        r#"SELECT s.agent_id, s.turns_position, s.ledger_position, u.turn_days,
                   u.turns_searched AND u.memory_enabled AND a.memory_enabled AS "is_wanted!"
            FROM sessions s
            JOIN users u ON u.id = s.user_id
@@ -127,17 +135,19 @@ pub async fn make_anew(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx
     Ok(())
 }
 
-/// Some of the user's turns, if they are switched off. Returns how many.
+/// Some of the user's turns: if they are switched off, else of those that have had their days. Returns how many.
 pub async fn remove(
     conn: &mut PgConnection,
     user: UserId,
     rows_max: i32,
+    now: OffsetDateTime,
 ) -> Result<i64, sqlx::Error> {
     // Whose they are, the function asks the transaction; without a user there are none.
     sqlx::query_scalar!(
-        r#"SELECT remove_turns($1) AS "removed!" FROM users WHERE id = $2"#,
+        r#"SELECT remove_turns($1, $3::timestamptz - make_interval(days => turn_days)) AS "removed!" FROM users WHERE id = $2"#,
         rows_max,
-        user.0
+        user.0,
+        now
     )
     .fetch_one(conn)
     .await

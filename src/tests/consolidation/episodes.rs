@@ -2,10 +2,13 @@
 
 use keepsake::erasure::{self, Memories};
 use keepsake::sessions::SessionId;
+use keepsake::sessions::lifetimes::{self, Lifetimes};
 use serde_json::{Value, json};
+use time::format_description::well_known::Rfc3339;
 
 use super::{told, user_says};
 use crate::chat::use_server;
+use crate::data::{export, import, records};
 use crate::support::{ChatServer, DueNow, TestApp, TestUser, said};
 
 fn talk() -> [Value; 3] {
@@ -232,4 +235,201 @@ async fn an_episode_goes_with_its_session_and_when_its_time_is_over() {
         .await
         .unwrap();
     assert_eq!(left, 0);
+}
+
+#[tokio::test]
+async fn a_session_that_goes_on_is_read_in_stretches() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let path = "/api/v1/sessions/long/messages";
+    let say = async |from: i32, to: i32| {
+        let messages: Vec<Value> = (from..=to)
+            .map(|n| {
+                user_says(
+                    &format!("m{n}"),
+                    "The boat trip to Bergen leaves on Friday morning.",
+                )
+            })
+            .collect();
+        anna.post(path, &json!({ "messages": messages })).await;
+        read_due(&app).await;
+        made_by(&app).await
+    };
+    assert!(say(1, 49).await.is_empty());
+    assert_eq!(say(50, 52).await, [("extract".to_owned(), 1, 52)]);
+    assert_eq!(say(53, 101).await.len(), 1);
+    let session: Value = anna
+        .get("/api/v1/sessions/long")
+        .await
+        .json()
+        .await
+        .unwrap();
+    assert_eq!(
+        (&session["state"], &session["message_count"]),
+        (&json!("open"), &json!(101))
+    );
+    told(&anna, "long", &[]).await;
+    read_due(&app).await;
+    assert_eq!(made_by(&app).await[1..], [("extract".to_owned(), 53, 101)]);
+}
+
+#[tokio::test]
+async fn a_hit_says_its_session_and_when_it_was() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut said = talk().to_vec();
+    said[0]["created_at"] = json!("2026-03-02T09:00:00Z");
+    said[2]["created_at"] = json!("2026-03-02T10:30:00Z");
+    said[1]["created_at"] = json!("2026-03-02T09:30:00Z");
+    told(&anna, "talk", &said).await;
+    read_due(&app).await;
+    let found = &episodes(&anna, "boat").await[0];
+    let of = &found["told_of"];
+    assert_eq!(
+        (&of["session"], &of["from"], &of["until"]),
+        (
+            &json!("talk"),
+            &json!("2026-03-02T09:00:00Z"),
+            &json!("2026-03-02T10:30:00Z")
+        )
+    );
+    let whole = anna
+        .call("memory_get", json!({ "item_id": found["id"] }))
+        .await;
+    assert_eq!(whole["told_of"], *of);
+}
+
+#[tokio::test]
+async fn episodes_go_out_and_come_in_again_once() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    told(&anna, "talk", &talk()).await;
+    read_due(&app).await;
+    let file = export(&app, &anna).await;
+    let bare = |file: &str| -> Vec<Value> {
+        let mut lines = records(file, "episode");
+        for line in &mut lines {
+            for own in ["id", "session"] {
+                line.as_object_mut().unwrap().remove(own);
+            }
+        }
+        lines
+    };
+    assert_eq!(bare(&file).len(), 1, "{file}");
+    for _ in 0..2 {
+        let outcome = import(&app, &ben, &file).await;
+        assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
+        assert_eq!(bare(&export(&app, &ben).await), bare(&file));
+    }
+    let found = episodes(&ben, "boat").await;
+    assert_eq!(
+        (found.len(), &found[0]["told_of"]["session"]),
+        (1, &Value::Null)
+    );
+    // Into its own account it is known.
+    import(&app, &anna, &file).await;
+    assert_eq!(episodes(&anna, "boat").await.len(), 1);
+    // What cannot be taken is told by its field.
+    let line = records(&file, "episode").remove(0);
+    for (field, value) in [
+        ("made_by", json!("nobody")),
+        ("trust", json!("all")),
+        ("summary", json!("")),
+        ("topics", json!(vec!["x"; 9])),
+    ] {
+        let mut bad = line.clone();
+        bad[field] = value;
+        let bad = format!(
+            "{{\"keepsake_export\":1}}\n{bad}\n{{\"record\":\"end\",\"counts\":{{\"items\":0}}}}\n"
+        );
+        let outcome = import(&app, &ben, &bad).await;
+        assert!(
+            outcome.problems[0].sentence.contains(field),
+            "{:?}",
+            outcome.problems
+        );
+    }
+    assert_eq!(episodes(&ben, "boat").await.len(), 1);
+    // What has had its days is not taken in.
+    app.clock.advance(time::Duration::days(91));
+    let cleo = app.user("cleo").await;
+    import(&app, &cleo, &file).await;
+    assert!(bare(&export(&app, &cleo).await).is_empty());
+}
+
+#[tokio::test]
+async fn its_person_says_how_long_episodes_and_turns_stay() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let mut old = talk().to_vec();
+    for message in &mut old {
+        message["created_at"] = json!(
+            (app.embeddings.now() - time::Duration::days(40))
+                .format(&Rfc3339)
+                .unwrap()
+        );
+    }
+    for user in [&anna, &ben] {
+        told(user, "old", &old).await;
+        told(user, "new", &talk()).await;
+    }
+    read_due(&app).await;
+    app.run_job("turns").await;
+    let turns = async |user: &TestUser| {
+        let input = json!({ "query": "boat", "types": ["turn"] });
+        user.call("memory_search", input).await["results"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    assert_eq!(turns(&anna).await, 4);
+    let now = app.embeddings.now();
+    let set = async |episode_days, turn_days| {
+        let chosen = Lifetimes {
+            episode_days,
+            turn_days,
+        };
+        lifetimes::set(&app.db, anna.id, chosen, now).await.unwrap();
+        app.run_job("turns").await;
+    };
+    set(90, Some(30)).await;
+    assert_eq!((turns(&anna).await, turns(&ben).await), (2, 4));
+    // Nothing that is too old is made again, and more days bring it back.
+    set(90, Some(20)).await;
+    assert_eq!(turns(&anna).await, 2);
+    set(90, Some(60)).await;
+    assert_eq!(turns(&anna).await, 4);
+    // With time they go by themselves.
+    app.clock.advance(time::Duration::days(21));
+    app.run_job("turns").await;
+    assert_eq!((turns(&anna).await, turns(&ben).await), (2, 4));
+    set(90, None).await;
+    assert_eq!(turns(&anna).await, 4);
+    // Episodes end so many days sooner.
+    assert_eq!(
+        (
+            episodes(&anna, "boat").await.len(),
+            episodes(&ben, "boat").await.len()
+        ),
+        (2, 2)
+    );
+    set(20, None).await;
+    assert_eq!(
+        (
+            episodes(&anna, "boat").await.len(),
+            episodes(&ben, "boat").await.len()
+        ),
+        (0, 2)
+    );
+    app.run_job("expire").await;
+    assert_eq!(made_by(&app).await.len(), 2);
+    for (episode, turn, field) in [
+        ("0", "", "episode_days"),
+        ("36501", "", "episode_days"),
+        ("", "", "episode_days"),
+        ("90", "-1", "turn_days"),
+        ("90", "1.5", "turn_days"),
+    ] {
+        assert_eq!(Lifetimes::parse(episode, turn).unwrap_err().field, field);
+    }
 }

@@ -131,7 +131,9 @@ async fn turns_are_made_of_their_own_users_sessions() {
     turns::switch(&app.db, ben.id, false, app.embeddings.now())
         .await
         .unwrap();
-    turns::remove_some(&app.db, ben.id).await.unwrap();
+    turns::remove_some(&app.db, ben.id, app.embeddings.now())
+        .await
+        .unwrap();
     scene.assert_untouched("turns").await;
 }
 

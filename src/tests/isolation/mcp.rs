@@ -21,7 +21,8 @@ const CASES: &[(&str, &str, &str)] = &[
     ("", "resources/list", "{}"),
     ("", "resources/read", r#"{"uri":"keepsake://memory/{item}"}"#),
     ("", "resources/subscribe", r#"{"uri":"keepsake://memory/{item}"}"#),
-    ("", "prompts/list", "{}"),
+    ("list_prompts", "prompts/list", "{}"),
+    ("get_prompt", "prompts/get", r#"{"name":"recall","arguments":{"message":"what about {word} then, and rows?"}}"#),
     ("", "prompts/get", r#"{"name":"{theme}"}"#),
     ("", "completion/complete", r#"{"ref":{"type":"ref/prompt","name":"{theme}"},"argument":{"name":"a","value":"{word}"}}"#),
     ("", "logging/setLevel", r#"{"level":"debug"}"#),
@@ -71,7 +72,14 @@ async fn whatever_method_of_mcp_is_called_nothing_of_anothers_is_told() {
             let answer = scene
                 .assert_alike(who, &format!("{method} {params}"), &ask)
                 .await;
-            let is_served = ["initialize", "server/discover", "tools/list", "tools/call"];
+            let is_served = [
+                "initialize",
+                "server/discover",
+                "tools/list",
+                "tools/call",
+                "prompts/list",
+                "prompts/get",
+            ];
             let body: Value = serde_json::from_str(&answer.body).unwrap_or_default();
             let is_empty = body["error"].is_object() || lists_nothing(&body["result"]);
             assert!(

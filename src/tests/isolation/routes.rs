@@ -62,6 +62,8 @@ const CASES: &[Case] = &[
     post("/api/v1/tools/{name}", Row("/api/v1/tools/{theme}", &[], 404)),
     get("/api/v1/prompt", Own("/api/v1/prompt", &[], 200)),
     get("/api/v1/summary", Own("/api/v1/summary", &[], 200)),
+    // Its tool is walked in tools.rs.
+    post("/api/v1/recall", Own("/api/v1/recall", &[], 422)),
     get("/api/v1/documents", Own("/api/v1/documents", &[], 200)),
     Case { method: "DELETE", route: "/api/v1/documents", asks: Own("/api/v1/documents", &[], 200) },
     get("/api/v1/documents/{*path}", Row("/api/v1/documents/{document}", &[], 404)),
@@ -137,6 +139,7 @@ const CASES: &[Case] = &[
     post("/agents", Own("/agents", &[("name", "mine"), ("scope", "memory:read")], 200)),
     post("/agents/{agent_id}/tokens", Row("/agents/{agent}/tokens", NEW_TOKEN, 404)),
     post("/agents/{agent_id}/tokens/{token_id}/revoke", Row("/agents/{agent}/tokens/{token}/revoke", &[], 404)),
+    post("/agents/{agent_id}/settings", Row("/agents/{agent}/settings", &[("action", "document"), ("document", "{}")], 404)),
     post("/agents/{agent_id}/memory", Row("/agents/{agent}/memory", &[("action", "off")], 404)),
     post("/agents/{agent_id}/tools", Row("/agents/{agent}/tools", &[("action", "full")], 404)),
     get("/activity", Own("/activity", &[], 200)),

@@ -27,6 +27,7 @@ const CASES: &[(&str, &str, u16)] = &[
     ("memory_entity", r#"{"id":{entity}}"#, 404),
     ("memory_entity", r#"{"name":"{person}"}"#, 404),
     ("memory_graph", r#"{"entity":"{person}"}"#, 404),
+    ("memory_recall", r#"{"message":"what about {word} and {person} then?","session":"{session}"}"#, 200),
     ("memory_files", r#"{"command":"view","path":"/memories/{document}"}"#, 404),
     ("memory_files", r#"{"command":"str_replace","path":"/memories/{document}","old_str":"a","new_str":"b"}"#, 404),
     ("memory_files", r#"{"command":"insert","path":"/memories/{document}","insert_line":0,"insert_text":"b"}"#, 404),

@@ -317,3 +317,41 @@ async fn an_agent_of_the_full_profile_is_listed_all_tools_and_corrects_by_one() 
     assert_eq!(forgotten["archived"], json!([right["id"]]));
     assert_eq!(mcp.call("memory_stats", json!({})).await["archived"], 2);
 }
+
+#[tokio::test]
+async fn a_prompt_brings_what_a_message_is_about_before_it() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.add("The boat to Bergen leaves on Friday at nine.")
+        .await;
+    let mcp = Mcp::of(&app, &anna);
+    let (_, listed) = mcp.ask("prompts/list", json!({})).await;
+    assert_eq!(listed["result"]["prompts"][0]["name"], "recall", "{listed}");
+    assert_eq!(
+        listed["result"]["prompts"][0]["arguments"][0]["required"],
+        true
+    );
+    let message = "When does the boat to Bergen leave?";
+    let input = json!({ "name": "recall", "arguments": { "message": message } });
+    let (_, got) = mcp.ask("prompts/get", input).await;
+    let text = got["result"]["messages"][0]["content"]["text"]
+        .as_str()
+        .unwrap();
+    assert!(
+        text.starts_with("<keepsake-memory kind=\"recall\""),
+        "{got}"
+    );
+    assert!(text.ends_with(&format!("\n\n{message}")), "{got}");
+    for (params, said) in [
+        (json!({ "name": "other" }), "There is no such prompt here"),
+        (json!({ "name": "recall" }), "`message` is missing"),
+        (
+            json!({ "name": "recall", "arguments": { "message": "x".repeat(100_001) } }),
+            "`message`",
+        ),
+    ] {
+        let (_, refused) = mcp.ask("prompts/get", params).await;
+        let words = refused["error"]["message"].as_str().unwrap_or_default();
+        assert!(words.contains(said), "{refused}");
+    }
+}

@@ -192,7 +192,7 @@ async fn an_agent_is_told_of_all_tools_when_its_person_says_so() {
     assert!(page.contains("Tools: core (5)"));
     let chosen = browser.post(&path, &[("action", "full")]).await;
     assert_eq!(chosen.status(), 303);
-    assert!(browser.get("/agents").await.1.contains("Tools: all (10)"));
+    assert!(browser.get("/agents").await.1.contains("Tools: all (13)"));
     let refused = browser.post(&path, &[("action", "some")]).await;
     assert_eq!(refused.status(), 422);
     let chosen = browser.post(&path, &[("action", "core")]).await;

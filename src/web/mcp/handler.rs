@@ -1,4 +1,4 @@
-//! What rmcp asks of a server: who it is, which tools there are, and to run
+//! What rmcp asks of a server: who it is, which tools and prompts there are, and to run
 //! one. Tools come from the registry; what goes wrong in a tool is an answer in
 //! the words of the REST door, which a model reads, not an error of the protocol.
 
@@ -7,9 +7,10 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
-    CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation, InitializeRequestParams,
-    InitializeResult, JsonObject, ListToolsResult, MetaObject, PaginatedRequestParams,
-    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CustomResult, DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    GetPromptResult, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
+    ListPromptsResult, ListToolsResult, MetaObject, PaginatedRequestParams, Prompt, PromptArgument,
+    PromptMessage, Role, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -25,6 +26,10 @@ use crate::web::error::Problem;
 /// Where a tool's error carries `{code, field}`. Its structured content would
 /// be checked against the tool's output schema by some clients.
 const PROBLEM_META: &str = "keepsake/problem";
+
+/// The prompt, and the tool that answers it.
+const RECALL: &str = "recall";
+const RECALL_TOOL: &str = "memory_recall";
 
 /// Who calls, or why that cannot be told just now.
 #[derive(Clone)]
@@ -79,8 +84,13 @@ impl Handler {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info((*self.server).clone())
+        ServerConfig::new(
+            ServerCapabilities::builder()
+                .enable_tools()
+                .enable_prompts()
+                .build(),
+        )
+        .with_server_info((*self.server).clone())
     }
 
     async fn initialize(
@@ -118,6 +128,58 @@ impl ServerHandler for Handler {
         let listed = self.tools.iter().filter(|(least, _)| *least <= profile);
         let listed = listed.map(|(_, tool)| tool.clone()).collect();
         Ok(ListToolsResult::with_all_items(listed))
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let message = PromptArgument::new("message")
+            .with_description("What you are about to say.")
+            .with_required(true);
+        let about = "Your message, with what is remembered that it is about before it.";
+        let prompt = Prompt::new(RECALL, Some(about), Some(vec![message]));
+        Ok(ListPromptsResult::with_all_items(vec![prompt]))
+    }
+
+    /// What recall hands out, before the message itself.
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let refused = |sentence: &str| ErrorData::invalid_params(sentence.to_owned(), None);
+        if request.name != RECALL {
+            return Err(refused("There is no such prompt here; there is `recall`."));
+        }
+        let arguments = request.arguments.unwrap_or_default();
+        let Some(Value::String(message)) = arguments.get("message") else {
+            return Err(refused(
+                "`message` is missing; give what you are about to say.",
+            ));
+        };
+        let parts = context.extensions.get::<Parts>();
+        let caller = parts.and_then(|parts| parts.extensions.get::<Caller>());
+        let Some(Caller(caller)) = caller else {
+            return Err(ErrorData::internal_error("Try again in a moment.", None));
+        };
+        let access = caller
+            .as_ref()
+            .map_err(|problem| refused(&problem.detail))?;
+        let input = json!({ "message": message }).to_string();
+        let called = self
+            .registry
+            .call(Door::Mcp, access, RECALL_TOOL, input.as_bytes());
+        let output = called
+            .await
+            .map_err(|error| refused(&Problem::from(error).detail))?;
+        let text = match output["section"].as_str().unwrap_or_default() {
+            "" => message.clone(),
+            section => format!("{section}\n\n{message}"),
+        };
+        let messages = vec![PromptMessage::new_text(Role::User, text)];
+        Ok(GetPromptResult::new(messages).into())
     }
 
     async fn on_custom_request(

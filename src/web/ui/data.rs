@@ -14,7 +14,7 @@ use crate::export::{Overview, Shown, State, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
 /// Rows of a receipt as people call them, in the order in which they are told.
-const LABELS: [(&str, &str); 28] = [
+const LABELS: [(&str, &str); 29] = [
     ("memory_items", "memories"),
     ("memory_embeddings", "vectors"),
     ("memory_item_events", "entries of history"),
@@ -28,6 +28,10 @@ const LABELS: [(&str, &str); 28] = [
     ("session_messages", "messages of sessions"),
     ("turns", "messages as searches find them"),
     ("episodes", "episodes, which say what sessions were about"),
+    (
+        "recall_sessions",
+        "sessions in which something was recalled",
+    ),
     ("session_extractions", "entries of the ledger"),
     ("documents", "documents"),
     ("document_revisions", "revisions of documents"),

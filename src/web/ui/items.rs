@@ -3,7 +3,7 @@
 use app::backend::PageError;
 use app::view::{
     Deletion, EntityLink, HistoryEntry, ItemPage, ItemRow, PartPlace, PutAside, Retired, Span,
-    TurnPlace, Undo, Why, WhySurface, Word,
+    SpanPlace, TurnPlace, Undo, Why, WhySurface, Word,
 };
 use time::{Duration, OffsetDateTime};
 
@@ -193,7 +193,7 @@ impl Ui {
         let now = self.state.clock.now();
         let status = item.status_at(now);
         let read_only = manage::is_browser_read_only(&self.state.db).await;
-        let is_memory = item.theme.is_some();
+        let is_memory = item.theme.is_some() || item.span.is_some();
         let is_manageable = is_memory && !read_only.map_err(database)?;
         let undo = manage::undoable(&history, now).filter(|_| is_manageable);
         let gave_way_by = history.iter().rev().find(|event| event.is_giving_way());
@@ -236,6 +236,11 @@ impl Ui {
             theme: item.theme.zip(item.theme_display_name),
             turn: item.turn.map(turn_place),
             part: item.part.map(part_place),
+            span: item.span.map(|span| SpanPlace {
+                session: span.session,
+                from: self.moment(span.from),
+                until: self.moment(span.until),
+            }),
             item_type: item.item_type.as_str().to_owned(),
             key: item.key,
             why: Why {

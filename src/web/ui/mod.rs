@@ -2,6 +2,7 @@
 //! visitor whose request is being answered, and turns domain types into view types.
 
 mod activity;
+mod agents;
 mod chat;
 mod data;
 mod docs;
@@ -381,6 +382,8 @@ impl Backend for Ui {
             memory_enabled: agent.memory_enabled,
             has_all_tools: agent.profile == ToolProfile::Full,
             item_count: agent.item_count,
+            settings: agents::settings(&agent.settings),
+            settings_document: serde_json::to_string_pretty(&agent.settings).unwrap_or_default(),
             tokens: tokens
                 .into_iter()
                 .map(|token| self.token_row(token))

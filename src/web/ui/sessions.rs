@@ -50,6 +50,8 @@ impl Ui {
             agents: page.agents,
             is_empty: page.is_empty,
             turns_are_on: page.turns_are_on,
+            episode_days: page.lifetimes.episode_days,
+            turn_days: page.lifetimes.turn_days,
             public_url: self.state.public_url.origin().to_owned(),
         })
     }

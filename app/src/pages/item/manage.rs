@@ -134,6 +134,8 @@ pub fn Manage(item: ItemPage) -> impl IntoView {
     }
     let id = item.id;
     let decisions = match (item.retired, item.protected) {
+        // An episode changes with what was said, and is not confirmed.
+        _ if item.span.is_some() => ().into_any(),
         (Some(retired), _) => view! { <Decide id action="restore" label="Restore" hint=restore_hint(retired) /> }
             .into_any(),
         (None, is_confirmed) => view! {

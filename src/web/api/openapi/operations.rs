@@ -160,6 +160,7 @@ pub fn all(tools: &[&Definition]) -> Vec<Operation> {
     operations.extend(documents::all());
     operations.extend(sessions::all());
     operations.extend(tools.iter().copied().filter_map(summary));
+    operations.extend(tools.iter().copied().filter_map(recall));
     operations.extend([functions, prompt(), openapi(), livez(), readyz()]);
     operations
 }
@@ -299,6 +300,24 @@ fn summary(of: &Definition) -> Option<Operation> {
             where there is no narrative, `summary` is null and `reason` says why.".to_owned(),
         body: None,
         errors: vec![400, 401, 403, 405, 429, 503],
+        ..tool(of)
+    })
+}
+
+/// The same of recall.
+fn recall(of: &Definition) -> Option<Operation> {
+    if of.name != crate::web::api::summary::RECALL_TOOL {
+        return None;
+    }
+    Some(Operation {
+        id: "recall",
+        path: "/api/v1/recall".to_owned(),
+        group: Group::Agents,
+        summary: "What is remembered that a turn is about, or nothing.".to_owned(),
+        description: "As the tool memory_recall answers, and recorded as a call of it. Call it before each turn and put `section`, as it \
+            is, before the user's message: it is data between tags, at most `budget_tokens` long, and empty where nothing is relevant \
+            enough, which is the usual answer; `reason` says why. With `session` nothing is told twice in a session, and the first \
+            recall of it has the beginning of the summary.".to_owned(),
         ..tool(of)
     })
 }

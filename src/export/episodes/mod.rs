@@ -1,0 +1,90 @@
+//! Episodes as lines of an export and of an import. Sessions are not taken in, so that an imported episode has none: it is
+//! known by when it was and what it says.
+
+pub(super) mod store;
+
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+use super::read::date;
+use crate::accounts::AgentName;
+use crate::consolidation::episodes::{
+    ABSTRACT_CHARS_MAX, MadeBy, SUMMARY_CHARS_MAX, TOPICS_MAX, Taken,
+};
+use crate::input::{Invalid, required_text};
+use crate::memories::Trust;
+
+const TOPIC_CHARS_MAX: usize = 200;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EpisodeLine {
+    #[serde(default)]
+    pub id: i64,
+    /// The `id` of its session.
+    #[serde(default)]
+    pub session: Option<i64>,
+    #[serde(default)]
+    pub agent: Option<String>,
+    pub summary: String,
+    #[serde(rename = "abstract")]
+    pub short: String,
+    #[serde(default)]
+    pub topics: Vec<String>,
+    pub made_by: String,
+    pub trust: String,
+    #[serde(with = "time::serde::rfc3339")]
+    pub began_at: OffsetDateTime,
+    #[serde(with = "time::serde::rfc3339")]
+    pub ended_at: OffsetDateTime,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    pub expires_at: Option<OffsetDateTime>,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    pub promoted_at: Option<OffsetDateTime>,
+}
+
+impl EpisodeLine {
+    /// # Errors
+    /// [`Invalid`] naming the field.
+    pub fn taken(&self) -> Result<(Taken<'_>, Option<AgentName>), Invalid> {
+        let refused =
+            |field: &'static str, sentence: String| Invalid::new(field, "invalid", sentence);
+        let made_by = MadeBy::parse(&self.made_by).ok_or_else(|| {
+            refused(
+                "made_by",
+                "`made_by` is extract, model or agent.".to_owned(),
+            )
+        })?;
+        let trust = Trust::parse(&self.trust).ok_or_else(|| {
+            refused(
+                "trust",
+                "`trust` is user, agent, tool or external.".to_owned(),
+            )
+        })?;
+        if self.topics.len() > TOPICS_MAX {
+            let sentence = format!("`topics` has at most {TOPICS_MAX} entries.");
+            return Err(refused("topics", sentence));
+        }
+        for topic in &self.topics {
+            required_text("topics", topic, TOPIC_CHARS_MAX)?;
+        }
+        let taken = Taken {
+            summary: required_text("summary", &self.summary, SUMMARY_CHARS_MAX)?,
+            short: required_text("abstract", &self.short, ABSTRACT_CHARS_MAX)?,
+            topics: &self.topics,
+            made_by,
+            trust,
+            began_at: date("began_at", self.began_at)?,
+            ended_at: date("ended_at", self.ended_at)?,
+            expires_at: self
+                .expires_at
+                .map(|at| date("expires_at", at))
+                .transpose()?,
+            promoted_at: self
+                .promoted_at
+                .map(|at| date("promoted_at", at))
+                .transpose()?,
+        };
+        let agent = self.agent.as_deref().map(AgentName::parse).transpose()?;
+        Ok((taken, agent))
+    }
+}

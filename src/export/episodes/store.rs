@@ -1,0 +1,29 @@
+//! The statement that reads episodes for an export, as the app role in a transaction that knows its user.
+
+use sqlx::PgConnection;
+
+use super::EpisodeLine;
+use crate::db::UserId;
+
+/// In the order of their numbers.
+pub async fn list(
+    conn: &mut PgConnection,
+    user: UserId,
+    (after, last): (i64, i64),
+    limit: i64,
+) -> Result<Vec<EpisodeLine>, sqlx::Error> {
+    sqlx::query_as!(
+        EpisodeLine,
+        r#"SELECT e.source_id AS id, e.session_id AS session, a.name AS "agent?", i.content AS summary, e.abstract AS short,
+                  i.tags AS topics, e.made_by, i.trust, e.began_at, e.ended_at, i.expires_at, e.promoted_at
+           FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
+           LEFT JOIN agents a ON a.user_id = $1 AND a.id = i.agent_id
+           WHERE e.user_id = $1 AND e.source_id > $2 AND e.source_id <= $3 ORDER BY e.source_id LIMIT $4"#,
+        user.0,
+        after,
+        last,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}

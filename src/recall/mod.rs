@@ -1,0 +1,362 @@
+//! What comes into a prompt by itself (GoClaw's auto-injector): of what is remembered that which this message is about, as one
+//! block of data within a budget of tokens, or nothing, which is the usual and honest answer. Never twice in a session, never
+//! from the session itself, and nothing is searched for messages that no memory can help with.
+
+mod relevance;
+mod section;
+mod store;
+mod trivial;
+
+use std::collections::{HashMap, HashSet};
+
+use sha2::{Digest, Sha256};
+use time::{Duration, OffsetDateTime};
+
+use crate::accounts::{AgentSettings, Viewer};
+use crate::consolidation::{Consolidation, ConsolidationError};
+use crate::db::{Db, Tx};
+use crate::memories::{ItemId, ItemType, Status, Trust};
+use crate::search::fuse::reciprocal;
+use crate::search::{Filters, Search, Signals};
+use section::Section;
+use store::Source;
+pub use trivial::is_trivial;
+
+/// Of a user, in which something was recalled.
+const SESSIONS_MAX: i64 = 10_000;
+/// Where nothing is recalled for so long, a session is forgotten.
+const SESSIONS_KEPT: Duration = Duration::days(30);
+/// Sources whose relevance is looked at.
+const LOOKED_AT: usize = 30;
+const FACTS_MAX: usize = 5;
+const EPISODES_MAX: usize = 2;
+/// Characters of the message that are looked for.
+const QUERY_CHARS_MAX: usize = 2_000;
+/// Stands for the summary among what was told.
+const SUMMARY: i64 = 0;
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub struct Ask {
+    /// The user's, the last one at the end.
+    pub messages: Vec<String>,
+    /// As the agent calls it; it need not have been handed over.
+    pub session: Option<String>,
+    /// Of the block; else as the agent's settings have it.
+    pub budget: Option<i64>,
+    /// 0 to 1; else as the agent's settings have it.
+    pub threshold: Option<f64>,
+}
+
+/// Why nothing is handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Switched off for this agent.
+    Off,
+    /// The message says too little to look for anything.
+    Trivial,
+    /// Nothing is as relevant as asked for.
+    NothingRelevant,
+    /// What is relevant was told in this session.
+    Told,
+    /// Nothing fits into the budget.
+    Budget,
+}
+
+impl Reason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Trivial => "trivial",
+            Self::NothingRelevant => "nothing_relevant",
+            Self::Told => "told",
+            Self::Budget => "budget",
+        }
+    }
+}
+
+/// A memory or an episode that is handed out.
+#[derive(Clone, Debug)]
+pub struct Told {
+    pub id: ItemId,
+    pub item_type: ItemType,
+    pub theme: Option<String>,
+    pub text: String,
+    pub source: String,
+    pub trust: Trust,
+    pub at: OffsetDateTime,
+    /// 0 to 1
+    pub relevance: f64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Recalled {
+    /// Empty where nothing is handed out.
+    pub section: String,
+    /// Of the section, about.
+    pub tokens: usize,
+    pub told: Vec<Told>,
+    pub has_summary: bool,
+    /// As relevant as asked for, those among them that were told already.
+    pub match_count: usize,
+    /// Of all that was looked at; 0 where nothing was.
+    pub top_score: f64,
+    pub reason: Option<Reason>,
+    /// Why the search was less than it could be, as a clause.
+    pub degraded: Option<String>,
+}
+
+impl Recalled {
+    fn nothing(reason: Reason) -> Self {
+        Self {
+            reason: Some(reason),
+            ..Self::default()
+        }
+    }
+}
+
+/// What a session is kept by: whatever an agent calls it.
+fn name_of(session: Option<&str>) -> Vec<u8> {
+    Sha256::digest(session.unwrap_or_default().as_bytes()).to_vec()
+}
+
+/// The last message; with those before it where it says little by itself.
+fn text_of(messages: &[String]) -> String {
+    let mut text = String::new();
+    for message in messages.iter().rev() {
+        let message = message.trim();
+        text = match text.is_empty() {
+            true => message.to_owned(),
+            false => format!("{message}\n{text}"),
+        };
+        if !is_trivial(&text) {
+            break;
+        }
+    }
+    // Of a long one its end, where people ask.
+    let chars = text.chars().count();
+    text.chars()
+        .skip(chars.saturating_sub(QUERY_CHARS_MAX))
+        .collect()
+}
+
+fn filters() -> Filters {
+    Filters {
+        types: vec![
+            ItemType::Preference,
+            ItemType::Fact,
+            ItemType::Instruction,
+            ItemType::Summary,
+            ItemType::Other,
+            ItemType::Episode,
+        ],
+        status: Some(Status::Active),
+        ..Filters::default()
+    }
+}
+
+/// The best of each arm by their ranks (DESIGN §4), with how relevant each is.
+fn ranked(found: &[Signals], terms: usize) -> Vec<(i64, f64)> {
+    let by = |value: &dyn Fn(&Signals) -> Option<f64>| -> Vec<i64> {
+        let mut of_arm: Vec<(f64, i64)> = found
+            .iter()
+            .filter_map(|signals| Some((value(signals)?, signals.id.0)))
+            .collect();
+        of_arm.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        of_arm.into_iter().map(|(_, id)| id).collect()
+    };
+    let lists = [
+        by(&|signals| signals.distance.map(|distance| -distance)),
+        by(&|signals| (signals.lexical > 0.0).then_some(signals.lexical)),
+        by(&|signals| (signals.entities > 0.0).then_some(signals.entities)),
+    ];
+    let relevance = relevance::of_all(found, terms);
+    let best = reciprocal(&lists).into_iter().take(LOOKED_AT);
+    best.map(|(id, _)| (id, relevance.get(&id).copied().unwrap_or_default()))
+        .collect()
+}
+
+#[derive(Clone)]
+pub struct Recall {
+    db: Db,
+    search: Search,
+}
+
+impl Recall {
+    pub fn new(search: Search) -> Self {
+        Self {
+            db: search.db().clone(),
+            search,
+        }
+    }
+
+    /// What this agent is handed for these messages.
+    ///
+    /// # Errors
+    /// Only what the database says.
+    pub async fn recall(&self, viewer: &Viewer, ask: &Ask) -> Result<Recalled, ConsolidationError> {
+        let text = text_of(&ask.messages);
+        if is_trivial(&text) {
+            return Ok(Recalled::nothing(Reason::Trivial));
+        }
+        let (user, session) = (viewer.user_id, ask.session.as_deref());
+        let name = name_of(session);
+        let standing = match viewer.agent_id {
+            Some(agent) => {
+                let mut tx = self.db.as_user(user).await?;
+                let standing = store::find_standing(&mut tx, user, agent, session, &name).await?;
+                tx.commit().await?;
+                standing
+            }
+            None => None,
+        };
+        let settings = standing
+            .as_ref()
+            .map(|s| AgentSettings::from_column(&s.settings));
+        let settings = settings.unwrap_or_default();
+        if !settings.is_recall_on() {
+            return Ok(Recalled::nothing(Reason::Off));
+        }
+        let budget = ask.budget.unwrap_or(settings.max_tokens());
+        let threshold = ask.threshold.unwrap_or(settings.threshold());
+        let session_id = standing.as_ref().and_then(|s| s.session);
+        let told_before = standing.and_then(|s| s.told).filter(|_| session.is_some());
+        let is_first = session.is_some() && told_before.is_none();
+        let told_before: HashSet<i64> = told_before.unwrap_or_default().into_iter().collect();
+
+        let gathered = self.search.gather(viewer, &filters(), &text).await?;
+        let ranked = ranked(&gathered.found, gathered.terms);
+        let top_score = ranked
+            .iter()
+            .map(|(_, relevance)| *relevance)
+            .fold(0.0, f64::max);
+        let wanted: Vec<(i64, f64)> = ranked
+            .into_iter()
+            .filter(|(_, relevance)| *relevance >= threshold)
+            .collect();
+        let now = self.search.embeddings().now();
+        let mut tx = gathered.tx;
+        let sources = self
+            .sources(&mut tx, viewer, &wanted, session_id, now)
+            .await?;
+        tx.commit().await?;
+        let match_count = sources.len();
+        let mut section = Section::new(usize::try_from(budget).unwrap_or_default());
+        let (told, mut reason) = choose(&mut section, sources, &told_before);
+        let mut has_summary = false;
+        if is_first {
+            let summary = Consolidation::new(self.search.clone())
+                .summary(user)
+                .await?;
+            has_summary = summary
+                .told
+                .is_some_and(|told| section.add_summary(&told.text));
+        }
+        let mut noted: Vec<i64> = told.iter().map(|told| told.id.0).collect();
+        noted.extend(has_summary.then_some(SUMMARY));
+        if let Some(agent) = viewer
+            .agent_id
+            .filter(|_| session.is_some() && !noted.is_empty())
+        {
+            let mut tx = self.db.as_user(user).await?;
+            store::note_told(&mut tx, user, agent, &name, &noted, now).await?;
+            tx.commit().await?;
+        }
+        if !noted.is_empty() {
+            reason = None;
+        }
+        let (section, tokens) = section.finish(now);
+        Ok(Recalled {
+            section,
+            tokens,
+            told,
+            has_summary,
+            match_count,
+            top_score,
+            reason,
+            degraded: gathered.degraded,
+        })
+    }
+
+    /// The sources of these, the most relevant first, each with how relevant it is.
+    async fn sources(
+        &self,
+        tx: &mut Tx,
+        viewer: &Viewer,
+        wanted: &[(i64, f64)],
+        session: Option<i64>,
+        now: OffsetDateTime,
+    ) -> Result<Vec<(Source, f64)>, sqlx::Error> {
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<i64> = wanted.iter().map(|(id, _)| *id).collect();
+        let rows = store::list_sources(tx, viewer.user_id, &ids, session, now).await?;
+        let relevance: HashMap<i64, f64> = wanted.iter().copied().collect();
+        let mut sources: Vec<(Source, f64)> = rows
+            .into_iter()
+            .map(|row| {
+                let relevance = relevance.get(&row.id.0).copied().unwrap_or_default();
+                (row, relevance)
+            })
+            .collect();
+        sources.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.id.0.cmp(&a.0.id.0)));
+        Ok(sources)
+    }
+}
+
+/// Puts the most relevant into the block that were not told yet; and why nothing is in it.
+fn choose(
+    section: &mut Section,
+    sources: Vec<(Source, f64)>,
+    told_before: &HashSet<i64>,
+) -> (Vec<Told>, Option<Reason>) {
+    let mut told = Vec::new();
+    let mut reason = Reason::NothingRelevant;
+    let mut room = (FACTS_MAX, EPISODES_MAX);
+    for (source, relevance) in sources {
+        if told_before.contains(&source.id.0) {
+            reason = Reason::Told;
+            continue;
+        }
+        let room = match source.item_type {
+            ItemType::Episode => &mut room.1,
+            _ => &mut room.0,
+        };
+        if *room == 0 {
+            continue;
+        }
+        if !section.add(&source) {
+            reason = Reason::Budget;
+            continue;
+        }
+        *room -= 1;
+        told.push(Told {
+            id: source.id,
+            item_type: source.item_type,
+            theme: source.theme,
+            text: source.text,
+            source: source.source,
+            trust: source.trust,
+            at: source.at,
+            relevance,
+        });
+    }
+    let reason = told.is_empty().then_some(reason);
+    (told, reason)
+}
+
+/// Forgets what was told in sessions in which nothing was recalled for long. How many.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn prune(db: &Db, now: OffsetDateTime) -> Result<u64, sqlx::Error> {
+    let mut conn = db.system_connection().await?;
+    let mut pruned = 0;
+    loop {
+        match store::prune(&mut conn, now - SESSIONS_KEPT).await? {
+            0 => return Ok(pruned),
+            some => pruned += some.unsigned_abs(),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The statements of recall, as the app role in a transaction that knows its user.
+
+use serde_json::Value;
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::SESSIONS_MAX;
+use crate::accounts::AgentId;
+use crate::db::UserId;
+use crate::memories::{ItemId, ItemType, Trust};
+
+/// Where an agent stands.
+pub struct Standing {
+    pub settings: Value,
+    /// The session that is named, if it was handed over.
+    pub session: Option<i64>,
+    /// Sources that it was told in this session, and 0 for the summary; `None`: nothing yet.
+    pub told: Option<Vec<i64>>,
+}
+
+pub async fn find_standing(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: AgentId,
+    session: Option<&str>,
+    name: &[u8],
+) -> Result<Option<Standing>, sqlx::Error> {
+    sqlx::query_as!(
+        Standing,
+        r#"SELECT a.settings, s.id AS "session?", r.told AS "told?" FROM agents a
+           LEFT JOIN sessions s ON s.user_id = $1 AND s.agent_id = $2 AND s.external_id = $3
+           LEFT JOIN recall_sessions r ON r.user_id = $1 AND r.agent_id = $2 AND r.name = $4
+           WHERE a.user_id = $1 AND a.id = $2"#,
+        user.0,
+        agent.0,
+        session,
+        name,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// A source that may be told.
+#[derive(Clone, Debug)]
+pub struct Source {
+    pub id: ItemId,
+    pub item_type: ItemType,
+    pub theme: Option<String>,
+    /// Of an episode its abstract.
+    pub text: String,
+    pub source: String,
+    pub trust: Trust,
+    pub at: OffsetDateTime,
+}
+
+/// Those of these that are live and do not come from this session, in no order.
+pub async fn list_sources(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+    session: Option<i64>,
+    now: OffsetDateTime,
+) -> Result<Vec<Source>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, i.type AS item_type, t.slug AS "theme?", coalesce(e.abstract, i.content) AS "text!", i.source, i.trust,
+                  coalesce(e.ended_at, i.valid_from, i.created_at) AS "at!"
+           FROM unnest($2::bigint[]) AS f (id)
+           CROSS JOIN LATERAL (SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = f.id OFFSET 0) i
+           LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
+           LEFT JOIN episodes e ON e.user_id = $1 AND e.source_id = i.id
+           WHERE is_live(i.status, i.live_until, $4)
+             AND ($3::bigint IS NULL OR coalesce(e.session_id, i.session_id, -1) <> $3)"#,
+        user.0,
+        ids,
+        session,
+        now,
+    );
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Source {
+        id: ItemId(row.id),
+        item_type: ItemType::from_column(&row.item_type),
+        theme: row.theme,
+        text: row.text,
+        source: row.source,
+        trust: Trust::from_column(&row.trust),
+        at: row.at,
+    });
+    Ok(rows.collect())
+}
+
+/// What was told in a session; the newest 500 are kept, of [`SESSIONS_MAX`] sessions of the user.
+pub async fn note_told(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: AgentId,
+    name: &[u8],
+    told: &[i64],
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO recall_sessions AS r (user_id, agent_id, name, told, at)
+         SELECT $1, $2, $3, $4, $5
+         WHERE EXISTS (SELECT FROM recall_sessions WHERE user_id = $1 AND agent_id = $2 AND name = $3)
+            OR (SELECT count(*) FROM (SELECT FROM recall_sessions WHERE user_id = $1 LIMIT $6) s) < $6
+         ON CONFLICT (user_id, agent_id, name) DO UPDATE
+         SET told = (r.told || excluded.told)[greatest(1, cardinality(r.told) + cardinality(excluded.told) - 499):], at = $5",
+        user.0,
+        agent.0,
+        name,
+        told,
+        now,
+        SESSIONS_MAX,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// As the system role: removes some sessions in which nothing was recalled since. How many.
+pub async fn prune(conn: &mut PgConnection, oldest: OffsetDateTime) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(r#"SELECT prune_recall_sessions($1) AS "pruned!""#, oldest)
+        .fetch_one(conn)
+        .await
+}

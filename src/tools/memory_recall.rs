@@ -1,0 +1,203 @@
+//! `memory_recall`: what comes into a prompt by itself (GoClaw's auto-injector). For what runs an agent, not for its model,
+//! which has memory_search; so no list has it.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+use super::values::{FoundType, ToolTrust, Whole};
+use super::{Tool, ToolContext, ToolError};
+use crate::accounts::{RECALL_TOKENS, Scope};
+use crate::activity::Call;
+use crate::input::{Invalid, check_text, required_text};
+use crate::recall::{Ask, Recall, Told};
+use crate::sessions::SessionName;
+use crate::sessions::message::MESSAGE_CHARS_MAX;
+
+/// The last few: what came before them says nothing of this turn.
+const MESSAGES_MAX: usize = 10;
+
+pub struct MemoryRecall;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// What the user just wrote; or `messages`.
+    #[schemars(length(max = MESSAGE_CHARS_MAX))]
+    message: Option<String>,
+    /// The user's last few, the last one at the end: those before it count where it says little by itself.
+    #[schemars(length(max = MESSAGES_MAX))]
+    messages: Option<Vec<String>>,
+    /// Your id of the session: nothing is told twice in it, nor what was read in it. It need not have been handed over.
+    session: Option<String>,
+    /// Of the section, 30 to 4,000; default 200, or as the agent's settings have it.
+    #[schemars(range(min = 30, max = 4_000))]
+    budget_tokens: Option<Whole>,
+    /// 0 to 1; default 0.3, or as the agent's settings have it.
+    #[schemars(range(min = 0, max = 1))]
+    min_relevance: Option<f64>,
+    /// Of the message you make of the section; default user.
+    #[schemars(extend("enum" = ["user", "system", "developer", null]))]
+    role: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    /// To put before the user's message, as it is: data between tags; empty where nothing qualifies.
+    section: String,
+    /// As asked for.
+    role: String,
+    /// Items in the section.
+    injected: usize,
+    /// As relevant as asked for, told before or not.
+    match_count: usize,
+    /// The most relevant of all, 0 to 1.
+    #[schemars(range(min = 0, max = 1))]
+    top_score: f64,
+    /// Of the section, about.
+    tokens: usize,
+    /// It has the beginning of the summary: at the first recall of a session.
+    has_summary: bool,
+    items: Vec<RecalledItem>,
+    /// Why the section is empty: off (for this agent), trivial (the message says too little), nothing_relevant, told (in this session) or budget; null otherwise.
+    #[schemars(extend("enum" = ["off", "trivial", "nothing_relevant", "told", "budget", null]))]
+    reason: Option<&'static str>,
+    /// Why the search was less than it could be; null when it was not.
+    degraded: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RecalledItem {
+    id: i64,
+    #[serde(rename = "type")]
+    item_type: FoundType,
+    /// By slug; null of an episode.
+    theme: Option<String>,
+    text: String,
+    /// 0 to 1, and comparable between answers: memory_search's score is not.
+    #[schemars(range(min = 0, max = 1))]
+    relevance: f64,
+    /// Since when it is true, or when it was said.
+    #[serde(with = "time::serde::rfc3339")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    at: OffsetDateTime,
+    source: String,
+    trust: ToolTrust,
+}
+
+impl From<Told> for RecalledItem {
+    fn from(told: Told) -> Self {
+        Self {
+            id: told.id.0,
+            item_type: told.item_type.into(),
+            theme: told.theme,
+            text: told.text,
+            relevance: told.relevance,
+            at: told.at,
+            source: told.source,
+            trust: told.trust.into(),
+        }
+    }
+}
+
+impl Input {
+    fn ask(&self) -> Result<Ask, Invalid> {
+        let messages = match (&self.message, &self.messages) {
+            (Some(message), None) => {
+                check_text("message", message, MESSAGE_CHARS_MAX)?;
+                vec![message.clone()]
+            }
+            (None, Some(messages)) if (1..=MESSAGES_MAX).contains(&messages.len()) => {
+                for message in messages {
+                    check_text("messages", message, MESSAGE_CHARS_MAX)?;
+                }
+                messages.clone()
+            }
+            (None, Some(_)) => {
+                let sentence = format!("`messages` has 1 to {MESSAGES_MAX} entries: the last few.");
+                return Err(Invalid::new("messages", "invalid_messages", sentence));
+            }
+            _ => {
+                let sentence =
+                    "Give what the user wrote: `message`, or the last few as `messages`.";
+                return Err(Invalid::new("message", "required", sentence));
+            }
+        };
+        let session = self.session.as_deref().map(SessionName::parse).transpose();
+        let session = session.map_err(|mut invalid| {
+            invalid.sentence = invalid.sentence.replace("external_id", "session");
+            Invalid {
+                field: "session".into(),
+                ..invalid
+            }
+        })?;
+        let budget = self.budget_tokens.map(|n| n.0);
+        if budget.is_some_and(|budget| !RECALL_TOKENS.contains(&budget)) {
+            let sentence = format!(
+                "`budget_tokens` is a whole number from {} to {}.",
+                RECALL_TOKENS.start(),
+                RECALL_TOKENS.end()
+            );
+            return Err(Invalid::new("budget_tokens", "out_of_range", sentence));
+        }
+        if self
+            .min_relevance
+            .is_some_and(|least| !(0.0..=1.0).contains(&least))
+        {
+            let sentence = "`min_relevance` is a number from 0 to 1.";
+            return Err(Invalid::new("min_relevance", "out_of_range", sentence));
+        }
+        Ok(Ask {
+            messages,
+            session: session.map(|name| name.as_str().to_owned()),
+            budget,
+            threshold: self.min_relevance,
+        })
+    }
+
+    fn role(&self) -> Result<&str, Invalid> {
+        let role = self.role.as_deref().unwrap_or("user");
+        match ["user", "system", "developer"].contains(&role) {
+            true => required_text("role", role, 16),
+            false => {
+                let sentence = "`role` is not known; give user, system or developer.";
+                Err(Invalid::new("role", "invalid_role", sentence))
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Tool for MemoryRecall {
+    const NAME: &'static str = "memory_recall";
+    const TITLE: &'static str = "Recall for a turn";
+    const DESCRIPTION: &'static str = "What is remembered that this turn is about, as one block of data to put before the \
+        user's message, or nothing, which is the usual answer. For the program that runs an agent, before each turn; the \
+        model itself has memory_search. Example: {\"message\": \"When does the boat to Bergen leave?\", \"session\": \"chat-7\"}";
+    const SCOPE: Scope = Scope::MemoryRead;
+    type Input = Input;
+    type Output = Output;
+
+    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+        let (ask, role) = (input.ask()?, input.role()?.to_owned());
+        let recall = Recall::new(context.search.clone());
+        let recalled = recall.recall(&call.viewer, &ask).await?;
+        Ok(Output {
+            section: recalled.section,
+            role,
+            injected: recalled.told.len(),
+            match_count: recalled.match_count,
+            top_score: recalled.top_score,
+            tokens: recalled.tokens,
+            has_summary: recalled.has_summary,
+            items: recalled.told.into_iter().map(RecalledItem::from).collect(),
+            reason: recalled.reason.map(|reason| reason.as_str()),
+            degraded: recalled.degraded,
+        })
+    }
+
+    fn touched(output: &Output) -> Vec<i64> {
+        output.items.iter().map(|item| item.id).collect()
+    }
+}
