@@ -37,3 +37,11 @@ BEGIN
 END $$;
 REVOKE ALL ON FUNCTION prune_recall_sessions(timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION prune_recall_sessions(timestamptz) TO keepsake_system;
+
+-- One tool for everything, for models that several confuse.
+ALTER TABLE agents
+    DROP CONSTRAINT agents_tool_profile_check,
+    ADD CONSTRAINT agents_tool_profile_check CHECK (tool_profile IN ('core', 'full', 'single'));
+ALTER TABLE operators
+    DROP CONSTRAINT operators_tool_profile_check,
+    ADD CONSTRAINT operators_tool_profile_check CHECK (tool_profile IN ('core', 'full', 'single'));

@@ -302,8 +302,8 @@ pub struct AgentRow {
     pub name: String,
     pub created: Moment,
     pub memory_enabled: bool,
-    /// It sees all tools, not only the core.
-    pub has_all_tools: bool,
+    /// single, core or full: the tools that it is told of.
+    pub profile: &'static str,
     pub item_count: i64,
     pub tokens: Vec<TokenRow>,
     pub settings: Vec<AgentSetting>,

@@ -283,6 +283,8 @@ pub type Scopes = BTreeSet<Scope>;
 /// forbids nothing, as that is what scopes are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolProfile {
+    /// One tool for everything, for models that several confuse.
+    Single,
     /// What every agent needs.
     #[default]
     Core,
@@ -291,10 +293,19 @@ pub enum ToolProfile {
 }
 
 impl ToolProfile {
-    pub const ALL: [Self; 2] = [Self::Core, Self::Full];
+    pub const ALL: [Self; 3] = [Self::Single, Self::Core, Self::Full];
+
+    /// Whether its list has a tool whose smallest list this is.
+    pub fn lists(self, smallest: Self) -> bool {
+        match (self, smallest) {
+            (Self::Single, _) | (_, Self::Single) => self == smallest,
+            _ => smallest <= self,
+        }
+    }
 
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Single => "single",
             Self::Core => "core",
             Self::Full => "full",
         }
@@ -315,7 +326,7 @@ impl FromStr for ToolProfile {
             Invalid::new(
                 "profile",
                 "invalid_profile",
-                "`profile` is not known; give core or full.",
+                "`profile` is not known; give single, core or full.",
             )
         })
     }

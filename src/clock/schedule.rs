@@ -7,7 +7,7 @@ use std::fmt;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{Timestamp, ToSpan};
-use time::{OffsetDateTime, Time, Weekday};
+use time::{OffsetDateTime, Time, UtcOffset, Weekday};
 
 /// A time zone of the IANA database.
 #[derive(Clone, Debug)]
@@ -42,6 +42,14 @@ impl Zone {
             .collect();
         names.sort_unstable();
         names
+    }
+
+    /// The same moment by the clocks there.
+    pub fn local(&self, at: OffsetDateTime) -> OffsetDateTime {
+        let offset = Timestamp::from_nanosecond(at.unix_timestamp_nanos())
+            .ok()
+            .and_then(|at| UtcOffset::from_whole_seconds(self.0.to_offset(at).seconds()).ok());
+        at.to_offset(offset.unwrap_or(UtcOffset::UTC))
     }
 
     fn date(&self, at: OffsetDateTime) -> Option<Date> {

@@ -3,8 +3,9 @@
 
 use serde_json::Value;
 
+use super::category::Category;
 use crate::memories::provenance::{KEY_CHARS_MAX, SOURCE_CONTEXT_CHARS_MAX};
-use crate::memories::{ItemKey, ItemType, Period, Source};
+use crate::memories::{ItemKey, Period, Source};
 
 /// Of an answer, this much is read, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
@@ -16,50 +17,6 @@ const DEPTH_MAX: usize = 4;
 pub const FACTS_MAX: usize = 100;
 /// A longer value is a text, and no fact.
 pub const VALUE_CHARS_MAX: usize = 2_000;
-
-/// What a fact is about; the theme it goes to has its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Category {
-    Profile,
-    Preferences,
-    Technical,
-    Projects,
-    Other,
-}
-
-impl Category {
-    pub const ALL: [Self; 5] = [
-        Self::Profile,
-        Self::Preferences,
-        Self::Technical,
-        Self::Projects,
-        Self::Other,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Profile => "profile",
-            Self::Preferences => "preferences",
-            Self::Technical => "technical",
-            Self::Projects => "projects",
-            Self::Other => "other",
-        }
-    }
-
-    fn read(text: &str) -> Self {
-        let text = text.trim().to_lowercase();
-        let known = Self::ALL.into_iter().find(|c| c.as_str() == text);
-        known.unwrap_or(Self::Other)
-    }
-
-    /// Never an instruction: what was said in a conversation commands nobody.
-    pub fn item_type(self) -> ItemType {
-        match self {
-            Self::Preferences => ItemType::Preference,
-            _ => ItemType::Fact,
-        }
-    }
-}
 
 /// Where a fact comes from, as the model says; whatever else it says is conversation.
 const SOURCES: [Source; 4] = [
@@ -335,6 +292,7 @@ fn clean(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memories::ItemType;
 
     const ONE: &str = r#"{"category":"profile","key":"name","value":"Anna","source":"user_explicit","source_context":"My name is Anna"}"#;
 
@@ -510,7 +468,7 @@ mod tests {
 
     #[test]
     fn the_form_given_back_is_no_fact() {
-        let schema = crate::consolidation::prompt::extraction_schema(false).to_string();
+        let schema = crate::consolidation::prompt::extraction_schema(false, true).to_string();
         assert_eq!(read(&schema), Err(Nonsense));
         let empty = r#"{"facts":[{"category":"category","key":"key","value":"value","source":"source","source_context":"source_context"}]}"#;
         assert_eq!(read(empty).expect("a list").facts, []);

@@ -2,7 +2,7 @@
 //! lasting of themselves, in so many words. Fewer and plainer than a model's facts, and
 //! marked as such (GoClaw's extractive fallback). English only.
 
-use super::facts::Category;
+use super::category::Category;
 use super::likeness::sentences;
 use super::quoted::own_words;
 use super::transcript::without_own_memory;
@@ -79,6 +79,7 @@ pub struct Statement {
     pub sentence: String,
     /// The message's place in its session.
     pub position: i32,
+    pub by_user: bool,
 }
 
 /// The most telling statements, in the order in which they were made.
@@ -94,6 +95,7 @@ pub fn statements(messages: &[Message]) -> Vec<Statement> {
                     key,
                     sentence: sentence.to_owned(),
                     position: message.position,
+                    by_user: true,
                 };
                 found.push((rank, statement));
             }
@@ -106,6 +108,65 @@ pub fn statements(messages: &[Message]) -> Vec<Statement> {
     kept.into_iter()
         .map(|(_, (_, statement))| statement)
         .collect()
+}
+
+/// What was decided, and what is still to be done, where a session is flushed without a model (English, German, French,
+/// Spanish).
+const LEFT_OPEN: [(&str, Category); 22] = [
+    ("we decided", Category::Decisions),
+    ("i decided", Category::Decisions),
+    ("we agreed", Category::Decisions),
+    ("let's go with", Category::Decisions),
+    ("the decision is", Category::Decisions),
+    ("wir haben entschieden", Category::Decisions),
+    ("wir nehmen", Category::Decisions),
+    ("on a décidé", Category::Decisions),
+    ("nous avons décidé", Category::Decisions),
+    ("hemos decidido", Category::Decisions),
+    ("todo:", Category::ToDo),
+    ("to do:", Category::ToDo),
+    ("next step", Category::ToDo),
+    ("still need to", Category::ToDo),
+    ("still have to", Category::ToDo),
+    ("remains to be done", Category::ToDo),
+    ("nächster schritt", Category::ToDo),
+    ("müssen wir noch", Category::ToDo),
+    ("muss ich noch", Category::ToDo),
+    ("il reste à", Category::ToDo),
+    ("prochaine étape", Category::ToDo),
+    ("falta por", Category::ToDo),
+];
+
+/// Sentences that say so, the last ones of each.
+pub fn left_open(messages: &[Message]) -> Vec<Statement> {
+    let mut found: Vec<Statement> = Vec::new();
+    for message in messages.iter().rev().filter(|m| m.role != Role::Tool) {
+        let text = own_words(&without_own_memory(&message.content));
+        for sentence in sentences(&text).map(str::trim) {
+            let plain = sentence.to_lowercase().replace('’', "'");
+            let said = LEFT_OPEN.iter().find(|(words, _)| plain.contains(words));
+            let is_statement = SENTENCE_CHARS.contains(&sentence.chars().count())
+                && !plain.ends_with('?')
+                && !["password", "secret", "api key", "token"]
+                    .iter()
+                    .any(|w| plain.contains(w));
+            if let Some((_, category)) = said.filter(|_| is_statement) {
+                found.push(Statement {
+                    category: *category,
+                    key: None,
+                    sentence: sentence.to_owned(),
+                    position: message.position,
+                    by_user: message.role == Role::User,
+                });
+            }
+        }
+        if found.len() >= STATEMENTS_MAX {
+            break;
+        }
+    }
+    found.truncate(STATEMENTS_MAX);
+    found.reverse();
+    found
 }
 
 fn rank(sentence: &str) -> Option<usize> {

@@ -14,7 +14,7 @@ use crate::accounts::Viewer;
 use crate::db::UserId;
 use crate::entities::Evidence;
 use crate::memories::quota::ItemQuota;
-use crate::memories::{self, ItemKey, MemoryError, NewItem, Provenance, Yielding};
+use crate::memories::{self, Expiry, ItemKey, MemoryError, NewItem, Provenance, Yielding};
 use crate::search::{RawQuery, SearchQuery};
 use crate::sessions::ledger;
 use crate::sessions::model::{Counts, Ending, Extraction, Outcome};
@@ -228,6 +228,9 @@ impl Consolidation {
             let whose = (user, viewer.agent_id);
             episodes::keep(&mut tx, &self.embeddings, whose, row, last, episode).await?;
         }
+        if !matches!(end, End::MemoryOff) {
+            self.note(&mut tx, viewer, row, reading, found).await?;
+        }
         let is_ours = match reading.read_to {
             // What was read has come to its end; the rest is a stretch of its own.
             Some(read_to) if read_to < row.last_position && *end == reading.end => {
@@ -307,8 +310,10 @@ fn ending<'a>(reading: &'a Reading, end: &'a End, counts: Counts) -> Ending<'a> 
 /// `None` where it breaks a rule of items, which a fact that was read does not.
 fn item_of(one: &Found, row: &Extraction) -> Option<NewItem> {
     let item = NewItem::parse(one.item_type, &one.value, Some(one.theme), &[]).ok()?;
+    let expiry = one.days.map(Expiry::in_days).transpose().ok()?;
     let item = item
         .with_key(one.key.clone())
+        .with_expiry(expiry)
         .with_period(one.period)
         .yielding(Yielding::PutAside)
         .with_provenance(Provenance {

@@ -299,7 +299,7 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::consolidation::facts::Category;
+    use crate::consolidation::category::Category;
     use crate::consolidation::testing::{call, message, result};
     use crate::memories::ItemKey;
 

@@ -3,6 +3,7 @@
 //! from. Nothing fails in silence: every reading ends in its row of the ledger, and what
 //! it found is committed together with how it ended.
 
+mod category;
 mod enrichment;
 pub mod episodes;
 mod facts;
@@ -11,6 +12,7 @@ mod keep;
 mod keeping;
 pub mod likeness;
 mod named;
+pub mod note;
 pub(crate) mod prompt;
 mod quoted;
 mod reading;

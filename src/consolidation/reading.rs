@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use time::{Date, Duration, OffsetDateTime};
 
+use super::category::Category;
 use super::episodes::{self, Draft, MadeBy};
 use super::facts::{self, Answer, Fact, Nonsense};
 use super::keeping::once_each;
@@ -19,6 +20,7 @@ use crate::entities;
 use crate::memories::mentions::EntityType;
 use crate::memories::{ItemKey, ItemType, Period, Source, Trust};
 use crate::providers::chat::{ChatError, ChatMessage, ChatPurpose, ChatRequest, Completion};
+use crate::sessions::ledger::Handed;
 use crate::sessions::model::Extraction;
 use crate::sessions::{Message, Role, ToolCall, ledger};
 
@@ -43,6 +45,8 @@ pub(super) struct Found {
     pub trust: Trust,
     pub period: Period,
     pub confidence: i16,
+    /// Days that it stays.
+    pub days: Option<i64>,
     /// The words it comes from.
     pub quote: Option<String>,
     /// The message they stand in.
@@ -85,6 +89,7 @@ pub(super) struct Reading {
     pub found: Vec<Found>,
     /// What the stretch was about.
     pub episode: Option<Draft>,
+    pub handed: Handed,
     /// A model's words of it, of each window.
     pub summaries: Vec<String>,
     /// What is named, and how it is connected.
@@ -112,6 +117,7 @@ impl Reading {
         Self {
             found: Vec::new(),
             episode: None,
+            handed: Handed::default(),
             summaries: Vec::new(),
             entities: Vec::new(),
             connections: Vec::new(),
@@ -168,10 +174,10 @@ impl Consolidation {
         }
         let (mut found, mut connections) = (Vec::new(), Vec::new());
         let mut tx = self.db.as_user(user).await?;
-        let handed = ledger::summary_of(&mut tx, user, row.id).await?;
+        reading.handed = ledger::handed_of(&mut tx, user, row.id).await?;
         tx.commit().await?;
-        reading.episode = match handed {
-            Some(summary) => episode.map(|episode| episode.told_by_agent(&summary)),
+        reading.episode = match &reading.handed.summary {
+            Some(summary) => episode.map(|episode| episode.told_by_agent(summary)),
             None => episode,
         };
         self.ask_for_facts(
@@ -190,14 +196,19 @@ impl Consolidation {
                 _ => episode.told_by_model(&summaries),
             });
         }
-        let is_failed = matches!(reading.end, End::Failed(..));
-        reading.is_fallback = is_failed && row.attempts >= FALLBACK_FROM_ATTEMPT;
+        // What is flushed is about to be forgotten: it does not wait for a model.
+        let is_flush = reading.handed.flush.is_some();
+        reading.is_fallback = match reading.end {
+            End::Failed(..) => is_flush || row.attempts >= FALLBACK_FROM_ATTEMPT,
+            End::Skipped(..) => is_flush,
+            _ => false,
+        };
         let is_fallback = reading.is_fallback;
         let located = move || {
             let connections = locate_connections(connections, &messages);
             let mut found = locate(found, &messages);
             if is_fallback {
-                found.extend(by_patterns(&messages));
+                found.extend(by_patterns(&messages, is_flush));
             }
             (once_each(found), connections)
         };
@@ -214,7 +225,8 @@ impl Consolidation {
         reading: &mut Reading,
         (found, connections): (&mut Placed<Fact>, &mut Placed<Connection>),
     ) -> Result<(), ConsolidationError> {
-        let schema = prompt::extraction_schema(by_model);
+        let is_flush = reading.handed.flush.is_some();
+        let schema = prompt::extraction_schema(by_model, is_flush);
         let mut read_to = 0;
         let windows = transcript.windows.iter().zip(&transcript.ends);
         for (n, (window, end)) in windows.enumerate() {
@@ -227,7 +239,7 @@ impl Consolidation {
                 reading.end = end;
                 return Ok(());
             }
-            let ask = prompt::extraction(window, known, date, by_model);
+            let ask = prompt::extraction(window, known, date, by_model, is_flush);
             match self.ask_for(user, &ask, &schema).await {
                 Ok(completion) => {
                     reading.pay(&completion);
@@ -432,7 +444,7 @@ fn locate(found: Vec<(Fact, i32)>, messages: &[Message]) -> Vec<Found> {
 fn locate_connections(found: Vec<(Connection, i32)>, messages: &[Message]) -> Vec<FoundConnection> {
     let as_fact = |connection: &Connection| {
         Some(Fact {
-            category: facts::Category::Other,
+            category: Category::Other,
             key: ItemKey::parse("connection").ok().flatten()?,
             value: connection.in_words(),
             source: Source::Conversation,
@@ -479,6 +491,7 @@ fn of_fact(fact: Fact, seen: Seen, end: i32, messages: &[Message], has_tools: bo
         trust,
         period: fact.period,
         confidence: facts::confidence(source),
+        days: fact.category.days(),
         said_at: said_at(messages, place),
         place,
         position,
@@ -492,9 +505,14 @@ fn of_fact(fact: Fact, seen: Seen, end: i32, messages: &[Message], has_tools: bo
 /// Below a model's: a pattern understands nothing.
 const PATTERN_CONFIDENCE: i16 = 60;
 
-fn by_patterns(messages: &[Message]) -> impl Iterator<Item = Found> {
+fn by_patterns(messages: &[Message], is_flush: bool) -> impl Iterator<Item = Found> {
+    let open = match is_flush {
+        true => fallback::left_open(messages),
+        false => Vec::new(),
+    };
     fallback::statements(messages)
         .into_iter()
+        .chain(open)
         .map(|statement| Found {
             theme: statement.category.as_str(),
             item_type: statement.category.item_type(),
@@ -503,8 +521,15 @@ fn by_patterns(messages: &[Message]) -> impl Iterator<Item = Found> {
                 .and_then(|key| ItemKey::parse(key).ok().flatten()),
             quote: Some(statement.sentence.clone()),
             value: statement.sentence,
-            source: Source::UserExplicit,
-            trust: Trust::User,
+            source: match statement.by_user {
+                true => Source::UserExplicit,
+                false => Source::Conversation,
+            },
+            trust: match statement.by_user {
+                true => Trust::User,
+                false => Trust::Agent,
+            },
+            days: statement.category.days(),
             period: Period::default(),
             confidence: PATTERN_CONFIDENCE,
             said_at: said_at(messages, statement.position),

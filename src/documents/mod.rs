@@ -284,6 +284,38 @@ impl Documents {
         Ok(document)
     }
 
+    /// Adds text to the end of a document, which is made where it is not there, in a transaction that has raised the user's
+    /// revision.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::input::Invalid) where there is no room for it.
+    pub async fn append(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        by: By<'_>,
+        path: &DocumentPath,
+        text: &str,
+    ) -> Result<(), DocumentError> {
+        let now = self.embeddings.now();
+        match read_in(&mut *conn, user, path).await {
+            Ok(there) => {
+                let content = format!(
+                    "{}\n{text}",
+                    there.content.trim_end_matches('\n').to_owned() + "\n"
+                );
+                check_content("content", &content)?;
+                self.change(conn, user, by, there.document, &content, now)
+                    .await?;
+            }
+            Err(DocumentError::NotFound) => {
+                self.create(conn, user, by, path, text, now).await?;
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
     async fn create(
         &self,
         conn: &mut PgConnection,

@@ -16,7 +16,8 @@ use time::{Duration, OffsetDateTime};
 
 pub use message::{NewMessages, RawMessage, Role, SessionName, ToolCall};
 pub use model::{
-    Added, Extraction, ExtractionId, Filter, Message, Outcome, Session, SessionId, State, Why,
+    Added, Extraction, ExtractionId, Filter, Flushed, Message, Outcome, Session, SessionId, State,
+    Why,
 };
 
 use crate::accounts::{self, AgentId};
@@ -111,11 +112,12 @@ pub async fn add(
         return Err(SessionError::TooManyCalls);
     }
     let duplicates = messages.messages.len() - accepted.messages + messages.repeated;
+    let unflushed = session.message_count + accepted.messages as i32 - session.flushed_position;
     if accepted.messages > 0 {
         store::note_messages(&mut tx, user, session.id, &accepted, now).await?;
         let unread = session.message_count - session.ledger_position + accepted.messages as i32;
         if unread >= STRETCH_MESSAGES {
-            store::cut(&mut tx, user, session.id, now).await?;
+            store::cut(&mut tx, user, session.id, None, now).await?;
             push_reading(&mut tx, user, 1, now).await?;
         }
         let since = now - PAUSED_FOR;
@@ -129,6 +131,7 @@ pub async fn add(
     Ok(Added {
         accepted: accepted.messages,
         duplicates,
+        unflushed,
     })
 }
 
@@ -176,6 +179,28 @@ pub async fn complete(
     let session = found(&mut tx, address).await?;
     tx.commit().await?;
     Ok(session)
+}
+
+/// What an agent is about to forget of a session is due now, and read with decisions and what is to be done. Doing so again
+/// changes nothing.
+pub async fn flush(
+    db: &Db,
+    address: &Address,
+    reason: &str,
+    now: OffsetDateTime,
+) -> Result<Flushed, SessionError> {
+    let user = address.user;
+    let mut tx = db.as_user(user).await?;
+    let held = store::hold(&mut tx, user, address.agent, &address.name).await?;
+    let held = held.ok_or(SessionError::NotFound)?;
+    store::cut(&mut tx, user, held.id, Some(reason), now).await?;
+    store::note_flush(&mut tx, user, held.id, reason).await?;
+    push_reading(&mut tx, user, 1, now).await?;
+    tx.commit().await?;
+    Ok(Flushed {
+        session: held.id,
+        up_to: held.message_count,
+    })
 }
 
 /// A session by its agent's name for it, with the newest row of its ledger.

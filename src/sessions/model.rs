@@ -22,6 +22,15 @@ pub struct Added {
     pub accepted: usize,
     /// Their ids were known in this session; what was kept is as it was.
     pub duplicates: usize,
+    /// Messages of the session since it was flushed last.
+    pub unflushed: i32,
+}
+
+/// A session that was flushed, up to this message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flushed {
+    pub session: SessionId,
+    pub up_to: i32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

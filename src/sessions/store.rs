@@ -27,6 +27,8 @@ pub struct Held {
     pub message_count: i32,
     /// The last message that a row of the ledger covers.
     pub ledger_position: i32,
+    /// The last message when it was flushed last.
+    pub flushed_position: i32,
     /// Of all its messages.
     pub tool_call_count: i32,
 }
@@ -73,7 +75,7 @@ pub async fn hold(
     name: &SessionName,
 ) -> Result<Option<Held>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT id, state, message_count, ledger_position, tool_call_count FROM sessions
+        "SELECT id, state, message_count, ledger_position, flushed_position, tool_call_count FROM sessions
          WHERE user_id = $1 AND agent_id = $2 AND external_id = $3 FOR NO KEY UPDATE",
         user.0,
         agent.0,
@@ -84,6 +86,7 @@ pub async fn hold(
         state: State::from_column(&row.state),
         message_count: row.message_count,
         ledger_position: row.ledger_position,
+        flushed_position: row.flushed_position,
         tool_call_count: row.tool_call_count,
     }))
 }
@@ -278,11 +281,12 @@ pub async fn complete(
     Ok(done.rows_affected() as usize)
 }
 
-/// What no row of the ledger covers yet gets one; the session stays open.
+/// What no row of the ledger covers yet gets one; the session stays open. `flush`: why it is read before its turn.
 pub async fn cut(
     conn: &mut PgConnection,
     user: UserId,
     session: SessionId,
+    flush: Option<&str>,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
@@ -291,11 +295,34 @@ pub async fn cut(
          ), done AS (
              UPDATE sessions s SET ledger_position = s.message_count FROM due WHERE s.user_id = $1 AND s.id = due.id
          )
-         INSERT INTO session_extractions (user_id, session_id, first_position, last_position, created_at)
-         SELECT $1, id, ledger_position + 1, message_count, $3 FROM due WHERE message_count > ledger_position",
+         INSERT INTO session_extractions (user_id, session_id, first_position, last_position, created_at, flush)
+         SELECT $1, id, ledger_position + 1, message_count, $3, $4 FROM due WHERE message_count > ledger_position",
         user.0,
         session.0,
         now,
+        flush,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The session is flushed up to its last message; what waits to be read of it, and nobody reads, is read as such.
+pub async fn note_flush(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+    flush: &str,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "WITH flushed AS (
+             UPDATE sessions SET flushed_position = message_count WHERE user_id = $1 AND id = $2
+         )
+         UPDATE session_extractions SET flush = $3
+         WHERE user_id = $1 AND session_id = $2 AND flush IS NULL AND outcome = 'pending' AND reading_since IS NULL",
+        user.0,
+        session.0,
+        flush,
     )
     .execute(conn)
     .await?;

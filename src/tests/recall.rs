@@ -475,3 +475,51 @@ async fn the_agents_page_takes_settings_as_fields_and_as_json() {
     browser.sign_in(&ben).await;
     assert_eq!(browser.post(&path, &document).await.status(), 404);
 }
+
+#[tokio::test]
+async fn the_summary_comes_as_a_message_too() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let get = async |query: &str| {
+        anna.request(Method::GET, &format!("/api/v1/summary{query}"), None)
+            .await
+    };
+    let (status, none) = get("?format=message").await;
+    assert_eq!((status, &none["message"]), (200, &Value::Null));
+    assert!(none["reason"].is_string(), "{none}");
+    let (status, refused) = get("?format=text").await;
+    assert_eq!((status, &refused["field"]), (422, &json!("format")));
+    anna.add("Anna keeps bees.").await;
+    sqlx::query(
+        "INSERT INTO memory_summaries (user_id, body, made_at) VALUES ($1, 'Anna keeps bees. She lives in Porto.', now())
+         ON CONFLICT (user_id) DO UPDATE SET body = excluded.body, made_at = excluded.made_at",
+    )
+    .bind(anna.id.0)
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
+    let (_, told) = get("?format=message").await;
+    let content = told["message"]["content"].as_str().unwrap();
+    assert_eq!(told["message"]["role"], "system");
+    assert!(
+        content
+            .starts_with("## What I remember about the user\n\n<keepsake-memory kind=\"summary\""),
+        "{content}"
+    );
+    // At the first recall of a session it comes along, and once.
+    let ask = json!({ "message": "What about the bees of Anna then?", "session": "s" });
+    let first = recall(&anna, ask.clone()).await;
+    assert_eq!(
+        (&first["has_summary"], &first["injected"]),
+        (&json!(true), &json!(1)),
+        "{first}"
+    );
+    assert!(
+        first["section"]
+            .as_str()
+            .unwrap()
+            .contains("In short: Anna keeps bees. She lives in Porto."),
+        "{first}"
+    );
+    assert_eq!(recall(&anna, ask).await["has_summary"], false);
+}

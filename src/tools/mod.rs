@@ -9,6 +9,7 @@
 mod error;
 pub mod guidance;
 mod input;
+mod memory;
 mod memory_add;
 mod memory_archive;
 mod memory_confirm;
@@ -36,7 +37,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tracing::Instrument;
 
-use crate::accounts::ToolProfile::{self, Core, Full};
+use crate::accounts::ToolProfile::{self, Core, Full, Single};
 use crate::accounts::{Accounts, ActingFor, AgentAccess, Scope, Scopes};
 use crate::activity::{Activity, Call};
 use crate::clock::SharedClock;
@@ -258,6 +259,7 @@ impl Registry {
             register::<memory_graph::MemoryGraph>(Full),
             register::<memory_files::MemoryFiles>(Full),
             register::<memory_recall::MemoryRecall>(None),
+            register::<memory::Memory>(Single),
         ];
         Self {
             tools,
@@ -276,7 +278,7 @@ impl Registry {
     /// its scopes go: a profile keeps lists short, and a script need not be listed anything.
     pub fn listed(&self, profile: ToolProfile) -> impl Iterator<Item = &Definition> {
         self.definitions()
-            .filter(move |tool| tool.profile.is_some_and(|least| least <= profile))
+            .filter(move |tool| tool.profile.is_some_and(|least| profile.lists(least)))
     }
 
     /// What an agent's prompt is to say (DESIGN §7): instructions and the fullest

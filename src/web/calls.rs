@@ -66,7 +66,7 @@ impl Calls {
                 .map_err(|_| too_many_calls())?,
         };
         Ok(Call {
-            held: Some((permit, place)),
+            held: Mutex::new(Some((Some(permit), place))),
             has_waited,
             is_finished: AtomicBool::new(false),
         })
@@ -123,13 +123,21 @@ impl Drop for Place {
 
 /// A call that runs.
 pub struct Call {
-    held: Option<(OwnedSemaphorePermit, Place)>,
+    held: Mutex<Option<(Option<OwnedSemaphorePermit>, Place)>>,
     /// What the caller may do can have changed meanwhile.
     pub has_waited: bool,
     is_finished: AtomicBool,
 }
 
 impl Call {
+    /// It only waits from now on: another may run in its place. It stays one of those that are counted.
+    pub fn wait(&self) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((permit, _)) = held.as_mut() {
+            drop(permit.take());
+        }
+    }
+
     /// It has its answer: nothing of it runs on.
     pub fn finish(&self) {
         self.is_finished.store(true, Ordering::Relaxed);
@@ -147,7 +155,12 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        if let Some(held) = self.held.take()
+        let held = self
+            .held
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(held) = held
             && !self.is_finished.load(Ordering::Relaxed)
             && let Ok(runtime) = Handle::try_current()
         {
@@ -167,6 +180,13 @@ pub struct CallSlot(Arc<OnceLock<Call>>);
 impl CallSlot {
     pub fn put(&self, call: Call) {
         self.0.set(call).ok();
+    }
+
+    /// As [`Call::wait`].
+    pub fn wait(&self) {
+        if let Some(call) = self.0.get() {
+            call.wait();
+        }
     }
 }
 

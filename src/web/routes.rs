@@ -73,6 +73,10 @@ fn programs(state: &AppState) -> Router<AppState> {
             "/api/v1/sessions/{external_id}/complete",
             post(api::sessions::complete),
         )
+        .route(
+            "/api/v1/sessions/{external_id}/flush",
+            post(api::flush::flush),
+        )
         .route("/api/v1/openapi.json", get(api::openapi::document))
         .route("/api/{*rest}", any(no_such_endpoint))
         .route("/.well-known/{*rest}", any(mcp::no_oauth))

@@ -8,7 +8,7 @@ use crate::address::document_path;
 use crate::view::{CallItem, CallRow};
 
 /// The tools, in the order in which filters list them; the last three are what only a person does.
-pub const TOOLS: [&str; 18] = [
+pub const TOOLS: [&str; 19] = [
     "memory_search",
     "memory_get",
     "memory_add",
@@ -24,6 +24,7 @@ pub const TOOLS: [&str; 18] = [
     "memory_graph",
     "memory_files",
     "memory_recall",
+    "memory",
     "memory_restore",
     "memory_unconfirm",
     "memory_undo",
@@ -47,6 +48,7 @@ pub fn did(tool: &str) -> &'static str {
         "memory_graph" => "looked at connections",
         "memory_files" => "used files",
         "memory_recall" => "was reminded",
+        "memory" => "used memory",
         "memory_restore" => "restored",
         "memory_unconfirm" => "removed a confirmation",
         "memory_undo" => "undid",

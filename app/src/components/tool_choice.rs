@@ -1,35 +1,52 @@
-//! Which tools an agent sees, and the button that changes it. It works without
-//! JavaScript, and changes nothing of what the agent may do.
+//! Which tools an agent sees, and the buttons that change it. They work without
+//! JavaScript, and change nothing of what the agent may do.
 
 use leptos::prelude::*;
+
+/// Each list, what it has, and the button that chooses it.
+const LISTS: [(&str, &str, &str); 3] = [
+    (
+        "core",
+        "Tools: core (5). Search, add, get, archive, list themes.",
+        "Core tools",
+    ),
+    (
+        "full",
+        "Tools: all (13). The core, and correct, confirm, forget, stats, summary, entity, graph, files.",
+        "All tools",
+    ),
+    (
+        "single",
+        "Tools: one (memory). Save, search, forget and list in one, for models that several tools confuse.",
+        "One tool",
+    ),
+];
 
 #[component]
 pub fn ToolChoice(
     /// Where the form is posted.
     path: String,
-    has_all: bool,
+    profile: &'static str,
     /// Which agent, for those who do not see where the button stands.
     of: String,
 ) -> impl IntoView {
-    let (told, action, label) = match has_all {
-        true => (
-            "Tools: all (13). The core, and correct, confirm, forget, stats, summary, entity, graph, files.",
-            "core",
-            "Core tools only",
-        ),
-        false => (
-            "Tools: core (5). Search, add, get, archive, list themes.",
-            "full",
-            "All tools",
-        ),
-    };
+    let told = LISTS.iter().find(|(name, ..)| *name == profile);
+    let told = told.map_or("", |(_, told, _)| told);
+    let others = LISTS.iter().filter(|(name, ..)| *name != profile);
+    let buttons = others.map(|(name, _, label)| {
+        let of = of.clone();
+        view! {
+            <button type="submit" name="action" value=*name>
+                {*label}
+                <span class="visually-hidden">" for " {of}</span>
+            </button>
+        }
+    });
+    let buttons = buttons.collect_view();
     view! {
         <form class="switch" method="post" action=path>
             <span class="hint">{told}</span>
-            <button type="submit" name="action" value=action>
-                {label}
-                <span class="visually-hidden">" for " {of}</span>
-            </button>
+            {buttons}
         </form>
     }
     .into_any()

@@ -195,7 +195,7 @@ fn Agent(
             />
             <ToolChoice
                 path=format!("/agents/{id}/tools")
-                has_all=agent.has_all_tools
+                profile=agent.profile
                 of=agent.name.clone()
             />
             <Settings id settings=agent.settings document=agent.settings_document form=settings_form of=agent.name.clone() />

@@ -5,7 +5,8 @@
 mod store;
 
 pub use store::{
-    Unread, claim, find_summary as summary_of, finish, is_ours, set_summary as note_summary,
+    Handed, Progress, Unread, claim, find_handed as handed_of, find_progress as progress_of,
+    finish, is_ours, set_noted as note_noted, set_summary as note_summary,
 };
 
 use sqlx::PgConnection;

@@ -336,18 +336,75 @@ pub async fn list_newest(
     Ok(rows.into_iter().map(Extraction::from).collect())
 }
 
-/// What the agent itself says a stretch was about.
-pub async fn find_summary(
+/// What an agent says of a stretch.
+#[derive(Clone, Debug, Default)]
+pub struct Handed {
+    /// What it was about.
+    pub summary: Option<String>,
+    /// Why it is read before its turn.
+    pub flush: Option<String>,
+    /// What was kept stands in the day's note.
+    pub is_noted: bool,
+}
+
+pub async fn find_handed(
     conn: &mut PgConnection,
     user: UserId,
     extraction: ExtractionId,
-) -> Result<Option<String>, sqlx::Error> {
-    let summary = sqlx::query_scalar!(
-        "SELECT summary FROM session_extractions WHERE user_id = $1 AND id = $2",
+) -> Result<Handed, sqlx::Error> {
+    let handed = sqlx::query_as!(
+        Handed,
+        r#"SELECT summary, flush, noted_at IS NOT NULL AS "is_noted!" FROM session_extractions
+           WHERE user_id = $1 AND id = $2"#,
         user.0,
         extraction.0
     );
-    Ok(summary.fetch_optional(conn).await?.flatten())
+    Ok(handed.fetch_optional(conn).await?.unwrap_or_default())
+}
+
+pub async fn set_noted(
+    conn: &mut PgConnection,
+    user: UserId,
+    extraction: ExtractionId,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE session_extractions SET noted_at = $3 WHERE user_id = $1 AND id = $2",
+        user.0,
+        extraction.0,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// How far the reading of a session is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Rows up to a message that wait, or are being read.
+    pub unread: i64,
+    /// When what was kept of the newest was put into the day's note.
+    pub noted_at: Option<OffsetDateTime>,
+}
+
+pub async fn find_progress(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+    up_to: i32,
+) -> Result<Progress, sqlx::Error> {
+    sqlx::query_as!(
+        Progress,
+        r#"SELECT count(*) FILTER (WHERE outcome = 'pending' OR reading_since IS NOT NULL) AS "unread!",
+                  max(noted_at) AS noted_at
+           FROM session_extractions WHERE user_id = $1 AND session_id = $2 AND first_position <= $3"#,
+        user.0,
+        session.0,
+        up_to,
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// Of the stretch that waits to be read, if one does.

@@ -1,5 +1,5 @@
 use keepsake::accounts::{AgentName, Scope, TokenWish, ToolProfile};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{TestApp, problem};
 
@@ -168,4 +168,93 @@ async fn each_tool_asks_for_its_scope() {
         );
         assert_ne!(call(right, tool).await.unwrap().status(), 403, "{tool}");
     }
+}
+
+#[tokio::test]
+async fn an_agent_of_one_tool_saves_searches_lists_and_forgets_with_it() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let agent = AgentName::parse("small").unwrap();
+    let make = async |scopes: Vec<Scope>| {
+        let wish = TokenWish {
+            scopes: scopes.into_iter().collect(),
+            lifetime: None,
+            profile: Some(ToolProfile::Single),
+        };
+        let token = app.accounts.create_token_by_name(anna.id, &agent, &wish);
+        token.await.unwrap().reveal()
+    };
+    let small = anna.with_token(&make(Scope::ALL.into()).await);
+    let listed: Value = small
+        .get("/api/v1/tools?format=openai")
+        .await
+        .json()
+        .await
+        .unwrap();
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+    assert_eq!(listed[0]["function"]["name"], "memory");
+    assert!(listed.to_string().len() < 1_600, "{listed}");
+    let prompt = small.get("/api/v1/prompt").await.text().await.unwrap();
+    assert!(
+        prompt.contains("the tool memory.") && !prompt.contains("memory_"),
+        "{prompt}"
+    );
+    let say = async |input: Value| {
+        let answer = small.call("memory", input).await;
+        answer["output"].as_str().unwrap().to_owned()
+    };
+    let saved =
+        say(json!({ "action": "save", "text": "Lives in Lisbon.", "key": "home_city" })).await;
+    let id: i64 = saved
+        .trim_start_matches("Saved as #")
+        .trim_end_matches('.')
+        .parse()
+        .unwrap();
+    assert_eq!(
+        say(json!({ "action": "save", "text": "Lives in Lisbon.", "key": "home_city" })).await,
+        format!("Known already, as #{id}.")
+    );
+    let found = say(json!({ "action": "search", "text": "Lisbon" })).await;
+    assert!(
+        found.starts_with(&format!("#{id} (2026-"))
+            && found.ends_with(", agent, key home_city) Lives in Lisbon."),
+        "{found}"
+    );
+    assert_eq!(say(json!({ "action": "list" })).await, found);
+    assert_eq!(
+        say(json!({ "action": "forget", "key": "home_city" })).await,
+        "Forgotten: 1 memory is archived."
+    );
+    assert_eq!(
+        say(json!({ "action": "forget", "key": "home_city" })).await,
+        "Nothing has this key."
+    );
+    assert_eq!(
+        say(json!({ "action": "search", "text": "Lisbon" })).await,
+        "Nothing is remembered about that."
+    );
+    for (input, field) in [
+        (json!({ "action": "save" }), "text"),
+        (json!({ "action": "search", "text": " " }), "text"),
+        (json!({ "action": "forget" }), "key"),
+        (json!({ "action": "erase" }), "action"),
+        (json!({}), "action"),
+    ] {
+        let (status, problem) = small.refused("memory", input).await;
+        assert_eq!(
+            (status, problem["field"].as_str()),
+            (422, Some(field)),
+            "{problem}"
+        );
+    }
+    // Who may only read saves nothing.
+    let reader = anna.with_token(&make(vec![Scope::MemoryRead]).await);
+    assert_eq!(
+        reader
+            .refused("memory", json!({ "action": "save", "text": "x" }))
+            .await
+            .0,
+        403
+    );
+    reader.call("memory", json!({ "action": "list" })).await;
 }

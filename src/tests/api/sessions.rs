@@ -66,10 +66,13 @@ async fn messages_are_kept_once_and_in_the_order_in_which_they_were_sent() {
     let anna = app.user("anna").await;
     let first = json!([said("b", "user", "one"), said("a", "assistant", "two")]);
     let added = add(&anna, "chat-7", first.clone()).await;
-    assert_eq!(added, json!({ "accepted": 2, "duplicates": 0 }));
+    assert_eq!(
+        added,
+        json!({ "accepted": 2, "duplicates": 0, "flush_advised": false })
+    );
     assert_eq!(
         add(&anna, "chat-7", first).await,
-        json!({ "accepted": 0, "duplicates": 2 })
+        json!({ "accepted": 0, "duplicates": 2, "flush_advised": false })
     );
     // What is new stands after what was there, though it came mixed with it, and twice.
     let more = json!([
@@ -80,7 +83,7 @@ async fn messages_are_kept_once_and_in_the_order_in_which_they_were_sent() {
     ]);
     assert_eq!(
         add(&anna, "chat-7", more).await,
-        json!({ "accepted": 2, "duplicates": 2 })
+        json!({ "accepted": 2, "duplicates": 2, "flush_advised": false })
     );
     assert_eq!(
         contents(&anna, "chat-7").await,

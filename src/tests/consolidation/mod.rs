@@ -7,6 +7,7 @@ mod bait;
 mod changed;
 mod episodes;
 mod extraction;
+mod flush;
 mod kept;
 mod real_model;
 mod summary;

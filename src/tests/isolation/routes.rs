@@ -73,6 +73,7 @@ const CASES: &[Case] = &[
     get("/api/v1/sessions/{external_id}/messages", Row("/api/v1/sessions/{session}/messages", &[], 404)),
     // Whose session it is hangs on the token: this would be one of the caller's own, if it said anything.
     post("/api/v1/sessions/{external_id}/messages", Row("/api/v1/sessions/{session}/messages", &[], 422)),
+    post("/api/v1/sessions/{external_id}/flush", Row("/api/v1/sessions/{session}/flush", &[], 404)),
     post("/api/v1/sessions/{external_id}/complete", Row("/api/v1/sessions/{session}/complete", &[], 404)),
     get("/api/v1/openapi.json", Server("/api/v1/openapi.json", 200)),
     Case { method: "ANY", route: "/api/{*rest}", asks: Row("/api/v1/items/{item}", &[], 404) },

@@ -1,6 +1,7 @@
 //! The doors for programs.
 
 pub mod documents;
+pub mod flush;
 pub mod openapi;
 pub mod prompt;
 pub mod sessions;

@@ -23,12 +23,18 @@ use crate::tools::{ToolError, parse_for};
 use crate::web::AppState;
 use crate::web::error::Problem;
 
-type Named = Result<Path<String>, PathRejection>;
+/// Past so many messages, or so much of the context, an agent is about to compact it (GoClaw's).
+const FLUSH_MESSAGES: i32 = 50;
+const FLUSH_CONTEXT_USED: f64 = 0.85;
+
+pub(super) type Named = Result<Path<String>, PathRejection>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MessagesIn {
     messages: Vec<MessageIn>,
+    /// Of the model's context, 0 to 1.
+    context_used: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -110,6 +116,8 @@ struct CompletedIn {
 pub struct AddedOut {
     accepted: usize,
     duplicates: usize,
+    /// What was said is much, or the context nearly full: flush before it is compacted.
+    flush_advised: bool,
 }
 
 pub async fn add(
@@ -124,6 +132,7 @@ pub async fn add(
     let body = read_body(body).await?;
     check_content_type(&parts.headers, &body)?;
     let sent: MessagesIn = parse_for("what is sent here", &body)?;
+    let used = share("context_used", sent.context_used)?.unwrap_or(0.0);
     let raw = sent.messages.into_iter().enumerate();
     let raw = raw.map(|(at, message)| message.into_raw(at));
     let messages = NewMessages::parse(raw.collect::<Result<_, _>>()?)?;
@@ -140,6 +149,7 @@ pub async fn add(
     Ok(Json(AddedOut {
         accepted: added.accepted,
         duplicates: added.duplicates,
+        flush_advised: added.unflushed > FLUSH_MESSAGES || used >= FLUSH_CONTEXT_USED,
     }))
 }
 
@@ -167,6 +177,16 @@ pub async fn complete(
     let summary = summary.transpose()?;
     let session = sessions::complete(&state.db, &address, summary, state.clock.now()).await?;
     Ok(Json(SessionOut::of(session)))
+}
+
+pub(super) fn share(field: &'static str, number: Option<f64>) -> Result<Option<f64>, Invalid> {
+    match number {
+        Some(number) if !(0.0..=1.0).contains(&number) => {
+            let sentence = format!("`{field}` is a number from 0 to 1.");
+            Err(Invalid::new(field, "out_of_range", sentence))
+        }
+        number => Ok(number),
+    }
 }
 
 pub async fn show(
@@ -241,7 +261,7 @@ fn parse_name(name: Named) -> Result<SessionName, Invalid> {
 }
 
 /// For what makes nobody and nothing: whoever is not there yet has no session.
-fn known(access: AgentAccess, name: Named) -> Result<Address, Problem> {
+pub(super) fn known(access: AgentAccess, name: Named) -> Result<Address, Problem> {
     check_access(&access)?;
     let name = parse_name(name)?;
     match access.acting_for {

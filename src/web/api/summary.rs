@@ -4,11 +4,14 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, Request, State};
-use serde_json::Value;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, Request, State};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::tools;
 use crate::accounts::AgentAccess;
+use crate::input::Invalid;
 use crate::tools::{Door, Registry};
 use crate::web::error::Problem;
 
@@ -16,11 +19,39 @@ use crate::web::error::Problem;
 pub const TOOL: &str = "memory_summary";
 pub const RECALL_TOOL: &str = "memory_recall";
 
+const HEADING: &str = "## What I remember about the user";
+
+#[derive(Deserialize)]
+pub struct Params {
+    format: Option<String>,
+}
+
+/// As the tool answers; with `format=message` as a message for a prompt (Navi's).
 pub async fn show(
     access: AgentAccess,
     State(registry): State<Arc<Registry>>,
+    params: Result<Query<Params>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    Ok(Json(registry.call(Door::Rest, &access, TOOL, b"{}").await?))
+    let unknown = || {
+        let sentence = "`format` is not known; give message once, or leave it out.";
+        Invalid::new("format", "invalid_format", sentence)
+    };
+    let Query(params) = params.map_err(|_| unknown())?;
+    let is_message = match params.format.as_deref() {
+        None => false,
+        Some("message") => true,
+        Some(_) => return Err(unknown().into()),
+    };
+    let told = registry.call(Door::Rest, &access, TOOL, b"{}").await?;
+    if !is_message {
+        return Ok(Json(told));
+    }
+    let message = told["summary"]
+        .as_str()
+        .map(|text| json!({ "role": "system", "content": format!("{HEADING}\n\n{text}") }));
+    Ok(Json(
+        json!({ "message": message, "reason": told["reason"] }),
+    ))
 }
 
 pub async fn recall(

@@ -125,7 +125,7 @@ impl ServerHandler for Handler {
             Some(Caller(Ok(access))) => access.profile,
             _ => ToolProfile::default(),
         };
-        let listed = self.tools.iter().filter(|(least, _)| *least <= profile);
+        let listed = self.tools.iter().filter(|(least, _)| profile.lists(*least));
         let listed = listed.map(|(_, tool)| tool.clone()).collect();
         Ok(ListToolsResult::with_all_items(listed))
     }

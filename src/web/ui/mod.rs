@@ -40,7 +40,7 @@ use super::auth::Visitor;
 use super::error::{DATABASE_SENTENCE, Problem, RETRY_AFTER_S};
 use crate::accounts::model::TokenRecord;
 use crate::accounts::operators::Operator;
-use crate::accounts::{AccountError, Role, ToolProfile, Viewer};
+use crate::accounts::{AccountError, Role, Viewer};
 use crate::clock::Zone;
 use crate::embedding::{EmbeddingError, ItemEmbedding, PENDING, Waiting};
 use crate::erasure;
@@ -380,7 +380,7 @@ impl Backend for Ui {
             name: agent.name,
             created: self.moment(agent.created_at),
             memory_enabled: agent.memory_enabled,
-            has_all_tools: agent.profile == ToolProfile::Full,
+            profile: agent.profile.as_str(),
             item_count: agent.item_count,
             settings: agents::settings(&agent.settings),
             settings_document: serde_json::to_string_pretty(&agent.settings).unwrap_or_default(),

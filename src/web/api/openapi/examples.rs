@@ -168,6 +168,10 @@ pub fn of(tool: &str) -> Example {
                 "output": "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n25B\t/memories\n25B\t/memories/MEMORY.md",
             }),
         ),
+        "memory" => (
+            json!({ "action": "search", "text": "Bergen" }),
+            json!({ "output": "#42 (2026-11-20, user) The boat to Bergen leaves on Friday." }),
+        ),
         "memory_recall" => (
             json!({ "message": "When does the boat to Bergen leave?", "session": "chat-7" }),
             json!({

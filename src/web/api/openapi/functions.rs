@@ -18,7 +18,7 @@ pub fn list_tools(tools: &[&Definition]) -> Operation {
         path: "/api/v1/tools".to_owned(),
         group: Group::Agents,
         summary: "The tools as functions for a model.".to_owned(),
-        description: "The tools of the agent's profile (core or full, chosen on the page Agents & tokens), each with its name, its description and its JSON Schema. With format openai or anthropic the \
+        description: "The tools of the agent's profile (single, core or full, chosen on the page Agents & tokens), each with its name, its description and its JSON Schema. With format openai or anthropic the \
             answer is the very list that those APIs take as `tools`; with json each tool comes with the schema of its \
             answer, too."
             .to_owned(),

@@ -14,8 +14,8 @@ use crate::sessions::{PAGE_DEFAULT, PAGE_MAX};
 
 const MOMENT: &str = "2026-11-21T08:15:06.789012Z";
 
-pub fn all() -> [Operation; 4] {
-    [add(), complete(), show(), messages()]
+pub fn all() -> [Operation; 5] {
+    [add(), complete(), flush(), show(), messages()]
 }
 
 fn operation(id: &'static str, method: &'static str, below: &str) -> Operation {
@@ -69,13 +69,14 @@ fn add() -> Operation {
             name: Some("SessionMessagesResponse".to_owned()),
             schema: json!({
                 "type": "object",
-                "required": ["accepted", "duplicates"],
+                "required": ["accepted", "duplicates", "flush_advised"],
                 "properties": {
                     "accepted": { "type": "integer", "minimum": 0, "description": "Kept now." },
                     "duplicates": { "type": "integer", "minimum": 0, "description": "Kept before, and left as they were." },
+                    "flush_advised": { "type": "boolean", "description": "More than 50 messages since the last flush, or a context_used of 0.85 and more: flush before the context is compacted." },
                 },
             }),
-            example: json!({ "accepted": 4, "duplicates": 0 }),
+            example: json!({ "accepted": 4, "duplicates": 0, "flush_advised": false }),
         }],
         errors: vec![400, 401, 403, 405, 413, 415, 422, 429, 503],
         ..operation("session_add_messages", "POST", "/messages")
@@ -102,6 +103,58 @@ fn complete() -> Operation {
             and each night after 3:00 UTC one of the day before at its first pause.".to_owned(),
         answers: vec![session_answer("It is complete.")],
         ..operation("session_complete", "POST", "/complete")
+    }
+}
+
+fn flush() -> Operation {
+    let text_or_null = |about: &str| json!({ "type": ["string", "null"], "description": about });
+    let item = json!({
+        "type": "object",
+        "required": ["id", "type", "theme", "content"],
+        "properties": { "id": { "type": "integer" }, "type": { "type": "string" }, "theme": { "type": "string" }, "content": { "type": "string", "description": "Its beginning." } },
+    });
+    let answer = |status, description| Answer {
+        status,
+        description,
+        media_type: "application/json",
+        name: Some("FlushResponse".to_owned()),
+        schema: json!({
+            "type": "object",
+            "required": ["state", "message_count", "outcome", "reason", "items", "episode", "note"],
+            "properties": {
+                "state": { "type": "string", "enum": ["done", "reading"] },
+                "message_count": { "type": "integer", "minimum": 0, "description": "Messages of the session that are here." },
+                "outcome": text_or_null("stored, nothing, failed or skipped; null while it is read."),
+                "reason": text_or_null("Why it failed or was skipped."),
+                "items": { "type": "array", "items": item, "description": "What came of the session so far, the newest first." },
+                "episode": text_or_null("What its newest stretch was about."),
+                "note": text_or_null("The document that what was kept was noted in."),
+            },
+        }),
+        example: json!({
+            "state": "done", "message_count": 64, "outcome": "stored", "reason": null,
+            "items": [{ "id": 42, "type": "other", "theme": "decisions", "content": "PostgreSQL is used for the boat register." }],
+            "episode": "They chose a database for the boat register.", "note": "memory/2026-11-25.md",
+        }),
+    };
+    Operation {
+        summary: "Keep what is new of a session before its context is compacted.".to_owned(),
+        body: Some(Body {
+            name: "FlushRequest".to_owned(),
+            schema: json!({ "type": "object", "additionalProperties": false, "properties": {
+                "reason": text_or_null("Why; \"compaction\" where nothing is said."),
+                "message_count": { "type": ["integer", "null"], "minimum": 0, "description": "Messages, as you count them." },
+                "context_used": { "type": ["number", "null"], "minimum": 0, "maximum": 1 },
+                "wait": { "type": ["boolean", "null"], "description": "false: answer at once with 202." },
+            } }),
+            is_required: false,
+            example: json!({ "reason": "context compaction", "context_used": 0.9 }),
+        }),
+        description: "What was said since the last reading is read now, with what was decided and what is to be done (memories of type other that \
+            expire), and noted in the document memory/<day>.md. The answer comes when that is done, at most 90 seconds later; then 202, and the \
+            reading goes on. Without a chat model, or where it fails, what was said in so many words is kept. The session goes on; doing it again changes nothing.".to_owned(),
+        answers: vec![answer(200, "What came of it."), answer(202, "It is being read.")],
+        ..operation("session_flush", "POST", "/flush")
     }
 }
 
@@ -236,6 +289,7 @@ fn request_schema() -> Value {
                 "items": message,
                 "description": "In the order in which they were said.",
             },
+            "context_used": { "type": ["number", "null"], "minimum": 0, "maximum": 1, "description": "Of the model's context; the answer advises a flush from 0.85 on." },
         },
     })
 }

@@ -1,0 +1,111 @@
+//! The day's note: what was kept when an agent flushed a session, at the end of `memory/2026-11-25.md` (GoClaw's), once for
+//! each stretch and in the same transaction.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+use time::macros::format_description;
+
+use super::reading::{Found, Reading};
+use super::{Consolidation, ConsolidationError};
+use crate::accounts::Viewer;
+use crate::accounts::store::find_time_zone;
+use crate::db::{Db, UserId};
+use crate::documents::{By, DocumentError, DocumentPath, Documents};
+use crate::input::Invalid;
+use crate::memories::Trust;
+use crate::sessions::ledger;
+use crate::sessions::model::Extraction;
+
+impl Consolidation {
+    pub(super) async fn note(
+        &self,
+        conn: &mut PgConnection,
+        viewer: &Viewer,
+        row: &Extraction,
+        reading: &Reading,
+        found: &[Found],
+    ) -> Result<(), ConsolidationError> {
+        let handed = &reading.handed;
+        let Some(reason) = handed.flush.as_deref().filter(|_| !handed.is_noted) else {
+            return Ok(());
+        };
+        let (user, now) = (viewer.user_id, self.now());
+        let Some(zone) = find_time_zone(&mut *conn, user).await? else {
+            return Ok(());
+        };
+        let at = zone.local(now);
+        let summary = reading
+            .episode
+            .as_ref()
+            .map(|episode| episode.summary.as_str());
+        if summary.is_none() && found.is_empty() {
+            return Ok(());
+        }
+        let text = text_of(at, reason, summary, found);
+        let Ok(path) = path_of(at) else {
+            return Ok(());
+        };
+        let by = By {
+            agent: viewer.agent_id,
+            trust: Trust::Agent,
+            call: None,
+        };
+        let documents = Documents::new(self.db.clone(), self.embeddings.clone());
+        match documents.append(&mut *conn, user, by, &path, &text).await {
+            Ok(()) => ledger::note_noted(conn, user, row.id, now).await?,
+            Err(DocumentError::Database(error)) => return Err(error.into()),
+            // There is no room for it: what was found is kept all the same.
+            Err(error) => tracing::info!(user = user.0, %error, "a day's note was not written"),
+        }
+        Ok(())
+    }
+}
+
+/// The path of the note that was written then.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn note_of(
+    db: &Db,
+    user: UserId,
+    noted_at: Option<OffsetDateTime>,
+) -> Result<Option<String>, sqlx::Error> {
+    let Some(at) = noted_at else {
+        return Ok(None);
+    };
+    let mut tx = db.as_user(user).await?;
+    let zone = find_time_zone(&mut tx, user).await?;
+    tx.commit().await?;
+    let path = zone.and_then(|zone| path_of(zone.local(at)).ok());
+    Ok(path.map(|path| path.to_string()))
+}
+
+/// Of a day, by the clock of its person.
+fn path_of(at: OffsetDateTime) -> Result<DocumentPath, Invalid> {
+    let day = at.format(format_description!("[year]-[month]-[day]"));
+    DocumentPath::parse("path", &format!("memory/{}.md", day.unwrap_or_default()))
+}
+
+fn text_of(at: OffsetDateTime, reason: &str, summary: Option<&str>, found: &[Found]) -> String {
+    let time = at.format(format_description!("[hour]:[minute]"));
+    let mut text = format!("## {} ({})\n", time.unwrap_or_default(), one_line(reason));
+    if let Some(summary) = summary {
+        text += &format!("\n{}\n", one_line(summary));
+    }
+    if !found.is_empty() {
+        text.push('\n');
+    }
+    for one in found {
+        let what = match one.theme {
+            "decisions" => "Decided: ",
+            "to_do" => "To do: ",
+            _ => "",
+        };
+        text += &format!("- {what}{}\n", one_line(&one.value));
+    }
+    text
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

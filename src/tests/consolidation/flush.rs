@@ -1,0 +1,345 @@
+//! Before an agent forgets: what is new of a session is read now, with decisions and what is to be done, noted once, and told.
+
+use keepsake::documents::DocumentPath;
+use reqwest::Method;
+use serde_json::{Value, json};
+use time::format_description::well_known::Rfc3339;
+use time::{Duration, OffsetDateTime};
+
+use super::{fact, user_says};
+use crate::chat::use_server;
+use crate::support::{ChatServer, TestApp, TestUser, said};
+
+const PATH: &str = "/api/v1/sessions/work/flush";
+
+async fn say(user: &TestUser, messages: Value) -> Value {
+    let body = json!({ "messages": messages });
+    let (status, added) = user
+        .request(Method::POST, "/api/v1/sessions/work/messages", Some(body))
+        .await;
+    assert_eq!(status, 200, "{added}");
+    added
+}
+
+fn talk() -> Value {
+    json!([
+        user_says("m1", "I prefer tabs over spaces. We decided to use PostgreSQL for the boat register."),
+        { "id": "m2", "role": "assistant", "content": "Noted. Next step: write the migration for the register." },
+    ])
+}
+
+/// Flushes while jobs run, as they do on a server.
+async fn flush(app: &TestApp, user: &TestUser, body: Value) -> (u16, Value) {
+    let asked = user.request(Method::POST, PATH, Some(body));
+    tokio::pin!(asked);
+    loop {
+        tokio::select! {
+            answer = &mut asked => return answer,
+            () = tokio::time::sleep(std::time::Duration::from_millis(50)) => {}
+        }
+        app.run_job("extract").await;
+    }
+}
+
+async fn model(summary: &'static str) -> ChatServer {
+    let facts = json!([
+        fact(
+            "preferences",
+            "indentation",
+            "Prefers tabs over spaces.",
+            "user_explicit",
+            "I prefer tabs over spaces."
+        ),
+        fact(
+            "decisions",
+            "register_database",
+            "PostgreSQL is used for the boat register.",
+            "user_explicit",
+            "We decided to use PostgreSQL for the boat register."
+        ),
+        fact(
+            "to_do",
+            "register_migration",
+            "Write the migration for the register.",
+            "conversation",
+            "Next step: write the migration for the register."
+        ),
+    ]);
+    ChatServer::answering(move |_, _| {
+        said(&json!({ "facts": facts, "summary": summary }).to_string())
+    })
+    .await
+}
+
+async fn note(app: &TestApp, user: &TestUser) -> String {
+    let day = app.embeddings.now().date();
+    let path = DocumentPath::parse("path", &format!("memory/{day}.md")).unwrap();
+    app.documents().read(user.id, &path).await.unwrap().content
+}
+
+fn contents(told: &Value) -> Vec<String> {
+    let items = told["items"].as_array().unwrap();
+    let mut contents: Vec<String> = items
+        .iter()
+        .map(|item| {
+            format!(
+                "{} {} {}",
+                item["type"].as_str().unwrap(),
+                item["theme"].as_str().unwrap(),
+                item["content"].as_str().unwrap()
+            )
+        })
+        .collect();
+    contents.sort();
+    contents
+}
+
+#[tokio::test]
+async fn what_is_new_is_read_now_with_decisions_and_what_is_to_be_done() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let model =
+        model("They decided on PostgreSQL for the boat register. The migration is open.").await;
+    use_server(&app, &anna, &model).await;
+    say(&anna, talk()).await;
+    let (status, told) = flush(
+        &app,
+        &anna,
+        json!({ "reason": "context compaction", "message_count": 2, "context_used": 0.9 }),
+    )
+    .await;
+    assert_eq!(
+        (
+            status,
+            &told["state"],
+            &told["outcome"],
+            &told["message_count"]
+        ),
+        (200, &json!("done"), &json!("stored"), &json!(2)),
+        "{told}"
+    );
+    assert_eq!(
+        contents(&told),
+        [
+            "other decisions PostgreSQL is used for the boat register.",
+            "other to_do Write the migration for the register.",
+            "preference preferences Prefers tabs over spaces.",
+        ]
+    );
+    assert_eq!(
+        told["episode"],
+        "They decided on PostgreSQL for the boat register. The migration is open."
+    );
+    let day = app.embeddings.now().date();
+    assert_eq!(told["note"], format!("memory/{day}.md"));
+    let noted = note(&app, &anna).await;
+    assert!(
+        noted.starts_with("## ")
+            && noted.contains(" (context compaction)\n\nThey decided on PostgreSQL"),
+        "{noted}"
+    );
+    assert!(
+        noted.contains("- Decided: PostgreSQL is used for the boat register.\n"),
+        "{noted}"
+    );
+    assert!(
+        noted.contains("- To do: Write the migration for the register.\n"),
+        "{noted}"
+    );
+    // They hold for a while alone.
+    let expires: Vec<(String, Option<OffsetDateTime>)> = sqlx::query_as(
+        "SELECT key, expires_at FROM memory_items WHERE theme_id IS NOT NULL ORDER BY key",
+    )
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+    let days = |n: usize| {
+        expires[n]
+            .1
+            .map(|at| (at - app.embeddings.now()).whole_days())
+    };
+    assert_eq!(
+        (days(0), days(1), days(2)),
+        (None, Some(180), Some(30)),
+        "{expires:?}"
+    );
+    assert!(
+        model.asked()[0]
+            .body
+            .to_string()
+            .contains("as category to_do"),
+        "the prompt asks for it"
+    );
+    // The session goes on; what is flushed again changes nothing.
+    let session: Value = anna
+        .get("/api/v1/sessions/work")
+        .await
+        .json()
+        .await
+        .unwrap();
+    assert_eq!(session["state"], "open");
+    let (status, again) = flush(&app, &anna, json!({})).await;
+    assert_eq!((status, contents(&again)), (200, contents(&told)));
+    assert_eq!(note(&app, &anna).await, noted);
+    assert_eq!(model.asked().len(), 1);
+    // What comes later is noted below.
+    say(
+        &anna,
+        json!([user_says("m3", "Thanks, that is all for the register now.")]),
+    )
+    .await;
+    flush(&app, &anna, json!({})).await;
+    let later = note(&app, &anna).await;
+    assert!(
+        later.starts_with(&noted) && later.matches("## ").count() == 2,
+        "{later}"
+    );
+}
+
+#[tokio::test]
+async fn who_does_not_wait_is_answered_at_once_and_two_at_once_are_one() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let model = model("They decided on PostgreSQL for the boat register.").await;
+    use_server(&app, &anna, &model).await;
+    say(&anna, talk()).await;
+    let (status, told) = anna
+        .request(Method::POST, PATH, Some(json!({ "wait": false })))
+        .await;
+    assert_eq!(
+        (status, &told["state"], &told["outcome"]),
+        (202, &json!("reading"), &Value::Null),
+        "{told}"
+    );
+    // Five that wait leave room for a call: four run at once.
+    let waiting: Vec<_> = (0..5)
+        .map(|_| anna.request(Method::POST, PATH, Some(json!({}))))
+        .collect();
+    let all = futures_util::future::join_all(waiting);
+    let meanwhile = async {
+        anna.call("memory_search", json!({ "query": "register" }))
+            .await;
+        app.run_job("extract").await;
+    };
+    let (told, ()) = tokio::join!(all, meanwhile);
+    for (status, one) in told {
+        assert_eq!(
+            (status, one["items"].as_array().unwrap().len()),
+            (200, 3),
+            "{one}"
+        );
+    }
+    assert_eq!(model.asked().len(), 1);
+    assert_eq!(note(&app, &anna).await.matches("## ").count(), 1);
+}
+
+#[tokio::test]
+async fn without_a_model_or_with_one_that_fails_words_decide() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    say(&anna, talk()).await;
+    let kept = [
+        "other decisions We decided to use PostgreSQL for the boat register.",
+        "other to_do Next step: write the migration for the register.",
+        "preference preferences I prefer tabs over spaces.",
+    ];
+    let (status, told) = flush(&app, &anna, json!({})).await;
+    assert_eq!(
+        (status, &told["outcome"]),
+        (200, &json!("skipped")),
+        "{told}"
+    );
+    assert_eq!(contents(&told), kept);
+    assert!(
+        told["episode"]
+            .as_str()
+            .unwrap()
+            .contains("We decided to use PostgreSQL"),
+        "{told}"
+    );
+    assert!(
+        note(&app, &anna)
+            .await
+            .contains("- Decided: We decided to use PostgreSQL")
+    );
+    let ben = app.user("ben").await;
+    let model = ChatServer::answering(|_, _| said("I would rather talk about the weather.")).await;
+    use_server(&app, &ben, &model).await;
+    say(&ben, talk()).await;
+    let (_, told) = flush(&app, &ben, json!({})).await;
+    assert_eq!(
+        (&told["outcome"], contents(&told)),
+        (&json!("failed"), kept.map(str::to_owned).to_vec()),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn a_flush_is_advised_when_much_was_said_or_the_context_is_full() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let many = |from: usize, to: usize| {
+        (from..to)
+            .map(|n| user_says(&format!("m{n}"), "Hello."))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(say(&anna, json!(many(0, 50))).await["flush_advised"], false);
+    assert_eq!(say(&anna, json!(many(50, 51))).await["flush_advised"], true);
+    let (status, told) = flush(&app, &anna, json!({})).await;
+    assert_eq!(status, 200, "{told}");
+    let send = async |used: Value, n: usize| {
+        let body = json!({ "messages": many(n, n + 1), "context_used": used });
+        anna.request(Method::POST, "/api/v1/sessions/work/messages", Some(body))
+            .await
+    };
+    assert_eq!(send(json!(0.84), 51).await.1["flush_advised"], false);
+    assert_eq!(send(json!(0.85), 52).await.1["flush_advised"], true);
+    for wrong in [json!(1.2), json!(-0.1)] {
+        let (status, problem) = send(wrong, 53).await;
+        assert_eq!((status, &problem["field"]), (422, &json!("context_used")));
+    }
+}
+
+#[tokio::test]
+async fn each_wrong_input_has_a_sentence_and_nothing_is_flushed() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let old = (app.embeddings.now() - Duration::days(1))
+        .format(&Rfc3339)
+        .unwrap();
+    say(
+        &anna,
+        json!([{ "id": "m1", "role": "user", "content": "Hello there, boat.", "created_at": old }]),
+    )
+    .await;
+    for (body, field) in [
+        (json!({ "reason": "x".repeat(201) }), "reason"),
+        (json!({ "reason": " " }), "reason"),
+        (json!({ "message_count": -1 }), "message_count"),
+        (json!({ "message_count": 50_001 }), "message_count"),
+        (json!({ "context_used": 85 }), "context_used"),
+        (json!({ "wait": "no" }), "wait"),
+        (json!({ "summary": "x" }), "summary"),
+    ] {
+        let (status, problem) = anna.request(Method::POST, PATH, Some(body)).await;
+        assert_eq!(
+            (status, &problem["field"]),
+            (422, &json!(field)),
+            "{problem}"
+        );
+    }
+    // Another's session is none, and what was never handed over neither.
+    for (user, path) in [(&ben, PATH), (&anna, "/api/v1/sessions/other/flush")] {
+        assert_eq!(
+            user.request(Method::POST, path, Some(json!({ "wait": false })))
+                .await
+                .0,
+            404
+        );
+    }
+    let rows: i64 = sqlx::query_scalar("SELECT count(*) FROM session_extractions")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(rows, 0);
+}

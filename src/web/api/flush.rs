@@ -1,0 +1,168 @@
+//! `POST /api/v1/sessions/{external_id}/flush`: before an agent compacts its context, what is new of the session is read now
+//! and kept (GoClaw's memory flush).
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+use tokio::time::{Instant, sleep};
+
+use super::sessions::{Named, known, share};
+use super::tools::{check_content_type, read_body};
+use crate::accounts::AgentAccess;
+use crate::consolidation::episodes;
+use crate::consolidation::note::note_of;
+use crate::input::{Invalid, required_text};
+use crate::memories;
+use crate::sessions::message::MESSAGES_A_SESSION_MAX;
+use crate::sessions::model::Flushed;
+use crate::sessions::{self, Address, SessionError, ledger};
+use crate::tools::parse_for;
+use crate::web::AppState;
+use crate::web::calls::CallSlot;
+use crate::web::error::Problem;
+
+const REASON_CHARS_MAX: usize = 200;
+/// So long is waited for the reading …
+const WAIT_MAX: Duration = Duration::from_secs(90);
+/// … looking as often.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Of what was kept.
+const ITEMS_TOLD: i64 = 100;
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FlushIn {
+    /// Why: "compaction" where nothing else is said.
+    reason: Option<String>,
+    /// Messages of the session, as the agent counts them.
+    message_count: Option<i64>,
+    /// Of the model's context, 0 to 1.
+    context_used: Option<f64>,
+    /// Answer when all is read; otherwise at once.
+    wait: Option<bool>,
+}
+
+#[derive(Serialize)]
+pub struct FlushOut {
+    /// done, or reading: it goes on by itself.
+    state: &'static str,
+    /// Messages of the session that are here.
+    message_count: i32,
+    /// stored, nothing, failed or skipped; null while it is read.
+    outcome: Option<&'static str>,
+    /// Why it failed or was skipped.
+    reason: Option<String>,
+    /// What came of the session so far, the newest first.
+    items: Vec<ItemOut>,
+    /// What its newest stretch was about.
+    episode: Option<String>,
+    /// The document that what was kept was noted in.
+    note: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ItemOut {
+    id: i64,
+    #[serde(rename = "type")]
+    item_type: &'static str,
+    theme: String,
+    /// Its beginning.
+    content: String,
+}
+
+pub async fn flush(
+    access: AgentAccess,
+    State(state): State<AppState>,
+    name: Named,
+    request: Request,
+) -> Result<(StatusCode, Json<FlushOut>), Problem> {
+    let address = known(access, name)?;
+    let (parts, body) = request.into_parts();
+    let body = read_body(body).await?;
+    let sent: FlushIn = match body.is_empty() {
+        true => FlushIn::default(),
+        false => {
+            check_content_type(&parts.headers, &body)?;
+            parse_for("what is sent here", &body)?
+        }
+    };
+    let reason = sent.reason.as_deref().unwrap_or("compaction");
+    let reason = required_text("reason", reason, REASON_CHARS_MAX)?;
+    share("context_used", sent.context_used)?;
+    let most = MESSAGES_A_SESSION_MAX as i64;
+    if sent.message_count.is_some_and(|n| !(0..=most).contains(&n)) {
+        let sentence = format!("`message_count` is a whole number from 0 to {most}.");
+        return Err(Invalid::new("message_count", "out_of_range", sentence).into());
+    }
+    let flushed = sessions::flush(&state.db, &address, reason, state.clock.now()).await?;
+    if sent.wait == Some(false) {
+        return Ok((StatusCode::ACCEPTED, Json(reading(flushed))));
+    }
+    // Others may call meanwhile: a model may take its time.
+    if let Some(slot) = parts.extensions.get::<CallSlot>() {
+        slot.wait();
+    }
+    let until = Instant::now() + WAIT_MAX;
+    loop {
+        let mut tx = state.db.as_user(address.user).await?;
+        let progress = ledger::progress_of(&mut tx, address.user, flushed.session, flushed.up_to);
+        let progress = progress.await?;
+        tx.commit().await?;
+        if progress.unread == 0 {
+            let told = told(&state, &address, flushed, progress.noted_at).await?;
+            return Ok((StatusCode::OK, Json(told)));
+        }
+        if Instant::now() >= until {
+            return Ok((StatusCode::ACCEPTED, Json(reading(flushed))));
+        }
+        sleep(LOOK_EVERY).await;
+    }
+}
+
+fn reading(flushed: Flushed) -> FlushOut {
+    FlushOut {
+        state: "reading",
+        message_count: flushed.up_to,
+        outcome: None,
+        reason: None,
+        items: Vec::new(),
+        episode: None,
+        note: None,
+    }
+}
+
+/// What came of it.
+async fn told(
+    state: &AppState,
+    address: &Address,
+    flushed: Flushed,
+    noted_at: Option<OffsetDateTime>,
+) -> Result<FlushOut, Problem> {
+    let (db, user) = (&state.db, address.user);
+    let session = sessions::find(db, address).await?;
+    if session.id != flushed.session {
+        return Err(SessionError::NotFound.into());
+    }
+    let newest = session.extraction;
+    let (items, _) = memories::of_session(db, user, session.id.0, ITEMS_TOLD).await?;
+    let told = episodes::of_sessions(db, user, &[session.id.0]).await?;
+    let items = items.into_iter().map(|item| ItemOut {
+        id: item.id.0,
+        item_type: item.item_type.as_str(),
+        theme: item.theme,
+        content: item.beginning,
+    });
+    Ok(FlushOut {
+        state: "done",
+        outcome: newest.as_ref().map(|row| row.outcome.as_str()),
+        reason: newest.and_then(|row| row.reason),
+        items: items.collect(),
+        episode: told.into_iter().next_back().map(|episode| episode.summary),
+        note: note_of(db, user, noted_at).await?,
+        ..reading(flushed)
+    })
+}
