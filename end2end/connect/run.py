@@ -55,7 +55,7 @@ class Page:
 
     def make_agent(self, client):
         """Makes an agent of this name; returns what its tab has to paste."""
-        answer = self.post("/agents", name=client, scope=["memory:read", "memory:write"], expires_days="")
+        answer = self.post("/agents", name=client, scope=["memory:read", "memory:write", "sessions:write"], expires_days="")
         if "Waiting for" not in answer:
             fail("the page does not say that it waits for the first call")
         tabs = Tabs()
@@ -122,6 +122,16 @@ class Client:
             fail(f"the memory did not come back: {said[-500:]}")
 
 
+def hooked(use):
+    """Its first line installs the hooks, and takes them out again."""
+    def used(client):
+        line = client.pastes.pop(0)
+        for option in (" --yes", " --remove --yes"):
+            client.run(["bash", "-c", f"set -o pipefail; {line}{option}"])
+        use(client)
+    return used
+
+
 def claude_code(client):
     words = shlex.split(client.pastes[0])
     client.lets_in(words[words.index("keepsake") + 1], header(words))
@@ -150,6 +160,11 @@ def cursor(client):
     client.lets_in(server["url"], server["headers"])
 
 
+def opencode(client):
+    server = json.loads(client.pastes[0])["mcp"]["keepsake"]
+    client.lets_in(server["url"], server["headers"])
+
+
 def vscode(client):
     server = json.loads(client.pastes[0])["servers"]["keepsake"]
     client.lets_in(server["url"], server["headers"])
@@ -171,7 +186,8 @@ def others(client):
         fail(f"the bridge does not list the tools: {said[-500:]}")
 
 
-CLIENTS = {"claude-code": claude_code, "codex": codex, "gemini-cli": gemini_cli, "cursor": cursor, "vscode": vscode,
+CLIENTS = {"claude-code": hooked(claude_code), "codex": hooked(codex), "gemini-cli": hooked(gemini_cli), "cursor": hooked(cursor),
+           "opencode": hooked(opencode), "vscode": vscode,
            "openai": Client.run_python, "anthropic": Client.run_python, "langchain": Client.run_python, "curl": curl, "stdio": others}
 
 if __name__ == "__main__":

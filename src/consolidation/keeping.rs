@@ -226,6 +226,12 @@ impl Consolidation {
         {
             let last = reading.read_to.unwrap_or(row.last_position);
             let whose = (user, viewer.agent_id);
+            // Its agent may have told it while it was read.
+            let told = ledger::handed_of(&mut tx, user, row.id).await?.summary;
+            let episode = match told.filter(|_| reading.handed.summary.is_none()) {
+                Some(summary) => &episode.clone().told_by_agent(&summary),
+                None => episode,
+            };
             episodes::keep(&mut tx, &self.embeddings, whose, row, last, episode).await?;
         }
         if !matches!(end, End::MemoryOff) {

@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn of_a_summary_whole_sentences_are_taken() {
-        let mut section = Section::new(70);
+        let mut section = Section::new(55);
         assert!(section.add_summary("Anna keeps bees. She lives in Porto and works at night. She has two sisters, who live in Ulm."));
         let (text, _) = section.finish(OffsetDateTime::UNIX_EPOCH);
         assert!(text.contains("In short: Anna keeps bees."), "{text}");

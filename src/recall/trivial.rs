@@ -8,28 +8,27 @@ const TELLING_MIN: usize = 3;
 /// Greetings, thanks and assent, and what nearly every sentence of German, French and Spanish has; as words are folded.
 /// English has its stop words. Sorted.
 #[rustfmt::skip]
-const SAYS_NOTHING: [&str; 279] = [
-    "abend", "aber", "absolutely", "accord", "afternoon", "agreed", "ah", "ahead", "al", "alles", "alright",
-    "amazing", "au", "auch", "auf", "aus", "aux", "avec", "awesome", "begin", "bei", "bien", "bin", "bist", "bitte",
-    "bon", "bonjour", "bonsoir", "buenas", "bueno", "buenos", "bye", "ca", "ce", "ces", "cette", "cheers", "ciao",
-    "claro", "como", "con", "continue", "cool", "correct", "course", "cya", "da", "danke", "dann", "dans", "das",
-    "de", "definitely", "dein", "del", "dem", "den", "denn", "der", "des", "dias", "dich", "die", "dir", "doch",
-    "done", "du", "ein", "eine", "einem", "einen", "einer", "eines", "el", "elle", "elles", "en", "enough", "er",
-    "es", "est", "esto", "et", "euch", "evening", "exactly", "excellent", "fair", "fertig", "fine", "fur", "genau",
-    "go", "good", "goodbye", "got", "gracias", "great", "greetings", "gruss", "gut", "guten", "habe", "haben", "haha",
-    "hallo", "hast", "hat", "hello", "help", "hey", "hi", "hier", "hiya", "hm", "hmm", "hola", "howdy", "ich", "ihr",
-    "il", "ils", "im", "indeed", "ist", "ja", "je", "k", "kein", "kk", "klar", "la", "las", "le", "les", "let",
-    "lets", "like", "lol", "look", "looks", "los", "lovely", "ma", "mais", "make", "mal", "mas", "maybe", "mein",
-    "merci", "mes", "mi", "mich", "mir", "mit", "moin", "mon", "morgen", "morning", "muy", "nach", "nacht", "ne",
-    "need", "nein", "next", "nice", "nicht", "night", "noch", "noches", "non", "nope", "nosotros", "nous", "nur", "o",
-    "oder", "oh", "ok", "okay", "ou", "oui", "para", "pardon", "parfait", "pas", "passt", "perfect", "perfecto",
+const SAYS_NOTHING: [&str; 264] = [
+    "aber", "absolutely", "accord", "agreed", "ah", "ahead", "al", "alles", "alright", "amazing", "au", "auch", "auf",
+    "aus", "aux", "avec", "awesome", "bei", "bien", "bin", "bist", "bitte", "bon", "bonjour", "bonsoir", "buenas",
+    "bueno", "buenos", "bye", "ca", "ce", "ces", "cette", "cheers", "ciao", "claro", "como", "con", "continue",
+    "cool", "correct", "course", "cya", "da", "danke", "dann", "dans", "das", "de", "definitely", "dein", "del",
+    "dem", "den", "denn", "der", "des", "dich", "die", "dir", "doch", "done", "du", "ein", "eine", "einem", "einen",
+    "einer", "eines", "el", "elle", "elles", "en", "enough", "er", "es", "est", "esto", "et", "euch", "exactly",
+    "excellent", "fair", "fertig", "fine", "fur", "genau", "go", "good", "goodbye", "got", "gracias", "great",
+    "greetings", "gruss", "gut", "guten", "habe", "haben", "haha", "hallo", "hast", "hat", "hello", "help", "hey",
+    "hi", "hier", "hiya", "hm", "hmm", "hola", "howdy", "ich", "ihr", "il", "ils", "im", "indeed", "ist", "ja", "je",
+    "k", "kein", "kk", "klar", "la", "las", "le", "les", "let", "lets", "like", "lol", "look", "looks", "los",
+    "lovely", "ma", "mais", "make", "mal", "mas", "maybe", "mein", "merci", "mes", "mi", "mich", "mir", "mit", "moin",
+    "mon", "muy", "nach", "ne", "need", "nein", "nice", "nicht", "noch", "non", "nope", "nosotros", "nous", "nur",
+    "o", "oder", "oh", "ok", "okay", "ou", "oui", "para", "pardon", "parfait", "pas", "passt", "perfect", "perfecto",
     "perhaps", "pero", "please", "plus", "por", "pour", "prima", "proceed", "que", "qui", "quoi", "right", "said",
-    "salut", "say", "schon", "see", "sein", "servus", "si", "sie", "sind", "son", "sont", "sorry", "sounds", "start",
-    "stimmt", "stop", "su", "super", "sur", "sure", "ta", "tag", "tardes", "tell", "tes", "thank", "thanks", "thx",
-    "toll", "ton", "tres", "tschuss", "tu", "ty", "uber", "uh", "um", "un", "una", "unas", "und", "understand",
-    "understood", "une", "unos", "uns", "vale", "voila", "von", "vous", "wait", "wann", "want", "war", "waren",
-    "warum", "weiter", "well", "wer", "werden", "wie", "wir", "wird", "wo", "wonderful", "wow", "y", "yeah", "yep",
-    "yes", "yo", "yup", "zu", "zum", "zur",
+    "salut", "say", "schon", "see", "sein", "servus", "si", "sie", "sind", "son", "sont", "sorry", "sounds", "stimmt",
+    "su", "super", "sur", "sure", "ta", "tell", "tes", "thank", "thanks", "thx", "toll", "ton", "tres", "tschuss",
+    "tu", "ty", "uber", "uh", "um", "un", "una", "unas", "und", "understand", "understood", "une", "unos", "uns",
+    "vale", "voila", "von", "vous", "wait", "wann", "want", "war", "waren", "warum", "weiter", "well", "wer",
+    "werden", "wie", "wir", "wird", "wo", "wonderful", "wow", "y", "yeah", "yep", "yes", "yo", "yup", "zu", "zum",
+    "zur",
 ];
 
 /// Nothing is named, and fewer than three words say anything; of a question fewer than two.

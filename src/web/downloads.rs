@@ -1,5 +1,5 @@
-//! Files that a browser saves: a person's export, as it is read, a receipt, and the text of a document. They
-//! change nothing.
+//! Files that a browser saves: a person's export, as it is read, a receipt, the text of a document, and the script that
+//! connects programs. They change nothing.
 
 use app::view::DocumentFilters;
 use axum::Json;
@@ -46,6 +46,16 @@ pub async fn export(State(state): State<AppState>, signed_in: SignedIn) -> Respo
         headers.insert(header::CONTENT_DISPOSITION, name);
     }
     response
+}
+
+/// The script that connects a program which runs agents (docs/connect.md); the same for everybody.
+pub async fn connect() -> impl IntoResponse {
+    const SCRIPT: &str = include_str!("../../clients/connect/keepsake_connect.py");
+    let headers = [
+        (header::CONTENT_TYPE, "text/x-python; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    (headers, SCRIPT)
 }
 
 /// For whoever holds its id.

@@ -102,6 +102,7 @@ fn people(state: &AppState) -> Router<AppState> {
             "/reset/{token}",
             get(pages::open_to_all).post(forms::invitations::set_password),
         )
+        .route("/connect.py", get(downloads::connect))
         .route("/docs", get(pages::open_to_all))
         .route("/memory", get(pages::behind_sign_in))
         .route(

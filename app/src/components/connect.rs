@@ -109,32 +109,55 @@ fn fill(template: &str, public_url: &str, token: &str) -> String {
 fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
     let fill = |template| fill(template, public_url, token);
     let one = |caption, template| vec![(caption, fill(template))];
+    let installs = |client| fill(INSTALL).replace("{client}", client);
     vec![
         Recipe {
             id: "claude-code",
             client: "Claude Code",
-            pastes: one("In a terminal", CLAUDE_CODE),
+            pastes: vec![
+                (BY_ITSELF, installs("claude-code")),
+                ("Or the tools alone, in a terminal", fill(CLAUDE_CODE)),
+            ],
             note: "Then /mcp in Claude Code lists keepsake as connected.",
         },
         Recipe {
             id: "codex",
             client: "Codex",
             pastes: vec![
-                ("In a terminal", fill(CODEX_TOKEN)),
-                ("In ~/.codex/config.toml", fill(CODEX)),
+                (BY_ITSELF, installs("codex")),
+                ("Or the tools alone, in a terminal", fill(CODEX_TOKEN)),
+                ("and in ~/.codex/config.toml", fill(CODEX)),
             ],
             note: "Codex reads the token from its environment: put the first line where your shell starts. /mcp lists keepsake.",
         },
         Recipe {
             id: "gemini-cli",
             client: "Gemini CLI",
-            pastes: one("In a terminal", GEMINI),
+            pastes: vec![
+                (BY_ITSELF, installs("gemini-cli")),
+                ("Or the tools alone, in a terminal", fill(GEMINI)),
+            ],
             note: "Then /mcp in Gemini CLI lists keepsake and its five tools.",
         },
         Recipe {
             id: "cursor",
             client: "Cursor",
-            pastes: one("In ~/.cursor/mcp.json", CURSOR),
+            pastes: vec![
+                (BY_ITSELF, installs("cursor")),
+                ("Or the tools alone, in ~/.cursor/mcp.json", fill(CURSOR)),
+            ],
+            note: "Where the file has servers already, put only keepsake beside them.",
+        },
+        Recipe {
+            id: "opencode",
+            client: "OpenCode",
+            pastes: vec![
+                (BY_ITSELF, installs("opencode")),
+                (
+                    "Or the tools alone, in ~/.config/opencode/opencode.json",
+                    fill(OPENCODE),
+                ),
+            ],
             note: "Where the file has servers already, put only keepsake beside them.",
         },
         Recipe {
@@ -191,6 +214,12 @@ fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
     ]
 }
 
+const BY_ITSELF: &str = "In a terminal: it remembers by itself from then on";
+
+/// Shows what it changes, and asks (docs/connect.md).
+const INSTALL: &str =
+    "curl -fsS {url}/connect.py | KEEPSAKE_TOKEN={token} python3 - {client} --url {url}";
+
 const CLAUDE_CODE: &str = r#"claude mcp add --transport http --scope user keepsake {url}/mcp --header "Authorization: Bearer {token}""#;
 
 const CODEX_TOKEN: &str = "export KEEPSAKE_TOKEN={token}";
@@ -204,6 +233,16 @@ const GEMINI: &str = r#"gemini mcp add --transport http --scope user --header "A
 const CURSOR: &str = r#"{
   "mcpServers": {
     "keepsake": {
+      "url": "{url}/mcp",
+      "headers": { "Authorization": "Bearer {token}" }
+    }
+  }
+}"#;
+
+const OPENCODE: &str = r#"{
+  "mcp": {
+    "keepsake": {
+      "type": "remote",
       "url": "{url}/mcp",
       "headers": { "Authorization": "Bearer {token}" }
     }
@@ -307,7 +346,7 @@ mod tests {
             );
             assert!(text.contains("ks_1"), "{}", recipe.client);
             assert!(!text.contains("example//"), "{text}");
-            for gap in ["{url}", "{token}"] {
+            for gap in ["{url}", "{token}", "{client}"] {
                 assert!(!text.contains(gap), "{text}");
             }
         }

@@ -14,8 +14,8 @@ use crate::components::{
     When, WordOf, did, retired_state,
 };
 use crate::view::{
-    ActivityFilters, EntityLink, FormState, HistoryEntry, ItemPage, MemoryFilters, PartPlace,
-    PutAside, Reading, Retired, SpanPlace, TurnPlace,
+    ActivityFilters, EntityLink, FormState, HistoryEntry, ItemPage, MemoryFilters, Moment,
+    PartPlace, PutAside, Reading, Retired, SpanPlace, TurnPlace,
 };
 use manage::{Decided, Manage};
 use why::{Surfaces, Vector};
@@ -229,10 +229,16 @@ fn OfSession(span: SpanPlace) -> impl IntoView {
         .into_any(),
         None => "It was imported, and says what was said in a session that is not here".into_any(),
     };
+    // "6 days ago to 6 days ago" would say nothing.
+    let exact = |moment: Moment| view! { <time datetime=moment.iso>{moment.exact}</time> };
+    let when = match span.from.exact == span.until.exact {
+        true => view! { ", on " {exact(span.from)} }.into_any(),
+        false => view! { ", from " {exact(span.from)} " to " {exact(span.until)} }.into_any(),
+    };
     view! {
         <section class="part" aria-labelledby="span-title">
             <h2 id="span-title">"An episode, not a memory"</h2>
-            <p>{session} ", from " <When moment=span.from /> " to " <When moment=span.until /> "."</p>
+            <p>{session} {when} "."</p>
             <p class="hint">
                 "It is found behind memories. How long episodes stay is set on the page "
                 <a href="/sessions#lifetimes">"Sessions"</a> "."

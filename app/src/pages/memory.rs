@@ -89,15 +89,32 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
 fn count_of(page: &MemoryPage) -> String {
     let rows = page.rows.len();
     let is_ranked = page.mode != SearchMode::Recent;
+    let what = what_of(page);
     match (rows, is_ranked, page.has_more) {
         (0, ..) => "No memories".to_owned(),
-        (1, _, false) => "1 memory".to_owned(),
+        (1, _, false) => format!("1 {}", what.0),
         (_, true, has_more) if has_more || rows >= RANKED_MAX => {
             format!("The {rows} best matches")
         }
-        (_, true, _) => format!("{rows} memories, best first"),
-        (_, false, true) => format!("The newest {rows} memories"),
-        (_, false, false) => format!("{rows} memories, newest first"),
+        (_, true, _) => format!("{rows} {}, best first", what.1),
+        (_, false, true) => format!("The newest {rows} {}", what.1),
+        (_, false, false) => format!("{rows} {}, newest first", what.1),
+    }
+}
+
+/// What one row is, and several: what is no memory is not called one.
+fn what_of(page: &MemoryPage) -> (&'static str, &'static str) {
+    let of = |row: &crate::view::ItemRow| match row.item_type.as_str() {
+        "turn" => ("turn", "turns"),
+        "episode" => ("episode", "episodes"),
+        "document" => ("part of a document", "parts of documents"),
+        _ => ("memory", "memories"),
+    };
+    let mut all = page.rows.iter().map(of);
+    let first = all.next().unwrap_or(("memory", "memories"));
+    match all.all(|other| other == first) {
+        true => first,
+        false => ("result", "results"),
     }
 }
 

@@ -1,13 +1,18 @@
 //! Episodes (GoClaw's second tier): what a session, or a stretch of one, was about. In the words of its agent where that
 //! hands over a summary, else of the chat model, in the same answer as the facts; else of the most telling sentences.
 
+mod retold;
 mod store;
+mod taken;
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
+
+pub use retold::retell;
+pub use taken::{Taken, take_in};
 
 use super::ConsolidationError;
 use super::facts::without_thoughts;
@@ -16,7 +21,7 @@ use super::quoted::own_words;
 use super::transcript::{ToolNames, without_own_memory};
 use crate::accounts::{AgentId, UserId};
 use crate::db::Db;
-use crate::embedding::{EmbeddingError, Embeddings};
+use crate::embedding::Embeddings;
 use crate::memories::mentions::{self, EntityType};
 use crate::memories::write::{NewSource, write};
 use crate::memories::{MemoryError, Trust, is_stop_word, words};
@@ -25,6 +30,8 @@ use crate::sessions::{Message, Role};
 
 /// Of an abstract.
 pub const ABSTRACT_CHARS_MAX: usize = 200;
+/// A shorter sentence is one where nothing else is said.
+const ABSTRACT_CHARS_MIN: usize = 40;
 /// Of a summary: a model's of some 1,024 tokens, or one that an agent hands over.
 pub const SUMMARY_CHARS_MAX: usize = 4_000;
 const SUMMARY_CHARS_MIN: usize = 20;
@@ -37,8 +44,6 @@ const SENTENCES_MAX: usize = 2_000;
 pub const TOPICS_MAX: usize = 8;
 /// Of the words of a model's summary so many were said.
 const SAID_SHARE_MIN: f64 = 0.5;
-/// Without a session, of a user: imported ones.
-const TAKEN_MAX: i64 = 100_000;
 /// Removed in one transaction.
 const REMOVED_AT_ONCE: i64 = 500;
 
@@ -169,7 +174,8 @@ fn telling(text: &str) -> impl Iterator<Item = String> {
     words::lexemes(text).filter(|word| word.chars().count() > 2 && !is_stop_word(word))
 }
 
-/// The sentences whose words were said most often, in their order; and the first of them by weight.
+/// The sentences whose words were said most often, in their order; and of these the first by weight that tells by itself: no
+/// question, and not the shortest.
 fn extract(said: &[(String, bool)], words: &HashMap<String, u32>) -> Option<(String, String)> {
     let weight = |(sentence, by_user): &(String, bool)| {
         let mut own: Vec<String> = telling(sentence).collect();
@@ -182,7 +188,11 @@ fn extract(said: &[(String, bool)], words: &HashMap<String, u32>) -> Option<(Str
     };
     let mut ranked: Vec<(usize, f64)> = said.iter().map(weight).enumerate().collect();
     ranked.sort_by(|(a, of_a), (b, of_b)| of_b.total_cmp(of_a).then(a.cmp(b)));
-    let (best, _) = *ranked.first()?;
+    let tells = |(n, _): &&(usize, f64)| {
+        let sentence = said[*n].0.as_str();
+        !sentence.ends_with(['?', '？']) && sentence.chars().count() >= ABSTRACT_CHARS_MIN
+    };
+    let (best, _) = *ranked.iter().find(tells).or(ranked.first())?;
     let mut chosen: Vec<usize> = Vec::new();
     let mut chars = 0;
     for (n, _) in ranked {
@@ -317,56 +327,6 @@ pub(super) async fn keep(
         seen_to.map_err(MemoryError::from)?;
     }
     Ok(())
-}
-
-/// An episode of an export, which has no session here.
-#[derive(Clone, Copy, Debug)]
-pub struct Taken<'a> {
-    pub summary: &'a str,
-    pub short: &'a str,
-    pub topics: &'a [String],
-    pub made_by: MadeBy,
-    pub trust: Trust,
-    pub began_at: OffsetDateTime,
-    pub ended_at: OffsetDateTime,
-    pub expires_at: Option<OffsetDateTime>,
-    pub promoted_at: Option<OffsetDateTime>,
-}
-
-/// Takes in an episode, in a transaction that raises the user's revision. False where it is known, its time is over, or there
-/// are as many as there may be.
-///
-/// # Errors
-/// What the database says, and where no more vectors may be asked for.
-pub async fn take_in(
-    conn: &mut PgConnection,
-    embeddings: &Embeddings,
-    user: UserId,
-    agent: Option<AgentId>,
-    taken: &Taken<'_>,
-) -> Result<bool, EmbeddingError> {
-    let now = embeddings.now();
-    let is_over = taken.expires_at.is_some_and(|at| at <= now);
-    if is_over
-        || store::is_known(&mut *conn, user, taken).await?
-        || store::count_taken(&mut *conn, user, TAKEN_MAX).await? >= TAKEN_MAX
-    {
-        return Ok(false);
-    }
-    let source = NewSource {
-        agent_id: agent.map(|agent| agent.0),
-        source: "conversation",
-        trust: taken.trust.as_str(),
-        created_at: taken.ended_at.min(now),
-        expires_at: taken.expires_at,
-        ..NewSource::new("episode", taken.summary, None, taken.topics, now)
-    };
-    let written = write(&mut *conn, user, &[source], now).await?;
-    if let Some(Some(id)) = written.ids.first() {
-        store::insert_taken(&mut *conn, user, id.0, taken).await?;
-        embeddings.see_to(conn, user, written.noted).await?;
-    }
-    Ok(true)
 }
 
 /// Removes some of a user's episodes whose time is over. How many.

@@ -7,6 +7,8 @@ use time::OffsetDateTime;
 use super::{Draft, MadeBy, Taken, Told};
 use crate::accounts::AgentId;
 use crate::db::UserId;
+use crate::memories::Trust;
+use crate::sessions::SessionId;
 use crate::sessions::model::Extraction;
 
 /// The episode of a stretch, and whose words it is in.
@@ -62,6 +64,73 @@ pub async fn insert(
         draft.made_by.as_str(),
         draft.began_at,
         draft.ended_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The last of a session, as it is to be told again.
+pub struct Newest {
+    pub source_id: i64,
+    pub agent_id: Option<i64>,
+    pub first_position: i32,
+    pub last_position: i32,
+    pub made_by: MadeBy,
+    pub trust: Trust,
+    pub tags: Vec<String>,
+    pub began_at: OffsetDateTime,
+    pub ended_at: OffsetDateTime,
+    pub expires_at: Option<OffsetDateTime>,
+}
+
+pub async fn find_newest(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+) -> Result<Option<Newest>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT e.source_id, i.agent_id, e.first_position, e.last_position, e.made_by, i.trust, i.tags, e.began_at, e.ended_at,
+                i.expires_at
+         FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
+         WHERE e.user_id = $1 AND e.session_id = $2 ORDER BY e.first_position DESC LIMIT 1",
+        user.0,
+        session.0,
+    );
+    Ok(row.fetch_optional(conn).await?.map(|row| Newest {
+        source_id: row.source_id,
+        agent_id: row.agent_id,
+        first_position: row.first_position,
+        last_position: row.last_position,
+        made_by: MadeBy::from_column(&row.made_by),
+        trust: Trust::from_column(&row.trust),
+        tags: row.tags,
+        began_at: row.began_at,
+        ended_at: row.ended_at,
+        expires_at: row.expires_at,
+    }))
+}
+
+pub async fn insert_retold(
+    conn: &mut PgConnection,
+    user: UserId,
+    source: i64,
+    session: SessionId,
+    newest: &Newest,
+    short: &str,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO episodes (user_id, source_id, session_id, first_position, last_position, abstract, made_by, began_at, ended_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        user.0,
+        source,
+        session.0,
+        newest.first_position,
+        newest.last_position,
+        short,
+        MadeBy::Agent.as_str(),
+        newest.began_at,
+        newest.ended_at,
     )
     .execute(conn)
     .await?;

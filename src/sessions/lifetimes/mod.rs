@@ -39,7 +39,7 @@ fn days(field: &'static str, text: &str) -> Result<i32, Invalid> {
     let days = text.trim().parse().ok();
     days.filter(|days| (1..=DAYS_MAX).contains(days))
         .ok_or_else(|| {
-            let sentence = format!("`{field}` is a whole number of days, 1 to {DAYS_MAX}.");
+            let sentence = format!("Give a whole number of days, 1 to {DAYS_MAX}.");
             Invalid::new(field, "invalid", sentence)
         })
 }

@@ -433,3 +433,41 @@ async fn its_person_says_how_long_episodes_and_turns_stay() {
         assert_eq!(Lifetimes::parse(episode, turn).unwrap_err().field, field);
     }
 }
+
+#[tokio::test]
+async fn an_agent_may_say_late_what_it_was_about() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    told(&anna, "talk", &talk()).await;
+    read_due(&app).await;
+    assert_eq!(made_by(&app).await, [("extract".to_owned(), 1, 3)]);
+    let late = "Trip to Bergen settled for Friday; Marta pays the boat.";
+    for _ in 0..2 {
+        let body = json!({ "summary": late });
+        assert_eq!(
+            anna.post("/api/v1/sessions/talk/complete", &body)
+                .await
+                .status(),
+            200
+        );
+        assert_eq!(made_by(&app).await, [("agent".to_owned(), 1, 3)]);
+    }
+    let found = episodes(&anna, "Bergen").await;
+    assert_eq!(
+        (found.len(), &found[0]["content_snippet"]),
+        (1, &json!(late))
+    );
+    assert!(
+        found[0]["tags"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("Marta Helgesen"))
+    );
+    // Reading it again leaves it so.
+    sqlx::query("UPDATE session_extractions SET outcome = 'pending', next_try_at = NULL, ended_at = NULL, reason = NULL")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    read_due(&app).await;
+    assert_eq!(made_by(&app).await, [("agent".to_owned(), 1, 3)]);
+}

@@ -85,6 +85,7 @@ const CASES: &[Case] = &[
     post("/signup", Row("/signup", &[("email", "{email}"), ("password", "long enough to be one")], 403)),
     post("/logout", Own("/logout", &[], 303)),
     get("/docs", Server("/docs", 200)),
+    get("/connect.py", Server("/connect.py", 200)),
     get("/memory", Own("/memory?archived=1", &[], 200)),
     get("/memory", Own("/memory?q=rows", &[], 200)),
     get("/memory", Row("/memory?q={word}&archived=1", &[], 200)),

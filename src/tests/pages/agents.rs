@@ -199,3 +199,25 @@ async fn an_agent_is_told_of_all_tools_when_its_person_says_so() {
     assert_eq!(chosen.status(), 303);
     assert!(browser.get("/agents").await.1.contains("Tools: core (5)"));
 }
+
+#[tokio::test]
+async fn the_script_that_connects_programs_is_there_for_everybody() {
+    let app = TestApp::start().await;
+    let response = app
+        .browser()
+        .client
+        .get(format!("{}/connect.py", app.base))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(response.status(), 200);
+    let kind = response.headers()["content-type"]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(kind, "text/x-python; charset=utf-8");
+    let script = response.text().await.unwrap();
+    for client in ["claude-code", "codex", "gemini-cli", "cursor", "opencode"] {
+        assert!(script.contains(client), "{client}");
+    }
+}

@@ -13,7 +13,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::tools::{check_content_type, read_body};
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
-use crate::consolidation::episodes::SUMMARY_CHARS_MAX;
+use crate::consolidation::episodes::{self, SUMMARY_CHARS_MAX};
 use crate::input::{Invalid, required_text};
 use crate::sessions::{
     self, Address, Extraction, Message, NewMessages, PAGE_DEFAULT, PAGE_MAX, RawMessage, Session,
@@ -176,6 +176,16 @@ pub async fn complete(
         .map(|summary| required_text("summary", summary, SUMMARY_CHARS_MAX));
     let summary = summary.transpose()?;
     let session = sessions::complete(&state.db, &address, summary, state.clock.now()).await?;
+    // What was read already is told again.
+    let is_read = session
+        .extraction
+        .as_ref()
+        .is_some_and(|row| row.ended_at.is_some());
+    if let Some(summary) = summary.filter(|_| is_read) {
+        let (db, user) = (&state.db, address.user);
+        let told = episodes::retell(db, &state.embeddings, user, session.id, summary).await;
+        told.map_err(ToolError::from)?;
+    }
     Ok(Json(SessionOut::of(session)))
 }
 

@@ -1,0 +1,63 @@
+//! Episodes of an import, which have no session here.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::{MadeBy, store};
+use crate::accounts::{AgentId, UserId};
+use crate::embedding::{EmbeddingError, Embeddings};
+use crate::memories::Trust;
+use crate::memories::write::{NewSource, write};
+
+/// Without a session, of a user.
+const TAKEN_MAX: i64 = 100_000;
+
+/// An episode of an export, which has no session here.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken<'a> {
+    pub summary: &'a str,
+    pub short: &'a str,
+    pub topics: &'a [String],
+    pub made_by: MadeBy,
+    pub trust: Trust,
+    pub began_at: OffsetDateTime,
+    pub ended_at: OffsetDateTime,
+    pub expires_at: Option<OffsetDateTime>,
+    pub promoted_at: Option<OffsetDateTime>,
+}
+
+/// Takes in an episode, in a transaction that raises the user's revision. False where it is known, its time is over, or there
+/// are as many as there may be.
+///
+/// # Errors
+/// What the database says, and where no more vectors may be asked for.
+pub async fn take_in(
+    conn: &mut PgConnection,
+    embeddings: &Embeddings,
+    user: UserId,
+    agent: Option<AgentId>,
+    taken: &Taken<'_>,
+) -> Result<bool, EmbeddingError> {
+    let now = embeddings.now();
+    let is_over = taken.expires_at.is_some_and(|at| at <= now);
+    if is_over
+        || store::is_known(&mut *conn, user, taken).await?
+        || store::count_taken(&mut *conn, user, TAKEN_MAX).await? >= TAKEN_MAX
+    {
+        return Ok(false);
+    }
+    let source = NewSource {
+        agent_id: agent.map(|agent| agent.0),
+        source: "conversation",
+        trust: taken.trust.as_str(),
+        created_at: taken.ended_at.min(now),
+        expires_at: taken.expires_at,
+        ..NewSource::new("episode", taken.summary, None, taken.topics, now)
+    };
+    let written = write(&mut *conn, user, &[source], now).await?;
+    if let Some(Some(id)) = written.ids.first() {
+        store::insert_taken(&mut *conn, user, id.0, taken).await?;
+        embeddings.see_to(conn, user, written.noted).await?;
+    }
+    Ok(true)
+}
