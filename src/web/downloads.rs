@@ -51,11 +51,10 @@ pub async fn export(State(state): State<AppState>, signed_in: SignedIn) -> Respo
 /// The script that connects a program which runs agents (docs/connect.md); the same for everybody.
 pub async fn connect() -> impl IntoResponse {
     const SCRIPT: &str = include_str!("../../clients/connect/keepsake_connect.py");
-    let headers = [
-        (header::CONTENT_TYPE, "text/x-python; charset=utf-8"),
-        (header::CACHE_CONTROL, "no-cache"),
-    ];
-    (headers, SCRIPT)
+    (
+        [(header::CONTENT_TYPE, "text/x-python; charset=utf-8")],
+        SCRIPT,
+    )
 }
 
 /// For whoever holds its id.
