@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# clients/: both packages are built and used over a server, with the vendor's own SDKs (end2end/clients/run.py).
+# clients/: both packages are built and used over a server, with the vendors' own SDKs (end2end/clients/run.py).
 # What is installed and built is in target/clients. KEEPSAKE_BIN names the server (target/debug/keepsake).
+#
+#   tools/clients.sh                checks
+#   tools/clients.sh --generate     writes the packages' types out of the server's OpenAPI document
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec </dev/null
@@ -9,25 +12,41 @@ if ! { command -v node && command -v npm; } >/dev/null; then
     exit 1
 fi
 home=target/clients
-python=$home/python typescript=$home/typescript
-mkdir -p $typescript
+here=end2end/clients
+typescript=$home/typescript
+mkdir -p $typescript $home/generate
 
-requirements=end2end/clients/requirements.txt
-if ! cmp -s $requirements $python/requirements.txt; then
-    python3 -c 'import sys; sys.path.insert(0, "tools"); from python_env import REPO, make; make(REPO / sys.argv[1], sys.argv[2])' $python $requirements
-    cp $requirements $python
+# environment FOLDER REQUIREMENTS
+environment() {
+    cmp -s "$2" "$1/requirements.txt" && return
+    python3 -c 'import sys; sys.path.insert(0, "tools"); from python_env import REPO, make; make(REPO / sys.argv[1], sys.argv[2])' "$1" "$2"
+    cp "$2" "$1/requirements.txt"
+}
+
+# packages SOURCE FOLDER: what the lock file names
+packages() {
+    cmp -s "$1/package-lock.json" "$2/node_modules/package-lock.json" && return
+    cp "$1"/{package.json,package-lock.json} "$2"
+    npm ci --prefix "$2" --ignore-scripts --no-audit --no-fund --loglevel=error
+    cp "$1/package-lock.json" "$2/node_modules"
+}
+
+environment $home/generate/python $here/generate/requirements.txt
+packages $here/generate $home/generate
+if [ "${1:-}" = --generate ]; then
+    exec python3 tools/with_postgres.py python3 $here/generate/generate.py
 fi
-$python/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall ./clients/python
+
+environment $home/python $here/requirements.txt
+environment $home/frameworks $here/frameworks/requirements.txt
+for python in python frameworks; do
+    $home/$python/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall ./clients/python
+done
 
 # In a copy: nothing is written into the checkout.
-lock=package-lock.json
-if ! cmp -s clients/typescript/$lock $typescript/node_modules/$lock; then
-    cp clients/typescript/{package.json,$lock} $typescript
-    npm ci --prefix $typescript --ignore-scripts --no-audit --no-fund --loglevel=error
-    cp clients/typescript/$lock $typescript/node_modules
-fi
+packages clients/typescript $typescript
 rm -rf $typescript/{src,dist}
-cp -r clients/typescript/{package.json,tsconfig.json,src} end2end/clients/drive.mjs $typescript
+cp -r clients/typescript/{package.json,tsconfig.json,src} $here/drive.mjs $typescript
 $typescript/node_modules/.bin/tsc -p $typescript
 
-python3 tools/with_postgres.py $python/bin/python end2end/clients/run.py
+python3 tools/with_postgres.py $home/python/bin/python $here/run.py

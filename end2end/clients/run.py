@@ -1,20 +1,18 @@
 #!/usr/bin/env python3
-"""The clients of Anthropic's memory tool (clients/) against one server, through the SDKs' own tool objects, beside the
-file tools that the SDKs bring: the same commands, and each difference is in differences.py. No model is asked.
+"""The clients (clients/) against one server. The memory tool is used through the SDKs' own tool objects, beside the file
+tools that the SDKs bring: the same commands, and each difference is in differences.py. The client for one's own programs
+is in own_programs.py, and the frameworks are in frameworks.py. No model is asked.
 
 tools/clients.sh builds what this needs, and runs it.
 """
 import asyncio
 import contextlib
-import http.server
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 from pathlib import Path
 
 from anthropic.lib.tools import ToolError
@@ -27,7 +25,11 @@ sys.path.insert(0, str(REPO / "tools"))
 
 from common import say  # noqa: E402
 from differences import DIFFERENCES  # noqa: E402
+from frameworks import runs_examples  # noqa: E402
 from server import keepsake  # noqa: E402
+from generate.generate import hold_types  # noqa: E402
+from own_programs import hold_methods, needs_no_sdk  # noqa: E402
+from stand_ins import proxy, serving, silent  # noqa: E402
 from steps import STEPS, Answer, create, done, folder, view  # noqa: E402
 from with_postgres import free_port  # noqa: E402
 
@@ -41,6 +43,7 @@ COMMANDS = [command for _, command, _ in STEPS]
 
 def main():
     with tempfile.TemporaryDirectory() as home, keepsake(home) as server:
+        hold_types(server)
         files = {"python": Python(BetaLocalFilesystemMemoryTool(f"{home}/python")).answers(COMMANDS),
                  "typescript": TypeScript("files", FOLDER=f"{home}/typescript").answers(COMMANDS)}
         for name, client in CLIENTS.items():
@@ -54,7 +57,10 @@ def main():
             says_what_is_wrong(client, server)
             say(f"{name}: {len(STEPS)} commands answered, refusals and outages told")
         hold_to_settings(server)
-        runs_readmes(server)
+        hold_methods(server)
+        runs_documents(server)
+        needs_no_sdk(server)
+        runs_examples(server)
 
 
 class Python:
@@ -198,18 +204,20 @@ def hold_to_settings(server):
             raise AssertionError(f"taken: {wrong}")
 
 
-def runs_readmes(server):
-    """The lines of both READMEs, with the SDKs' own loops and a stand-in for the model."""
+def runs_documents(server):
+    """The lines of both READMEs and of docs/clients.md, with the SDKs' own loops and a stand-in for the model."""
     programs = {"python": ("python", [sys.executable, "-"]), "typescript": ("ts", ["node", "--input-type=module", "-"])}
     for language, (fence, program) in programs.items():
-        readme = (REPO / f"clients/{language}/README.md").read_text()
-        [lines] = re.findall(f"```{fence}\n(.*?)```", readme, re.DOTALL)
-        path = f"/memories/{language}.md"
-        with serving(Model(create(path, "No sugar."), view(path))) as address:
-            env = {**server.env, "KEEPSAKE_URL": server.url, "KEEPSAKE_TOKEN": server.token, "ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "none"}
-            ran = subprocess.run(program, cwd=DRIVER.parent, env=env, input=lines, text=True, check=True, stdout=subprocess.PIPE)
-        assert "No sugar." in ran.stdout, ran.stdout
-        say(f"{language}: the lines of its README work")
+        for document in (f"clients/{language}/README.md", "docs/clients.md"):
+            for lines in re.findall(f"```{fence}\n(.*?)```", (REPO / document).read_text(), re.DOTALL):
+                path = f"/memories/{language}.md"
+                with serving(Model(create(path, "No sugar."), view(path))) as address:
+                    env = {**server.env, "KEEPSAKE_URL": server.url, "KEEPSAKE_TOKEN": server.token, "ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "none"}
+                    ran = subprocess.run(program, cwd=DRIVER.parent, env=env, input=lines, text=True, check=True, stdout=subprocess.PIPE)
+                # What the model wrote into its file, or what the lines add and recall.
+                [expected] = re.findall(r'remember\("(.*?)"', lines) or ["No sugar."]
+                assert expected in ran.stdout, ran.stdout
+        say(f"{language}: the lines of its README and of docs/clients.md work")
 
 
 class Model:
@@ -230,42 +238,6 @@ class Model:
                   "stop_reason": "tool_use" if content["type"] == "tool_use" else "end_turn", "stop_sequence": None,
                   "usage": {"input_tokens": 1, "output_tokens": 1}}
         return 200, json.dumps(answer)
-
-
-def proxy(_):
-    """As a proxy answers whose server is down."""
-    return 502, "<html>Bad gateway</html>"
-
-
-@contextlib.contextmanager
-def serving(answer):
-    """A server on loopback that answers each body with a status and a text; its address."""
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            status, text = answer(self.rfile.read(int(self.headers["Content-Length"] or 0)))
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        do_DELETE = do_POST
-
-        def log_message(self, *_):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-
-
-@contextlib.contextmanager
-def silent():
-    """Takes connections and never answers."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 if __name__ == "__main__":

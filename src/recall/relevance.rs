@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use crate::search::Signals;
+use crate::search::fuse::EPISODE_WEIGHT;
 
 /// Of the cosine, of how far it stands out, and of the share of the words; without a vector of the two others.
 const BY_MEANING: [f64; 4] = [3.51, 0.92, 4.09, -6.94];
@@ -38,7 +39,11 @@ pub fn of_all(found: &[Signals], terms: usize) -> HashMap<i64, f64> {
                 by_share * share + by_words * words + constant
             }
         };
-        1.0 / (1.0 + (-sum).exp())
+        let relevance = 1.0 / (1.0 + (-sum).exp());
+        match signals.is_episode {
+            true => relevance * EPISODE_WEIGHT,
+            false => relevance,
+        }
     };
     found
         .iter()

@@ -32,6 +32,8 @@ use crate::sessions::{Message, Role};
 pub const ABSTRACT_CHARS_MAX: usize = 200;
 /// A shorter sentence is one where nothing else is said.
 const ABSTRACT_CHARS_MIN: usize = 40;
+/// What was asked tells less than what was said.
+const QUESTION_WEIGHT: f64 = 0.3;
 /// Of a summary: a model's of some 1,024 tokens, or one that an agent hands over.
 pub const SUMMARY_CHARS_MAX: usize = 4_000;
 const SUMMARY_CHARS_MIN: usize = 20;
@@ -184,7 +186,8 @@ fn extract(said: &[(String, bool)], words: &HashMap<String, u32>) -> Option<(Str
         own.dedup();
         let sum: u32 = own.iter().filter_map(|word| words.get(word)).sum();
         let weight = f64::from(sum) / (length.max(1) as f64).sqrt();
-        weight * if *by_user { 1.2 } else { 1.0 }
+        let asks = sentence.ends_with(['?', '？']);
+        weight * if *by_user { 1.2 } else { 1.0 } * if asks { QUESTION_WEIGHT } else { 1.0 }
     };
     let mut ranked: Vec<(usize, f64)> = said.iter().map(weight).enumerate().collect();
     ranked.sort_by(|(a, of_a), (b, of_b)| of_b.total_cmp(of_a).then(a.cmp(b)));
