@@ -31,6 +31,7 @@ check: test build ## The long series, before a release: test, what is timed or l
 	python3 tools/with_postgres.py python3 bench/guard.py
 	python3 end2end/reliability/run.py
 	KEEPSAKE_BIN=$(KEEPSAKE) bash tools/clients.sh
+	KEEPSAKE_BIN=$(KEEPSAKE) bash tools/hooks.sh
 	bash tools/supply_chain.sh
 	python3 tools/fuzz.py
 

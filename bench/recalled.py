@@ -45,6 +45,7 @@ def main(locomo, errors, fit=None):
     with keepsake(KEEPSAKE_DATA_DIR=str(REPO / "data")) as server:
         tokens = [new_user(server, f"recall{n}@example.com") for n in range(len(samples))]
         names = load(server, tokens, items)
+        server.call.args[0].close()  # The server may have closed it meanwhile.
         wanted = lambda one, found: any(noted[name] & one.evidence for name in names[one.conversation, found])
         if fit:
             refit(server, tokens, asks, wanted)

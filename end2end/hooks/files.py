@@ -1,0 +1,173 @@
+"""What installing and removing does to the client's files: a diff without the token, nothing without consent, comments kept,
+a second run without a change, and everything back to the byte."""
+import http.server
+import json
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from common import fail, say
+
+SCRIPT = Path(__file__).resolve().parents[2] / "clients/connect/keepsake_connect.py"
+
+# What stands there before, at its worst: {client: {file: text}}.
+BEFORE = {
+    "claude-code": {".claude/settings.json": '{\n    // mine\n    "hooks": {\n        "SessionStart": [\n            { "hooks": [{ "type": "command", "command": "echo hi" }] } // greets\n        ],\n    },\n    "model": "opus", /* last */\n}\n',
+                    ".claude.json": '{\r\n\t"numStartups": 3,\r\n\t"mcpServers": {}\r\n}'},
+    "codex": {".codex/config.toml": '# mine\nmodel = "m" # the model\n[features]\nhooks = true', ".codex/hooks.json": "{}"},
+    "gemini-cli": {".gemini/settings.json": '{"security":{"auth":{"selectedType":"gemini-api-key"}}}'},
+    "cursor": {".cursor/hooks.json": '{\n  "version": 1,\n  "hooks": { "stop": [{ "command": "./mine.sh" }] }\n}\n', ".cursor/mcp.json": '{ "mcpServers": { "other": { "url": "http://x" } } }\n'},
+    "opencode": {".config/opencode/opencode.jsonc": '{\n  // mine\n  "theme": "x", // after\n}\n'},
+}
+UNREADABLE = {"claude-code": (".claude/settings.json", '{"hooks": '), "codex": (".codex/hooks.json", '{"hooks": []}'), "gemini-cli": (".gemini/settings.json", "[1]"),
+              "cursor": (".cursor/hooks.json", '{"hooks": {"stop": 3}}'), "opencode": (".config/opencode/opencode.json", "[" * 5000)}
+
+
+def run(server, folder, agent_of, _):
+    for client in BEFORE:
+        for name, before in (("fresh", {}), ("used", BEFORE[client])):
+            agent = agent_of(client, server, folder / name)
+            put(agent, before)
+            comes_and_goes(agent)
+        keeps_later_changes(agent_of(client, server, folder / "later"))
+        refuses(agent_of(client, server, folder / "refused"))
+        say(f"{client}: files are changed as shown and restored to the byte")
+    comments_stay(agent_of("claude-code", server, folder / "comments"))
+    tells_what_is_wrong(agent_of("claude-code", server, folder / "wrong"), server)
+    is_fetched_when_piped(agent_of("claude-code", server, folder / "piped"), server)
+
+
+def put(agent, files):
+    for name, text in files.items():
+        path = agent.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+
+
+def tree(agent):
+    return {path.relative_to(agent.home).as_posix(): path.read_bytes() for path in agent.home.rglob("*") if path.is_file()}
+
+
+def expect(done, code, *words):
+    said = done.stdout + done.stderr
+    if done.returncode != code or not all(word in said for word in words) or "Traceback" in said:
+        fail(f"{done.args} ended with {done.returncode}, not {code} and {words}: {said}")
+    return said
+
+
+def comes_and_goes(agent):
+    before = tree(agent)
+    said = expect(agent.connect("--dry-run"), 0, "+++", "Write ")
+    if agent.server.token in said or tree(agent) != before:
+        fail(f"{agent.name}: --dry-run wrote something, or shows the token")
+    expect(agent.connect(), 1, "no terminal")
+    if tree(agent) != before:
+        fail(f"{agent.name}: it wrote without consent")
+    expect(agent.connect("--yes"), 0, "Connected")
+    connected = tree(agent)
+    is_whole(agent, connected)
+    expect(agent.connect("--yes"), 0, "Nothing to change")
+    if tree(agent) != connected:
+        fail(f"{agent.name}: a second run changed something")
+    expect(agent.connect("--remove", "--yes"), 0, "Removed")
+    if tree(agent) != before:
+        fail(f"{agent.name}: not restored: {[(name, text) for name, text in tree(agent).items() if before.get(name) != text]}, before {before}")
+    expect(agent.connect("--remove", "--yes"), 0, "Nothing to change")
+
+
+def is_whole(agent, files):
+    """All that this client needs is there, once."""
+    text = b"\n".join(text for name, text in files.items() if not name.startswith(".keepsake/")).decode()
+    events = {"opencode": ["chat.message", "session.idle", "experimental.session.compacting"], "cursor": ["start", "hand-over", "flush", "end"]}
+    for event in events.get(agent.name, ["start", "prompt", "flush", "end"]):
+        word = event if agent.name == "opencode" else f"hook {agent.name} {event}"
+        if text.count(word) != 1:
+            fail(f"{agent.name}: {word!r} stands {text.count(word)} times in {text}")
+    if agent.server.token in text or '"mcp"' not in text:
+        fail(f"{agent.name}: the token stands in its configuration, or MCP does not")
+
+
+def keeps_later_changes(agent):
+    """The client writes its file in its own form, with something new; that stays, and ours goes."""
+    put(agent, BEFORE[agent.name])
+    expect(agent.connect("--yes"), 0)
+    name = {"claude-code": ".claude.json", "codex": ".codex/hooks.json", "gemini-cli": ".gemini/settings.json", "cursor": ".cursor/hooks.json"}.get(agent.name)
+    if not name:
+        return
+    path = agent.home / name
+    written = {**json.loads(path.read_text()), "later": True}
+    path.write_text(json.dumps(written))
+    expect(agent.connect("--yes"), 0, "Nothing to change")
+    expect(agent.connect("--remove", "--yes"), 0, "Removed")
+    left = json.loads(path.read_text())
+    if not left.get("later") or "connect.py" in json.dumps(left):
+        fail(f"{agent.name}: left {left}")
+    if agent.name == "cursor" and left["hooks"] != {"stop": [{"command": "./mine.sh"}]}:
+        fail(f"another's hook was touched: {left}")
+
+
+def refuses(agent):
+    name, text = UNREADABLE[agent.name]
+    put(agent, {name: text})
+    before = tree(agent)
+    said = expect(agent.connect("--yes"), 1, "nothing was changed")
+    if tree(agent) != before or said.strip().count("\n"):
+        fail(f"{agent.name}: {said}")
+
+
+def comments_stay(agent):
+    put(agent, BEFORE["claude-code"])
+    expect(agent.connect("--yes"), 0)
+    text = (agent.home / ".claude/settings.json").read_text()
+    if not all(comment in text for comment in ("// mine", "// greets", "/* last */", '"echo hi"')) or text.index("// greets") > text.index("connect.py"):
+        fail(f"comments went: {text}")
+    say("comments stay where they were")
+
+
+def tells_what_is_wrong(agent, server):
+    expect(agent.connect("--yes", token="ks_wrong_token"), 1, "refuses this token")
+    env = {**agent.env, "KEEPSAKE_TOKEN": server.token}
+    for url, words in (("http://127.0.0.1:9", "No Keepsake answers"), ("ftp://x", "Give the server's address"), ("", "Give the server's address")):
+        done = subprocess.run([sys.executable, SCRIPT, "claude-code", "--url", url, "--yes"], env=env, capture_output=True, text=True, timeout=60)
+        expect(done, 1, words)
+    if tree(agent):
+        fail("it wrote although the server refused")
+    say("what is wrong is said in one sentence, and nothing written")
+
+
+def is_fetched_when_piped(agent, server):
+    """As pasted: the script comes through a pipe, and fetches itself from the server, here in front of it."""
+    class Front(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            if self.path == "/connect.py":
+                return self.answer(200, SCRIPT.read_bytes())
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or None
+            try:
+                asked = urllib.request.Request(server.url + self.path, body, {"Authorization": self.headers["Authorization"], "Content-Type": "application/json"})
+                with urllib.request.urlopen(asked) as answer:
+                    self.answer(answer.status, answer.read())
+            except urllib.error.HTTPError as error:
+                self.answer(error.code, error.read())
+        do_POST = do_GET
+
+        def answer(self, status, body):
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+    front = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Front)
+    threading.Thread(target=front.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{front.server_address[1]}"
+    line = f"curl -fsS {url}/connect.py | KEEPSAKE_TOKEN={server.token} python3 - claude-code --url {url} --yes"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", line], env=agent.env, capture_output=True, text=True, timeout=60)
+    expect(done, 0, "Connected")
+    if (agent.home / ".keepsake/connect.py").read_bytes() != SCRIPT.read_bytes():
+        fail("the script that came through the pipe is not what is installed")
+    front.shutdown()
+    say("the line as pasted connects")
