@@ -471,3 +471,25 @@ async fn an_agent_may_say_late_what_it_was_about() {
     read_due(&app).await;
     assert_eq!(made_by(&app).await, [("agent".to_owned(), 1, 3)]);
 }
+
+#[tokio::test]
+async fn its_person_can_delete_one_episode_and_its_session_stays() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    told(&anna, "talk", &talk()).await;
+    read_due(&app).await;
+    let id = episodes(&anna, "boat").await[0]["id"].as_i64().unwrap();
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let (_, page) = browser.get(&format!("/memory/{id}")).await;
+    assert!(page.contains("An episode, not a memory") && page.contains("Delete permanently"));
+    assert!(!page.contains("value=\"archive\"") && !page.contains("value=\"confirm\""));
+    // Another cannot.
+    let other = app.browser();
+    other.sign_in(&ben).await;
+    let form = [("action", "delete"), ("item", &*id.to_string())];
+    assert_eq!(other.post("/data/delete", &form).await.status(), 404);
+    app.delete_item(&browser, id).await;
+    assert!(made_by(&app).await.is_empty() && episodes(&anna, "boat").await.is_empty());
+    assert_eq!(anna.get("/api/v1/sessions/talk").await.status(), 200);
+}
