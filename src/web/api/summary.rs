@@ -26,7 +26,7 @@ pub struct Params {
     format: Option<String>,
 }
 
-/// As the tool answers; with `format=message` as a message for a prompt (Navi's).
+/// As the tool answers; with `format=message` also as a message for a prompt (Navi's).
 pub async fn show(
     access: AgentAccess,
     State(registry): State<Arc<Registry>>,
@@ -42,16 +42,14 @@ pub async fn show(
         Some("message") => true,
         Some(_) => return Err(unknown().into()),
     };
-    let told = registry.call(Door::Rest, &access, TOOL, b"{}").await?;
-    if !is_message {
-        return Ok(Json(told));
+    let mut told = registry.call(Door::Rest, &access, TOOL, b"{}").await?;
+    if is_message {
+        let message = told["summary"]
+            .as_str()
+            .map(|text| json!({ "role": "system", "content": format!("{HEADING}\n\n{text}") }));
+        told["message"] = message.unwrap_or_default();
     }
-    let message = told["summary"]
-        .as_str()
-        .map(|text| json!({ "role": "system", "content": format!("{HEADING}\n\n{text}") }));
-    Ok(Json(
-        json!({ "message": message, "reason": told["reason"] }),
-    ))
+    Ok(Json(told))
 }
 
 pub async fn recall(
