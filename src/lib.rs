@@ -102,6 +102,9 @@
 //!     (`src/tests/tidy.rs` has the list).
 //! 17. Rights are read again in the transaction that acts ([`db::actor`]): what a caller was
 //!     allowed before its body came does not count.
+//! 18. What an agent does not see is not there for it: its transactions say which agent acts, and row security leaves
+//!     out what belongs to another (docs/scopes.md). What is counted against a limit, and the index of searches, reads
+//!     the whole (`whole_memory`), and the index leaves out by itself.
 //!
 //! Where this differs from the first design: of chat models one's own comes before the
 //! system's, since nothing is computed anew when it changes; words are cut here and not by

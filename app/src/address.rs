@@ -54,6 +54,7 @@ impl MemoryFilters {
                 "archived" => filters.include_archived = value == "1",
                 "status" => filters.only_archived = value == "archived",
                 "embedding" => filters.embedding = EmbeddingState::from_slug(&value),
+                "agent" => filters.agent = value.parse().ok(),
                 "shown" => filters.shown = rows_shown(&value),
                 _ => {}
             }
@@ -81,6 +82,9 @@ impl MemoryFilters {
         }
         if let Some(embedding) = self.embedding {
             query.append_pair("embedding", embedding.slug());
+        }
+        if let Some(agent) = self.agent {
+            query.append_pair("agent", &agent.to_string());
         }
         if self.shown > PAGE_SIZE {
             query.append_pair("shown", &self.shown.to_string());

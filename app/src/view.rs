@@ -82,7 +82,7 @@ pub struct Span {
     pub marked: bool,
 }
 
-/// What the address of `/memory` says: `?q=&theme=&type=&type=&status=&embedding=&archived=1&shown=`.
+/// What the address of `/memory` says: `?q=&theme=&type=&type=&status=&embedding=&archived=1&agent=&shown=`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryFilters {
     pub q: String,
@@ -95,6 +95,8 @@ pub struct MemoryFilters {
     pub only_archived: bool,
     /// `embedding=pending|ready|error`: only items whose vector stands there.
     pub embedding: Option<EmbeddingState>,
+    /// `agent=`: only what this agent added.
+    pub agent: Option<i64>,
     /// How many rows to show, in steps of [`PAGE_SIZE`](crate::backend::PAGE_SIZE).
     pub shown: usize,
 }
@@ -122,6 +124,8 @@ pub struct ItemRow {
     /// Why agents do not find it without asking; `None` while it is active.
     pub retired: Option<Retired>,
     pub word: Word,
+    /// The agent that alone sees it, by name; `None`: it is shared.
+    pub owner: Option<String>,
     pub created: Moment,
     /// 0 to 1 within this answer; `None` when the list is by date.
     pub score: Option<f64>,
@@ -194,6 +198,8 @@ pub enum SearchMode {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryPage {
     pub themes: Vec<ThemeCount>,
+    /// To choose from, where there are several.
+    pub agents: Vec<(i64, String)>,
     pub rows: Vec<ItemRow>,
     /// More rows than `shown` exist: offer `shown + PAGE_SIZE`.
     pub has_more: bool,
@@ -244,6 +250,8 @@ pub struct ItemPage {
     /// What it names, in the order of its text.
     pub names: Vec<EntityLink>,
     pub agent: Option<String>,
+    /// The agent that alone sees it, by name; `None`: it is shared.
+    pub owner: Option<String>,
     /// When it is true, such as "since 2019"; may be empty.
     pub period: String,
     /// 0 to 100
@@ -320,8 +328,8 @@ pub struct AgentSetting {
     /// Empty: as the server has it.
     pub value: String,
     pub default: String,
-    /// It is on or off, and not a number.
-    pub is_switch: bool,
+    /// What it may be, each with its words; a number where there are none.
+    pub choices: Vec<(&'static str, &'static str)>,
 }
 
 /// A product that remembers for users of its own.

@@ -14,7 +14,8 @@ pub mod store;
 pub mod token;
 
 pub use access::{ActingFor, AgentAccess, MemoryOff, NewUser, TokenOwner, TokenRefusal};
-pub use agents::settings::{AgentSettings, NAMES as AGENT_SETTINGS, RECALL_TOKENS};
+pub(crate) use agents::list_names as list_agent_names;
+pub use agents::settings::{AgentSettings, MemoryScope, NAMES as AGENT_SETTINGS, RECALL_TOKENS};
 pub use model::{
     AgentId, AgentName, Email, ExternalId, OperatorId, Password, Role, Scope, Scopes, TokenId,
     ToolProfile, User, UserId, UsersMax, Viewer,

@@ -17,7 +17,7 @@ use serde::Serialize;
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
-use crate::accounts::{AgentId, UserId, Viewer};
+use crate::accounts::{AgentId, UserId, Viewer, list_agent_names};
 use crate::clock::SharedClock;
 use crate::db::Db;
 use model::{CANCELLED, Entry, ITEMS_MAX, KEPT_QUERY_CHARS_MAX};
@@ -211,7 +211,7 @@ impl Activity {
             documents: store::documents(&mut tx, user, &rows).await?,
             rows,
             days,
-            agents: store::list_agents(&mut tx, user).await?,
+            agents: list_agent_names(&mut tx, user).await?,
             keeps_queries: store::keeps_queries(&mut tx, user).await?,
             kept_queries: store::count_queries(&mut tx, user).await?,
             is_empty: !store::any(&mut tx, user).await?,

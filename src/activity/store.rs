@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::model::{DayCount, Entry, Filter, OK, Pruned, Row};
-use crate::accounts::{AgentId, UserId};
+use crate::accounts::UserId;
 
 const BEGINNING_CHARS: i32 = 90;
 
@@ -180,22 +180,6 @@ fn ids_of(rows: &[Row]) -> Vec<i64> {
     let ids = rows.iter().flat_map(|row| row.items.iter().copied());
     let ids: BTreeSet<i64> = ids.collect();
     ids.into_iter().collect()
-}
-
-pub async fn list_agents(
-    conn: &mut PgConnection,
-    user: UserId,
-) -> Result<Vec<(AgentId, String)>, sqlx::Error> {
-    let rows = sqlx::query!(
-        "SELECT id, name FROM agents WHERE user_id = $1 ORDER BY name",
-        user.0
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| (AgentId(row.id), row.name))
-        .collect())
 }
 
 pub async fn any(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {

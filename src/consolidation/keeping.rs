@@ -38,8 +38,13 @@ impl Consolidation {
             return Ok(());
         }
         let found = std::mem::take(&mut reading.found);
-        let viewer =
-            store::viewer_of(&mut *self.db.as_user(user).await?, user, row.session_id).await?;
+        let mut tx = self.db.as_user(user).await?;
+        let agent = store::find_agent(&mut tx, user, row.session_id).await?;
+        drop(tx);
+        let viewer = Viewer {
+            user_id: user,
+            agent_id: Some(agent.ok_or(sqlx::Error::RowNotFound)?),
+        };
         let mut fates = Vec::with_capacity(found.len());
         for (n, one) in found.iter().enumerate() {
             // Each of them may wait for a vector.

@@ -27,6 +27,7 @@ use std::time::Duration as StdDuration;
 
 use time::{Duration, OffsetDateTime};
 
+use crate::db::actor::{self, Actor};
 use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
 use crate::memories::MemoryError;
@@ -211,7 +212,17 @@ impl Consolidation {
             let found = self.read(due.user, &row).await?;
             self.keep(due.user, &row, found).await
         };
-        match reading.await {
+        // What the session's agent does not see, nothing of the session is compared with.
+        let mut tx = self.db.as_user(due.user).await?;
+        let agent = store::find_agent(&mut tx, due.user, row.session_id).await?;
+        tx.commit().await?;
+        let by = agent.map(|agent| Actor::OnBehalf {
+            user: due.user,
+            agent_id: agent.0,
+        });
+        let clock = self.embeddings.clock();
+        let (ended, _) = actor::scope(by, &clock, reading).await;
+        match ended {
             Err(error) if error.is_of_what_was_read() => {
                 let user = due.user.0;
                 tracing::warn!(user, %error, "what was read in a session could not be kept");

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::keep::Known;
-use crate::accounts::{AgentId, Viewer};
+use crate::accounts::AgentId;
 use crate::db::UserId;
 use crate::memories::ItemId;
 use crate::sessions::SessionId;
@@ -46,23 +46,18 @@ pub async fn may_read(
     })
 }
 
-/// On whose behalf a session is read: its user, by the agent whose session it is.
-pub async fn viewer_of(
+/// Whose session it is; `None` where it is gone.
+pub async fn find_agent(
     conn: &mut PgConnection,
     user: UserId,
     session: SessionId,
-) -> Result<Viewer, sqlx::Error> {
+) -> Result<Option<AgentId>, sqlx::Error> {
     let agent = sqlx::query_scalar!(
         "SELECT agent_id FROM sessions WHERE user_id = $1 AND id = $2",
         user.0,
         session.0,
-    )
-    .fetch_one(conn)
-    .await?;
-    Ok(Viewer {
-        user_id: user,
-        agent_id: Some(AgentId(agent)),
-    })
+    );
+    Ok(agent.fetch_optional(conn).await?.map(AgentId))
 }
 
 /// Active items that have a key, as pairs of key and content, the latest first.

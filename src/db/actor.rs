@@ -14,6 +14,8 @@ use crate::clock::SharedClock;
 pub enum Actor {
     /// An agent, by its token's id.
     Agent { user: UserId, token_id: i64 },
+    /// A job, on behalf of an agent: its rights are not asked for, its scope is.
+    OnBehalf { user: UserId, agent_id: i64 },
     /// An operator, by its service token's id.
     Operator { token_id: i64 },
     /// Somebody in a browser, by the hash of their web session's id.
@@ -120,6 +122,7 @@ impl Authority {
             Actor::Agent { user, token_id } => {
                 store::requiring_token(*user, *token_id, &self.now())
             }
+            Actor::OnBehalf { user, agent_id } => store::entering_scope(*user, *agent_id),
             Actor::Operator { token_id } => {
                 store::requiring_service_token(account, *token_id, &self.now())
             }
@@ -148,7 +151,7 @@ impl Authority {
 pub fn person() -> Option<UserId> {
     match Authority::current()?.actor {
         Actor::Person { user, .. } => Some(user),
-        Actor::Agent { .. } | Actor::Operator { .. } => None,
+        Actor::Agent { .. } | Actor::OnBehalf { .. } | Actor::Operator { .. } => None,
     }
 }
 

@@ -148,6 +148,11 @@ pub fn requiring_service_token(user: Option<UserId>, token_id: i64, now: &str) -
     format!("SELECT require_service_token({user}, {token_id}, '{now}');")
 }
 
+/// Sees what this agent sees, and writes what becomes its own or shared as the agent's settings say.
+pub fn entering_scope(user: UserId, agent: i64) -> String {
+    format!("SELECT enter_scope({}, {agent});", user.0)
+}
+
 pub const REQUIRING_OPEN_BROWSER: &str = "SELECT require_open_browser();";
 
 pub fn requiring_session(user: UserId, session_hash: &[u8; 32], is_admin_act: bool) -> String {
@@ -162,7 +167,8 @@ pub fn requiring_session(user: UserId, session_hash: &[u8; 32], is_admin_act: bo
 pub fn raising_revision(user: UserId) -> String {
     let UserId(id) = user;
     format!(
-        "INSERT INTO memory_revisions (user_id, revision) VALUES ({id}, 1)
+        "SET LOCAL keepsake.writes = 'on';
+         INSERT INTO memory_revisions (user_id, revision) VALUES ({id}, 1)
          ON CONFLICT (user_id) DO UPDATE SET revision = memory_revisions.revision + 1"
     )
 }

@@ -124,7 +124,8 @@ impl Documents {
         check_writable(by, path)?;
         let now = self.embeddings.now();
         let mut tx = self.db.as_writer(user).await?;
-        let there = store::find(&mut tx, user, path).await?;
+        let is_new = !matches!(expected, Expected::Revision(_));
+        let there = store::find(&mut tx, user, path, is_new).await?;
         let document = match (there, expected) {
             (Some(_), Expected::None) => return Err(DocumentError::Exists),
             (None, Expected::Revision(_)) => return Err(DocumentError::NotFound),
@@ -221,7 +222,7 @@ impl Documents {
             return Err(DocumentError::IsDocument);
         }
         let in_the_way = store::find_in_the_way(&mut tx, user, to).await?;
-        if in_the_way.folder || store::find(&mut tx, user, to).await?.is_some() {
+        if in_the_way.folder || store::find(&mut tx, user, to, false).await?.is_some() {
             return Err(DocumentError::Exists);
         }
         if in_the_way.document {
@@ -269,7 +270,10 @@ impl Documents {
             return Ok(document);
         }
         check_free(&mut tx, user, &document.path).await?;
-        if store::find(&mut tx, user, &document.path).await?.is_some() {
+        if store::find(&mut tx, user, &document.path, false)
+            .await?
+            .is_some()
+        {
             return Err(DocumentError::Exists);
         }
         let new = NewRevision {
@@ -298,7 +302,8 @@ impl Documents {
         text: &str,
     ) -> Result<(), DocumentError> {
         let now = self.embeddings.now();
-        match read_in(&mut *conn, user, path).await {
+        let there = store::find(&mut *conn, user, path, true).await?;
+        match read_found(&mut *conn, user, there).await {
             Ok(there) => {
                 let content = format!(
                     "{}\n{text}",
@@ -429,7 +434,15 @@ async fn read_in(
     user: UserId,
     path: &DocumentPath,
 ) -> Result<Whole, DocumentError> {
-    let found = store::find(&mut *conn, user, path).await?;
+    let found = store::find(&mut *conn, user, path, false).await?;
+    read_found(conn, user, found).await
+}
+
+async fn read_found(
+    conn: &mut PgConnection,
+    user: UserId,
+    found: Option<Document>,
+) -> Result<Whole, DocumentError> {
     let document = found.ok_or(DocumentError::NotFound)?;
     let content = store::find_content(conn, user, document.id, document.revision).await?;
     Ok(Whole {
@@ -444,7 +457,7 @@ async fn list_at(
     user: UserId,
     path: &DocumentPath,
 ) -> Result<Vec<Document>, DocumentError> {
-    if let Some(document) = store::find(&mut *conn, user, path).await? {
+    if let Some(document) = store::find(&mut *conn, user, path, false).await? {
         return Ok(vec![document]);
     }
     let inside = store::list(conn, user, &format!("{path}/"), false, DOCUMENTS_MAX).await?;

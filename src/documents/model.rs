@@ -27,6 +27,10 @@ pub struct Document {
     /// Of its text.
     pub bytes: i32,
     pub trust: Trust,
+    /// The agent that alone it belongs to; `None`: it is shared.
+    pub owner_id: Option<i64>,
+    /// By name.
+    pub owner: Option<String>,
     pub created_at: OffsetDateTime,
     pub updated_at: OffsetDateTime,
     pub archived_at: Option<OffsetDateTime>,

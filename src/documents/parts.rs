@@ -13,7 +13,7 @@ use super::store;
 use crate::accounts::{AgentId, UserId};
 use crate::embedding::Embeddings;
 use crate::memories::passages;
-use crate::memories::write::{NewSource, OfDocument, write};
+use crate::memories::write::{NewSource, OfDocument, Owner, write};
 use crate::search::reader::on_a_thread;
 
 /// Of a part (GoClaw's).
@@ -94,6 +94,7 @@ pub async fn set(
     for piece in &pieces {
         let source = NewSource {
             agent_id: agent.map(|agent| agent.0),
+            owner: Owner::given(document.owner_id),
             source: "agent",
             trust: document.trust.as_str(),
             document: Some(OfDocument {

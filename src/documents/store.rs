@@ -16,6 +16,8 @@ struct Row {
     revision: i32,
     bytes: i32,
     trust: String,
+    owner_agent_id: Option<i64>,
+    owner: Option<String>,
     created_at: OffsetDateTime,
     updated_at: OffsetDateTime,
     archived_at: Option<OffsetDateTime>,
@@ -29,6 +31,8 @@ impl From<Row> for Document {
             revision: row.revision,
             bytes: row.bytes,
             trust: Trust::from_column(&row.trust),
+            owner_id: row.owner_agent_id,
+            owner: row.owner,
             created_at: row.created_at,
             updated_at: row.updated_at,
             archived_at: row.archived_at,
@@ -36,18 +40,24 @@ impl From<Row> for Document {
     }
 }
 
-/// The one that is there.
+/// The one that is there: of an agent's own and a shared one its own, which alone is written anew.
 pub async fn find(
     conn: &mut PgConnection,
     user: UserId,
     path: &DocumentPath,
+    to_write: bool,
 ) -> Result<Option<Document>, sqlx::Error> {
     let row = sqlx::query_as!(
         Row,
-        "SELECT id, path, revision, bytes, trust, created_at, updated_at, archived_at FROM documents
-         WHERE user_id = $1 AND path = $2 AND archived_at IS NULL",
+        r#"SELECT d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, a.name AS "owner?", d.created_at, d.updated_at,
+                  d.archived_at
+           FROM documents d LEFT JOIN agents a ON a.user_id = $1 AND a.id = d.owner_agent_id
+           WHERE d.user_id = $1 AND d.path = $2 AND d.archived_at IS NULL
+             AND (NOT $3 OR d.owner_agent_id IS NOT DISTINCT FROM new_owner())
+           ORDER BY d.owner_agent_id = scope_agent() DESC NULLS LAST, d.owner_agent_id NULLS FIRST LIMIT 1"#,
         user.0,
         path.as_str(),
+        to_write,
     );
     Ok(row.fetch_optional(conn).await?.map(Document::from))
 }
@@ -60,8 +70,10 @@ pub async fn find_by_id(
 ) -> Result<Option<Document>, sqlx::Error> {
     let row = sqlx::query_as!(
         Row,
-        "SELECT id, path, revision, bytes, trust, created_at, updated_at, archived_at FROM documents
-         WHERE user_id = $1 AND id = $2",
+        r#"SELECT d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, a.name AS "owner?", d.created_at, d.updated_at,
+                  d.archived_at
+           FROM documents d LEFT JOIN agents a ON a.user_id = $1 AND a.id = d.owner_agent_id
+           WHERE d.user_id = $1 AND d.id = $2"#,
         user.0,
         id,
     );
@@ -78,9 +90,14 @@ pub async fn list(
 ) -> Result<Vec<Document>, sqlx::Error> {
     let rows = sqlx::query_as!(
         Row,
-        r#"SELECT id, path, revision, bytes, trust, created_at, updated_at, archived_at FROM documents
-           WHERE user_id = $1 AND starts_with(path, $2) AND ($3 OR archived_at IS NULL)
-           ORDER BY path COLLATE "C", archived_at DESC NULLS FIRST, id LIMIT $4"#,
+        r#"SELECT d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, a.name AS "owner?", d.created_at, d.updated_at,
+                  d.archived_at
+           FROM documents d LEFT JOIN agents a ON a.user_id = $1 AND a.id = d.owner_agent_id
+           WHERE d.user_id = $1 AND starts_with(d.path, $2) AND ($3 OR d.archived_at IS NULL)
+             AND NOT (d.owner_agent_id IS NULL AND EXISTS (
+                 SELECT FROM documents o WHERE o.user_id = $1 AND o.path = d.path AND o.archived_at IS NULL
+                   AND o.owner_agent_id = scope_agent()))
+           ORDER BY d.path COLLATE "C", d.archived_at DESC NULLS FIRST, d.id LIMIT $4"#,
         user.0,
         beginning,
         with_archived,
@@ -181,7 +198,7 @@ pub async fn list_revisions(
 pub async fn count_kept(conn: &mut PgConnection, user: UserId) -> Result<(i64, i64), sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT count(*) AS "documents!", coalesce(sum(kept_bytes), 0)::bigint AS "bytes!"
-           FROM documents WHERE user_id = $1"#,
+           FROM whole_documents WHERE user_id = $1"#,
         user.0
     );
     let row = row.fetch_one(conn).await?;
@@ -197,9 +214,9 @@ pub async fn insert(
 ) -> Result<Document, sqlx::Error> {
     let row = sqlx::query_as!(
         Row,
-        "INSERT INTO documents (user_id, id, path, revision, bytes, kept_bytes, trust, created_at, updated_at)
-         VALUES ($1, nextval('memory_source_ids'), $2, 0, 0, 0, $3, $4, $4)
-         RETURNING id, path, revision, bytes, trust, created_at, updated_at, archived_at",
+        r#"INSERT INTO documents (user_id, id, path, revision, bytes, kept_bytes, trust, owner_agent_id, created_at, updated_at)
+           VALUES ($1, nextval('memory_source_ids'), $2, 0, 0, 0, $3, new_owner(), $4, $4)
+           RETURNING id, path, revision, bytes, trust, owner_agent_id, NULL::text AS owner, created_at, updated_at, archived_at"#,
         user.0,
         path.as_str(),
         trust.as_str(),
@@ -234,13 +251,13 @@ pub async fn add_revisions(
                    bytes = coalesce(octet_length($4), bytes), kept_bytes = kept_bytes + coalesce(octet_length($4), 0)
                FROM unnest($2::bigint[], $3::text[]) AS n (id, path)
                WHERE d.user_id = $1 AND d.id = n.id
-               RETURNING d.id, d.path, d.revision, d.bytes, d.trust, d.created_at, d.updated_at, d.archived_at
+               RETURNING d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, d.created_at, d.updated_at, d.archived_at
            ), revision AS (
                INSERT INTO document_revisions (user_id, document_id, revision, event, path, content, trust, agent_id, at)
                SELECT $1, id, revision, $6, path, $4, trust, $9, $7 FROM document
            )
-           SELECT id AS "id!", path AS "path!", revision AS "revision!", bytes AS "bytes!", trust AS "trust!",
-                  created_at AS "created_at!", updated_at AS "updated_at!", archived_at FROM document ORDER BY path"#,
+           SELECT id AS "id!", path AS "path!", revision AS "revision!", bytes AS "bytes!", trust AS "trust!", owner_agent_id,
+                  (SELECT a.name FROM agents a WHERE a.user_id = $1 AND a.id = owner_agent_id) AS owner, created_at AS "created_at!", updated_at AS "updated_at!", archived_at FROM document ORDER BY path"#,
         user.0,
         &ids,
         &paths as &[&str],
@@ -368,15 +385,18 @@ pub async fn insert_taken(
     conn: &mut PgConnection,
     user: UserId,
     taken: &TakenDocument,
+    owner: Option<i64>,
     now: OffsetDateTime,
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
-        "INSERT INTO documents (user_id, id, path, revision, bytes, kept_bytes, trust, created_at, updated_at, archived_at)
-         VALUES ($1, nextval('memory_source_ids'), $2, 0, 0, 0, 'agent', $3, $3, $4) RETURNING id",
+        "INSERT INTO documents (user_id, id, path, revision, bytes, kept_bytes, trust, owner_agent_id, created_at, updated_at,
+                                archived_at)
+         VALUES ($1, nextval('memory_source_ids'), $2, 0, 0, 0, 'agent', $5, $3, $3, $4) RETURNING id",
         user.0,
         taken.path.as_str(),
         taken.created_at,
         now,
+        owner,
     )
     .fetch_one(conn)
     .await

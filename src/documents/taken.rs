@@ -39,6 +39,7 @@ impl Documents {
         conn: &mut PgConnection,
         user: UserId,
         taken: &TakenDocument,
+        owner: Option<i64>,
         now: OffsetDateTime,
     ) -> Result<Option<i64>, DocumentError> {
         if store::is_known(&mut *conn, user, &taken.path, taken.created_at).await? {
@@ -46,7 +47,7 @@ impl Documents {
         }
         let (documents, _) = store::count_kept(&mut *conn, user).await?;
         check_room(documents, 0, 0)?;
-        let id = store::insert_taken(conn, user, taken, now).await?;
+        let id = store::insert_taken(conn, user, taken, owner, now).await?;
         Ok(Some(id))
     }
 
@@ -85,9 +86,8 @@ impl Documents {
         now: OffsetDateTime,
     ) -> Result<(), DocumentError> {
         let document = found(&mut *conn, user, id).await?;
-        let is_free = store::find(&mut *conn, user, &document.path)
-            .await?
-            .is_none()
+        let there = store::find(&mut *conn, user, &document.path, false).await?;
+        let is_free = there.is_none_or(|there| there.owner_id != document.owner_id)
             && check_free(&mut *conn, user, &document.path).await.is_ok();
         let archived_at = match is_free {
             true => archived_at,

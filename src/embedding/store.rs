@@ -148,7 +148,7 @@ pub async fn has_more_items_than(
     items_max: i64,
 ) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"SELECT EXISTS (SELECT FROM memory_items WHERE user_id = $1 OFFSET $2 LIMIT 1) AS "has!""#,
+        r#"SELECT EXISTS (SELECT FROM whole_memory WHERE user_id = $1 OFFSET $2 LIMIT 1) AS "has!""#,
         user.0,
         items_max,
     )
@@ -203,8 +203,8 @@ pub async fn insert_missing(
 ) -> Result<u64, sqlx::Error> {
     let done = sqlx::query!(
         "INSERT INTO memory_embeddings (user_id, space_id, source_id, passage, state, is_turn, updated_at)
-         SELECT $1, $2, i.id, coalesce(p.n, 0), 'pending', i.is_turn, $3
-         FROM memory_items i LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id
+         SELECT $1, $2, i.id, coalesce(p.n, 0), 'pending', i.type = 'turn', $3
+         FROM whole_memory i LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id
          WHERE i.user_id = $1
            AND NOT EXISTS (SELECT FROM memory_embeddings e
                            WHERE e.user_id = $1 AND e.space_id = $2 AND e.source_id = i.id AND e.passage = coalesce(p.n, 0))

@@ -57,7 +57,7 @@ pub async fn list(
                       bool_or($3::text IS NULL OR n.normal LIKE $3 OR n.name ILIKE $4) AS matches
                FROM entity_names n WHERE n.user_id = $1 GROUP BY n.entity_id
            ), found AS (
-               SELECT e.id, e.name, e.type, e.is_user, e.protected, e.summary, coalesce(n.mentions, 0) AS mentions,
+               SELECT e.id, e.name, e.type, e.is_user, e.protected, CASE WHEN sees_shared() THEN e.summary END AS summary, coalesce(n.mentions, 0) AS mentions,
                       n.first, n.last
                FROM entities e LEFT JOIN of_name n ON n.entity_id = e.id
                WHERE e.user_id = $1 AND e.merged_into IS NULL
@@ -140,14 +140,24 @@ pub async fn list_of_ids(
 ) -> Result<Vec<Entity>, sqlx::Error> {
     let rows = sqlx::query_as!(
         EntityRow,
-        r#"SELECT e.id, e.name, e.type, e.is_user, e.protected, e.summary, coalesce(n.mentions, 0) AS "mentions!",
-                  n.first AS first_seen, n.last AS last_seen,
+        r#"SELECT e.id, coalesce(s.name, e.name) AS "name!", e.type, e.is_user, e.protected, CASE WHEN sees_shared() THEN e.summary END AS summary, coalesce(s.mentions, n.mentions, 0) AS "mentions!",
+                  CASE WHEN s.mentions IS NULL THEN n.first ELSE s.first END AS first_seen,
+                  CASE WHEN s.mentions IS NULL THEN n.last ELSE s.last END AS last_seen,
                   (SELECT count(*) FROM entity_relations r
                    WHERE r.user_id = $1 AND (r.subject_id = e.id OR r.object_id = e.id) AND r.retired_at IS NULL) AS "relations!"
            FROM entities e
            LEFT JOIN LATERAL (SELECT sum(mentions)::bigint AS mentions, min(first_seen) FILTER (WHERE mentions > 0) AS first,
                                      max(last_seen) FILTER (WHERE mentions > 0) AS last
                               FROM entity_names WHERE user_id = $1 AND entity_id = e.id) n ON true
+           -- An agent that does not see all counts what it sees, and is told a name that it sees.
+           LEFT JOIN LATERAL (
+               SELECT count(*) AS mentions, min(i.created_at) AS first, max(i.created_at) AS last,
+                      (SELECT o.name FROM entity_names o WHERE o.user_id = $1 AND o.entity_id = e.id
+                       ORDER BY o.name = e.name DESC, o.mentions DESC, o.id LIMIT 1) AS name
+               FROM memory_items i
+               WHERE i.user_id = $1 AND i.id IN (
+                   SELECT m.source_id FROM entity_names o JOIN entity_mentions m ON m.user_id = $1 AND m.name_id = o.id
+                   WHERE o.user_id = $1 AND o.entity_id = e.id)) s ON NOT (SELECT sees_all_names())
            WHERE e.user_id = $1 AND e.id = ANY ($2) ORDER BY e.id"#,
         user.0,
         ids,

@@ -161,6 +161,7 @@ fn plain(source: &str, item: NewItem, created_at: Option<OffsetDateTime>) -> Ite
         attributes: json!({}),
         superseded_by: None,
         agent: None,
+        owner: None,
         created_at,
         updated_at: None,
         events: Vec::new(),

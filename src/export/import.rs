@@ -269,7 +269,7 @@ impl Importer {
         &mut self,
         line: &EpisodeLine,
     ) -> Result<Result<(), Invalid>, ImportError> {
-        let (taken, agent) = match line.taken() {
+        let (taken, agent, owner) = match line.taken() {
             Ok(taken) => taken,
             Err(invalid) => return Ok(Err(invalid)),
         };
@@ -278,7 +278,9 @@ impl Importer {
             return Err(ImportError::Erasing);
         }
         let agent = self.agent(&mut tx, agent.as_ref()).await?.map(AgentId);
-        episodes::take_in(&mut tx, &self.embeddings, self.user, agent, &taken).await?;
+        let owner = self.owner(&mut tx, owner.as_ref()).await??;
+        let whose = (agent, owner);
+        episodes::take_in(&mut tx, &self.embeddings, self.user, whose, &taken).await?;
         tx.commit().await?;
         Ok(Ok(()))
     }
@@ -305,8 +307,9 @@ impl Importer {
         if store::is_erasing(&mut tx, self.user).await? {
             return Err(DocumentError::NotFound);
         }
-        let taken = line.taken()?;
-        let id = documents.take_document(&mut tx, self.user, &taken, self.now);
+        let (taken, owner) = line.taken()?;
+        let owner = self.owner(&mut tx, owner.as_ref()).await??;
+        let id = documents.take_document(&mut tx, self.user, &taken, owner, self.now);
         let id = id.await?;
         tx.commit().await?;
         if let Some(id) = id {
@@ -380,16 +383,22 @@ impl Importer {
         for (_, item) in batch {
             let theme_id = self.theme(&mut tx, item).await?;
             let agent_id = self.agent(&mut tx, item.agent.as_ref()).await?;
+            let owner = self.owner(&mut tx, item.owner.as_ref()).await??;
             // Never two at one moment: that is how what has no date is told apart.
             let nth = self.outcome.added + self.outcome.known + rows.len() as u64;
             let imported_at = self.now + time::Duration::microseconds(nth as i64);
-            rows.push(store::source_of(item, theme_id, agent_id, imported_at));
+            rows.push(store::source_of(
+                item,
+                theme_id,
+                (agent_id, owner),
+                imported_at,
+            ));
         }
         let found = store::find_known(&mut tx, self.user, &rows).await?;
         // What is here, or came first, keeps its key: the other is kept archived, and leads to it.
         let mut holders = store::find_holders(&mut tx, self.user, &rows).await?;
-        let mut aside: HashMap<usize, (i64, String)> = HashMap::new();
-        let mut came_first: HashMap<(i64, String), usize> = HashMap::new();
+        let mut aside: HashMap<usize, store::Place> = HashMap::new();
+        let mut came_first: HashMap<store::Place, usize> = HashMap::new();
         for at in (0..rows.len()).filter(|at| !found.contains_key(at)) {
             let Some(held) = store::held(&rows[at]) else {
                 continue;
@@ -497,6 +506,18 @@ impl Importer {
         Ok(made.0)
     }
 
+    /// Whose it is alone. What one agent alone remembers is never shared because there is no room for its agent.
+    async fn owner(
+        &mut self,
+        conn: &mut PgConnection,
+        name: Option<&AgentName>,
+    ) -> Result<Result<Option<i64>, Invalid>, sqlx::Error> {
+        Ok(match (name, self.agent(conn, name).await?) {
+            (Some(_), None) => Err(no_room_for_owner()),
+            (_, agent) => Ok(agent),
+        })
+    }
+
     /// The agent of this name, made without a token when it is missing; none where
     /// there are as many agents as there may be.
     async fn agent(
@@ -514,6 +535,14 @@ impl Importer {
         self.agents.insert(name.as_str().to_owned(), id);
         Ok(id)
     }
+}
+
+fn no_room_for_owner() -> Invalid {
+    Invalid::new(
+        "owner",
+        "too_many_agents",
+        "What belongs to one agent alone is not taken in without it, and there are as many agents as there may be.",
+    )
 }
 
 /// Of what was sent, not of the moment: data exceptions, constraints, limits.

@@ -25,7 +25,7 @@ pub const EVENTS_MAX: usize = 1_000;
 /// Years that a date may have.
 const YEARS: std::ops::RangeInclusive<i32> = 1900..=9999;
 /// Of an item's history; what a newer Keepsake calls otherwise is passed over.
-const EVENTS: [&str; 11] = [
+const EVENTS: [&str; 13] = [
     "added",
     "archived",
     "imported",
@@ -36,6 +36,8 @@ const EVENTS: [&str; 11] = [
     "named",
     "restored",
     "unconfirmed",
+    "shared",
+    "owned",
     "changed",
 ];
 
@@ -87,6 +89,8 @@ pub struct ItemRecord {
     /// The id there of what took its place.
     pub superseded_by: Option<i64>,
     pub agent: Option<AgentName>,
+    /// The agent that alone it belongs to; `None`: it is shared.
+    pub owner: Option<AgentName>,
     /// `None` where it is not said: then that of the import.
     pub created_at: Option<OffsetDateTime>,
     pub updated_at: Option<OffsetDateTime>,
@@ -157,6 +161,7 @@ struct RawItem {
     attributes: Option<Value>,
     superseded_by: Option<i64>,
     agent: Option<String>,
+    owner: Option<String>,
     #[serde(default, with = "time::serde::rfc3339::option")]
     created_at: Option<OffsetDateTime>,
     #[serde(default, with = "time::serde::rfc3339::option")]
@@ -308,6 +313,7 @@ fn item(raw: RawItem) -> Result<ItemRecord, Invalid> {
         attributes: attributes(raw.attributes)?,
         superseded_by: raw.superseded_by,
         agent: raw.agent.as_deref().map(AgentName::parse).transpose()?,
+        owner: raw.owner.as_deref().map(AgentName::parse).transpose()?,
         created_at: date("created_at", raw.created_at)?,
         updated_at: date("updated_at", raw.updated_at)?,
         events: events(raw.events)?,

@@ -67,7 +67,7 @@ pub async fn list_agents(
 ) -> Result<Vec<rows::Agent>, sqlx::Error> {
     sqlx::query_as!(
         rows::Agent,
-        "SELECT name, memory_enabled, tool_profile, created_at FROM agents WHERE user_id = $1 ORDER BY id",
+        "SELECT name, memory_enabled, tool_profile, settings, created_at FROM agents WHERE user_id = $1 ORDER BY id",
         user.0
     )
     .fetch_all(conn)
@@ -168,10 +168,11 @@ pub async fn list_items(
         r#"SELECT i.id, i.type AS item_type, t.slug AS theme, i.key, i.content, i.tags, i.status, i.source,
                   i.trust, i.source_context, i.confidence, i.protected, i.expires_at,
                   i.valid_from, i.valid_until, i.last_verified_at,
-                  i.attributes, i.superseded_by, a.name AS "agent?", i.created_at, i.updated_at
+                  i.attributes, i.superseded_by, a.name AS "agent?", o.name AS "owner?", i.created_at, i.updated_at
            FROM memory_items i
            JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
+           LEFT JOIN agents o ON o.user_id = i.user_id AND o.id = i.owner_agent_id
            WHERE i.user_id = $1 AND i.id > $2 AND i.id <= $3 ORDER BY i.id LIMIT $4"#,
         user.0,
         after,
@@ -202,6 +203,7 @@ pub async fn list_items(
             attributes: row.attributes,
             superseded_by: row.superseded_by,
             agent: row.agent,
+            owner: row.owner,
             created_at: row.created_at,
             updated_at: row.updated_at,
             events: Vec::new(),

@@ -398,6 +398,7 @@ pub(super) mod rows {
         pub name: String,
         pub memory_enabled: bool,
         pub tool_profile: String,
+        pub settings: Value,
         #[serde(with = "time::serde::rfc3339")]
         pub created_at: OffsetDateTime,
     }
@@ -476,6 +477,8 @@ pub(super) mod rows {
         pub attributes: Value,
         pub superseded_by: Option<i64>,
         pub agent: Option<String>,
+        /// The agent that alone it belongs to; null: it is shared.
+        pub owner: Option<String>,
         #[serde(with = "time::serde::rfc3339")]
         pub created_at: OffsetDateTime,
         #[serde(with = "time::serde::rfc3339")]

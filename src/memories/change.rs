@@ -70,6 +70,10 @@ pub async fn supersede_in(
     let (Some(old), Some(new)) = (of(older), of(newer)) else {
         return Ok(false);
     };
+    // What one agent alone remembers takes the place of nothing that others see, nor they of it.
+    if old.owner != new.owner {
+        return Ok(false);
+    }
     let newcomer = Newcomer {
         trust: new.trust,
         said_at: Some(new.stated_at()),
@@ -188,6 +192,7 @@ pub async fn correct(
     } else {
         let ids = [id.0];
         store::archive_items(&mut tx, user, viewer.agent_id, &ids, SUPERSEDED, now).await?;
+        store::write_as_owner_of(&mut tx, id).await?;
         let added = add_in(&mut tx, embeddings, viewer, &new, now).await?;
         link(&mut tx, user, id, added.id).await?;
         Added {

@@ -57,6 +57,10 @@ const CONFIRMED: &str = "confirmed";
 /// It was said again, or corrected, with other tags, dates, confidence or trust.
 const CHANGED: &str = "changed";
 const UNCONFIRMED: &str = "unconfirmed";
+/// An agent's own until then.
+const SHARED: &str = "shared";
+/// One agent alone sees it from then on.
+const OWNED: &str = "owned";
 
 /// Events of an item that are told.
 const HISTORY_MAX: i64 = 500;

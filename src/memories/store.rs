@@ -23,7 +23,7 @@ pub async fn count_items_up_to(
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!"
-           FROM (SELECT FROM memory_items WHERE user_id = $1 AND theme_id IS NOT NULL LIMIT $2) i"#,
+           FROM (SELECT FROM whole_memory WHERE user_id = $1 AND theme_id IS NOT NULL LIMIT $2) i"#,
         user.0,
         limit,
     )
@@ -31,7 +31,8 @@ pub async fn count_items_up_to(
     .await
 }
 
-/// The active items of a key, of which a theme has one at most.
+/// The active items of a key, of which a theme has one at most that is shared and one of each agent. An own one comes before a
+/// shared one, where the agent's settings say so.
 pub async fn list_of_key(
     conn: &mut PgConnection,
     user: UserId,
@@ -43,6 +44,7 @@ pub async fn list_of_key(
         "SELECT i.id FROM memory_items i
          JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
          WHERE i.user_id = $1 AND i.key = $2 AND is_live(i.status, i.live_until, $4) AND ($3::text IS NULL OR t.slug = $3)
+           AND NOT is_shadowed(i.owner_agent_id, i.theme_id, i.key, i.content_hash)
          ORDER BY i.id",
         user.0,
         key.as_str(),
@@ -71,13 +73,14 @@ pub async fn find_to_read(
 ) -> Result<Option<Item>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT i.id, t.slug AS "slug?", t.display_name AS "display_name?", i.type AS item_type, i.key, i.content, i.tags,
-                  i.status, i.source, i.trust, i.source_context, a.name AS "agent?", i.confidence,
+                  i.status, i.source, i.trust, i.source_context, a.name AS "agent?", o.name AS "owner?", i.confidence,
                   i.protected, i.expires_at, i.valid_from, i.valid_until, i.last_verified_at, i.superseded_by, i.session_id, i.message_id,
                   i.delete_at, i.created_at, i.updated_at, i.turn_session_id, p.began_at AS "began_at?", p.ended_at AS "ended_at?", p.session_id AS "told_of?", s.external_id AS "session?", m.external_id AS "message?",
                   m.position AS "position?", i.document_id, d.path AS "path?", i.first_line, i.last_line
            FROM memory_items i
            LEFT JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
+           LEFT JOIN agents o ON o.user_id = i.user_id AND o.id = i.owner_agent_id
            LEFT JOIN episodes p ON p.user_id = i.user_id AND p.source_id = i.id
            LEFT JOIN sessions s ON s.user_id = i.user_id AND s.id = coalesce(i.turn_session_id, i.session_id, p.session_id)
            LEFT JOIN session_messages m ON m.user_id = i.user_id AND m.session_id = s.id
@@ -125,6 +128,7 @@ pub async fn find_to_read(
         trust: Trust::from_column(&row.trust),
         source_context: row.source_context,
         agent: row.agent,
+        owner: row.owner,
         confidence: row.confidence,
         protected: row.protected,
         expires_at: row.expires_at,
@@ -142,6 +146,16 @@ pub async fn find_to_read(
         created_at: row.created_at,
         updated_at: row.updated_at,
     }))
+}
+
+/// What the transaction writes from here on is whose this item is: an agent's own, or shared.
+pub async fn write_as_owner_of(conn: &mut PgConnection, id: ItemId) -> Result<(), sqlx::Error> {
+    // It returns nothing.
+    sqlx::query("SELECT write_as_owner_of($1)")
+        .bind(id.0)
+        .execute(conn)
+        .await?;
+    Ok(())
 }
 
 /// The newest first.

@@ -16,7 +16,7 @@ use crate::accounts::{AgentSettings, Viewer};
 use crate::consolidation::{Consolidation, ConsolidationError};
 use crate::db::{Db, Tx};
 use crate::memories::{ItemId, ItemType, Status, Trust};
-use crate::search::fuse::reciprocal;
+use crate::search::fuse::{OWN_WEIGHT, reciprocal};
 use crate::search::{Filters, Search, Signals};
 use section::Section;
 use store::Source;
@@ -171,9 +171,15 @@ fn ranked(found: &[Signals], terms: usize) -> Vec<(i64, f64)> {
         by(&|signals| (signals.entities > 0.0).then_some(signals.entities)),
     ];
     let relevance = relevance::of_all(found, terms);
+    let own = found.iter().filter(|signals| signals.comes_first);
+    let own: HashSet<i64> = own.map(|signals| signals.id.0).collect();
     let best = reciprocal(&lists).into_iter().take(LOOKED_AT);
-    best.map(|(id, _)| (id, relevance.get(&id).copied().unwrap_or_default()))
-        .collect()
+    best.map(|(id, _)| {
+        let relevance = relevance.get(&id).copied().unwrap_or_default();
+        let weight = if own.contains(&id) { OWN_WEIGHT } else { 1.0 };
+        (id, (relevance * weight).min(1.0))
+    })
+    .collect()
 }
 
 #[derive(Clone)]

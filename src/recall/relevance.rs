@@ -78,6 +78,7 @@ mod tests {
             created_at: OffsetDateTime::UNIX_EPOCH,
             is_turn: false,
             is_episode: false,
+            comes_first: false,
             lexical: words as f64,
             words_matched: words,
             is_substring: false,

@@ -65,7 +65,9 @@ pub async fn list_sources(
         r#"SELECT i.id, i.type AS item_type, t.slug AS "theme?", coalesce(e.abstract, i.content) AS "text!", i.source, i.trust,
                   coalesce(e.ended_at, i.valid_from, i.created_at) AS "at!"
            FROM unnest($2::bigint[]) AS f (id)
-           CROSS JOIN LATERAL (SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = f.id OFFSET 0) i
+           CROSS JOIN LATERAL (
+               SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = f.id
+                 AND NOT is_shadowed(i.owner_agent_id, i.theme_id, i.key, i.content_hash) OFFSET 0) i
            LEFT JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            LEFT JOIN episodes e ON e.user_id = $1 AND e.source_id = i.id
            WHERE is_live(i.status, i.live_until, $4)

@@ -11,6 +11,8 @@ pub struct Signals {
     pub created_at: OffsetDateTime,
     pub is_turn: bool,
     pub is_episode: bool,
+    /// It belongs to the agent that asks, whose own comes first.
+    pub comes_first: bool,
     /// Σ idf · ts_rank over the words that matched, over log length; 0 where none did.
     pub lexical: f64,
     pub words_matched: i64,
@@ -43,6 +45,8 @@ pub struct FoundItem {
     /// What has expired is as good as archived.
     pub status: Status,
     pub key: Option<String>,
+    /// The agent that alone it belongs to, by name; `None`: shared.
+    pub owner: Option<String>,
     pub source: String,
     pub trust: Trust,
     /// The agent that added it, by name.

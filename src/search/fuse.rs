@@ -18,10 +18,13 @@ const NEIGHBOUR_SHARES: [f64; STEPS_MAX] = [0.3, 0.2];
 /// What a turn's score is multiplied by: of the same words, the memory comes first (bench/README.md, "Turns").
 pub const TURN_WEIGHT: f64 = 0.6;
 
+/// What counts so much more is the agent's own, where its settings say `own_first` (GoClaw).
+pub const OWN_WEIGHT: f64 = 1.2;
+
 /// The same of an episode: it tells again what memories and turns say.
 pub const EPISODE_WEIGHT: f64 = 0.7;
 
-/// Why a hit stands where it does (`explain: true`). The score is `scale · tier_weight ·
+/// Why a hit stands where it does (`explain: true`). The score is `scale · tier_weight · own_weight ·
 /// (semantic_weight · semantic_normalised + lexical_weight · lexical_normalised + speaker + entities + neighbours)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Explanation {
@@ -52,7 +55,9 @@ pub struct Explanation {
     pub neighbours: f64,
     /// 1; [`TURN_WEIGHT`] for a turn, [`EPISODE_WEIGHT`] for an episode.
     pub tier_weight: f64,
-    /// 1, or less where the largest sum of its tier is more than 1: one divided by that.
+    /// 1; [`OWN_WEIGHT`] for what is the agent's own and comes first.
+    pub own_weight: f64,
+    /// 1, or less where the largest of its tier, `own_weight` counted, is more than 1: one divided by that.
     pub scale: f64,
 }
 
@@ -62,7 +67,7 @@ impl Explanation {
     }
 
     fn sum(&self) -> f64 {
-        self.signals() + self.speaker + self.entities + self.neighbours
+        self.own_weight * (self.signals() + self.speaker + self.entities + self.neighbours)
     }
 
     fn signals(&self) -> f64 {
@@ -119,6 +124,10 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
                 entities: ENTITY_WEIGHT * candidate.entities,
                 neighbours: 0.0,
                 scale: 1.0,
+                own_weight: match candidate.comes_first {
+                    true => OWN_WEIGHT,
+                    false => 1.0,
+                },
                 tier_weight: match (candidate.is_turn, candidate.is_episode) {
                     (true, _) => TURN_WEIGHT,
                     (_, true) => EPISODE_WEIGHT,
@@ -244,6 +253,7 @@ mod tests {
             created_at: OffsetDateTime::UNIX_EPOCH,
             is_turn: false,
             is_episode: false,
+            comes_first: false,
             lexical,
             words_matched: i64::from(lexical > 0.0),
             is_substring: false,

@@ -63,6 +63,8 @@ pub struct Filters {
     pub embedding: Option<EmbeddingState>,
     /// Neither turns, episodes nor parts of documents, whatever the types.
     pub memories_alone: bool,
+    /// Added by this agent.
+    pub agent: Option<i64>,
 }
 
 impl Filters {
@@ -120,6 +122,7 @@ pub struct RawQuery<'a> {
     pub balance: Option<&'a str>,
     pub explain: bool,
     pub memories_alone: bool,
+    pub agent: Option<i64>,
 }
 
 impl SearchQuery {
@@ -152,6 +155,7 @@ impl SearchQuery {
                 recency_days: parse_recency(raw.recency_days)?,
                 embedding: raw.embedding,
                 memories_alone: raw.memories_alone,
+                agent: raw.agent,
             },
             cursor,
             min_similarity: parse_min_similarity(raw.min_similarity)?,

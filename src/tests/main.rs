@@ -23,6 +23,7 @@ mod providers;
 mod recall;
 mod reliability;
 mod scaling;
+mod scopes;
 mod search;
 mod search_by_meaning;
 mod search_conversations;

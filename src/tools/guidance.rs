@@ -10,7 +10,7 @@ use lru::LruCache;
 use time::{Duration, OffsetDateTime};
 
 use super::{ToolContext, ToolError};
-use crate::accounts::{ActingFor, AgentAccess, Scope, ToolProfile, UserId, Viewer};
+use crate::accounts::{ActingFor, AgentAccess, AgentId, Scope, ToolProfile, UserId, Viewer};
 use crate::documents::{DocumentError, DocumentPath};
 use crate::memories::{self, ThemeCount, passages};
 use crate::sessions::said::delimited;
@@ -55,21 +55,23 @@ const THEME_NAME_BYTES_MAX: usize = 64;
 const HINTS_REFRESH: Duration = Duration::minutes(1);
 const HINTS_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(2);
 /// Past it, those asked for longest ago are forgotten.
-const HINTS_USERS_MAX: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
+const HINTS_AGENTS_MAX: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
 
-/// What was last told to one user, and when; held while the database is asked,
+/// What was last told to one agent, and when; held while the database is asked,
 /// so that calls beside it wait for the one answer.
 type Told = tokio::sync::Mutex<Option<(OffsetDateTime, String)>>;
 
-/// The last guidance of each user who asked lately.
+type Asking = (UserId, Option<AgentId>);
+
+/// The last guidance of each agent that asked lately: two agents of one user need not see the same themes.
 pub(super) struct Guidance {
-    users: Mutex<LruCache<UserId, Arc<Told>>>,
+    agents: Mutex<LruCache<Asking, Arc<Told>>>,
 }
 
 impl Guidance {
     pub(super) fn new() -> Self {
         Self {
-            users: Mutex::new(LruCache::new(HINTS_USERS_MAX)),
+            agents: Mutex::new(LruCache::new(HINTS_AGENTS_MAX)),
         }
     }
 
@@ -88,7 +90,7 @@ impl Guidance {
             return INSTRUCTIONS.to_owned();
         }
         let now = context.clock.now();
-        let told = self.told(viewer.user_id, now);
+        let told = self.told((viewer.user_id, viewer.agent_id), now);
         let mut told = told.lock().await;
         match &*told {
             Some((_, text)) if !is_stale(&told, now) => text.clone(),
@@ -100,20 +102,24 @@ impl Guidance {
         }
     }
 
-    fn told(&self, user: UserId, now: OffsetDateTime) -> Arc<Told> {
-        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+    fn told(&self, agent: Asking, now: OffsetDateTime) -> Arc<Told> {
+        let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
         // The names of somebody who was erased by another server stay no longer than this.
-        while let Some((_, oldest)) = users.peek_lru()
+        while let Some((_, oldest)) = agents.peek_lru()
             && oldest.try_lock().is_ok_and(|told| is_stale(&told, now))
         {
-            users.pop_lru();
+            agents.pop_lru();
         }
-        users.get_or_insert(user, Arc::default).clone()
+        agents.get_or_insert(agent, Arc::default).clone()
     }
 
     pub(super) fn forget(&self, user: UserId) {
-        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
-        users.pop(&user);
+        let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_user = agents.iter().map(|(agent, _)| *agent);
+        let of_user: Vec<_> = of_user.filter(|(of, _)| *of == user).collect();
+        for agent in of_user {
+            agents.pop(&agent);
+        }
     }
 }
 
@@ -258,10 +264,10 @@ mod tests {
         let guidance = Guidance::new();
         let now = OffsetDateTime::UNIX_EPOCH;
         let tell = |user, at| {
-            let told = guidance.told(UserId(user), at);
+            let told = guidance.told((UserId(user), None), at);
             *told.try_lock().expect("nobody else") = Some((at, "- a-name (1)".to_owned()));
         };
-        let known = || guidance.users.lock().expect("not poisoned").len();
+        let known = || guidance.agents.lock().expect("not poisoned").len();
         tell(1, now);
         tell(2, now);
         guidance.forget(UserId(1));

@@ -40,6 +40,9 @@ pub struct Output {
     trust: ToolTrust,
     /// The agent that added it.
     agent: Option<String>,
+    /// It belongs to this agent alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<String>,
     /// The words it came from.
     source_context: Option<String>,
     /// How sure its source was, in percent.
@@ -145,6 +148,7 @@ impl Output {
             source: item.source,
             trust: item.trust.into(),
             agent: item.agent,
+            owner: item.owner,
             source_context: item.source_context,
             confidence: item.confidence,
             protected: item.protected,

@@ -99,6 +99,9 @@ struct ResultItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
     tags: Vec<String>,
+    /// It belongs to this agent alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<String>,
     /// Of a turn: where it was said.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_in: Option<SaidIn>,
@@ -139,6 +142,8 @@ struct Explain {
     scale: f64,
     /// By which the sum is multiplied too: less than 1 for a turn, which stands behind a memory of the same words.
     tier: f64,
+    /// 1.2 for what is the own of the agent that asks and comes first.
+    own: f64,
 }
 
 /// The score is the sum of each normalised signal by its weight, `speaker`, `entities` and `neighbours`, by `scale` and `tier`.
@@ -230,6 +235,7 @@ impl ResultItem {
                 neighbours: why.neighbours,
                 scale: why.scale,
                 tier: why.tier_weight,
+                own: why.own_weight,
             }),
             id: hit.item.id.0,
             theme: hit.item.theme,
@@ -245,6 +251,7 @@ impl ResultItem {
             valid_until: hit.item.period.until,
             key: hit.item.key,
             tags: hit.item.tags,
+            owner: hit.item.owner,
             said_in: hit.item.turn.map(SaidIn::from),
             part_of: hit.item.part.map(PartOf::from),
             told_of: hit.item.span.map(ToldOf::from),

@@ -7,8 +7,8 @@ use super::{Shape, When, documents, memories};
 use crate::address::document_path;
 use crate::view::{CallItem, CallRow};
 
-/// The tools, in the order in which filters list them; the last three are what only a person does.
-pub const TOOLS: [&str; 19] = [
+/// The tools, in the order in which filters list them; the last five are what only a person does.
+pub const TOOLS: [&str; 21] = [
     "memory_search",
     "memory_get",
     "memory_add",
@@ -27,6 +27,8 @@ pub const TOOLS: [&str; 19] = [
     "memory",
     "memory_restore",
     "memory_unconfirm",
+    "memory_share",
+    "memory_own",
     "memory_undo",
 ];
 
@@ -51,6 +53,8 @@ pub fn did(tool: &str) -> &'static str {
         "memory" => "used memory",
         "memory_restore" => "restored",
         "memory_unconfirm" => "removed a confirmation",
+        "memory_share" => "shared with all agents",
+        "memory_own" => "kept for its agent alone",
         "memory_undo" => "undid",
         _ => "unknown tool",
     }

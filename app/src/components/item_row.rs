@@ -6,6 +6,18 @@ use leptos::prelude::*;
 use super::{EmbeddingMark, Marked, Score, StateBadge, TypeBadge, When, retired_state};
 use crate::view::{self, EmbeddingState, Span};
 
+/// Who alone sees it: "for claude-code alone"; nothing where it is shared.
+#[component]
+pub fn OwnerBadge(owner: Option<String>) -> impl IntoView {
+    owner.map(|owner| {
+        view! {
+            <span class="badge badge-outline">
+                "for " <bdi>{owner}</bdi> " alone"
+            </span>
+        }
+    })
+}
+
 /// Whose word it is: "an agent's word (a conversation), from claude-code".
 #[component]
 pub fn WordOf(word: view::Word) -> impl IntoView {
@@ -68,6 +80,7 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
                 <p class="row-from">
                     {row.theme.map(|theme| view! { <bdi class="theme">{theme}</bdi> })}
                     {from}
+                    <OwnerBadge owner=row.owner />
                     {row.retired.map(|retired| view! { <StateBadge state=retired_state(retired) /> })}
                     {mark}
                     {row

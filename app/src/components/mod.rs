@@ -43,7 +43,7 @@ pub use endpoint_form::{EndpointForm, FoldedStep, WireFormat};
 pub use facts::{Fact, Facts, space_facts};
 pub use field::{Done, Field, FieldError, FormError, Password};
 pub use frame::{Frame, Section};
-pub use item_row::{ItemRow, WordOf};
+pub use item_row::{ItemRow, OwnerBadge, WordOf};
 pub use memory_switch::MemorySwitch;
 pub use notice::{NoSuchPage, Trouble};
 pub use outcome::{Confirm, TestReport};

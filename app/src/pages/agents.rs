@@ -248,20 +248,21 @@ fn Settings(
             false => setting.value,
         };
         let field = format!("agent-{id}-{}", setting.name);
-        let control = match setting.is_switch {
-            true => {
-                let choice = |choice: &'static str, label: String| {
-                    view! { <option value=choice selected=value == choice>{label}</option> }
-                };
+        let control = match setting.choices.is_empty() {
+            false => {
+                let default = format!("as the server has it ({})", setting.default);
+                let choices = setting.choices.into_iter().map(|(choice, words)| {
+                    view! { <option value=choice selected=value == choice>{words}</option> }
+                });
                 view! {
                     <select id=field.clone() name=setting.name>
-                        {choice("", format!("as the server has it ({})", setting.default))}
-                        {choice("on", "on".to_owned())} {choice("off", "off".to_owned())}
+                        <option value="">{default}</option>
+                        {choices.collect_view()}
                     </select>
                 }
                 .into_any()
             }
-            false => view! {
+            true => view! {
                 <input
                     id=field.clone()
                     name=setting.name

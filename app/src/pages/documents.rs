@@ -11,7 +11,8 @@ use leptos_router::hooks::use_location;
 use crate::address::{document_path, folder_of, folder_path};
 use crate::backend::{DELETED_SHOWN, backend};
 use crate::components::{
-    Frame, Marked, Paste, Section, TOKEN_PLACE, Trouble, When, WordBadge, count, documents, size,
+    Frame, Marked, OwnerBadge, Paste, Section, TOKEN_PLACE, Trouble, When, WordBadge, count,
+    documents, size,
 };
 use crate::view::{DocumentFolder, DocumentRow, DocumentTree, DocumentsPage};
 
@@ -150,6 +151,7 @@ fn file(row: DocumentRow) -> AnyView {
                 <Marked text=row.name />
             </a>
             {row.word.map(|whose| view! { <WordBadge whose /> })}
+            <OwnerBadge owner=row.owner />
             <span class="tree-facts">
                 <span class="number">{size(row.bytes)}</span>
                 {when}

@@ -339,6 +339,10 @@ fn Provenance(item: ItemPage) -> impl IntoView {
     if let Some(agent) = item.agent {
         facts.push(("Agent", view! { <bdi>{agent}</bdi> }.into_any()));
     }
+    if let Some(owner) = item.owner {
+        let alone = view! { <span>"this agent alone: " <bdi>{owner}</bdi></span> };
+        facts.push(("Seen by", alone.into_any()));
+    }
     if let Some(key) = item.key {
         facts.push(("Key", view! { <code>{key}</code> }.into_any()));
     }

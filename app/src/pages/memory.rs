@@ -66,7 +66,7 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
     view! {
         <div id="live" class="memory">
             <h1>"Memory"</h1>
-            <SearchForm filters=filters.clone() />
+            <SearchForm agents=page.agents filters=filters.clone() />
             <Themes themes=page.themes filters />
             <div class="found">
                 <Waiting waiting=page.waiting />

@@ -21,6 +21,8 @@ pub struct DocumentRow {
     pub changed: Moment,
     /// Whose word it is, where that is not an agent's.
     pub word: Option<&'static str>,
+    /// The agent that alone sees it, by name; `None`: it is shared.
+    pub owner: Option<String>,
     /// When it was deleted.
     pub deleted: Option<Moment>,
 }
@@ -127,6 +129,8 @@ pub struct DocumentPage {
     pub actor: String,
     pub whose: &'static str,
     pub word: Option<&'static str>,
+    /// The agent that alone sees it, by name; `None`: it is shared.
+    pub owner: Option<String>,
     pub created: Moment,
     pub changed: Moment,
     pub deleted: Option<Moment>,

@@ -4,6 +4,8 @@
 pub(super) mod settings;
 mod store;
 
+pub(crate) use store::list_names;
+
 use super::model::{
     AGENTS_PER_USER_MAX, Agent, AgentId, AgentName, TOKENS_PER_AGENT_MAX, TokenId, TokenRecord,
     ToolProfile, UserId,
@@ -147,7 +149,15 @@ impl Accounts {
         Ok(())
     }
 
-    /// In force at the agent's next recall, and at the next reading of its sessions.
+    /// All of the user, by name.
+    pub async fn agent_names(&self, user: UserId) -> Result<Vec<(AgentId, String)>, AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        let names = list_names(&mut tx, user).await?;
+        tx.commit().await?;
+        Ok(names)
+    }
+
+    /// In force at the agent's next call, and at the next reading of its sessions.
     pub async fn set_agent_settings(
         &self,
         user: UserId,

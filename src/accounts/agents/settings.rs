@@ -26,15 +26,44 @@ pub struct AgentSettings {
     /// Whether its sessions are read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consolidation_enabled: Option<bool>,
+    /// What it sees of its user's memory, and whose becomes what it writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_scope: Option<MemoryScope>,
+}
+
+/// The database reads it too: the migration `scopes`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryScope {
+    /// What is shared; what it writes is shared.
+    #[default]
+    Shared,
+    /// Its own and what is shared, its own first; what it writes is its own.
+    OwnFirst,
+    /// Its own alone.
+    OwnOnly,
+}
+
+impl MemoryScope {
+    pub const ALL: [Self; 3] = [Self::Shared, Self::OwnFirst, Self::OwnOnly];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Shared => "shared",
+            Self::OwnFirst => "own_first",
+            Self::OwnOnly => "own_only",
+        }
+    }
 }
 
 /// By name, as [`AgentSettings`] has them.
-pub const NAMES: [&str; 5] = [
+pub const NAMES: [&str; 6] = [
     "auto_inject_enabled",
     "auto_inject_threshold",
     "auto_inject_max_tokens",
     "episodic_ttl_days",
     "consolidation_enabled",
+    "memory_scope",
 ];
 
 impl AgentSettings {
@@ -61,6 +90,7 @@ impl AgentSettings {
             let kind = match field.as_str() {
                 "auto_inject_threshold" => "a number from 0 to 1",
                 "auto_inject_max_tokens" | "episodic_ttl_days" => "a whole number",
+                "memory_scope" => "shared, own_first or own_only",
                 _ => "true or false",
             };
             refused(&field, &format!("`{field}` is {kind}."))
@@ -90,6 +120,10 @@ impl AgentSettings {
     /// What a column holds, which was checked when it was written.
     pub fn from_column(document: &Value) -> Self {
         Self::parse(document).unwrap_or_default()
+    }
+
+    pub fn scope(&self) -> MemoryScope {
+        self.memory_scope.unwrap_or_default()
     }
 
     pub fn is_recall_on(&self) -> bool {
@@ -162,6 +196,7 @@ mod tests {
                 "auto_inject_max_tokens",
             ),
             (json!({ "episodic_ttl_days": 0 }), "episodic_ttl_days"),
+            (json!({ "memory_scope": "mine" }), "memory_scope"),
             (
                 json!({ "consolidation_enabled": 1 }),
                 "consolidation_enabled",

@@ -122,6 +122,23 @@ pub async fn find_agent_name(
     .await
 }
 
+/// All of them, by name.
+pub async fn list_names(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Vec<(AgentId, String)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT id, name FROM agents WHERE user_id = $1 ORDER BY name",
+        user.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (AgentId(row.id), row.name))
+        .collect())
+}
+
 /// Newest first.
 pub async fn list_agents(conn: &mut PgConnection, user: UserId) -> Result<Vec<Agent>, sqlx::Error> {
     let rows = sqlx::query!(

@@ -155,7 +155,8 @@ pub async fn list_unportrayed(
     .await
 }
 
-/// Live items that mention it, the newest first; of each its beginning.
+/// Live items that mention it and are shared, since all agents read what is written of them; the newest first, of each
+/// its beginning.
 pub async fn list_of_entity(
     conn: &mut PgConnection,
     user: UserId,
@@ -166,7 +167,7 @@ pub async fn list_of_entity(
     let rows = sqlx::query_as!(
         ItemRow,
         r#"SELECT i.id, left(i.content, $4) AS "content!", i.trust, i.created_at FROM memory_items i
-           WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $3) AND i.id IN (
+           WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $3) AND i.owner_agent_id IS NULL AND i.id IN (
                SELECT m.source_id FROM entity_names n JOIN entity_mentions m ON m.user_id = $1 AND m.name_id = n.id
                WHERE n.user_id = $1 AND n.entity_id = $2)
            ORDER BY i.is_turn, i.created_at DESC, i.id DESC LIMIT $5"#,

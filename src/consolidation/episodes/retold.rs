@@ -5,7 +5,7 @@ use crate::accounts::UserId;
 use crate::consolidation::ConsolidationError;
 use crate::db::Db;
 use crate::embedding::Embeddings;
-use crate::memories::write::{NewSource, write};
+use crate::memories::write::{NewSource, Owner, write};
 use crate::memories::{MemoryError, Trust};
 use crate::sessions::SessionId;
 
@@ -29,6 +29,7 @@ pub async fn retell(
     store::remove(&mut tx, &[newest.source_id]).await?;
     let source = NewSource {
         agent_id: newest.agent_id,
+        owner: Owner::given(newest.owner_id),
         source: "conversation",
         trust: least(newest.trust, Trust::Agent).as_str(),
         created_at: newest.ended_at.min(now),

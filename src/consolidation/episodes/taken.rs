@@ -7,7 +7,7 @@ use super::{MadeBy, store};
 use crate::accounts::{AgentId, UserId};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::memories::Trust;
-use crate::memories::write::{NewSource, write};
+use crate::memories::write::{NewSource, Owner, write};
 
 /// Without a session, of a user.
 const TAKEN_MAX: i64 = 100_000;
@@ -35,7 +35,7 @@ pub async fn take_in(
     conn: &mut PgConnection,
     embeddings: &Embeddings,
     user: UserId,
-    agent: Option<AgentId>,
+    (agent, owner): (Option<AgentId>, Option<i64>),
     taken: &Taken<'_>,
 ) -> Result<bool, EmbeddingError> {
     let now = embeddings.now();
@@ -48,6 +48,7 @@ pub async fn take_in(
     }
     let source = NewSource {
         agent_id: agent.map(|agent| agent.0),
+        owner: Owner::given(owner),
         source: "conversation",
         trust: taken.trust.as_str(),
         created_at: taken.ended_at.min(now),

@@ -34,6 +34,10 @@ const USERS_MAX: i64 = 200;
 /// Of an item that it stands on, as much is shown.
 const BEGINNING_CHARS_MAX: i32 = 160;
 
+/// Of what an agent alone remembers, as many items are told.
+const OWN_MAX: i64 = 20;
+const OWN: &str = "What only this agent remembers:";
+
 /// An attempt under way.
 #[derive(Clone, Debug)]
 pub(in crate::consolidation) struct Attempt {
@@ -117,7 +121,12 @@ impl Consolidation {
         let mut tx = self.db.as_user(user).await?;
         let row = store::find(&mut tx, user, now).await?;
         let items = store::list_items(&mut tx, user, BEGINNING_CHARS_MAX).await?;
+        let bounds = (BEGINNING_CHARS_MAX, OWN_MAX);
+        let own = store::list_own(&mut tx, user, bounds, now).await?;
         tx.commit().await?;
+        if !row.sees_shared {
+            return Ok(of_own(own));
+        }
         let off = off.or((!row.is_memory_on).then_some(Off::Memory));
         let is_stale = row.newest_event > row.made_event;
         let state = match off {
@@ -137,15 +146,16 @@ impl Consolidation {
             .body
             .zip(row.made_at)
             .filter(|_| off != Some(Off::Unwanted));
+        let told = told.map(|(text, made_at)| Told {
+            text,
+            made_at,
+            model: row.model,
+            items,
+            facts_total: row.facts_total,
+            is_stale,
+        });
         Ok(Summary {
-            told: told.map(|(text, made_at)| Told {
-                text,
-                made_at,
-                model: row.model,
-                items,
-                facts_total: row.facts_total,
-                is_stale,
-            }),
+            told: with_own(told, own),
             state,
             can_be_written: off.is_none() && row.has_facts,
         })
@@ -318,6 +328,49 @@ impl Consolidation {
             Effective::Nothing => Some(Off::NoModel),
             Effective::Own(_) | Effective::System(_) => None,
         })
+    }
+}
+
+/// What is shared, and after it what the agent alone remembers: as it was written, since no model has read it.
+fn with_own(shared: Option<Told>, own: Vec<(SourceItem, OffsetDateTime)>) -> Option<Told> {
+    let Some(newest) = own.first().map(|(_, at)| *at) else {
+        return shared;
+    };
+    let lines: Vec<String> = own
+        .iter()
+        .map(|(item, _)| format!("- {}{}", item.beginning, if item.is_cut { "…" } else { "" }))
+        .collect();
+    let lines = format!("{OWN}\n{}", lines.join("\n"));
+    let own_total = own.len() as i64;
+    let own = own.into_iter().map(|(item, _)| item);
+    Some(match shared {
+        Some(told) => Told {
+            text: format!("{}\n\n{lines}", told.text),
+            items: told.items.into_iter().chain(own).collect(),
+            facts_total: told.facts_total + own_total,
+            ..told
+        },
+        None => Told {
+            text: lines,
+            made_at: newest,
+            model: None,
+            items: own.collect(),
+            facts_total: own_total,
+            is_stale: false,
+        },
+    })
+}
+
+/// Of an agent that sees its own alone.
+fn of_own(own: Vec<(SourceItem, OffsetDateTime)>) -> Summary {
+    let told = with_own(None, own);
+    Summary {
+        state: match told {
+            Some(_) => State::Current,
+            None => State::Empty,
+        },
+        told,
+        can_be_written: false,
     }
 }
 

@@ -124,7 +124,7 @@ pub async fn claim(
     .await
 }
 
-/// What a summary may stand on: active items, what tools and pages say last, the most certain first, of those the latest. What
+/// What a summary may stand on: active items that are shared, what tools and pages say last, the most certain first, of those the latest. What
 /// was merely said (type `turn`) is none.
 pub async fn list_facts(
     conn: &mut PgConnection,
@@ -136,7 +136,7 @@ pub async fn list_facts(
     let rows = sqlx::query!(
         r#"SELECT i.id, t.slug, i.key, i.trust, left(i.content, $2) AS "content!"
            FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
-           WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $4) AND i.theme_id IS NOT NULL
+           WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $4) AND i.theme_id IS NOT NULL AND i.owner_agent_id IS NULL
            ORDER BY i.protected DESC, i.trust IN ('user', 'agent') DESC, i.confidence DESC, greatest(i.last_verified_at, i.created_at) DESC, i.id DESC
            LIMIT $3"#,
         user.0,
@@ -165,7 +165,7 @@ pub async fn count_facts(
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "n!" FROM memory_items
-           WHERE user_id = $1 AND is_live(status, live_until, $2) AND theme_id IS NOT NULL"#,
+           WHERE user_id = $1 AND is_live(status, live_until, $2) AND theme_id IS NOT NULL AND owner_agent_id IS NULL"#,
         user.0,
         now,
     )
@@ -317,6 +317,8 @@ pub struct Row {
     pub failure: Option<String>,
     pub is_memory_on: bool,
     pub has_facts: bool,
+    /// Whoever asks sees what is shared.
+    pub sees_shared: bool,
 }
 
 pub async fn find(
@@ -328,7 +330,7 @@ pub async fn find(
         Row,
         r#"SELECT s.body, s.made_at, s.model, coalesce(s.facts_total, 0) AS "facts_total!",
                   coalesce(s.made_event, 0) AS "made_event!", s.next_try_at, s.writing_since, s.started_at, s.failure,
-                  u.memory_enabled AS is_memory_on,
+                  u.memory_enabled AS is_memory_on, sees_shared() AS "sees_shared!",
                   (SELECT coalesce(max(id), 0) FROM memory_item_events WHERE user_id = $1) AS "newest_event!",
                   EXISTS (SELECT FROM memory_items WHERE user_id = $1 AND is_live(status, live_until, $2) AND theme_id IS NOT NULL) AS "has_facts!"
            FROM users u LEFT JOIN memory_summaries s ON s.user_id = u.id
@@ -338,6 +340,35 @@ pub async fn find(
     )
     .fetch_one(conn)
     .await
+}
+
+/// What the agent that asks alone remembers, the newest first; nothing for a person.
+pub async fn list_own(
+    conn: &mut PgConnection,
+    user: UserId,
+    (chars_max, limit): (i32, i64),
+    now: OffsetDateTime,
+) -> Result<Vec<(SourceItem, OffsetDateTime)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT id, left(content, $2) AS "content!", length(content) > $2 AS "is_cut!", trust, created_at FROM memory_items
+           WHERE user_id = $1 AND owner_agent_id = scope_agent() AND is_live(status, live_until, $4) AND theme_id IS NOT NULL
+           ORDER BY created_at DESC, id DESC LIMIT $3"#,
+        user.0,
+        chars_max,
+        limit,
+        now,
+    );
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| {
+        let item = SourceItem {
+            id: ItemId(row.id),
+            beginning: row.content,
+            trust: Trust::from_column(&row.trust),
+            is_cut: row.is_cut,
+            is_active: true,
+        };
+        (item, row.created_at)
+    });
+    Ok(rows.collect())
 }
 
 /// The items that it stands on, with the beginning of their texts.

@@ -74,7 +74,7 @@ pub async fn count_texts(conn: &mut PgConnection, user: UserId) -> Result<Texts,
         Texts,
         r#"SELECT count(*) FILTER (WHERE theme_id IS NOT NULL) AS "memories!",
                   count(*) FILTER (WHERE theme_id IS NULL) AS "from_messages!"
-           FROM memory_items WHERE user_id = $1"#,
+           FROM whole_memory WHERE user_id = $1"#,
         user.0
     )
     .fetch_one(conn)

@@ -17,6 +17,9 @@ pub struct DocumentLine {
     pub path: String,
     /// The newest.
     pub revision: i32,
+    /// The agent that alone it belongs to; null: it is shared.
+    #[serde(default)]
+    pub owner: Option<String>,
     #[serde(with = "time::serde::rfc3339")]
     pub created_at: OffsetDateTime,
     #[serde(default, with = "time::serde::rfc3339::option")]
@@ -46,11 +49,13 @@ const EVENTS: [&str; 6] = [
 impl DocumentLine {
     /// # Errors
     /// [`Invalid`] naming the field.
-    pub fn taken(&self) -> Result<TakenDocument, Invalid> {
-        Ok(TakenDocument {
+    pub fn taken(&self) -> Result<(TakenDocument, Option<AgentName>), Invalid> {
+        let document = TakenDocument {
             path: DocumentPath::parse("path", &self.path)?,
             created_at: self.created_at,
-        })
+        };
+        let owner = self.owner.as_deref().map(AgentName::parse).transpose()?;
+        Ok((document, owner))
     }
 }
 

@@ -14,8 +14,9 @@ pub async fn list_documents(
 ) -> Result<Vec<DocumentLine>, sqlx::Error> {
     sqlx::query_as!(
         DocumentLine,
-        "SELECT id, path, revision, created_at, archived_at FROM documents
-         WHERE user_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT $4",
+        r#"SELECT d.id, d.path, d.revision, a.name AS "owner?", d.created_at, d.archived_at
+           FROM documents d LEFT JOIN agents a ON a.user_id = $1 AND a.id = d.owner_agent_id
+           WHERE d.user_id = $1 AND d.id > $2 AND d.id <= $3 ORDER BY d.id LIMIT $4"#,
         user.0,
         after,
         last,

@@ -25,6 +25,9 @@ pub struct EpisodeLine {
     pub session: Option<i64>,
     #[serde(default)]
     pub agent: Option<String>,
+    /// The agent that alone it belongs to; null: it is shared.
+    #[serde(default)]
+    pub owner: Option<String>,
     pub summary: String,
     #[serde(rename = "abstract")]
     pub short: String,
@@ -45,7 +48,7 @@ pub struct EpisodeLine {
 impl EpisodeLine {
     /// # Errors
     /// [`Invalid`] naming the field.
-    pub fn taken(&self) -> Result<(Taken<'_>, Option<AgentName>), Invalid> {
+    pub fn taken(&self) -> Result<(Taken<'_>, Option<AgentName>, Option<AgentName>), Invalid> {
         let refused =
             |field: &'static str, sentence: String| Invalid::new(field, "invalid", sentence);
         let made_by = MadeBy::parse(&self.made_by).ok_or_else(|| {
@@ -85,6 +88,7 @@ impl EpisodeLine {
                 .transpose()?,
         };
         let agent = self.agent.as_deref().map(AgentName::parse).transpose()?;
-        Ok((taken, agent))
+        let owner = self.owner.as_deref().map(AgentName::parse).transpose()?;
+        Ok((taken, agent, owner))
     }
 }

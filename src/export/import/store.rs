@@ -10,7 +10,7 @@ use crate::accounts::AgentName;
 use crate::accounts::model::AGENTS_PER_USER_MAX;
 use crate::db::UserId;
 use crate::export::read::{ItemRecord, ThemeRecord};
-use crate::memories::write::NewSource;
+use crate::memories::write::{NewSource, Owner};
 use crate::memories::{ItemKey, Status};
 
 pub async fn is_erasing(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
@@ -77,6 +77,7 @@ pub async fn ensure_agent(
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     theme_id: Option<i64>,
+    owner: Option<i64>,
     content_hash: String,
     key: Option<String>,
     archived_of: Option<OffsetDateTime>,
@@ -87,6 +88,7 @@ impl Key {
         let is_archived = row.status == Status::Archived.as_str();
         Self {
             theme_id: row.theme_id,
+            owner: row.owner.agent(),
             content_hash: row.content_hash.clone(),
             key: row.key.map(str::to_owned),
             archived_of: is_archived.then_some(row.created_at),
@@ -98,7 +100,7 @@ impl Key {
 pub fn source_of(
     record: &ItemRecord,
     theme_id: i64,
-    agent_id: Option<i64>,
+    (agent_id, owner): (Option<i64>, Option<i64>),
     imported_at: OffsetDateTime,
 ) -> NewSource<'_> {
     let item = &record.item;
@@ -108,6 +110,7 @@ pub fn source_of(
     NewSource {
         theme_id: Some(theme_id),
         agent_id,
+        owner: Owner::given(owner),
         status: record.status.as_str(),
         source: &record.source,
         trust: record.trust.as_str(),
@@ -124,10 +127,13 @@ pub fn source_of(
     }
 }
 
-/// Its theme and its key, if it is to be the active one of them.
-pub fn held(row: &NewSource<'_>) -> Option<(i64, String)> {
+/// A theme, whose it is (`None`: shared) and a key: one item of these is active.
+pub type Place = (i64, Option<i64>, String);
+
+/// Where an item is to be the active one.
+pub fn held(row: &NewSource<'_>) -> Option<Place> {
     let key = row.key.filter(|_| row.status == Status::Active.as_str());
-    Some((row.theme_id?, key?.to_owned()))
+    Some((row.theme_id?, row.owner.agent(), key?.to_owned()))
 }
 
 /// By their place among `rows`, the ids of those that are there: of the same theme, text
@@ -143,20 +149,21 @@ pub async fn find_known(
     let dates: Vec<OffsetDateTime> = rows.iter().map(|row| row.created_at).collect();
     let statuses: Vec<String> = rows.iter().map(|row| row.status.to_owned()).collect();
     let keys: Vec<Option<String>> = rows.iter().map(|row| row.key.map(str::to_owned)).collect();
+    let owners: Vec<Option<i64>> = rows.iter().map(|row| row.owner.agent()).collect();
     let found = sqlx::query!(
         r#"SELECT f.n AS "n!", known.id AS "id?"
-           FROM unnest($2::bigint[], $3::text[], $4::timestamptz[], $5::text[], $6::text[])
-                WITH ORDINALITY AS f (theme_id, content_hash, created_at, status, key, n)
+           FROM unnest($2::bigint[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::bigint[])
+                WITH ORDINALITY AS f (theme_id, content_hash, created_at, status, key, owner, n)
            CROSS JOIN LATERAL (SELECT coalesce(
                (SELECT i.id FROM memory_items i
                 WHERE i.user_id = $1 AND i.theme_id = f.theme_id AND i.created_at = f.created_at
                   AND i.content_hash = decode(f.content_hash, 'base64') AND i.status IN (f.status, 'archived')
-                  AND i.key IS NOT DISTINCT FROM f.key
+                  AND i.key IS NOT DISTINCT FROM f.key AND i.owner_agent_id IS NOT DISTINCT FROM f.owner
                 ORDER BY i.id LIMIT 1),
                (SELECT i.id FROM memory_items i
                 WHERE f.status = 'active' AND i.user_id = $1 AND i.theme_id = f.theme_id
                   AND i.content_hash = decode(f.content_hash, 'base64') AND i.status = 'active'
-                  AND (f.key IS NULL OR i.key IS NULL OR i.key = f.key)
+                  AND (f.key IS NULL OR i.key IS NULL OR i.key = f.key) AND i.owner_agent_id IS NOT DISTINCT FROM f.owner
                 ORDER BY i.id LIMIT 1)
            ) AS id) known
            WHERE known.id IS NOT NULL"#,
@@ -166,6 +173,7 @@ pub async fn find_known(
         &dates,
         &statuses,
         &keys as &[Option<String>],
+        &owners as &[Option<i64>],
     )
     .fetch_all(conn)
     .await?;
@@ -175,18 +183,18 @@ pub async fn find_known(
         .collect())
 }
 
-/// The active items that have the keys of `rows`, by theme and key.
+/// The active items that are where `rows` are to be.
 pub async fn find_holders(
     conn: &mut PgConnection,
     user: UserId,
     rows: &[NewSource<'_>],
-) -> Result<HashMap<(i64, String), i64>, sqlx::Error> {
+) -> Result<HashMap<Place, i64>, sqlx::Error> {
     let (themes, keys): (Vec<i64>, Vec<String>) = rows
         .iter()
         .filter_map(|row| Some((row.theme_id?, row.key?.to_owned())))
         .unzip();
     let found = sqlx::query!(
-        r#"SELECT i.id, i.theme_id AS "theme_id!", i.key AS "key!"
+        r#"SELECT i.id, i.theme_id AS "theme_id!", i.owner_agent_id, i.key AS "key!"
            FROM unnest($2::bigint[], $3::text[]) AS f (theme_id, key)
            JOIN memory_items i ON i.user_id = $1 AND i.theme_id = f.theme_id AND i.key = f.key
                 AND i.status = 'active'"#,
@@ -198,7 +206,7 @@ pub async fn find_holders(
     .await?;
     Ok(found
         .into_iter()
-        .map(|row| ((row.theme_id, row.key), row.id))
+        .map(|row| ((row.theme_id, row.owner_agent_id, row.key), row.id))
         .collect())
 }
 

@@ -34,7 +34,7 @@ pub async fn list_met(
                   coalesce(key = $4, false) AS "is_of_key!", trust, protected,
                   greatest(created_at, last_verified_at) AS "stated_at!", expires_at
            FROM memory_items
-           WHERE user_id = $1 AND theme_id = $2 AND status = 'active'
+           WHERE user_id = $1 AND theme_id = $2 AND status = 'active' AND owner_agent_id IS NOT DISTINCT FROM new_owner()
              AND (key = $4 OR (content_hash = $3 AND ($4 IS NULL OR key IS NULL)))
            ORDER BY id"#,
         user.0,

@@ -1,4 +1,4 @@
-//! Adds that come while another of their user is being written are written together, in one
+//! Adds that come while another of their agent is being written are written together, in one
 //! transaction: eight clients of one user pay for a commit, and for each statement, once. An
 //! add that comes alone is written at once. Where anything goes wrong with one, each is written alone:
 //! what one of them does must never touch the others.
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 use super::{Added, MemoryError, meet};
-use crate::accounts::{UserId, Viewer};
+use crate::accounts::{AgentId, UserId, Viewer};
 use crate::activity::{Call, Record, write_records};
 use crate::clock::SharedClock;
 use crate::db::Db;
@@ -31,9 +31,11 @@ struct Inner {
     clock: SharedClock,
     embeddings: Embeddings,
     quota: ItemQuota,
-    /// What waits, of each user for whom a transaction is under way.
-    waiting: Mutex<HashMap<UserId, Vec<Waiting>>>,
+    /// What waits, of each agent for whom a transaction is under way: two see and write different parts of a memory.
+    waiting: Mutex<HashMap<Line, Vec<Waiting>>>,
 }
+
+type Line = (UserId, Option<AgentId>);
 
 /// An item and all that is told of it once; its adder waits for what becomes of it.
 pub(super) struct Waiting {
@@ -107,7 +109,9 @@ impl Adding {
 
     /// How many of a user's adds wait for the next transaction.
     pub fn queued(&self, user: UserId) -> usize {
-        self.waiting().get(&user).map_or(0, Vec::len)
+        let lines = self.waiting();
+        let of_user = lines.iter().filter(|((of, _), _)| *of == user);
+        of_user.map(|(_, line)| line.len()).sum()
     }
 
     /// Room for one more item of the user.
@@ -123,7 +127,7 @@ impl Adding {
     }
 
     fn wait(&self, call: &Call, item: &NewItem) -> oneshot::Receiver<Became> {
-        let user = call.viewer.user_id;
+        let of = (call.viewer.user_id, call.viewer.agent_id);
         let (became, receiver) = oneshot::channel();
         let waiting = Waiting {
             item: item.clone(),
@@ -134,11 +138,11 @@ impl Adding {
             became,
         };
         let mut lines = self.waiting();
-        match lines.get_mut(&user) {
+        match lines.get_mut(&of) {
             Some(line) => line.push(waiting),
             None => {
-                lines.insert(user, vec![waiting]);
-                tokio::spawn(self.clone().write_all(user));
+                lines.insert(of, vec![waiting]);
+                tokio::spawn(self.clone().write_all(of));
             }
         }
         receiver
@@ -146,18 +150,18 @@ impl Adding {
 
     /// Until nobody waits. Each transaction is a task of its own, so that one that panics
     /// drops its adders and leaves the line.
-    async fn write_all(self, user: UserId) {
-        while let Some(batch) = self.take(user) {
-            tokio::spawn(self.clone().write(user, batch)).await.ok();
+    async fn write_all(self, of: Line) {
+        while let Some(batch) = self.take(of) {
+            tokio::spawn(self.clone().write(of.0, batch)).await.ok();
         }
     }
 
     /// `None` where nobody waits: whoever comes next is written by another.
-    fn take(&self, user: UserId) -> Option<Vec<Waiting>> {
+    fn take(&self, of: Line) -> Option<Vec<Waiting>> {
         let mut lines = self.waiting();
-        let line = lines.get_mut(&user)?;
+        let line = lines.get_mut(&of)?;
         if line.is_empty() {
-            lines.remove(&user);
+            lines.remove(&of);
             return None;
         }
         let count = line.len().min(TOGETHER_MAX);
@@ -268,7 +272,7 @@ impl Adding {
         Ok(())
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<UserId, Vec<Waiting>>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<Line, Vec<Waiting>>> {
         self.0
             .waiting
             .lock()

@@ -11,12 +11,13 @@ use self::store::{change_item, list_replaced, list_rivals};
 use super::history::{ItemEvent, ItemState};
 use super::model::{Item, ItemId, Status};
 use super::store::{archive_items, find_item, find_to_read, list_events};
-use super::{ARCHIVED, CONFIRMED, EXPIRED, MemoryError, RESTORED, UNCONFIRMED};
+use super::{ARCHIVED, CONFIRMED, EXPIRED, MemoryError, OWNED, RESTORED, SHARED, UNCONFIRMED};
 use crate::accounts::UserId;
 use crate::accounts::people::{self, About, Act, By};
 use crate::activity::Call;
 use crate::clock::SharedClock;
-use crate::db::Db;
+use crate::db::{Db, note_changes};
+use crate::input::Invalid;
 use crate::providers::settings::store as settings;
 use crate::queue;
 
@@ -162,6 +163,36 @@ pub async fn undo(
     call.write(&mut tx, touched).await?;
     tx.commit().await?;
     Ok(Restored::Done)
+}
+
+/// Who sees it: all agents, or the one alone that added it. Doing so again changes nothing.
+///
+/// # Errors
+/// [`Invalid`] where one of its text or key is there already.
+pub async fn set_owner(
+    db: &Db,
+    clock: &SharedClock,
+    call: &Call,
+    id: ItemId,
+    alone: bool,
+) -> Result<(), MemoryError> {
+    let user = call.viewer.user_id;
+    let mut tx = db.as_writer(user).await?;
+    find(&mut tx, user, id).await?;
+    if store::meets_in(&mut tx, user, id, alone).await? {
+        return Err(Invalid::new(
+            "action",
+            "exists",
+            "A memory of the same text or key is there already; archive that one first.",
+        )
+        .into());
+    }
+    let event = if alone { OWNED } else { SHARED };
+    store::set_owner(&mut tx, user, id, event, clock.now()).await?;
+    note_changes(&mut tx, &[id.0]).await?;
+    call.write(&mut tx, vec![id.0]).await?;
+    tx.commit().await?;
+    Ok(())
 }
 
 /// Whether the last event, the person's, took back this one.

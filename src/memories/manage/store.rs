@@ -129,10 +129,12 @@ pub async fn list_rivals(
                UNION
                SELECT k.id FROM memory_items i
                JOIN memory_items k ON k.user_id = $1 AND k.theme_id = i.theme_id AND k.key = i.key AND k.status = 'active'
+                                   AND k.owner_agent_id IS NOT DISTINCT FROM i.owner_agent_id
                WHERE i.user_id = $1 AND i.id = $2
                UNION
                (SELECT c.id FROM memory_items i
                 JOIN memory_items c ON c.user_id = $1 AND c.theme_id = i.theme_id AND c.content_hash = i.content_hash
+                                   AND c.owner_agent_id IS NOT DISTINCT FROM i.owner_agent_id
                                    AND c.status = 'active' AND (c.key IS NULL OR i.key IS NULL)
                 WHERE i.user_id = $1 AND i.id = $2 ORDER BY c.id LIMIT $4)))
            ORDER BY o.id"#,
@@ -174,6 +176,54 @@ pub async fn list_replaced(
         .into_iter()
         .map(|row| (ItemId(row.id), row.was_confidence))
         .collect())
+}
+
+/// Whether an item would meet an active one of its text or key among what is shared, or is alone its agent's.
+pub async fn meets_in(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+    alone: bool,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT EXISTS (
+               SELECT FROM memory_items i JOIN memory_items o
+                   ON o.user_id = $1 AND o.theme_id = i.theme_id AND o.status = 'active' AND o.id <> i.id
+                  AND (o.key = i.key OR o.content_hash = i.content_hash)
+                  AND o.owner_agent_id IS NOT DISTINCT FROM CASE WHEN $3 THEN i.agent_id END
+               WHERE i.user_id = $1 AND i.id = $2 AND i.status = 'active') AS "meets!""#,
+        user.0,
+        item.0,
+        alone,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// By what happens to it: `owned` by its agent, if one has added it, or `shared`.
+pub async fn set_owner(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+    event: &str,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "WITH item AS (
+             UPDATE memory_items SET owner_agent_id = CASE $3 WHEN 'owned' THEN agent_id END, updated_at = $4
+             WHERE user_id = $1 AND id = $2 AND theme_id IS NOT NULL
+               AND owner_agent_id IS DISTINCT FROM CASE $3 WHEN 'owned' THEN agent_id END
+             RETURNING id
+         )
+         INSERT INTO memory_item_events (user_id, item_id, event, at) SELECT $1, id, $3, $4 FROM item",
+        user.0,
+        item.0,
+        event,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 /// False where there is no such item, or that was asked for before.

@@ -77,7 +77,10 @@ pub async fn list_themes(
                       WHERE user_id = $1 AND is_live(status, live_until, $2) AND theme_id IS NOT NULL
                       GROUP BY theme_id) n
                   ON n.theme_id = t.id
-           WHERE t.user_id = $1
+           -- A theme is not there for an agent that sees none of what is in it.
+           WHERE t.user_id = $1 AND (scope_agent() IS NULL OR n.active_count > 0
+               OR EXISTS (SELECT FROM memory_items i WHERE i.user_id = $1 AND i.theme_id = t.id)
+               OR sees_shared() AND NOT EXISTS (SELECT FROM whole_memory i WHERE i.user_id = $1 AND i.theme_id = t.id))
            ORDER BY "active_count!" DESC, t.slug
            LIMIT $3"#,
         user.0,

@@ -37,6 +37,34 @@ pub struct OfDocument {
     pub last_line: i32,
 }
 
+/// Whose a source becomes.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Owner {
+    given_owner: Option<i64>,
+    is_owner_given: bool,
+}
+
+impl Owner {
+    /// Of its agent or shared, as the agent's settings say.
+    pub const BY_SETTINGS: Self = Self {
+        given_owner: None,
+        is_owner_given: false,
+    };
+
+    /// Of this agent; `None`: shared.
+    pub fn given(agent: Option<i64>) -> Self {
+        Self {
+            given_owner: agent,
+            is_owner_given: true,
+        }
+    }
+
+    /// The agent that was given.
+    pub fn agent(self) -> Option<i64> {
+        self.given_owner
+    }
+}
+
 /// Something that happened to it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Event {
@@ -53,6 +81,8 @@ pub struct NewSource<'a> {
     pub theme_id: Option<i64>,
     pub slug: Option<&'a str>,
     pub agent_id: Option<i64>,
+    #[serde(flatten)]
+    pub owner: Owner,
     #[serde(rename = "type")]
     pub source_type: &'static str,
     pub key: Option<&'a str>,
@@ -114,6 +144,7 @@ impl<'a> NewSource<'a> {
             theme_id: None,
             slug: None,
             agent_id: None,
+            owner: Owner::BY_SETTINGS,
             source_type,
             key,
             content,

@@ -35,9 +35,14 @@ pub async fn insert(
     let rows = sqlx::query!(
         r#"WITH read AS MATERIALIZED (
                SELECT r.*, decode(r.content_hash, 'base64') AS hash,
+                      -- What an agent writes is its own where its settings say so, whichever transaction writes it.
+                      CASE WHEN r.is_owner_given THEN r.given_owner WHEN scope_agent() IS NOT NULL OR current_setting('keepsake.owner', true) <> '' THEN new_owner()
+                           ELSE (SELECT a.id FROM agents a WHERE a.user_id = $1 AND a.id = r.agent_id
+                                   AND a.settings ->> 'memory_scope' IN ('own_first', 'own_only')) END AS owner,
                       coalesce(r.theme_id, (SELECT t.id FROM memory_themes t WHERE t.user_id = $1 AND t.slug = r.slug)) AS theme
                FROM json_to_recordset($2::text::json) AS r (
-                   n integer, theme_id bigint, slug text, agent_id bigint, type text, key text, content text, content_hash text,
+                   n integer, theme_id bigint, slug text, agent_id bigint, given_owner bigint, is_owner_given boolean,
+                   type text, key text, content text, content_hash text,
                    tags text[], status text, source text, trust text, source_context text, session_id bigint, message_id bigint,
                    confidence smallint, protected boolean, expires_at timestamptz, valid_from timestamptz,
                    valid_until timestamptz, last_verified_at timestamptz, superseded_by bigint, attributes jsonb,
@@ -51,6 +56,7 @@ pub async fn insert(
                       OR r.theme IS NOT NULL AND (r.status <> 'active' OR (
                           SELECT i.id FROM memory_items i
                           WHERE i.user_id = $1 AND i.theme_id = r.theme AND i.content_hash = r.hash AND i.status = 'active'
+                            AND i.owner_agent_id IS NOT DISTINCT FROM r.owner
                             AND (r.key IS NULL OR i.key IS NULL) LIMIT 1) IS NULL)
                    ORDER BY r.n) r
            ), item AS (
@@ -58,11 +64,11 @@ pub async fn insert(
                                          source, trust, source_context, session_id, message_id, confidence, protected,
                                          expires_at, valid_from, valid_until, last_verified_at, superseded_by, attributes,
                                          created_at, updated_at, turn_session_id, turn_position, turn_part, document_id, first_line,
-                                         last_line, live_from, live_until)
+                                         last_line, owner_agent_id, live_from, live_until)
                SELECT $1, id, theme, agent_id, type, key, content, hash, tags, status, source, trust, source_context,
                       session_id, message_id, confidence, protected, expires_at, valid_from, valid_until, last_verified_at,
                       superseded_by, coalesce(attributes, '{}'), created_at, updated_at, turn_session_id, turn_position,
-                      turn_part, document_id, first_line, last_line, created_at,
+                      turn_part, document_id, first_line, last_line, owner, created_at,
                       -- What is put aside never was live; what comes archived was until it was changed last.
                       CASE WHEN status = 'active' THEN greatest(created_at, coalesce(expires_at, 'infinity'))
                            WHEN superseded_by IS NOT NULL THEN created_at

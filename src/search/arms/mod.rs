@@ -14,7 +14,7 @@ use time::{Duration, OffsetDateTime};
 
 use super::candidate::Signals;
 use super::query::Filters;
-use super::reader::index::{Index, Source};
+use super::reader::index::{Index, Scope, Source};
 use super::reader::vectors;
 use crate::memories::words::Term;
 use crate::memories::{ItemId, ItemType, Status};
@@ -36,6 +36,12 @@ pub struct Wanted {
     status: Option<Status>,
     since: i64,
     filters: Filters,
+    /// Added by this agent.
+    agent: Option<Option<u32>>,
+    /// What an agent sees: its own, by this number, and what is shared or not; `None`: all.
+    scope: Option<(Option<u32>, bool)>,
+    /// Whose own comes before what is shared.
+    own_first: Option<u32>,
     now: i64,
 }
 
@@ -46,8 +52,10 @@ impl Wanted {
         filters: &Filters,
         theme: Option<i64>,
         with_turns: bool,
+        scope: Scope,
         now: OffsetDateTime,
     ) -> Self {
+        let own = scope.agent.and_then(|id| index.agents.of(id));
         let since = filters.recency_days.map(|days| now - Duration::days(days));
         let of_items = filters.types.iter().filter(|t| **t != ItemType::Turn);
         Self {
@@ -61,6 +69,9 @@ impl Wanted {
             status: filters.status,
             since: since.map_or(i64::MIN, micros),
             filters: filters.clone(),
+            agent: filters.agent.map(|id| index.agents.of(id)),
+            scope: scope.agent.map(|_| (own, scope.sees_shared)),
+            own_first: own.filter(|_| scope.is_own_first),
             now: micros(now),
         }
     }
@@ -73,8 +84,19 @@ impl Wanted {
             .is_none_or(|theme| theme.is_some() && source.theme == theme);
         let is_of_type = is_turn || self.types.is_empty() || self.types.contains(&source.item_type);
         let is_memory = source.item_type.is_memory();
+        let is_seen = self
+            .scope
+            .is_none_or(|(own, sees_shared)| match source.owner {
+                Some(owner) => own == Some(owner),
+                None => sees_shared,
+            });
+        let is_of_agent = self
+            .agent
+            .is_none_or(|agent| agent.is_some() && source.agent == agent);
         self.tiers[usize::from(is_turn)]
+            && is_seen
             && is_of_theme
+            && is_of_agent
             && is_of_type
             && (is_memory || !self.filters.memories_alone)
             && self
@@ -85,6 +107,11 @@ impl Wanted {
                 .filters
                 .embedding
                 .is_none_or(|state| source.embedding == Some(state))
+    }
+
+    /// It belongs to the agent that searches, whose own comes first.
+    pub fn comes_first(&self, source: &Source) -> bool {
+        self.own_first.is_some() && source.owner == self.own_first
     }
 
     /// The same for a listing by date: what is no memory where it is asked for.
@@ -170,6 +197,7 @@ pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Sig
             created_at: time_of(source.created_at),
             is_episode: source.item_type == ItemType::Episode,
             is_turn: source.is_turn(),
+            comes_first: wanted.comes_first(source),
             lexical: substrings.map_or(lexical, |pieces| *pieces as f64),
             words_matched: i64::from(words_matched),
             is_substring: substrings.is_some(),
@@ -268,6 +296,7 @@ mod tests {
             live_until: i64::MAX,
             theme: Some(7),
             agent: None,
+            owner: None,
             session: None,
             item_type: ItemType::Fact,
             embedding: Some(EmbeddingState::Pending),
@@ -288,7 +317,13 @@ mod tests {
     }
 
     pub fn wanted(index: &Index, filters: Filters) -> Wanted {
-        Wanted::new(index, &filters, Some(7), true, OffsetDateTime::UNIX_EPOCH)
+        let scope = Scope {
+            agent: None,
+            sees_shared: true,
+            is_own_first: false,
+        };
+        let now = OffsetDateTime::UNIX_EPOCH;
+        Wanted::new(index, &filters, Some(7), true, scope, now)
     }
 
     fn ids_wanted(index: &Index, filters: Filters) -> Vec<i64> {

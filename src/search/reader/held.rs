@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 use tokio::sync::{OwnedSemaphorePermit, RwLockReadGuard};
 
-use super::index::Index;
+use super::index::{Index, Scope};
 use super::store::{self, Standing};
 use super::{Resident, on_a_thread, vectors};
 use crate::db::UserId;
@@ -24,6 +24,7 @@ pub struct Held {
     /// The theme that is asked for, if there is one of this name.
     theme: Option<i64>,
     with_turns: bool,
+    scope: Scope,
     /// What a query names counts.
     pub with_entities: bool,
     pub serving: Serving,
@@ -59,6 +60,7 @@ impl Held {
             resident,
             theme: standing.theme,
             with_turns: standing.turns_searched,
+            scope: standing.scope,
             with_entities: standing.entities_searched,
             serving: standing.serving.clone(),
             space,
@@ -109,7 +111,8 @@ impl Held {
     }
 
     pub fn wanted(&self, index: &Index, filters: &Filters, now: OffsetDateTime) -> Wanted {
-        Wanted::new(index, filters, self.theme, self.with_turns, now)
+        let (theme, turns) = (self.theme, self.with_turns);
+        Wanted::new(index, filters, theme, turns, self.scope, now)
     }
 
     /// Whether memories, and turns, may be found.

@@ -29,6 +29,8 @@ pub struct Row {
     pub live_until: i64,
     pub theme: Option<i64>,
     pub agent: Option<i64>,
+    /// Whose it is alone; `None`: shared.
+    pub owner: Option<i64>,
     pub session: Option<i64>,
     pub item_type: ItemType,
     /// Where its vectors stand in the space; `None` where it has no row there.
@@ -43,6 +45,16 @@ pub struct Row {
     pub hash: u64,
 }
 
+/// What whoever searches sees of a user's memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope {
+    /// `None`: a person or a job, who sees all.
+    pub agent: Option<i64>,
+    pub sees_shared: bool,
+    /// What is the agent's own comes before what is shared.
+    pub is_own_first: bool,
+}
+
 /// A source as the arms see it.
 #[derive(Clone, Debug)]
 pub struct Source {
@@ -51,6 +63,7 @@ pub struct Source {
     pub live_until: i64,
     pub theme: Option<u32>,
     pub agent: Option<u32>,
+    pub owner: Option<u32>,
     pub session: Option<u32>,
     pub item_type: ItemType,
     pub embedding: Option<EmbeddingState>,
@@ -178,7 +191,7 @@ pub struct Index {
     /// Of no other terms are there postings.
     terms: Option<HashSet<u32>>,
     pub themes: Names,
-    agents: Names,
+    pub agents: Names,
     sessions: Names,
 }
 
@@ -262,11 +275,13 @@ impl Index {
     /// Takes a source in, in place of what is known of it. False where there are too many.
     pub fn put(&mut self, row: Row) -> bool {
         if let Some(number) = self.find(row.id) {
-            let (theme, known) = (self.theme(row.theme), &mut self.sources[number as usize]);
+            let (theme, owner) = (self.theme(row.theme), self.agent(row.owner));
+            let known = &mut self.sources[number as usize];
             if known.hash == row.hash && known.created_at == row.created_at {
                 self.pending -= usize::from(known.embedding == PENDING);
                 self.pending += usize::from(row.embedding == PENDING);
                 known.theme = theme;
+                known.owner = owner;
                 known.live_until = row.live_until;
                 known.item_type = row.item_type;
                 known.embedding = row.embedding;
@@ -305,7 +320,8 @@ impl Index {
             created_at: row.created_at,
             live_until: row.live_until,
             theme: self.theme(row.theme),
-            agent: row.agent.map(|id| self.agents.number(id)),
+            agent: self.agent(row.agent),
+            owner: self.agent(row.owner),
             session: row.session.map(|id| self.sessions.number(id)),
             item_type: row.item_type,
             embedding: row.embedding,
@@ -336,6 +352,10 @@ impl Index {
 
     fn theme(&mut self, id: Option<i64>) -> Option<u32> {
         id.map(|id| self.themes.number(id))
+    }
+
+    fn agent(&mut self, id: Option<i64>) -> Option<u32> {
+        id.map(|id| self.agents.number(id))
     }
 
     /// Where it stands, or would stand, by date.
@@ -433,6 +453,7 @@ mod tests {
             live_until: i64::MAX,
             theme: Some(7),
             agent: None,
+            owner: None,
             session: None,
             item_type: ItemType::Fact,
             embedding: None,

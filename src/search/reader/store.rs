@@ -5,7 +5,7 @@ use sqlx::postgres::{PgRow, PgTypeInfo, PgValueRef};
 use sqlx::{AssertSqlSafe, Decode, PgConnection, Postgres, Row as _};
 use time::OffsetDateTime;
 
-use super::index::Row;
+use super::index::{Row, Scope};
 use crate::db::UserId;
 use crate::embedding::model::{Serving, Space};
 use crate::embedding::store::SpaceLookup;
@@ -25,6 +25,8 @@ pub struct Standing {
     pub entities_searched: bool,
     /// The theme that was asked for.
     pub theme: Option<i64>,
+    /// What whoever asks sees of it.
+    pub scope: Scope,
     /// The active space or, before there is one, the building one.
     pub serving: Serving,
 }
@@ -48,6 +50,7 @@ pub async fn find_standing(
                   coalesce(r.revision, 0) AS "revision!", coalesce(r.told_from, 0) AS "told_from!", u.turns_searched,
                   coalesce(n.in_search, false) AS "entities_searched!",
                   (SELECT id FROM memory_themes WHERE user_id = $1 AND slug = $2) AS theme,
+                  scope_agent() AS scope_agent, sees_shared() AS "sees_shared!", own_before_shared() IS NOT NULL AS "is_own_first!",
                   coalesce(e.enabled, true) AS "enabled!", coalesce(e.own_enabled, false) AS "own_enabled!",
                   s.id AS "id?", s.provider_type AS "provider_type?", s.endpoint AS "endpoint?", s.model AS "model?",
                   s.requested_dimensions, s.dimensions, s.query_prefix AS "query_prefix?",
@@ -97,6 +100,11 @@ pub async fn find_standing(
         turns_searched: row.turns_searched,
         entities_searched: row.entities_searched,
         theme: row.theme,
+        scope: Scope {
+            agent: row.scope_agent,
+            sees_shared: row.sees_shared,
+            is_own_first: row.is_own_first,
+        },
         serving: Serving {
             enabled: row.enabled,
             own_enabled: row.own_enabled,
@@ -124,7 +132,7 @@ pub async fn list_changed(
 
 pub async fn count_sources(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"SELECT count(*) AS "sources!" FROM memory_items WHERE user_id = $1"#,
+        r#"SELECT count(*) AS "sources!" FROM whole_memory WHERE user_id = $1"#,
         user.0
     )
     .fetch_one(conn)
@@ -164,7 +172,7 @@ pub async fn list_page(
     let last = sqlx::query_scalar!(
         "SELECT max(id) FROM (
              SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM (
-                 SELECT id, octet_length(content) AS bytes FROM memory_items
+                 SELECT id, octet_length(content) AS bytes FROM whole_memory
                  WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3) n) p
          WHERE before < $4",
         user.0,
@@ -193,8 +201,8 @@ pub async fn list_sources(
     let query = format!(
         "SELECT i.id, i.created_at, CASE WHEN i.status = 'active' THEN i.live_until ELSE '-infinity' END,
                 i.theme_id, i.agent_id, i.turn_session_id, i.type, p.terms, e.state,
-                CASE WHEN $5 AND e.state = 'ready' AND e.passage = 0 THEN e.embedding END
-         FROM memory_items i
+                CASE WHEN $5 AND e.state = 'ready' AND e.passage = 0 THEN e.embedding END, i.owner_agent_id
+         FROM whole_memory i
          LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id AND {}
          LEFT JOIN memory_embeddings e
              ON e.user_id = $1 AND e.source_id = i.id AND e.passage = coalesce(p.n, 0) AND e.space_id = $4 AND {}
@@ -227,6 +235,7 @@ pub async fn list_sources(
                 live_until: row.try_get::<Micros, _>(2)?.0,
                 theme: row.try_get(3)?,
                 agent: row.try_get(4)?,
+                owner: row.try_get(10)?,
                 session: row.try_get(5)?,
                 item_type: ItemType::from_column(item_type),
                 embedding: None,
@@ -300,7 +309,8 @@ async fn add_uncut(
         return Ok(());
     }
     let texts = sqlx::query!(
-        "SELECT id, content, key, tags FROM memory_items WHERE user_id = $1 AND id = ANY ($2) ORDER BY id",
+        r#"SELECT id AS "id!", content AS "content!", key, tags AS "tags!" FROM whole_memory
+           WHERE user_id = $1 AND id = ANY ($2) ORDER BY id"#,
         user.0,
         &uncut,
     );

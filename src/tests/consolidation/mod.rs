@@ -38,11 +38,11 @@ async fn finding(facts: Value, relation: &'static str) -> ChatServer {
     .await
 }
 
-fn fact(category: &str, key: &str, value: &str, source: &str, context: &str) -> Value {
+pub fn fact(category: &str, key: &str, value: &str, source: &str, context: &str) -> Value {
     json!({ "category": category, "key": key, "value": value, "source": source, "source_context": context })
 }
 
-fn user_says(id: &str, content: &str) -> Value {
+pub fn user_says(id: &str, content: &str) -> Value {
     json!({ "id": id, "role": "user", "content": content })
 }
 

@@ -96,6 +96,8 @@ const CASES: &[Case] = &[
     post("/memory/{id}", Row("/memory/{item}", &[("action", "restore"), ("newer", "{item}")], 404)),
     post("/memory/{id}", Row("/memory/{item}", &[("action", "confirm")], 404)),
     post("/memory/{id}", Row("/memory/{item}", &[("action", "unconfirm")], 404)),
+    post("/memory/{id}", Row("/memory/{item}", &[("action", "share")], 404)),
+    post("/memory/{id}", Row("/memory/{item}", &[("action", "own")], 404)),
     post("/memory/{id}", Row("/memory/{item}", &[("action", "undo"), ("event", "{item}")], 404)),
     get("/documents", Own("/documents", &[], 200)),
     get("/documents", Row("/documents?folder={theme}", &[], 200)),

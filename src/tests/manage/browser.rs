@@ -47,7 +47,16 @@ async fn a_read_only_browser_has_no_section_and_takes_no_form_but_deletion() {
             && !page.contains("<button type=\"submit\" name=\"action\"")
     );
     let before = place.row(id).await;
-    for action in ["archive", "restore", "confirm", "unconfirm", "undo", "x"] {
+    for action in [
+        "archive",
+        "restore",
+        "confirm",
+        "unconfirm",
+        "share",
+        "own",
+        "undo",
+        "x",
+    ] {
         let fields = [("action", action), ("event", event.as_str())];
         let answer = place.post(id, &fields).await;
         if action == "x" {

@@ -55,6 +55,8 @@ async fn obey(
         "restore" => "memory_restore",
         "confirm" => "memory_confirm",
         "unconfirm" => "memory_unconfirm",
+        "share" => "memory_share",
+        "own" => "memory_own",
         "undo" => "memory_undo",
         _ => return Err(unknown_action()),
     };
@@ -75,6 +77,10 @@ async fn obey(
         "unconfirm" => {
             let unconfirmed = memories::unconfirm(db, clock, &call, item);
             unconfirmed.await.map(|()| Restored::Done)
+        }
+        action @ ("share" | "own") => {
+            let owned = manage::set_owner(db, clock, &call, item, action == "own");
+            owned.await.map(|()| Restored::Done)
         }
         _ => {
             let event = form.get("event").parse().unwrap_or(0);

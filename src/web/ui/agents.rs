@@ -2,7 +2,7 @@
 
 use app::view::AgentSetting;
 
-use crate::accounts::AgentSettings;
+use crate::accounts::{AgentSettings, MemoryScope};
 
 /// Each with what holds where it is not set.
 pub(super) fn settings(settings: &AgentSettings) -> Vec<AgentSetting> {
@@ -18,7 +18,7 @@ pub(super) fn settings(settings: &AgentSettings) -> Vec<AgentSetting> {
         hint,
         value: on(value),
         default: "on".to_owned(),
-        is_switch: true,
+        choices: vec![("on", "on"), ("off", "off")],
     };
     let of = |name, label, hint, value, default: String| AgentSetting {
         name,
@@ -26,9 +26,28 @@ pub(super) fn settings(settings: &AgentSettings) -> Vec<AgentSetting> {
         hint,
         value: number(value),
         default,
-        is_switch: false,
+        choices: Vec::new(),
+    };
+    let words_of = |scope| match scope {
+        MemoryScope::Shared => "shared: what all agents share",
+        MemoryScope::OwnFirst => "own_first: its own, then what is shared",
+        MemoryScope::OwnOnly => "own_only: its own alone",
+    };
+    let scope = AgentSetting {
+        name: "memory_scope",
+        label: "What it remembers",
+        hint: "With either of the last two, what it adds from now on is its own: no other agent of yours sees it. You see all",
+        value: settings
+            .memory_scope
+            .map(|scope| scope.as_str().to_owned())
+            .unwrap_or_default(),
+        default: "shared".to_owned(),
+        choices: MemoryScope::ALL
+            .map(|scope| (scope.as_str(), words_of(scope)))
+            .to_vec(),
     };
     vec![
+        scope,
         switch(
             "auto_inject_enabled",
             "Recall",

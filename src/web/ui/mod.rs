@@ -182,6 +182,8 @@ impl Backend for Ui {
         let now = self.state.clock.now();
         let themes = memories::list_themes(&self.state.db, &viewer, THEMES_SHOWN_MAX, now);
         let (themes, _) = themes.await.map_err(memory_error)?;
+        let agents = self.state.accounts.agent_names(viewer.user_id).await;
+        let agents = agents.map_err(account_error)?;
         let mode = page.mode;
         let shown = filters.shown.clamp(PAGE_SIZE, ROWS_MAX);
         let has_more = page.cursor.is_some() || page.hits.len() > shown;
@@ -199,6 +201,7 @@ impl Backend for Ui {
                     active_count: theme.active_count,
                 })
                 .collect(),
+            agents: agents.into_iter().map(|(id, name)| (id.0, name)).collect(),
             rows: hits
                 .map(|(hit, embedding)| self.item_row(hit, mode, embedding))
                 .collect(),
@@ -415,6 +418,7 @@ fn search_query(filters: &MemoryFilters) -> Result<SearchQuery, Invalid> {
         types: &types,
         status: Some(status),
         embedding: filters.embedding.map(embeddings::state_filter),
+        agent: filters.agent,
         ..RawQuery::default()
     })
 }

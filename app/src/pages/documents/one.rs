@@ -10,7 +10,8 @@ use super::revisions::{Changes, Revisions};
 use crate::address::document_path;
 use crate::backend::{FOUND_SHOWN, backend};
 use crate::components::{
-    Fact, Facts, Frame, Marked, Section, StateBadge, Trouble, When, WordBadge, count, did, size,
+    Fact, Facts, Frame, Marked, OwnerBadge, Section, StateBadge, Trouble, When, WordBadge, count,
+    did, size,
 };
 use crate::view::{ActivityFilters, DocumentBody, DocumentFilters, DocumentPage, Reading};
 
@@ -87,6 +88,7 @@ fn Whole(page: DocumentPage, filters: DocumentFilters) -> impl IntoView {
                 <p class="badges">
                     {page.deleted.is_some().then(|| view! { <StateBadge state="deleted" /> })}
                     {page.word.map(|whose| view! { <WordBadge whose /> })}
+                    <OwnerBadge owner=page.owner.clone() />
                 </p>
             </header>
             <About page=page.clone() />

@@ -145,6 +145,7 @@ pub fn Manage(item: ItemPage) -> impl IntoView {
                 label="Archive"
                 hint="Agents find it only when they ask for archived memories. You can restore it."
             />
+            {whose(id, item.owner, item.agent)}
             {match is_confirmed {
                 true => view! {
                     <Decide
@@ -186,6 +187,21 @@ pub fn Manage(item: ItemPage) -> impl IntoView {
         </details>
     }
     .into_any()
+}
+
+/// Who sees it, and the other way.
+fn whose(id: i64, owner: Option<String>, agent: Option<String>) -> AnyView {
+    match (owner, agent) {
+        (Some(_), _) => view! {
+            <Decide id action="share" label="Share with all agents" hint="All of your agents see it, but those that see their own alone." />
+        }
+        .into_any(),
+        (None, Some(_)) => view! {
+            <Decide id action="own" label="Keep for its agent alone" hint="Only the agent that added it sees it. You can share it again." />
+        }
+        .into_any(),
+        (None, None) => ().into_any(),
+    }
 }
 
 #[component]

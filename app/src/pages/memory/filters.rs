@@ -4,7 +4,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::ITEM_TYPES;
+use crate::components::{Choice, ITEM_TYPES, Pick};
 use crate::view::{EmbeddingState, MemoryFilters, ThemeCount};
 
 const EMBEDDING_STATES: [(EmbeddingState, &str); 3] = [
@@ -16,7 +16,13 @@ const EMBEDDING_STATES: [(EmbeddingState, &str); 3] = [
 /// The search box stays when results are swapped; the chips below it are swapped too,
 /// so that they always show what the list was made with.
 #[component]
-pub fn SearchForm(filters: MemoryFilters) -> impl IntoView {
+pub fn SearchForm(agents: Vec<(i64, String)>, filters: MemoryFilters) -> impl IntoView {
+    let agents: Vec<Choice> = agents
+        .into_iter()
+        .map(|(id, name)| (id.to_string(), name, filters.agent == Some(id)))
+        .collect();
+    let agents = (agents.len() > 1)
+        .then(|| view! { <Pick name="agent" label="Agent" any="Any agent" choices=agents /> });
     let chips = ITEM_TYPES.map(|item_type| {
         let id = format!("type-{item_type}");
         view! {
@@ -98,6 +104,7 @@ pub fn SearchForm(filters: MemoryFilters) -> impl IntoView {
                         {states.into_iter().collect_view()}
                     </select>
                 </label>
+                {agents}
                 </fieldset>
             </div>
         </form>

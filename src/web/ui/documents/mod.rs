@@ -66,6 +66,7 @@ impl Ui {
             bytes: document.bytes.into(),
             changed: self.moment(document.updated_at),
             word: other_word(document.trust),
+            owner: document.owner,
             deleted: document.archived_at.map(|at| self.moment(at)),
         }
     }
@@ -121,6 +122,7 @@ impl Ui {
             actor: last.map_or_else(|| "you".to_owned(), actor),
             whose: whose(document.trust),
             word: other_word(document.trust),
+            owner: document.owner.clone(),
             created: self.moment(document.created_at),
             changed: self.moment(document.updated_at),
             deleted: document.archived_at.map(|at| self.moment(at)),

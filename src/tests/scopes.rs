@@ -1,0 +1,517 @@
+//! What belongs to one agent: whose a new item becomes, who sees it, and which of two copies comes first.
+
+use keepsake::accounts::{AgentSettings, Scope, Viewer};
+use keepsake::consolidation::Consolidation;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::chat::use_server;
+use crate::consolidation::{fact, user_says};
+use crate::support::{ChatServer, TestApp, TestUser, ids, said, turns_due};
+
+const ALL: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::SessionsWrite];
+
+/// Another agent of the same user.
+async fn agent(app: &TestApp, user: &TestUser, name: &str, scope: &str) -> TestUser {
+    let token = app.token(user.id, name, &ALL, None).await;
+    set(app, user, name, scope).await;
+    user.with_token(&token)
+}
+
+async fn set(app: &TestApp, user: &TestUser, name: &str, scope: &str) {
+    let settings = AgentSettings::parse(&json!({ "memory_scope": scope })).unwrap();
+    let agents = app.accounts.list_agents(user.id).await.unwrap();
+    let (found, _) = agents.iter().find(|(agent, _)| agent.name == name).unwrap();
+    app.accounts
+        .set_agent_settings(user.id, found.id, &settings)
+        .await
+        .unwrap();
+}
+
+async fn get(user: &TestUser, id: i64) -> (u16, Value) {
+    let answer = user.send("memory_get", &json!({ "item_id": id })).await;
+    (answer.status().as_u16(), answer.json().await.unwrap())
+}
+
+fn sorted(mut ids: Vec<i64>) -> Vec<i64> {
+    ids.sort_unstable();
+    ids
+}
+
+#[tokio::test]
+async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool() {
+    let app = TestApp::start().await;
+    let shared = app.user("anna").await;
+    let first = agent(&app, &shared, "first", "own_first").await;
+    let only = agent(&app, &shared, "only", "own_only").await;
+    let of_shared = shared.add_to("boats", "The boat to Bergen is red.").await;
+    let of_first = first
+        .add_to("plans", "The boat trip of Marta Weber is in May.")
+        .await;
+    let of_only = only
+        .add_to("secrets", "The boat belongs to Rolf Krause.")
+        .await;
+
+    for (user, sees) in [
+        (&shared, vec![of_shared]),
+        (&first, vec![of_shared, of_first]),
+        (&only, vec![of_only]),
+    ] {
+        assert_eq!(sorted(user.find("boat").await), sees);
+        assert_eq!(sorted(user.find("*").await), sees);
+        assert_eq!(sorted(user.find("oat").await), sees, "inside of words");
+        for id in [of_shared, of_first, of_only] {
+            let (status, _) = get(user, id).await;
+            assert_eq!(status == 200, sees.contains(&id), "{id}");
+            // An id that is not theirs is as one that nobody has.
+            if status != 200 {
+                for tool in ["memory_archive", "memory_confirm"] {
+                    let (status, _) = user.refused(tool, json!({ "item_id": id })).await;
+                    assert_eq!(status, 404, "{tool}");
+                }
+                let correction = json!({ "item_id": id, "content": "The boat is blue." });
+                assert_eq!(user.refused("memory_correct", correction).await.0, 404);
+            }
+        }
+        let stats = user.call("memory_stats", json!({})).await;
+        assert_eq!(stats["active"], sees.len(), "{stats}");
+        let recalled = user
+            .call("memory_recall", json!({ "message": "What do you know about the boat to Bergen?", "min_relevance": 0.0 }))
+            .await;
+        let told: Vec<i64> = recalled["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|i| i["id"].as_i64().unwrap())
+            .collect();
+        assert!(
+            told.iter().all(|id| sees.contains(id)) && !told.is_empty(),
+            "{recalled}"
+        );
+        let listed = user.call("memory_list_themes", json!({})).await.to_string();
+        let context = user
+            .get("/api/v1/prompt?with=memory_file")
+            .await
+            .text()
+            .await
+            .unwrap();
+        for (theme, id) in [
+            ("boats", of_shared),
+            ("plans", of_first),
+            ("secrets", of_only),
+        ] {
+            assert_eq!(
+                listed.contains(theme),
+                sees.contains(&id),
+                "{theme}: {listed}"
+            );
+            assert_eq!(
+                context.contains(theme),
+                sees.contains(&id),
+                "{theme}: {context}"
+            );
+        }
+    }
+    // Names: each is known to whom a text with it is.
+    for (name, knowing) in [
+        ("Marta Weber", [false, true, false]),
+        ("Rolf Krause", [false, false, true]),
+    ] {
+        for (user, knows) in [&shared, &first, &only].into_iter().zip(knowing) {
+            let answer = user.send("memory_entity", &json!({ "name": name })).await;
+            let text = answer.text().await.unwrap();
+            assert_eq!(text.contains("boat"), knows, "{name}: {text}");
+            let answer = user.send("memory_graph", &json!({ "entity": name })).await;
+            let text = answer.text().await.unwrap();
+            assert_eq!(
+                text.contains("\"nodes\"") && text.contains(name),
+                knows,
+                "{name}: {text}"
+            );
+        }
+    }
+    // Each says of its own whose it is.
+    let (_, item) = get(&only, of_only).await;
+    assert_eq!(item["owner"], "only", "{item}");
+    assert!(
+        get(&shared, of_shared)
+            .await
+            .1
+            .get("owner")
+            .is_none_or(Value::is_null)
+    );
+    // Their person sees all.
+    let all = app
+        .search
+        .find(
+            &Viewer {
+                user_id: shared.id,
+                agent_id: None,
+            },
+            &keepsake::search::SearchQuery::parse(Default::default()).unwrap(),
+        )
+        .await
+        .unwrap();
+    assert_eq!(all.hits.len(), 3);
+}
+
+#[tokio::test]
+async fn of_two_copies_the_own_one_comes_and_counts_more() {
+    let app = TestApp::start().await;
+    let shared = app.user("anna").await;
+    let first = agent(&app, &shared, "first", "own_first").await;
+    let key = |content: &str| json!({ "content": content, "theme": "prefs", "type": "preference", "key": "colour" });
+    let theirs = shared.call("memory_add", key("Likes red.")).await;
+    let own = first.call("memory_add", key("Likes blue.")).await;
+    // Nothing takes the place of what another's is.
+    assert_eq!(
+        (&own["superseded"], &own["duplicate"]),
+        (&Value::Null, &json!(false)),
+        "{own}"
+    );
+    let (theirs, own) = (theirs["id"].as_i64().unwrap(), own["id"].as_i64().unwrap());
+    assert_eq!(shared.find("likes").await, [theirs]);
+    assert_eq!(first.find("likes").await, [own]);
+    assert_eq!(first.find("*").await, [own]);
+    // It is there still, for whoever has its number.
+    assert_eq!(get(&first, theirs).await.0, 200);
+    // The same key again is the own one's, and the shared one stays.
+    let again = first.call("memory_add", key("Likes green.")).await;
+    assert_eq!(again["superseded"], own, "{again}");
+    assert_eq!(get(&shared, theirs).await.1["status"], "active");
+    // Of a key the own one is forgotten, and then the shared one is found.
+    first
+        .call(
+            "memory_forget",
+            json!({ "key": "colour", "theme": "prefs" }),
+        )
+        .await;
+    assert_eq!(first.find("likes").await, [theirs]);
+    assert_eq!(get(&shared, theirs).await.1["status"], "active");
+    // The same text twice is two, and a third time none.
+    let text = json!({ "content": "Drinks tea at five.", "type": "fact", "theme": "prefs" });
+    let one = shared.call("memory_add", text.clone()).await;
+    let two = first.call("memory_add", text.clone()).await;
+    assert_ne!(one["id"], two["id"]);
+    let three = first.call("memory_add", text).await;
+    assert_eq!(
+        (&three["id"], &three["duplicate"]),
+        (&two["id"], &json!(true))
+    );
+    // A correction of what is shared is shared.
+    let corrected = first
+        .call(
+            "memory_correct",
+            json!({ "item_id": theirs, "content": "Likes red and orange." }),
+        )
+        .await;
+    assert_eq!(corrected["superseded"], theirs, "{corrected}");
+    let (_, item) = get(&shared, corrected["id"].as_i64().unwrap()).await;
+    assert_eq!(item["status"], "active", "{item}");
+    // What is as good counts 1.2 times as much.
+    shared.add("The anchor lies in the shed.").await;
+    first.add("The anchor lies in the hall.").await;
+    let found = first
+        .call(
+            "memory_search",
+            json!({ "query": "anchor lies", "explain": true }),
+        )
+        .await;
+    let hits = found["results"].as_array().unwrap();
+    let own: Vec<&Value> = hits.iter().map(|hit| &hit["explain"]["own"]).collect();
+    assert_eq!(own, [&json!(1.2), &json!(1.0)], "{found}");
+    assert_eq!(hits[0]["owner"], "first");
+}
+
+#[tokio::test]
+async fn documents_are_the_agents_own_too() {
+    let app = TestApp::start().await;
+    let shared = app.user("anna").await;
+    let first = agent(&app, &shared, "first", "own_first").await;
+    let only = agent(&app, &shared, "only", "own_only").await;
+    let put = async |user: &TestUser, path: &str, text: &str| {
+        let body = json!({ "content": text });
+        user.request(
+            Method::PUT,
+            &format!("/api/v1/documents/{path}"),
+            Some(body),
+        )
+        .await
+    };
+    let read = async |user: &TestUser, path: &str| {
+        let (status, told) = user
+            .request(Method::GET, &format!("/api/v1/documents/{path}"), None)
+            .await;
+        (
+            status,
+            told["content"].as_str().unwrap_or_default().to_owned(),
+        )
+    };
+    assert_eq!(
+        put(
+            &shared,
+            "MEMORY.md",
+            "# Shared\n\nThe ferry leaves at nine.\n"
+        )
+        .await
+        .0,
+        201
+    );
+    assert_eq!(
+        put(&shared, "shared.md", "# Notes\n\nThe ferry is slow.\n")
+            .await
+            .0,
+        201
+    );
+    assert_eq!(
+        read(&first, "MEMORY.md").await.1,
+        "# Shared\n\nThe ferry leaves at nine.\n"
+    );
+    assert_eq!(read(&only, "MEMORY.md").await.0, 404);
+    // What it writes whole is its own, beside the shared one, which stays.
+    assert_eq!(
+        put(&first, "MEMORY.md", "# First\n\nThe ferry leaves at ten.\n")
+            .await
+            .0,
+        201
+    );
+    assert_eq!(
+        put(&only, "MEMORY.md", "# Only\n\nThe ferry leaves at noon.\n")
+            .await
+            .0,
+        201
+    );
+    assert_eq!(
+        read(&first, "MEMORY.md").await.1,
+        "# First\n\nThe ferry leaves at ten.\n"
+    );
+    assert_eq!(
+        read(&only, "MEMORY.md").await.1,
+        "# Only\n\nThe ferry leaves at noon.\n"
+    );
+    assert_eq!(
+        read(&shared, "MEMORY.md").await.1,
+        "# Shared\n\nThe ferry leaves at nine.\n"
+    );
+    // What it changes is what it reads.
+    let change = json!({ "command": "str_replace", "path": "/memories/shared.md", "old_str": "slow", "new_str": "fast" });
+    first.call("memory_files", change.clone()).await;
+    assert_eq!(
+        read(&shared, "shared.md").await.1,
+        "# Notes\n\nThe ferry is fast.\n"
+    );
+    assert_eq!(only.refused("memory_files", change).await.0, 404);
+    let (_, listed) = first.request(Method::GET, "/api/v1/documents", None).await;
+    let paths: Vec<&str> = listed["documents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|d| d["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(paths, ["MEMORY.md", "shared.md"]);
+    let (_, listed) = only.request(Method::GET, "/api/v1/documents", None).await;
+    assert_eq!(listed["documents"].as_array().unwrap().len(), 1, "{listed}");
+    // Search finds the parts of what an agent sees.
+    let parts = async |user: &TestUser| {
+        let found = user
+            .call(
+                "memory_search",
+                json!({ "query": "ferry", "types": ["document"] }),
+            )
+            .await;
+        found["results"].as_array().unwrap().len()
+    };
+    assert_eq!(
+        (
+            parts(&shared).await,
+            parts(&first).await,
+            parts(&only).await
+        ),
+        (2, 3, 1)
+    );
+    // Each of its prompts begins with its own file.
+    let prompt = first
+        .get("/api/v1/prompt?with=memory_file")
+        .await
+        .text()
+        .await
+        .unwrap();
+    assert!(
+        prompt.contains("at ten") && !prompt.contains("at nine") && !prompt.contains("noon"),
+        "{prompt}"
+    );
+}
+
+#[tokio::test]
+async fn what_comes_of_its_sessions_is_its_own() {
+    let app = TestApp::start().await;
+    let shared = app.user("anna").await;
+    let only = agent(&app, &shared, "only", "own_only").await;
+    let theirs = shared
+        .call(
+            "memory_add",
+            json!({ "content": "Prefers tabs.", "type": "preference", "theme": "preferences", "key": "indentation" }),
+        )
+        .await["id"]
+        .clone();
+    let server = ChatServer::answering(|_, _| {
+        let facts = json!([fact(
+            "preferences",
+            "indentation",
+            "Prefers spaces over tabs.",
+            "user_explicit",
+            "I prefer spaces over tabs, as Rolf Krause does."
+        )]);
+        said(
+            &json!({ "facts": facts, "summary": "The user said how they indent their code." })
+                .to_string(),
+        )
+    })
+    .await;
+    use_server(&app, &shared, &server).await;
+    keepsake::sessions::turns::switch(&app.db, shared.id, true, app.embeddings.now())
+        .await
+        .unwrap();
+    let body =
+        json!({ "messages": [user_says("m1", "I prefer spaces over tabs, as Rolf Krause does.")] });
+    let (status, _) = only
+        .request(Method::POST, "/api/v1/sessions/work/messages", Some(body))
+        .await;
+    assert_eq!(status, 200);
+    only.request(
+        Method::POST,
+        "/api/v1/sessions/work/complete",
+        Some(json!({})),
+    )
+    .await;
+    app.run_job("extract").await;
+    while !turns_due(&app).await.is_empty() {
+        app.run_job("turns").await;
+    }
+    let of = async |user: &TestUser, types: Value| {
+        ids(&user
+            .call("memory_search", json!({ "query": "tabs", "types": types }))
+            .await)
+        .len()
+    };
+    for types in [
+        json!(["preference", "fact", "other"]),
+        json!(["episode"]),
+        json!(["turn"]),
+    ] {
+        let (of_shared, of_only) = (
+            of(&shared, types.clone()).await,
+            of(&only, types.clone()).await,
+        );
+        let expected = if types == json!(["preference", "fact", "other"]) {
+            (1, 1)
+        } else {
+            (0, 1)
+        };
+        if types != json!(["episode"]) {
+            assert_eq!((of_shared, of_only), expected, "{types}");
+        } else {
+            assert_eq!(of_shared, 0, "{types}");
+        }
+    }
+    // The shared item of the same key holds: what one agent alone remembers takes nobody's place.
+    let (_, item) = get(&shared, theirs.as_i64().unwrap()).await;
+    assert_eq!(
+        (&item["status"], &item["superseded_by"]),
+        (&json!("active"), &Value::Null)
+    );
+    let summary = only.call("memory_summary", json!({})).await;
+    assert!(
+        summary["summary"]
+            .as_str()
+            .unwrap()
+            .contains("Prefers spaces"),
+        "{summary}"
+    );
+    Consolidation::new(app.search.clone())
+        .ask_for_summary(shared.id)
+        .await
+        .unwrap();
+    app.run_job("summary").await;
+    // The shared summary was asked for with what is shared alone.
+    let asked = server.asked();
+    let last = asked.last().unwrap();
+    assert!(
+        !format!("{last:?}").contains("spaces over tabs"),
+        "{last:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_person_sees_whose_an_item_is_and_it_comes_back_from_an_export() {
+    let app = TestApp::start().await;
+    let shared = app.user("anna").await;
+    let only = agent(&app, &shared, "only", "own_only").await;
+    shared.add("The boat is red.").await;
+    let own = only.add("The boat belongs to Rolf.").await;
+    only.request(
+        Method::PUT,
+        "/api/v1/documents/own.md",
+        Some(json!({ "content": "# Own\n" })),
+    )
+    .await;
+    let browser = app.browser();
+    browser.sign_in(&shared).await;
+    let (_, page) = browser.get("/memory").await;
+    assert!(
+        page.contains("The boat is red.") && page.contains("for <bdi>only</bdi> alone"),
+        "{page}"
+    );
+    let (_, page) = browser.get(&format!("/memory/{own}")).await;
+    assert!(page.contains("this agent alone: <bdi>only</bdi>"), "{page}");
+    let agents = app.accounts.list_agents(shared.id).await.unwrap();
+    let id = agents
+        .iter()
+        .find(|(a, _)| a.name == "only")
+        .unwrap()
+        .0
+        .id
+        .0;
+    let (_, page) = browser.get(&format!("/memory?agent={id}")).await;
+    assert!(
+        page.contains("belongs to Rolf") && !page.contains("The boat is red."),
+        "{page}"
+    );
+    let (_, export) = browser.get("/data/export").await;
+    assert!(export.contains("\"owner\":\"only\""), "{export}");
+    // Its person shares it, and takes that back.
+    let decide = async |action: &str| {
+        let answer = browser
+            .post(&format!("/memory/{own}"), &[("action", action)])
+            .await;
+        assert_eq!(answer.status(), 303, "{action}");
+    };
+    decide("share").await;
+    assert_eq!(shared.find("boat").await.len(), 2);
+    assert_eq!(only.find("boat").await.len(), 0);
+    let (_, page) = browser.get(&format!("/memory/{own}")).await;
+    assert!(page.contains("shared with all agents"), "{page}");
+    decide("own").await;
+    assert_eq!(shared.find("boat").await.len(), 1);
+    assert_eq!(only.find("boat").await, [own]);
+    let twin = shared.add("The boat belongs to Rolf.").await;
+    let refused = browser
+        .post(&format!("/memory/{own}"), &[("action", "share")])
+        .await;
+    assert!(
+        refused
+            .text()
+            .await
+            .unwrap()
+            .contains("A memory of the same text or key is there already")
+    );
+    shared
+        .call("memory_archive", json!({ "item_id": twin }))
+        .await;
+    // Of a shared agent it stays its own; what it adds from now on is shared.
+    set(&app, &shared, "only", "shared").await;
+    assert_eq!(only.find("boat").await.len(), 2);
+    assert_eq!(shared.find("boat").await.len(), 1);
+    only.add("The boat has two masts.").await;
+    assert_eq!(shared.find("boat").await.len(), 2);
+}
