@@ -9,7 +9,7 @@ pub mod actor;
 mod lender;
 mod store;
 
-pub use store::{note_changes, prune_changes, raise_revision, tell_anew};
+pub use store::{enter_scope, note_changes, prune_changes, raise_revision, tell_anew, write_as};
 
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::postgres::PgConnectOptions;

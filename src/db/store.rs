@@ -153,6 +153,29 @@ pub fn entering_scope(user: UserId, agent: i64) -> String {
     format!("SELECT enter_scope({}, {agent});", user.0)
 }
 
+/// The same for a job that is in a transaction already.
+pub async fn enter_scope(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: i64,
+) -> Result<(), sqlx::Error> {
+    let enter = entering_scope(user, agent);
+    sqlx::raw_sql(sqlx::AssertSqlSafe(enter))
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// What the transaction writes from here on belongs to this agent; `None`: is shared.
+pub async fn write_as(conn: &mut PgConnection, owner: Option<i64>) -> Result<(), sqlx::Error> {
+    // It returns nothing.
+    sqlx::query("SELECT write_as($1)")
+        .bind(owner)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
 pub const REQUIRING_OPEN_BROWSER: &str = "SELECT require_open_browser();";
 
 pub fn requiring_session(user: UserId, session_hash: &[u8; 32], is_admin_act: bool) -> String {

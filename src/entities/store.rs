@@ -69,7 +69,7 @@ pub async fn list(
                         CASE WHEN $5 = 'last' THEN last END DESC NULLS LAST,
                         is_user DESC, mentions DESC, id LIMIT $6
            )
-           SELECT p.id AS "id!", p.name AS "name!", p.type AS "type!", p.is_user AS "is_user!", p.protected AS "protected!",
+           SELECT p.id AS "id!", CASE WHEN (SELECT sees_all_names()) THEN p.name ELSE seen_name(p.id, p.name) END AS "name!", p.type AS "type!", p.is_user AS "is_user!", p.protected AS "protected!",
                   p.summary, p.mentions AS "mentions!", p.first, p.last, p.total AS "total!",
                   (SELECT count(*) FROM entity_relations r
                    WHERE r.user_id = $1 AND (r.subject_id = p.id OR r.object_id = p.id) AND r.retired_at IS NULL) AS "relations!"
@@ -140,7 +140,7 @@ pub async fn list_of_ids(
 ) -> Result<Vec<Entity>, sqlx::Error> {
     let rows = sqlx::query_as!(
         EntityRow,
-        r#"SELECT e.id, coalesce(s.name, e.name) AS "name!", e.type, e.is_user, e.protected, CASE WHEN sees_shared() THEN e.summary END AS summary, coalesce(s.mentions, n.mentions, 0) AS "mentions!",
+        r#"SELECT e.id, CASE WHEN (SELECT sees_all_names()) THEN e.name ELSE seen_name(e.id, e.name) END AS "name!", e.type, e.is_user, e.protected, CASE WHEN sees_shared() THEN e.summary END AS summary, coalesce(s.mentions, n.mentions, 0) AS "mentions!",
                   CASE WHEN s.mentions IS NULL THEN n.first ELSE s.first END AS first_seen,
                   CASE WHEN s.mentions IS NULL THEN n.last ELSE s.last END AS last_seen,
                   (SELECT count(*) FROM entity_relations r
@@ -149,11 +149,9 @@ pub async fn list_of_ids(
            LEFT JOIN LATERAL (SELECT sum(mentions)::bigint AS mentions, min(first_seen) FILTER (WHERE mentions > 0) AS first,
                                      max(last_seen) FILTER (WHERE mentions > 0) AS last
                               FROM entity_names WHERE user_id = $1 AND entity_id = e.id) n ON true
-           -- An agent that does not see all counts what it sees, and is told a name that it sees.
+           -- An agent that does not see all counts what it sees.
            LEFT JOIN LATERAL (
-               SELECT count(*) AS mentions, min(i.created_at) AS first, max(i.created_at) AS last,
-                      (SELECT o.name FROM entity_names o WHERE o.user_id = $1 AND o.entity_id = e.id
-                       ORDER BY o.name = e.name DESC, o.mentions DESC, o.id LIMIT 1) AS name
+               SELECT count(*) AS mentions, min(i.created_at) AS first, max(i.created_at) AS last
                FROM memory_items i
                WHERE i.user_id = $1 AND i.id IN (
                    SELECT m.source_id FROM entity_names o JOIN entity_mentions m ON m.user_id = $1 AND m.name_id = o.id
@@ -235,7 +233,8 @@ pub async fn list_of_source(
     source: ItemId,
 ) -> Result<Vec<(EntityId, String, EntityType)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT e.id, e.name, e.type, min(m.start) AS "start!" FROM entity_mentions m
+        r#"SELECT e.id, CASE WHEN (SELECT sees_all_names()) THEN e.name ELSE seen_name(e.id, e.name) END AS "name!", e.type,
+                  min(m.start) AS "start!" FROM entity_mentions m
            JOIN entity_names n ON n.user_id = $1 AND n.id = m.name_id
            JOIN entities e ON e.user_id = $1 AND e.id = n.entity_id
            WHERE m.user_id = $1 AND m.source_id = $2 GROUP BY e.id, e.name, e.type ORDER BY 4, 1"#,

@@ -19,7 +19,7 @@ use super::read::{ItemRecord, Record, ThemeRecord};
 use super::source::{self, Piece};
 use crate::accounts::{AgentId, AgentName};
 use crate::consolidation::episodes;
-use crate::db::{Db, UserId};
+use crate::db::{Db, UserId, write_as};
 use crate::documents::{DocumentError, Documents};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::entities::{self, EntityId};
@@ -253,11 +253,13 @@ impl Importer {
     ) -> Result<Result<(), Invalid>, ImportError> {
         let entity = |id: i64| self.entities.get(&id).copied();
         let item = |id: i64| self.ids.get(&id).copied();
-        let stated = match line.stated(entity, item) {
-            Ok(stated) => stated.unwrap_or_default(),
+        let (stated, owner) = match line.stated(entity, item) {
+            Ok(stated) => stated,
             Err(invalid) => return Ok(Err(invalid)),
         };
         let mut tx = self.db.as_writer(self.user).await?;
+        let owner = self.owner(&mut tx, owner.as_ref()).await??;
+        write_as(&mut tx, owner).await?;
         for one in stated {
             entities::relations::note(&mut tx, self.user, &one, self.now).await?;
         }

@@ -20,7 +20,7 @@ use super::{
 use crate::accounts::{UserId, Viewer};
 use crate::activity::Call;
 use crate::clock::SharedClock;
-use crate::db::{Db, raise_revision};
+use crate::db::{Db, raise_revision, write_as};
 use crate::embedding::Embeddings;
 use crate::input::Invalid;
 
@@ -192,7 +192,8 @@ pub async fn correct(
     } else {
         let ids = [id.0];
         store::archive_items(&mut tx, user, viewer.agent_id, &ids, SUPERSEDED, now).await?;
-        store::write_as_owner_of(&mut tx, id).await?;
+        let owner = old.owner.as_ref().map(|(id, _)| *id);
+        write_as(&mut tx, owner).await?;
         let added = add_in(&mut tx, embeddings, viewer, &new, now).await?;
         link(&mut tx, user, id, added.id).await?;
         Added {

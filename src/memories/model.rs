@@ -369,8 +369,8 @@ pub struct Item {
     pub source_context: Option<String>,
     /// The agent that added it, by name.
     pub agent: Option<String>,
-    /// The agent that alone it belongs to, by name; `None`: shared.
-    pub owner: Option<String>,
+    /// The agent that alone it belongs to, and its name; `None`: shared.
+    pub owner: Option<(i64, String)>,
     /// 0 to 100
     pub confidence: i16,
     pub protected: bool,

@@ -73,7 +73,8 @@ pub async fn find_to_read(
 ) -> Result<Option<Item>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT i.id, t.slug AS "slug?", t.display_name AS "display_name?", i.type AS item_type, i.key, i.content, i.tags,
-                  i.status, i.source, i.trust, i.source_context, a.name AS "agent?", o.name AS "owner?", i.confidence,
+                  i.status, i.source, i.trust, i.source_context, a.name AS "agent?", i.owner_agent_id, o.name AS "owner?",
+                  i.confidence,
                   i.protected, i.expires_at, i.valid_from, i.valid_until, i.last_verified_at, i.superseded_by, i.session_id, i.message_id,
                   i.delete_at, i.created_at, i.updated_at, i.turn_session_id, p.began_at AS "began_at?", p.ended_at AS "ended_at?", p.session_id AS "told_of?", s.external_id AS "session?", m.external_id AS "message?",
                   m.position AS "position?", i.document_id, d.path AS "path?", i.first_line, i.last_line
@@ -128,7 +129,7 @@ pub async fn find_to_read(
         trust: Trust::from_column(&row.trust),
         source_context: row.source_context,
         agent: row.agent,
-        owner: row.owner,
+        owner: row.owner_agent_id.zip(row.owner),
         confidence: row.confidence,
         protected: row.protected,
         expires_at: row.expires_at,
@@ -146,16 +147,6 @@ pub async fn find_to_read(
         created_at: row.created_at,
         updated_at: row.updated_at,
     }))
-}
-
-/// What the transaction writes from here on is whose this item is: an agent's own, or shared.
-pub async fn write_as_owner_of(conn: &mut PgConnection, id: ItemId) -> Result<(), sqlx::Error> {
-    // It returns nothing.
-    sqlx::query("SELECT write_as_owner_of($1)")
-        .bind(id.0)
-        .execute(conn)
-        .await?;
-    Ok(())
 }
 
 /// The newest first.

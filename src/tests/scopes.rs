@@ -2,11 +2,15 @@
 
 use keepsake::accounts::{AgentSettings, Scope, Viewer};
 use keepsake::consolidation::Consolidation;
+use keepsake::memories::mentions::EntityType;
 use reqwest::Method;
 use serde_json::{Value, json};
+use time::macros::datetime;
 
 use crate::chat::use_server;
 use crate::consolidation::{fact, user_says};
+use crate::entities::related::{say, state};
+use crate::mcp::Mcp;
 use crate::support::{ChatServer, TestApp, TestUser, ids, said, turns_due};
 
 const ALL: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::SessionsWrite];
@@ -514,4 +518,95 @@ async fn a_person_sees_whose_an_item_is_and_it_comes_back_from_an_export() {
     assert_eq!(shared.find("boat").await.len(), 1);
     only.add("The boat has two masts.").await;
     assert_eq!(shared.find("boat").await.len(), 2);
+}
+
+/// MCP answers in tasks of its own, and reads themes by itself when a client connects.
+#[tokio::test]
+async fn what_mcp_tells_at_the_start_is_the_agents_own() {
+    let app = TestApp::start().await;
+    let shared = app.user("anna").await;
+    let only = agent(&app, &shared, "only", "own_only").await;
+    shared.add_to("boats", "The boat is red.").await;
+    only.add_to("secrets", "The boat belongs to Rolf Krause.")
+        .await;
+    for (user, theme, hidden) in [(&shared, "boats", "secrets"), (&only, "secrets", "boats")] {
+        let hello = Mcp::of(&app, user)
+            .ask("server/discover", json!({}))
+            .await
+            .1
+            .to_string();
+        assert!(hello.contains(theme) && !hello.contains(hidden), "{hello}");
+    }
+}
+
+#[tokio::test]
+async fn what_one_agent_knows_ends_no_relation_that_others_know() {
+    let app = TestApp::start().await;
+    let shared = app.user("anna").await;
+    let only = agent(&app, &shared, "only", "own_only").await;
+    let of_shared = shared.add("Marta Weber lives in Bergen.").await;
+    let of_only = only.add("Marta Weber lives in Oslo.").await;
+    let lives = |city, at| say("Marta Weber", "lives_in", (city, EntityType::Location), at);
+    let (may, june) = (
+        datetime!(2026-05-01 12:00 UTC),
+        datetime!(2026-06-01 12:00 UTC),
+    );
+    state(&app, shared.id, lives("Bergen", may), Some(of_shared)).await;
+    state(&app, shared.id, lives("Oslo", june), Some(of_only)).await;
+    let of = async |user: &TestUser| {
+        user.call("memory_entity", json!({ "name": "Marta Weber" }))
+            .await
+    };
+    for (user, city, hidden) in [(&shared, "Bergen", "Oslo"), (&only, "Oslo", "Bergen")] {
+        let told = of(user).await;
+        let (now, all) = (told["relations"].to_string(), told.to_string());
+        assert!(now.contains(city) && !all.contains(hidden), "{told}");
+        assert_eq!(
+            (&told["changed"], &told["mentions"]),
+            (&json!([]), &json!(1))
+        );
+    }
+    // What its person keeps for one agent alone is told to the others no more, in no summary and no relation.
+    let mut conn = app.superuser().await;
+    sqlx::query(
+        "INSERT INTO memory_summaries (user_id, body, made_at, facts_total) VALUES ($1, 'Marta lives in Bergen.', now(), 1)",
+    )
+    .bind(shared.id.0)
+    .execute(&mut conn)
+    .await
+    .unwrap();
+    sqlx::query("INSERT INTO memory_summary_items (user_id, item_id) VALUES ($1, $2)")
+        .bind(shared.id.0)
+        .bind(of_shared)
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    sqlx::query("UPDATE entities SET summary = 'Lives in Bergen.' WHERE user_id = $1 AND name = 'Marta Weber'")
+        .bind(shared.id.0)
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    assert_eq!(of(&shared).await["summary"], "Lives in Bergen.");
+    let other = app.token(shared.id, "other", &ALL, None).await;
+    let other = shared.with_token(&other);
+    let browser = app.browser();
+    browser.sign_in(&shared).await;
+    let kept = browser
+        .post(&format!("/memory/{of_shared}"), &[("action", "own")])
+        .await;
+    assert_eq!(kept.status(), 303);
+    let answer = other
+        .send("memory_entity", &json!({ "name": "Marta Weber" }))
+        .await;
+    let told = answer.text().await.unwrap();
+    assert!(!told.contains("Bergen"), "{told}");
+    let (told, body): (Option<String>, Option<String>) = sqlx::query_as(
+        "SELECT (SELECT summary FROM entities WHERE user_id = $1 AND name = 'Marta Weber'),
+                (SELECT body FROM memory_summaries WHERE user_id = $1)",
+    )
+    .bind(shared.id.0)
+    .fetch_one(&mut conn)
+    .await
+    .unwrap();
+    assert_eq!((told, body), (None, None));
 }

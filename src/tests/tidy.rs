@@ -132,6 +132,7 @@ const READ_BY: [(&str, &[&str]); 6] = [
             "embedding/overview/store.rs",
             "embedding/system/store.rs",
             "entities/graph/store.rs",
+            "entities/relations/store.rs",
             "entities/store.rs",
             "entities/upkeep/store.rs",
             "erasure/store.rs",

@@ -148,7 +148,7 @@ impl Output {
             source: item.source,
             trust: item.trust.into(),
             agent: item.agent,
-            owner: item.owner,
+            owner: item.owner.map(|(_, name)| name),
             source_context: item.source_context,
             confidence: item.confidence,
             protected: item.protected,

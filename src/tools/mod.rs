@@ -284,7 +284,8 @@ impl Registry {
     /// What an agent's prompt is to say (DESIGN §7): instructions and the fullest
     /// themes, which may be a minute old; less where there is less to say.
     pub async fn guidance(&self, access: &AgentAccess) -> String {
-        self.guidance.of(&self.context, access).await
+        let told = self.guidance.of(&self.context, access);
+        self.on_authority_of(access, told).await
     }
 
     /// What agents keep in `MEMORY.md`, to be put after the guidance as data; `None` where there is no such file.
@@ -299,6 +300,12 @@ impl Registry {
     pub fn forget(&self, user: UserId) {
         self.guidance.forget(user);
         self.context.embeddings.forget(user);
+    }
+
+    /// MCP answers in tasks of its own, which are in no scope.
+    async fn on_authority_of<T>(&self, access: &AgentAccess, work: impl Future<Output = T>) -> T {
+        let actor = Some(access.actor.clone());
+        actor::scope(actor, &self.context.clock, work).await.0
     }
 
     fn names(&self) -> Vec<&'static str> {
@@ -324,8 +331,7 @@ impl Registry {
         let run = self
             .run(access, named, known_name, input)
             .instrument(tracing::error_span!("tool", tool = known_name, door));
-        // MCP answers in tasks of its own, which are in no scope.
-        let (called, _) = actor::scope(Some(access.actor.clone()), &self.context.clock, run).await;
+        let called = self.on_authority_of(access, run).await;
         let outcome = called.as_ref().map_or_else(ToolError::code, |_| "ok");
         metrics::tool_called(known_name, door, outcome, began.elapsed());
         called

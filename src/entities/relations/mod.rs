@@ -94,7 +94,9 @@ pub async fn note(
     stated: &Stated,
     now: OffsetDateTime,
 ) -> Result<Option<i64>, sqlx::Error> {
-    let met = store::list_standing(conn, user, stated.subject, stated.predicate).await?;
+    let owner = store::find_owner(conn, user, stated.evidence.item).await?;
+    let (subject, predicate) = (stated.subject, stated.predicate);
+    let met = store::list_standing(conn, user, owner, subject, predicate).await?;
     let same = met.iter().find(|m| {
         m.object == stated.object && m.words == stated.words && overlap(m.period, stated.period)
     });
@@ -124,7 +126,7 @@ pub async fn note(
         false => Plan::of(stated),
     };
     let retiring = apply(conn, user, &plan, None, now).await?;
-    let id = store::insert_relation(conn, user, stated, plan.period, plan.aside_for, now).await?;
+    let id = store::insert_relation(conn, user, owner, stated, &plan, now).await?;
     store::link_retired(conn, user, &retiring, id).await?;
     store::add_evidence(conn, user, id, &stated.evidence).await?;
     Ok(Some(id))
@@ -147,15 +149,15 @@ pub(super) async fn carry_over(
     store::retire(conn, user, &held, now).await?;
     store::move_ends(conn, user, from, into).await?;
     for id in held {
-        let Some((subject, predicate, standing)) = store::find_relation(conn, user, id).await?
-        else {
+        let found = store::find_relation(conn, user, id).await?;
+        let Some((owner, subject, predicate, standing)) = found else {
             continue;
         };
         // What stood between the two says nothing any more.
         if standing.object == Target::Entity(subject) {
             continue;
         }
-        let met = store::list_standing(conn, user, subject, predicate).await?;
+        let met = store::list_standing(conn, user, owner, subject, predicate).await?;
         let same = met.iter().find(|m| {
             m.object == standing.object
                 && m.words == standing.words

@@ -4,27 +4,46 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{EVIDENCE_MAX, RELATIONS_MAX, Standing, Stated, Target};
+use super::{EVIDENCE_MAX, Plan, RELATIONS_MAX, Standing, Stated, Target};
 use crate::db::UserId;
 use crate::entities::model::{End, EntityId, Evidence, Relation};
 use crate::entities::predicates::Predicate;
 use crate::memories::mentions::EntityType;
 use crate::memories::{ItemId, Period, Trust};
 
-/// Of this subject and predicate those that are held for true, by when they begin; locked by whoever writes.
+/// Whose a relation is that stands on this item, or on what the transaction's agent has said; `None`: shared.
+pub async fn find_owner(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: Option<ItemId>,
+) -> Result<Option<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT CASE WHEN $2::bigint IS NULL THEN new_owner()
+                     ELSE (SELECT owner_agent_id FROM memory_items WHERE user_id = $1 AND id = $2) END",
+        user.0,
+        item.map(|item| item.0),
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Of this owner, subject and predicate those that are held for true, by when they begin; locked by whoever writes.
 pub async fn list_standing(
     conn: &mut PgConnection,
     user: UserId,
+    owner: Option<i64>,
     subject: EntityId,
     predicate: Predicate,
 ) -> Result<Vec<Standing>, sqlx::Error> {
     let rows = sqlx::query!(
         "SELECT id, object_id, value, words, valid_from, valid_until, trust, stated_at FROM entity_relations
          WHERE user_id = $1 AND subject_id = $2 AND predicate = $3 AND retired_at IS NULL
+           AND owner_agent_id IS NOT DISTINCT FROM $4
          ORDER BY valid_from NULLS FIRST, id",
         user.0,
         subject.0,
         predicate.as_str(),
+        owner,
     )
     .fetch_all(conn)
     .await?;
@@ -56,20 +75,20 @@ fn columns(target: &Target) -> (Option<i64>, Option<&str>) {
     }
 }
 
-pub async fn insert_relation(
+pub(super) async fn insert_relation(
     conn: &mut PgConnection,
     user: UserId,
+    owner: Option<i64>,
     stated: &Stated,
-    period: Period,
-    aside_for: Option<i64>,
+    plan: &Plan,
     now: OffsetDateTime,
 ) -> Result<i64, sqlx::Error> {
     let (object, value) = columns(&stated.object);
     sqlx::query_scalar!(
         "INSERT INTO entity_relations (user_id, subject_id, predicate, words, object_id, value, is_single, valid_from,
-                                       valid_until, confidence, trust, stated_at, recorded_at, retired_at, retired_for)
+                                       valid_until, confidence, trust, stated_at, recorded_at, retired_at, retired_for, owner_agent_id)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-                 CASE WHEN $14::bigint IS NULL THEN NULL ELSE $13::timestamptz END, $14) RETURNING id",
+                 CASE WHEN $14::bigint IS NULL THEN NULL ELSE $13::timestamptz END, $14, $15) RETURNING id",
         user.0,
         stated.subject.0,
         stated.predicate.as_str(),
@@ -77,13 +96,14 @@ pub async fn insert_relation(
         object,
         value,
         stated.predicate.is_single(),
-        period.from,
-        period.until,
+        plan.period.from,
+        plan.period.until,
         stated.confidence,
         stated.evidence.trust.as_str(),
         stated.evidence.at,
         now,
-        aside_for,
+        plan.aside_for,
+        owner,
     )
     .fetch_one(conn)
     .await
@@ -222,8 +242,9 @@ pub async fn list_relations(
     limit: i64,
 ) -> Result<Vec<Relation>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT r.id, r.subject_id, s.name AS subject, s.type AS subject_type, r.predicate, r.words, r.object_id,
-                  o.name AS "object?", o.type AS "object_type?", r.value, r.valid_from, r.valid_until, r.confidence, r.trust,
+        r#"SELECT r.id, r.subject_id, CASE WHEN (SELECT sees_all_names()) THEN s.name ELSE seen_name(s.id, s.name) END AS "subject!",
+                  s.type AS subject_type, r.predicate, r.words, r.object_id,
+                  CASE WHEN (SELECT sees_all_names()) THEN o.name ELSE seen_name(o.id, o.name) END AS "object?", o.type AS "object_type?", r.value, r.valid_from, r.valid_until, r.confidence, r.trust,
                   r.stated_at, r.recorded_at, r.retired_at, r.retired_for
            FROM entity_relations r
            JOIN entities s ON s.user_id = $1 AND s.id = r.subject_id
@@ -388,14 +409,14 @@ pub async fn move_ends(
     Ok(())
 }
 
-/// A relation, with its subject and predicate.
+/// A relation, with its owner, subject and predicate.
 pub async fn find_relation(
     conn: &mut PgConnection,
     user: UserId,
     id: i64,
-) -> Result<Option<(EntityId, Predicate, Standing)>, sqlx::Error> {
+) -> Result<Option<(Option<i64>, EntityId, Predicate, Standing)>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT id, subject_id, predicate, object_id, value, words, valid_from, valid_until, trust, stated_at
+        "SELECT id, owner_agent_id, subject_id, predicate, object_id, value, words, valid_from, valid_until, trust, stated_at
          FROM entity_relations WHERE user_id = $1 AND id = $2",
         user.0,
         id,
@@ -415,6 +436,7 @@ pub async fn find_relation(
             stated_at: row.stated_at,
         };
         (
+            row.owner_agent_id,
             EntityId(row.subject_id),
             Predicate::from_column(&row.predicate),
             standing,

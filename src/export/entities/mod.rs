@@ -6,6 +6,7 @@ pub(super) mod store;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
+use crate::accounts::AgentName;
 use crate::entities::relations::{Stated, Target, VALUE_CHARS_MAX};
 use crate::entities::{EntityId, Evidence, Predicate, Taken, parse_name};
 use crate::input::Invalid;
@@ -52,6 +53,9 @@ pub struct RelationLine {
     pub trust: String,
     #[serde(with = "time::serde::rfc3339")]
     pub stated_at: OffsetDateTime,
+    /// The agent that alone it belongs to; null: it is shared.
+    #[serde(default)]
+    pub owner: Option<String>,
     /// It was put aside, or something else took its place: for its owner to read, and not taken in.
     #[serde(default, with = "time::serde::rfc3339::option")]
     pub retired_at: Option<OffsetDateTime>,
@@ -101,7 +105,7 @@ impl EntityLine {
 }
 
 impl RelationLine {
-    /// What it says, by our numbers; `None` where one of its ends was not taken in, or it holds no more.
+    /// What it says, by our numbers, and whose it is alone; nothing where one of its ends was not taken in, or it holds no more.
     ///
     /// # Errors
     /// [`Invalid`] naming the field.
@@ -109,7 +113,7 @@ impl RelationLine {
         &self,
         entity: impl Fn(i64) -> Option<EntityId>,
         item: impl Fn(i64) -> Option<i64>,
-    ) -> Result<Option<Vec<Stated>>, Invalid> {
+    ) -> Result<(Vec<Stated>, Option<AgentName>), Invalid> {
         let is_fit = |text: &Option<String>| {
             text.as_ref()
                 .is_none_or(|t| (1..=VALUE_CHARS_MAX).contains(&t.chars().count()))
@@ -139,10 +143,10 @@ impl RelationLine {
             }
         };
         let (Some(subject), Some(object)) = (entity(self.subject), object) else {
-            return Ok(None);
+            return Ok((Vec::new(), None));
         };
         if self.retired_at.is_some() || object == Target::Entity(subject) {
-            return Ok(None);
+            return Ok((Vec::new(), None));
         }
         let mut evidence = vec![Evidence {
             sentence: None,
@@ -180,6 +184,7 @@ impl RelationLine {
             confidence: self.confidence.clamp(0, 100),
             evidence,
         });
-        Ok(Some(each.collect()))
+        let owner = self.owner.as_deref().map(AgentName::parse).transpose()?;
+        Ok((each.collect(), owner))
     }
 }

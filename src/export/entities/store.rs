@@ -45,6 +45,7 @@ pub async fn list_relations(
     let rows = sqlx::query!(
         r#"SELECT r.id, r.subject_id, r.predicate, r.words, r.object_id, r.value, r.valid_from, r.valid_until, r.confidence,
                   r.trust, r.stated_at, r.retired_at,
+                  (SELECT a.name FROM agents a WHERE a.user_id = $1 AND a.id = r.owner_agent_id) AS owner,
                   (SELECT coalesce(jsonb_agg(jsonb_build_object('item', s.source_id, 'sentence', s.sentence, 'trust', s.trust,
                                                                 'at', s.at) ORDER BY s.id), '[]')
                    FROM entity_relation_sources s WHERE s.user_id = $1 AND s.relation_id = r.id) AS "sources!"
@@ -67,6 +68,7 @@ pub async fn list_relations(
         confidence: row.confidence,
         trust: row.trust,
         stated_at: row.stated_at,
+        owner: row.owner,
         retired_at: row.retired_at,
         sources: serde_json::from_value(row.sources).unwrap_or_default(),
     });

@@ -188,8 +188,10 @@ pub async fn set_owner(
         .into());
     }
     let event = if alone { OWNED } else { SHARED };
-    store::set_owner(&mut tx, user, id, event, clock.now()).await?;
-    note_changes(&mut tx, &[id.0]).await?;
+    if store::set_owner(&mut tx, user, id, event, clock.now()).await? {
+        store::untell(&mut tx, id).await?;
+        note_changes(&mut tx, &[id.0]).await?;
+    }
     call.write(&mut tx, vec![id.0]).await?;
     tx.commit().await?;
     Ok(())

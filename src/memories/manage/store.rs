@@ -200,15 +200,15 @@ pub async fn meets_in(
     .await
 }
 
-/// By what happens to it: `owned` by its agent, if one has added it, or `shared`.
+/// By what happens to it: `owned` by its agent, if one has added it, or `shared`. False where it was so.
 pub async fn set_owner(
     conn: &mut PgConnection,
     user: UserId,
     item: ItemId,
     event: &str,
     now: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
         "WITH item AS (
              UPDATE memory_items SET owner_agent_id = CASE $3 WHEN 'owned' THEN agent_id END, updated_at = $4
              WHERE user_id = $1 AND id = $2 AND theme_id IS NOT NULL
@@ -220,9 +220,17 @@ pub async fn set_owner(
         item.0,
         event,
         now,
-    )
-    .execute(conn)
-    .await?;
+    );
+    Ok(done.execute(conn).await?.rows_affected() == 1)
+}
+
+/// What was written of it by others' leave goes: summaries and relations.
+pub async fn untell(conn: &mut PgConnection, item: ItemId) -> Result<(), sqlx::Error> {
+    // It returns nothing.
+    sqlx::query("SELECT untell($1)")
+        .bind(item.0)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 

@@ -45,8 +45,8 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Of its agent or shared, as the agent's settings say.
-    pub const BY_SETTINGS: Self = Self {
+    /// Of the agent for whom the transaction acts or shared, as that agent's settings say.
+    pub const BY_SCOPE: Self = Self {
         given_owner: None,
         is_owner_given: false,
     };
@@ -144,7 +144,7 @@ impl<'a> NewSource<'a> {
             theme_id: None,
             slug: None,
             agent_id: None,
-            owner: Owner::BY_SETTINGS,
+            owner: Owner::BY_SCOPE,
             source_type,
             key,
             content,

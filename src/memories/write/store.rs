@@ -35,10 +35,7 @@ pub async fn insert(
     let rows = sqlx::query!(
         r#"WITH read AS MATERIALIZED (
                SELECT r.*, decode(r.content_hash, 'base64') AS hash,
-                      -- What an agent writes is its own where its settings say so, whichever transaction writes it.
-                      CASE WHEN r.is_owner_given THEN r.given_owner WHEN scope_agent() IS NOT NULL OR current_setting('keepsake.owner', true) <> '' THEN new_owner()
-                           ELSE (SELECT a.id FROM agents a WHERE a.user_id = $1 AND a.id = r.agent_id
-                                   AND a.settings ->> 'memory_scope' IN ('own_first', 'own_only')) END AS owner,
+                      CASE WHEN r.is_owner_given THEN r.given_owner ELSE new_owner() END AS owner,
                       coalesce(r.theme_id, (SELECT t.id FROM memory_themes t WHERE t.user_id = $1 AND t.slug = r.slug)) AS theme
                FROM json_to_recordset($2::text::json) AS r (
                    n integer, theme_id bigint, slug text, agent_id bigint, given_owner bigint, is_owner_given boolean,

@@ -11,7 +11,7 @@ use super::message::Role;
 use super::model::{Message, SessionId};
 use super::said::around_own_memory;
 use super::store::{self as sessions_store, Stretch};
-use crate::db::{Db, UserId};
+use crate::db::{Db, UserId, enter_scope};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::memories::write::{NewSource, Part, write};
 use crate::memories::{Trust, passages};
@@ -113,6 +113,7 @@ pub async fn make_some(db: &Db, embeddings: &Embeddings, due: Due) -> Result<boo
     let Some(held) = store::hold(&mut tx, user, due.session).await? else {
         return Ok(false);
     };
+    enter_scope(&mut tx, user, held.agent_id).await?;
     let mut made_up_to = held.ledger_position;
     if held.is_wanted {
         let stretch = Stretch {

@@ -255,7 +255,7 @@ impl Ui {
             source: source_in_plain_words(item.source, item.trust),
             source_context: item.source_context,
             agent: item.agent,
-            owner: item.owner,
+            owner: item.owner.map(|(_, name)| name),
             confidence: item.confidence,
             period: item.period.to_string(),
             protected: item.protected,
