@@ -89,6 +89,7 @@ class MemorySearchResponseResultExplain(TypedDict):
     lexical: float
     lexical_normalised: float
     neighbours: float
+    own: float
     scale: float
     semantic: float
     semantic_normalised: float
@@ -135,6 +136,7 @@ class MemorySearchResponseResult(TypedDict):
     explain: NotRequired[MemorySearchResponseResultExplain | None]
     id: int
     key: NotRequired[str | None]
+    owner: NotRequired[str | None]
     part_of: NotRequired[MemorySearchResponseResultPartOf | None]
     said_in: NotRequired[MemorySearchResponseResultSaidIn | None]
     score: float

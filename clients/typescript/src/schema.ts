@@ -206,6 +206,11 @@ export interface components {
                     neighbours: number;
                     /**
                      * Format: double
+                     * @description 1.2 for what is the own of the agent that asks and comes first.
+                     */
+                    own: number;
+                    /**
+                     * Format: double
                      * @description By which the sum is multiplied, so that no score is more than 1.
                      */
                     scale: number;
@@ -238,6 +243,8 @@ export interface components {
                 id: number;
                 /** @description The name of the fact, where it has one. */
                 key?: string | null;
+                /** @description It belongs to this agent alone. */
+                owner?: string | null;
                 /** @description Where a part of a document stands. */
                 part_of?: {
                     /** @description The first and the last, counted from 1. */
