@@ -30,21 +30,15 @@ const MEMORY_OFF: &str = "memory is switched off";
 impl Consolidation {
     pub(super) async fn keep(
         &self,
-        user: UserId,
+        viewer: &Viewer,
         row: &Extraction,
         mut reading: Reading,
     ) -> Result<(), ConsolidationError> {
         if reading.end == End::Lost {
             return Ok(());
         }
+        let user = viewer.user_id;
         let found = std::mem::take(&mut reading.found);
-        let mut tx = self.db.as_user(user).await?;
-        let agent = store::find_agent(&mut tx, user, row.session_id).await?;
-        drop(tx);
-        let viewer = Viewer {
-            user_id: user,
-            agent_id: Some(agent.ok_or(sqlx::Error::RowNotFound)?),
-        };
         let mut fates = Vec::with_capacity(found.len());
         for (n, one) in found.iter().enumerate() {
             // Each of them may wait for a vector.
@@ -54,7 +48,7 @@ impl Consolidation {
                 reading.end = end;
                 break;
             }
-            let known = self.known(&viewer, one).await?;
+            let known = self.known(viewer, one).await?;
             let key = one.key.as_ref().map(ItemKey::as_str);
             fates.push((fate(one.theme, key, &one.value, &known), known));
         }
@@ -62,7 +56,7 @@ impl Consolidation {
         if reading.end == End::Lost {
             return Ok(());
         }
-        self.write(&viewer, row, &found, &fates, &reading).await
+        self.write(viewer, row, &found, &fates, &reading).await
     }
 
     /// Active items that the statement may have to do with: of its key, and the nearest.

@@ -208,15 +208,19 @@ impl Consolidation {
         if row.outcome == Outcome::Pending && row.attempts > BEGUN_MAX {
             return self.give_up(due.user, &row, NEVER_ENDED, None).await;
         }
+        let mut tx = self.db.as_user(due.user).await?;
+        let viewer = store::viewer_of(&mut tx, due.user, row.session_id).await?;
+        tx.commit().await?;
+        // Erased meanwhile.
+        let Some(viewer) = viewer else {
+            return Ok(());
+        };
         let reading = async {
             let found = self.read(due.user, &row).await?;
-            self.keep(due.user, &row, found).await
+            self.keep(&viewer, &row, found).await
         };
         // What the session's agent does not see, nothing of the session is compared with.
-        let mut tx = self.db.as_user(due.user).await?;
-        let agent = store::find_agent(&mut tx, due.user, row.session_id).await?;
-        tx.commit().await?;
-        let by = agent.map(|agent| Actor::OnBehalf {
+        let by = viewer.agent_id.map(|agent| Actor::OnBehalf {
             user: due.user,
             agent_id: agent.0,
         });

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::keep::Known;
-use crate::accounts::AgentId;
+use crate::accounts::{AgentId, Viewer};
 use crate::db::UserId;
 use crate::memories::ItemId;
 use crate::sessions::SessionId;
@@ -46,18 +46,21 @@ pub async fn may_read(
     })
 }
 
-/// Whose session it is; `None` where it is gone.
-pub async fn find_agent(
+/// On whose behalf a session is read: its user, by the agent whose session it is. `None` where it is gone.
+pub async fn viewer_of(
     conn: &mut PgConnection,
     user: UserId,
     session: SessionId,
-) -> Result<Option<AgentId>, sqlx::Error> {
+) -> Result<Option<Viewer>, sqlx::Error> {
     let agent = sqlx::query_scalar!(
         "SELECT agent_id FROM sessions WHERE user_id = $1 AND id = $2",
         user.0,
         session.0,
     );
-    Ok(agent.fetch_optional(conn).await?.map(AgentId))
+    Ok(agent.fetch_optional(conn).await?.map(|agent| Viewer {
+        user_id: user,
+        agent_id: Some(AgentId(agent)),
+    }))
 }
 
 /// Active items that have a key, as pairs of key and content, the latest first.
@@ -80,7 +83,8 @@ pub async fn list_known(
     Ok(rows.into_iter().map(|row| (row.key, row.content)).collect())
 }
 
-/// Those of these items that are active, and the active one of this key; without a cosine.
+/// Those of these items that are active, and the active one of this key, of whom what is written now will be too: an
+/// agent's own says nothing again that is shared, and takes the place of none of it. Without a cosine.
 pub async fn list_active(
     conn: &mut PgConnection,
     user: UserId,
@@ -93,7 +97,7 @@ pub async fn list_active(
         "SELECT i.id, t.slug, i.key, i.content FROM memory_items i
          JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
          WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $5)
-           AND (i.id = ANY ($2) OR (t.slug = $3 AND i.key = $4))
+           AND i.owner_agent_id IS NOT DISTINCT FROM new_owner() AND (i.id = ANY ($2) OR (t.slug = $3 AND i.key = $4))
          ORDER BY i.id",
         user.0,
         ids,

@@ -124,8 +124,9 @@ impl Documents {
         check_writable(by, path)?;
         let now = self.embeddings.now();
         let mut tx = self.db.as_writer(user).await?;
-        let is_new = !matches!(expected, Expected::Revision(_));
-        let there = store::find(&mut tx, user, path, is_new).await?;
+        // Whoever has read a revision changes what they have read; else an agent's own is written, beside a shared one.
+        let of_writer = !matches!(expected, Expected::Revision(_));
+        let there = store::find(&mut tx, user, path, of_writer).await?;
         let document = match (there, expected) {
             (Some(_), Expected::None) => return Err(DocumentError::Exists),
             (None, Expected::Revision(_)) => return Err(DocumentError::NotFound),

@@ -40,12 +40,12 @@ impl From<Row> for Document {
     }
 }
 
-/// The one that is there: of an agent's own and a shared one its own, which alone is written anew.
+/// The one that is there: of an agent's own and a shared one its own. `of_writer`: only what is of whom a new one would be.
 pub async fn find(
     conn: &mut PgConnection,
     user: UserId,
     path: &DocumentPath,
-    to_write: bool,
+    of_writer: bool,
 ) -> Result<Option<Document>, sqlx::Error> {
     let row = sqlx::query_as!(
         Row,
@@ -57,7 +57,7 @@ pub async fn find(
            ORDER BY d.owner_agent_id = scope_agent() DESC NULLS LAST, d.owner_agent_id NULLS FIRST LIMIT 1"#,
         user.0,
         path.as_str(),
-        to_write,
+        of_writer,
     );
     Ok(row.fetch_optional(conn).await?.map(Document::from))
 }

@@ -348,9 +348,18 @@ async fn documents_are_the_agents_own_too() {
 
 #[tokio::test]
 async fn what_comes_of_its_sessions_is_its_own() {
+    of_sessions("own_only").await;
+}
+
+#[tokio::test]
+async fn what_comes_of_its_sessions_is_its_own_beside_what_is_shared() {
+    of_sessions("own_first").await;
+}
+
+async fn of_sessions(scope: &str) {
     let app = TestApp::start().await;
     let shared = app.user("anna").await;
-    let only = agent(&app, &shared, "only", "own_only").await;
+    let only = agent(&app, &shared, "only", scope).await;
     let theirs = shared
         .call(
             "memory_add",

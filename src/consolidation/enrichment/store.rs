@@ -130,7 +130,7 @@ pub struct Unportrayed {
     pub mentions: i64,
 }
 
-/// Entities that are mentioned often, and half as often again since they were written about.
+/// Entities that are mentioned often, and half as often again since they were written about; what is shared names them.
 pub async fn list_unportrayed(
     conn: &mut PgConnection,
     user: UserId,
@@ -146,6 +146,9 @@ pub async fn list_unportrayed(
              AND n.mentions >= $2 AND n.mentions * 2 >= e.summary_mentions * 3
              AND (e.summary IS NULL OR e.summary_mentions < n.mentions)
              AND (e.summary_at IS NULL OR e.summary_mentions < n.mentions)
+             AND EXISTS (SELECT FROM entity_names o JOIN entity_mentions m ON m.user_id = $1 AND m.name_id = o.id
+                         JOIN memory_items i ON i.user_id = $1 AND i.id = m.source_id
+                         WHERE o.user_id = $1 AND o.entity_id = e.id AND i.owner_agent_id IS NULL)
            ORDER BY n.mentions DESC, e.id LIMIT $3"#,
         user.0,
         least,
