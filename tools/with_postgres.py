@@ -53,6 +53,7 @@ def throwaway_postgres():
         yield f"postgres://postgres:{password}@127.0.0.1:{port}/postgres", bin_dir
     finally:
         if server:
+            tell_if_ended(server, home)
             server.send_signal(signal.SIGQUIT)  # at once: there is nothing to save
             try:
                 server.wait(timeout=10)
@@ -60,6 +61,14 @@ def throwaway_postgres():
                 server.kill()
                 server.wait()
         shutil.rmtree(home, ignore_errors=True)
+
+
+def tell_if_ended(server, home):
+    """Where PostgreSQL has not held out, why: a full disk, say."""
+    if server.poll() is not None:
+        free = shutil.disk_usage(home).free // 2**20
+        said = "".join((home / "log").read_text(errors="replace").splitlines(keepends=True)[-20:])
+        say(f"PostgreSQL ended by itself, exit code {server.returncode}; {free} MB are free on its disk. It said last:\n{said}")
 
 
 def unprivileged_user():

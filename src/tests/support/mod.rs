@@ -11,8 +11,9 @@ pub use due::{DueNow, turns_due};
 pub use gate::{PATIENCE, until};
 pub use provider::{Provider, WIDTH, vector_of};
 
+use std::cell::RefCell;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -704,7 +705,34 @@ async fn create_database(template: &str) -> PgConnectOptions {
     let n = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = format!("test_{}_{n}", std::process::id());
     let mut server = PgConnection::connect_with(&server_options()).await.unwrap();
+    // Of all tests together they would take 20 GB.
+    for ended in ended().drain(..).collect::<Vec<_>>() {
+        let statement = AssertSqlSafe(format!("DROP DATABASE {ended} WITH (FORCE)"));
+        sqlx::raw_sql(statement).execute(&mut server).await.unwrap();
+    }
     let statement = AssertSqlSafe(format!("CREATE DATABASE {name} TEMPLATE {template}"));
     sqlx::raw_sql(statement).execute(&mut server).await.unwrap();
+    MADE.with(|made| made.0.borrow_mut().push(name.clone()));
     server_options().database(&name)
+}
+
+thread_local! {
+    /// Databases of the test that this thread runs.
+    static MADE: Made = const { Made(RefCell::new(Vec::new())) };
+}
+
+/// Those whose tests have ended.
+static ENDED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn ended() -> MutexGuard<'static, Vec<String>> {
+    ENDED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Made(RefCell<Vec<String>>);
+
+impl Drop for Made {
+    /// Each test has a thread, which ends with it.
+    fn drop(&mut self) {
+        ended().append(self.0.get_mut());
+    }
 }
