@@ -41,10 +41,7 @@ async fn answer(search: &Search, asked: &Value) -> Value {
     if let Some(text) = asked["terms"].as_str() {
         return json!(BASE64.encode(terms::of(text, None, &[])));
     }
-    let viewer = Viewer {
-        user_id: UserId(asked["user"].as_i64().unwrap()),
-        agent_id: None,
-    };
+    let viewer = Viewer::person(UserId(asked["user"].as_i64().unwrap()));
     let query = SearchQuery::parse(RawQuery {
         query: asked["query"].as_str().unwrap(),
         limit: Some(50),

@@ -3,11 +3,15 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { AxeBuilder } from "@axe-core/playwright";
 import { chromium } from "playwright-core";
+import { REPO } from "./server.mjs";
 
 export const EMAIL = "anna@example.com";
 export const PASSWORD = "a long sentence about tea";
+const WIDTHS = [360, 1280];
 
 /** With JavaScript the islands are awake once the button of the shortcuts shows. */
 const AWAKE = ".foot button:not([hidden])";
@@ -104,4 +108,24 @@ export async function useChat(page, url, endpoint) {
   const form = { action: "save", own_enabled: "1", provider_type: "openai", url: endpoint, model: "scripted" };
   const saved = await page.request.post(`${url}/settings/chat`, { form, headers: { origin: url } });
   assert.equal(saved.status(), 200, await saved.text());
+}
+
+/** Nothing scrolls sideways, nothing is hard to reach, light and dark; KEEPSAKE_PICTURES names a folder to look at. */
+export async function lookAt(page, name, javaScriptEnabled) {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 860 });
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.ok(over <= 0, `${name} at ${width} px is ${over} px too wide`);
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      if (javaScriptEnabled && width === WIDTHS[0]) {
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        assert.deepEqual(violations.map((one) => `${name} at ${width}: ${one.id} ${one.nodes[0].html}`), []);
+      }
+      if (process.env.KEEPSAKE_PICTURES) {
+        const file = `${name}-${width}-${colorScheme}${javaScriptEnabled ? "" : "-plain"}.png`;
+        await page.screenshot({ path: path.resolve(REPO, process.env.KEEPSAKE_PICTURES, file), fullPage: true });
+      }
+    }
+  }
 }

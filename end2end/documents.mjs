@@ -2,12 +2,8 @@
 // and without.
 
 import assert from "node:assert/strict";
-import path from "node:path";
-import { AxeBuilder } from "@axe-core/playwright";
-import { collectComplaints, launch, makeAgent, signUp } from "./browser.mjs";
-import { REPO, startServer } from "./server.mjs";
-
-const WIDTHS = [360, 1280];
+import { collectComplaints, launch, lookAt, makeAgent, signUp } from "./browser.mjs";
+import { startServer } from "./server.mjs";
 
 const MEMORY = `---
 name: memory
@@ -176,24 +172,4 @@ export async function documents(t, { javaScriptEnabled }) {
 async function manage(page) {
   const fold = page.locator("#manage");
   if ((await fold.getAttribute("open")) === null) await fold.locator("summary").click();
-}
-
-/** Nothing scrolls sideways, nothing is hard to reach, light and dark; KEEPSAKE_PICTURES names a folder to look at. */
-async function lookAt(page, name, javaScriptEnabled) {
-  for (const width of WIDTHS) {
-    await page.setViewportSize({ width, height: 860 });
-    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-    assert.ok(over <= 0, `${name} at ${width} px is ${over} px too wide`);
-    for (const colorScheme of ["light", "dark"]) {
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      if (javaScriptEnabled && width === WIDTHS[0]) {
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        assert.deepEqual(violations.map((one) => `${name} at ${width}: ${one.id} ${one.nodes[0].html}`), []);
-      }
-      if (process.env.KEEPSAKE_PICTURES) {
-        const file = `${name}-${width}-${colorScheme}${javaScriptEnabled ? "" : "-plain"}.png`;
-        await page.screenshot({ path: path.resolve(REPO, process.env.KEEPSAKE_PICTURES, file), fullPage: true });
-      }
-    }
-  }
 }

@@ -20,12 +20,12 @@
 //! | [`sessions`] | what agents hand over of their conversations, each message once and in order; `ledger/` says what is to be read for memories, and what came of it; `turns/` makes what was said searchable |
 //! | [`documents`] | text files that agents write, each change a revision: `path.rs`, `parts.rs` (what search finds of them), `taken.rs` (imports); docs/documents.md |
 //! | [`entities`] | people, projects, places: profiles, `relations/` with a time, `decide/`: what a person merges, splits and undoes, `upkeep/`: new names in old texts, what may be one; `graph/` and `layout.rs` (docs/entities.md) |
-//! | [`search`] | THE search: `query.rs` parses; `reader/` holds each user's index in memory, current with its rows and within its room; `arms/` are pure functions over an index (words, meaning, date, neighbours, who speaks); `fuse.rs` fuses both signals, `store.rs` reads the hits, `snippet.rs` cuts them |
+//! | [`search`] | THE search: `query.rs` parses; `reader/` holds each user's index in memory, current with its rows and within its room; `arms/` are pure functions over an index (words, meaning, date, neighbours, who speaks); `fuse.rs` fuses both signals, `lent.rs` brings in what others lend, `rank.rs` reads the hits, by `store.rs`, `snippet.rs` cuts them |
 //! | [`memories`] | items and themes: `write/`, the one writer of memories and turns, with their `passages/`, which search indexes; `add/`: what a new one meets, and many in one transaction (`together.rs`); `change.rs` (archive, restore, correct, confirm, forget, what expires), `manage/`: what a person decides in the browser, and undoes; `provenance.rs`; `trust.rs`: whose word an item is, and which of two holds; `period.rs`: when it is true; `history.rs`; `themes/`; `quota.rs`: how much a user may keep; `words.rs` cuts text into what it is found by; `mentions/`: what a text names, by rules |
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches |
 //! | [`embedding`] | THE life of a vector: spaces follow the settings (`spaces.rs`), `reseal/` seals their keys anew, pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
 //! | [`providers`] | who turns text into vectors: settings, the endpoint policy, one client a wire format, the builtin model; `chat/`: who answers in words, and what that may cost a day |
-//! | [`accounts`] | users, passwords, agents, tokens; `access.rs`: what a token opens; `operators/`: service tokens and the users they act for; `people/`: what an admin sees and changes; `invitations/` |
+//! | [`accounts`] | users, passwords, agents, tokens; `access.rs`: what a token opens; `operators/`: service tokens and the users they act for; `people/`: what an admin sees and changes; `invitations/`; `teams/`: who reads what an agent keeps for itself |
 //! | [`queue`] | what is due, one row a user and job: pushed in the caller's transaction, claimed with a lease, least work first; `runs/`: what ran |
 //! | [`db`], [`postgres`] | roles, migrations, a transaction that knows its user, who acts (`actor.rs`), connections lent · the embedded PostgreSQL |
 //! | [`config`], [`clock`], [`input`], [`metrics`], [`panics`], [`seal`] | the only reader of the environment · time as a parameter, and when a schedule comes round in a time zone · the words for bad input · what is counted · what a panic may say · sealed secrets |
@@ -105,6 +105,8 @@
 //! 18. What an agent does not see is not there for it: its transactions say which agent acts, and row security leaves
 //!     out what belongs to another (docs/scopes.md). What is counted against a limit, and the index of searches, reads
 //!     the whole (`whole_memory`), and the index leaves out by itself.
+//! 19. One way leads from one user to another's memory: a read-only transaction that asks as it begins whether it is lent
+//!     to the agent that acts ([`db::Db::lent_to`], docs/teams.md).
 //!
 //! Where this differs from the first design: of chat models one's own comes before the
 //! system's, since nothing is computed anew when it changes; words are cut here and not by

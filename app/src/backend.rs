@@ -10,7 +10,7 @@ use leptos::prelude::expect_context;
 use crate::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, DataPage, DocsPage,
     DocumentFilters, DocumentPage, DocumentsPage, EmbeddingsPage, EntitiesPage, EntityFilters,
-    EntityPage, FormState, GraphFilters, GraphPage, InvitationPage, ItemPage, JobsPage,
+    EntityPage, FormState, GraphFilters, GraphPage, InvitationPage, ItemPage, JobsPage, JoinPage,
     MemoryFilters, MemoryPage, Receipt, ResetPage, SessionFilters, SessionPage, SessionsPage,
     SignInOffer, SummaryPage, UsersFilters, UsersPage, WorkPage,
 };
@@ -116,6 +116,8 @@ pub trait Backend: Send + Sync {
     async fn jobs_page(&self) -> Result<Option<JobsPage>, PageError>;
     /// `None` when the person is no admin.
     async fn users_page(&self, filters: &UsersFilters) -> Result<Option<UsersPage>, PageError>;
+    /// Where an invitation to a team leads; `None` when it cannot be used (any more).
+    async fn join_page(&self, token: &str) -> Result<Option<JoinPage>, PageError>;
     /// `None` when it cannot be used (any more), for whatever reason.
     async fn invitation_page(&self, token: &str) -> Result<Option<InvitationPage>, PageError>;
     /// The same, of a link that sets a new password.

@@ -10,7 +10,7 @@ use leptos_router::{SsrMode, path};
 
 use crate::pages::{
     Account, Activity, Admin, Agents, Chat, Data, Docs, Document, Documents, Embeddings, Entities,
-    Entity, Erased, Graph, Invitation, Item, Jobs, Login, Memory, NotFound, Reset, Session,
+    Entity, Erased, Graph, Invitation, Item, Jobs, Join, Login, Memory, NotFound, Reset, Session,
     Sessions, Summary, Users, Work,
 };
 
@@ -69,6 +69,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/admin/jobs") view=Jobs ssr=SsrMode::Async />
                 <Route path=path!("/admin/users") view=Users ssr=SsrMode::Async />
                 <Route path=path!("/invitation/:token") view=Invitation ssr=SsrMode::Async />
+                <Route path=path!("/team/:token") view=Join ssr=SsrMode::Async />
                 <Route path=path!("/reset/:token") view=Reset ssr=SsrMode::Async />
                 <Route path=path!("/docs") view=Docs ssr=SsrMode::Async />
                 <Route path=path!("/account") view=Account ssr=SsrMode::Async />

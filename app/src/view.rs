@@ -13,6 +13,7 @@ mod jobs;
 mod manage;
 mod sessions;
 mod summary;
+mod teams;
 mod users;
 mod work;
 
@@ -47,6 +48,7 @@ pub use sessions::{
     SessionsPage, ToolCallView,
 };
 pub use summary::{SummaryItem, SummaryPage, SummaryState, SummaryText};
+pub use teams::{JoinPage, TeamMate, TeamView};
 pub use users::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
     ResetPage, UsersFilters, UsersPage,
@@ -317,6 +319,7 @@ pub struct AgentRow {
     pub settings: Vec<AgentSetting>,
     /// The same as JSON, without what is as the server has it.
     pub settings_document: String,
+    pub team: TeamView,
 }
 
 /// A setting of an agent.
@@ -340,6 +343,8 @@ pub struct OperatorRow {
     pub created: Moment,
     pub users: i64,
     pub users_max: i64,
+    /// The user whose memory all others fall back to, as it calls them.
+    pub pool: Option<String>,
     pub tokens: Vec<TokenRow>,
 }
 
@@ -380,7 +385,7 @@ pub struct FormState {
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`
     /// and `users_max` (Admin); `jobs` (Admin › Jobs); `people` and `invitation` (Admin › Users; the latter
     /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `manage` (a memory); `import`, `delete` and `erase` (Your data);
-    /// `browser` (Admin); `entity_pairs` and `entity_settings` (Entities); `entity_rename`, `entity_merge`,
+    /// `team` (an agent) and `join` (an invitation to a team); `browser` (Admin); `entity_pairs` and `entity_settings` (Entities); `entity_rename`, `entity_merge`,
     /// `entity_split` and `entity` (an entity); `document` and `document_erase` (a document).
     /// Empty when the page was just opened.
     pub form: String,

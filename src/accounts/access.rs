@@ -5,7 +5,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{ExternalId, OperatorId, Scopes, ToolProfile, UserId, Viewer};
+use super::model::{ExternalId, Lent, OperatorId, Scopes, ToolProfile, UserId, Viewer};
 use super::operators::store as operator_store;
 use super::{AccountError, Accounts, LAST_USE_RESOLUTION, Token, store};
 use crate::clock::Zone;
@@ -166,6 +166,7 @@ impl Accounts {
             acting_for: ActingFor::User(Viewer {
                 user_id: found.user_id,
                 agent_id: Some(found.agent_id),
+                lent: found.lent,
             }),
             scopes: found.scopes,
             memory_off: MemoryOff::of(found.user_memory_enabled, found.agent_memory_enabled),
@@ -226,6 +227,11 @@ impl Accounts {
             acting_for: ActingFor::User(Viewer {
                 user_id: user.user_id,
                 agent_id: Some(user.agent_id),
+                lent: service.pool.map(|pool| Lent {
+                    user_id: pool,
+                    leader: None,
+                    name: Lent::POOL.into(),
+                }),
             }),
             scopes: service.scopes,
             memory_off: MemoryOff::of(user.user_memory_enabled, user.agent_memory_enabled),

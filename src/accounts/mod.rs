@@ -11,14 +11,15 @@ mod password;
 pub mod people;
 pub mod resets;
 pub mod store;
+pub mod teams;
 pub mod token;
 
 pub use access::{ActingFor, AgentAccess, MemoryOff, NewUser, TokenOwner, TokenRefusal};
 pub(crate) use agents::list_names as list_agent_names;
 pub use agents::settings::{AgentSettings, MemoryScope, NAMES as AGENT_SETTINGS, RECALL_TOKENS};
 pub use model::{
-    AgentId, AgentName, Email, ExternalId, OperatorId, Password, Role, Scope, Scopes, TokenId,
-    ToolProfile, User, UserId, UsersMax, Viewer,
+    AgentId, AgentName, Email, ExternalId, Lent, OperatorId, Password, Role, Scope, Scopes,
+    TokenId, ToolProfile, User, UserId, UsersMax, Viewer,
 };
 pub use operators::TooManyUsers;
 pub use token::Token;

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use time::OffsetDateTime;
 
@@ -392,4 +393,49 @@ pub struct TokenRecord {
 pub struct Viewer {
     pub user_id: UserId,
     pub agent_id: Option<AgentId>,
+    /// Memory of somebody else that it may read after its own.
+    pub lent: Option<Lent>,
+}
+
+impl Viewer {
+    /// At a page.
+    pub fn person(user_id: UserId) -> Self {
+        Self {
+            user_id,
+            agent_id: None,
+            lent: None,
+        }
+    }
+
+    pub fn agent(user_id: UserId, agent_id: AgentId) -> Self {
+        Self {
+            user_id,
+            agent_id: Some(agent_id),
+            lent: None,
+        }
+    }
+}
+
+/// What a team's leader or an operator's pool lends, as its token's look-up found it; each transaction that reads it asks
+/// again (`crate::db::Db::lent_to`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lent {
+    pub user_id: UserId,
+    /// The leader; `None`: it is the operator's pool.
+    pub leader: Option<AgentId>,
+    /// What answers call it.
+    pub name: Arc<str>,
+}
+
+impl Lent {
+    /// What answers call an operator's pool.
+    pub const POOL: &'static str = "the global pool";
+
+    /// Why a write that names something of it is refused (GoClaw's words, of a team).
+    pub fn refusal(&self) -> &'static str {
+        match self.leader {
+            Some(_) => "memory is read-only for team members",
+            None => "memory of the global pool is read-only",
+        }
+    }
 }

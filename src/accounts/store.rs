@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use super::Verified;
 use super::access::TokenState;
 use super::model::{
-    AgentId, Email, Role, Scopes, TokenId, ToolProfile, User, UserId, parse_scopes,
+    AgentId, Email, Lent, Role, Scopes, TokenId, ToolProfile, User, UserId, parse_scopes,
 };
 use crate::clock::Zone;
 
@@ -245,6 +245,7 @@ pub struct TokenLookup {
     pub agent_memory_enabled: bool,
     pub keeps_queries: bool,
     pub profile: ToolProfile,
+    pub lent: Option<Lent>,
 }
 
 pub async fn find_token(
@@ -255,10 +256,13 @@ pub async fn find_token(
         r#"SELECT t.user_id, t.agent_id, t.id, t.scopes, t.expires_at, t.last_used_at,
                   t.revoked_at IS NOT NULL AS "revoked!", u.disabled_at IS NOT NULL AS "disabled!",
                   u.memory_enabled AS user_memory_enabled, a.memory_enabled AS agent_memory_enabled,
-                  u.activity_queries, a.tool_profile
+                  u.activity_queries, a.tool_profile,
+                  l.user_id AS "lender?", l.id AS "leader?", l.name AS "leader_name?"
            FROM agent_tokens t
            JOIN users u ON u.id = t.user_id
            JOIN agents a ON a.user_id = t.user_id AND a.id = t.agent_id
+           LEFT JOIN team_members m ON m.member_user = t.user_id AND m.member_agent = t.agent_id
+           LEFT JOIN agents l ON l.user_id = m.leader_user AND l.id = m.leader_agent
            WHERE t.token_hash = $1"#,
         token_hash,
     )
@@ -279,6 +283,11 @@ pub async fn find_token(
         agent_memory_enabled: row.agent_memory_enabled,
         keeps_queries: row.activity_queries,
         profile: ToolProfile::from_column(&row.tool_profile),
+        lent: row.lender.zip(row.leader_name).map(|(user, name)| Lent {
+            user_id: UserId(user),
+            leader: row.leader.map(AgentId),
+            name: name.into(),
+        }),
     }))
 }
 

@@ -9,8 +9,8 @@ mod writer;
 
 pub use model::{DAYS_COUNTED, DayCount, Filter, KEPT_DAYS, KEPT_ROWS_MAX, OK, Page, Row};
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use serde::Serialize;
@@ -33,6 +33,8 @@ pub struct Call {
     activity: Activity,
     /// Nothing more is to be recorded.
     is_settled: Arc<AtomicBool>,
+    /// Of what is lent to the agent, what was read.
+    lent: OnceLock<Vec<i64>>,
 }
 
 impl Call {
@@ -79,6 +81,22 @@ impl Call {
         self.is_settled.store(true, Ordering::Relaxed);
     }
 
+    /// What is lent to the agent that calls was read, and these of its items are in the answer: the leader's activity has it
+    /// too. An operator's pool has none: of whom it is read the activity of its users tells.
+    pub fn read_lent(&self, items: Vec<i64>) {
+        let lent = self.viewer.lent.as_ref();
+        let leader = lent.and_then(|lent| Some((lent.user_id, lent.leader?)));
+        if let (Some((user, leader)), Some(agent)) = (leader, self.viewer.agent_id) {
+            self.activity.0.queue.push(Entry {
+                user,
+                agent: Some(leader),
+                member: Some((self.viewer.user_id, agent)),
+                ..self.entry(OK, items.clone(), None)
+            });
+        }
+        self.lent.get_or_init(|| items);
+    }
+
     fn settle(&self, outcome: &'static str, items: Vec<i64>, query: Option<String>) {
         if !self.is_settled.swap(true, Ordering::Relaxed) {
             let entry = self.entry(outcome, items, query);
@@ -99,11 +117,13 @@ impl Call {
         Entry {
             user: self.viewer.user_id,
             agent: self.viewer.agent_id,
+            member: None,
             at: self.at,
             tool: self.tool,
             outcome,
             duration_us: duration_us(self.started),
             items,
+            lent: self.lent.get().cloned().unwrap_or_default(),
             query,
         }
     }
@@ -128,11 +148,13 @@ pub async fn write_records(
     let entry = |(record, items): (&Record, Vec<i64>)| Entry {
         user,
         agent: record.agent_id,
+        member: None,
         at: record.at,
         tool: record.tool,
         outcome: OK,
         duration_us: duration_us(record.started),
         items,
+        lent: Vec::new(),
         query: None,
     };
     let entries: Vec<Entry> = records.into_iter().map(entry).collect();
@@ -198,6 +220,7 @@ impl Activity {
             started: Instant::now(),
             activity: self.clone(),
             is_settled: Arc::default(),
+            lent: OnceLock::new(),
         }
     }
 

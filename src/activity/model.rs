@@ -34,11 +34,15 @@ pub struct Pruned {
 pub struct Entry {
     pub user: UserId,
     pub agent: Option<AgentId>,
+    /// Another agent, to which what this one lends was read out.
+    pub member: Option<(UserId, AgentId)>,
     pub at: OffsetDateTime,
     pub tool: &'static str,
     pub outcome: &'static str,
     pub duration_us: i32,
     pub items: Vec<i64>,
+    /// Those of them that are lent to the agent.
+    pub lent: Vec<i64>,
     pub query: Option<String>,
 }
 
@@ -61,11 +65,15 @@ pub struct Row {
     pub at: OffsetDateTime,
     /// The agent's name.
     pub agent: Option<String>,
+    /// The member of its team to which what it lends was read out.
+    pub member: Option<String>,
     pub tool: String,
     pub outcome: String,
     pub duration_us: i32,
     /// Returned, added or archived; the best first.
     pub items: Vec<i64>,
+    /// Those of them that were lent to the agent.
+    pub lent: Vec<i64>,
     pub query: Option<String>,
 }
 

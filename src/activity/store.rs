@@ -25,14 +25,18 @@ pub async fn insert(
     let durations: Vec<_> = entries.iter().map(|e| e.duration_us).collect();
     // Arrays of arrays must be of one length: each goes as text.
     let items: Vec<_> = entries.iter().map(|e| array_text(&e.items)).collect();
+    let lent = |e: &Entry| (!e.lent.is_empty()).then(|| array_text(&e.lent));
+    let lent: Vec<_> = entries.iter().map(lent).collect();
     let queries: Vec<_> = entries.iter().map(|e| e.query.clone()).collect();
+    let member = |e: &Entry| e.member.map(|(user, agent)| (user.0, agent.0));
+    let (users, members): (Vec<_>, Vec<_>) = entries.iter().map(member).map(Option::unzip).unzip();
     sqlx::query!(
-        "INSERT INTO activity (user_id, at, agent_id, tool, outcome, duration_us, item_ids, query)
+        "INSERT INTO activity (user_id, at, agent_id, tool, outcome, duration_us, item_ids, query, member_user, member_agent, lent_ids)
          SELECT u.id, c.at, c.agent_id, c.tool, c.outcome, c.duration_us, c.item_ids::bigint[],
-                CASE WHEN u.activity_queries THEN c.query END
+                CASE WHEN u.activity_queries THEN c.query END, c.member_user, c.member_agent, c.lent_ids::bigint[]
          FROM users u, unnest($2::timestamptz[], $3::bigint[], $4::text[], $5::text[], $6::integer[],
-                              $7::text[], $8::text[])
-              AS c (at, agent_id, tool, outcome, duration_us, item_ids, query)
+                              $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::text[])
+              AS c (at, agent_id, tool, outcome, duration_us, item_ids, query, member_user, member_agent, lent_ids)
          WHERE u.id = $1",
         user.0,
         &at,
@@ -42,6 +46,9 @@ pub async fn insert(
         &durations,
         &items,
         &queries as &[Option<String>],
+        &users as &[Option<i64>],
+        &members as &[Option<i64>],
+        &lent as &[Option<String>],
     )
     .execute(conn)
     .await?;
@@ -67,7 +74,9 @@ pub async fn list(
     filter: &Filter,
 ) -> Result<Vec<Row>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT c.id, c.at, a.name AS "agent?", c.tool, c.outcome, c.duration_us, c.item_ids, c.query
+        r#"SELECT c.id, c.at, a.name AS "agent?", c.tool, c.outcome, c.duration_us, c.item_ids, c.query, c.lent_ids,
+                  CASE WHEN c.member_user IS NOT NULL
+                       THEN coalesce(member_name(c.member_user, c.member_agent), 'an agent that is gone') END AS member
            FROM activity c
            LEFT JOIN agents a ON a.user_id = c.user_id AND a.id = c.agent_id
            WHERE c.user_id = $1
@@ -94,10 +103,12 @@ pub async fn list(
             id: row.id,
             at: row.at,
             agent: row.agent,
+            member: row.member,
             tool: row.tool,
             outcome: row.outcome,
             duration_us: row.duration_us,
             items: row.item_ids,
+            lent: row.lent_ids.unwrap_or_default(),
             query: row.query,
         })
         .collect())

@@ -211,6 +211,8 @@ mod tests {
     /// The older its call, the higher the user's id.
     fn entry(n: i64) -> Entry {
         Entry {
+            member: None,
+            lent: Vec::new(),
             user: UserId(1_000_000 - n),
             agent: None,
             at: OffsetDateTime::UNIX_EPOCH + Duration::from_secs(n as u64),

@@ -57,10 +57,10 @@ pub async fn viewer_of(
         user.0,
         session.0,
     );
-    Ok(agent.fetch_optional(conn).await?.map(|agent| Viewer {
-        user_id: user,
-        agent_id: Some(AgentId(agent)),
-    }))
+    Ok(agent
+        .fetch_optional(conn)
+        .await?
+        .map(|agent| Viewer::agent(user, AgentId(agent))))
 }
 
 /// Active items that have a key, as pairs of key and content, the latest first.

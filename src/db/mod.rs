@@ -255,6 +255,12 @@ pub fn is_statement_timeout(error: &sqlx::Error) -> bool {
     code.as_deref() == Some("57014")
 }
 
+/// Nothing is lent, or no more ([`Db::lent_to`]).
+pub fn is_not_lent(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|said| said.code());
+    code.as_deref() == Some("KS002")
+}
+
 /// The database, for those who act for somebody.
 #[derive(Clone, Debug)]
 pub struct Db {
@@ -264,6 +270,8 @@ pub struct Db {
     job_timeout: Duration,
     /// Other than the request timeout that every connection starts with.
     own_timeout: Option<Duration>,
+    /// Whose agent acts, where others' memory is read that is lent to it.
+    lent_to: Option<UserId>,
 }
 
 /// Counts what a connection was waited for.
@@ -314,6 +322,7 @@ impl Db {
             system: Lender::new(SYSTEM, of_system, SYSTEM_CONNECTIONS_MAX, TRUSTED_FOR),
             job_timeout: timeouts.job,
             own_timeout: None,
+            lent_to: None,
         }
     }
 
@@ -325,11 +334,32 @@ impl Db {
         }
     }
 
+    /// The same connections, for what is lent to the agent of `member` that the current task acts for: a transaction as
+    /// another user is read only and sees what is lent alone. It does not begin where nothing is, or no more ([`is_not_lent`]).
+    pub fn lent_to(&self, member: UserId) -> Self {
+        Self {
+            lent_to: Some(member),
+            ..self.clone()
+        }
+    }
+
+    /// The same connections, of nobody to whom anything is lent.
+    pub fn of_owner(&self) -> Self {
+        Self {
+            lent_to: None,
+            ..self.clone()
+        }
+    }
+
     /// `BEGIN`, and the statement timeout where it is not the connection's own.
     fn begin(&self) -> String {
+        let begin = match self.lent_to {
+            Some(_) => "BEGIN READ ONLY",
+            None => "BEGIN",
+        };
         match self.own_timeout {
-            Some(limit) => format!("BEGIN; {}", set_local_timeout(limit)),
-            None => "BEGIN".to_owned(),
+            Some(limit) => format!("{begin}; {}", set_local_timeout(limit)),
+            None => begin.to_owned(),
         }
     }
 
@@ -373,10 +403,13 @@ impl Db {
         by: &[Authority],
         first: &str,
     ) -> Result<Tx, sqlx::Error> {
-        let UserId(id) = user;
-        let checks: String = by.iter().map(|by| by.check(Some(user))).collect();
+        let actor = self.lent_to.unwrap_or(user);
+        let mut checks: String = by.iter().map(|by| by.check(Some(actor))).collect();
+        if self.lent_to.is_some() {
+            checks += &store::entering_lent(user);
+        }
         // An integer needs no escaping; one round trip instead of two.
-        let begin = self.begin();
+        let (begin, UserId(id)) = (self.begin(), actor);
         let begin = format!("{begin}; SET LOCAL keepsake.user_id = {id}; {lock}; {checks}{first}");
         checked(waited(APP, self.app.begin(&begin)).await)
     }

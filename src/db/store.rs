@@ -153,6 +153,11 @@ pub fn entering_scope(user: UserId, agent: i64) -> String {
     format!("SELECT enter_scope({}, {agent});", user.0)
 }
 
+/// Reads of this user's memory what is lent to the agent that acts.
+pub fn entering_lent(lender: UserId) -> String {
+    format!("SELECT enter_lent({});", lender.0)
+}
+
 /// The same for a job that is in a transaction already.
 pub async fn enter_scope(
     conn: &mut PgConnection,

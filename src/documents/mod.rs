@@ -2,6 +2,7 @@
 //! those in Markdown search finds the parts (`parts.rs`). An agent's deletion archives; a person restores, or deletes
 //! for good (`crate::erasure`).
 
+mod lent;
 mod model;
 mod parts;
 mod path;
@@ -12,6 +13,7 @@ mod taken;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
+pub use lent::MemoryOf;
 pub use model::{
     By, CONTENT_BYTES_MAX, DOCUMENTS_MAX, Document, DocumentError, Expected, KEPT_BYTES_MAX,
     REVISIONS_KEPT, Revision, check_content,

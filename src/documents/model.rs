@@ -92,6 +92,9 @@ pub enum Expected {
 pub enum DocumentError {
     #[error("there is no document of this path")]
     NotFound,
+    /// It is lent to whoever would write it.
+    #[error("{0}")]
+    Lent(&'static str),
     #[error("there is a document of this path already")]
     Exists,
     #[error("a folder stands where the document would")]

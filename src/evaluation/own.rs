@@ -215,10 +215,7 @@ impl Evaluation {
         space: &Space,
         question: &OwnQuestion,
     ) -> Result<(Place, i64), EvaluationError> {
-        let viewer = Viewer {
-            user_id: user,
-            agent_id: None,
-        };
+        let viewer = Viewer::person(user);
         let query = all_candidates(&question.text);
         let found = self.search.find_in(&viewer, &query, &question.text, space);
         let (page, tokens) = found.await?.map_err(EvaluationError::Silent)?;

@@ -138,10 +138,7 @@ impl Evaluation {
         user: UserId,
         items: &[memories::NewItem],
     ) -> Result<Vec<i64>, EvaluationError> {
-        let viewer = Viewer {
-            user_id: user,
-            agent_id: None,
-        };
+        let viewer = Viewer::person(user);
         let mut ids = Vec::with_capacity(items.len());
         let mut tx = self.db.as_writer(user).await?;
         for item in items {
@@ -198,10 +195,7 @@ impl Evaluation {
     ) -> Result<(), EvaluationError> {
         let question = &group.questions[at];
         let evidence: Vec<i64> = question.evidence.iter().map(|place| ids[*place]).collect();
-        let viewer = Viewer {
-            user_id: user,
-            agent_id: None,
-        };
+        let viewer = Viewer::person(user);
         let query = all_candidates(&question.text);
         let page = self.search.find(&viewer, &query).await?;
         report.by_words_alone += u32::from(page.mode == Mode::Fts);

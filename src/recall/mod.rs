@@ -8,6 +8,7 @@ mod store;
 mod trivial;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use time::{Duration, OffsetDateTime};
@@ -16,8 +17,8 @@ use crate::accounts::{AgentSettings, Viewer};
 use crate::consolidation::{Consolidation, ConsolidationError};
 use crate::db::{Db, Tx};
 use crate::memories::{ItemId, ItemType, Status, Trust};
-use crate::search::fuse::{OWN_WEIGHT, reciprocal};
-use crate::search::{Filters, Search, Signals};
+use crate::search::fuse::reciprocal;
+use crate::search::{Filters, LentFound, Search, Signals};
 use section::Section;
 use store::Source;
 pub use trivial::is_trivial;
@@ -87,6 +88,8 @@ pub struct Told {
     pub at: OffsetDateTime,
     /// 0 to 1
     pub relevance: f64,
+    /// Whose memory it is lent from; `None`: the viewer's own.
+    pub memory_of: Option<Arc<str>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -104,6 +107,8 @@ pub struct Recalled {
     pub reason: Option<Reason>,
     /// Why the search was less than it could be, as a clause.
     pub degraded: Option<String>,
+    /// Memory that is lent to the viewer was read too.
+    pub has_lent: bool,
 }
 
 impl Recalled {
@@ -171,12 +176,14 @@ fn ranked(found: &[Signals], terms: usize) -> Vec<(i64, f64)> {
         by(&|signals| (signals.entities > 0.0).then_some(signals.entities)),
     ];
     let relevance = relevance::of_all(found, terms);
-    let own = found.iter().filter(|signals| signals.comes_first);
-    let own: HashSet<i64> = own.map(|signals| signals.id.0).collect();
+    let weights = found
+        .iter()
+        .map(|signals| (signals.id.0, signals.own_weight()));
+    let weights: HashMap<i64, f64> = weights.collect();
     let best = reciprocal(&lists).into_iter().take(LOOKED_AT);
     best.map(|(id, _)| {
         let relevance = relevance.get(&id).copied().unwrap_or_default();
-        let weight = if own.contains(&id) { OWN_WEIGHT } else { 1.0 };
+        let weight = weights.get(&id).copied().unwrap_or(1.0);
         (id, (relevance * weight).min(1.0))
     })
     .collect()
@@ -241,11 +248,14 @@ impl Recall {
             .filter(|(_, relevance)| *relevance >= threshold)
             .collect();
         let now = self.search.embeddings().now();
-        let mut tx = gathered.tx;
+        let tx = match gathered.tx {
+            Some(tx) => tx,
+            None => self.db.as_user(user).await?,
+        };
+        let lent = gathered.lent.as_ref();
         let sources = self
-            .sources(&mut tx, viewer, &wanted, session_id, now)
+            .sources(tx, lent, viewer, &wanted, session_id, now)
             .await?;
-        tx.commit().await?;
         let match_count = sources.len();
         let mut section = Section::new(usize::try_from(budget).unwrap_or_default());
         let (told, mut reason) = choose(&mut section, sources, &told_before);
@@ -281,13 +291,15 @@ impl Recall {
             top_score,
             reason,
             degraded: gathered.degraded,
+            has_lent: gathered.lent.is_some(),
         })
     }
 
-    /// The sources of these, the most relevant first, each with how relevant it is.
+    /// The sources of these, the most relevant first, each with how relevant it is. Of what is lent a session is nobody's here.
     async fn sources(
         &self,
-        tx: &mut Tx,
+        mut tx: Tx,
+        lent: Option<&LentFound>,
         viewer: &Viewer,
         wanted: &[(i64, f64)],
         session: Option<i64>,
@@ -297,7 +309,20 @@ impl Recall {
             return Ok(Vec::new());
         }
         let ids: Vec<i64> = wanted.iter().map(|(id, _)| *id).collect();
-        let rows = store::list_sources(tx, viewer.user_id, &ids, session, now).await?;
+        let mut rows = store::list_sources(&mut tx, viewer.user_id, &ids, session, now).await?;
+        // Given back before another is waited for.
+        tx.commit().await?;
+        if let Some(lent) = lent.filter(|lent| ids.iter().any(|id| lent.has(*id)))
+            && let Some(mut tx) = lent.begin().await?
+        {
+            let of_lent =
+                store::list_sources(&mut tx, lent.lent().user_id, &ids, None, now).await?;
+            let named = of_lent.into_iter().map(|row| Source {
+                memory_of: lent.name_of(row.id.0),
+                ..row
+            });
+            rows.extend(named.collect::<Vec<_>>());
+        }
         let relevance: HashMap<i64, f64> = wanted.iter().copied().collect();
         let mut sources: Vec<(Source, f64)> = rows
             .into_iter()
@@ -346,6 +371,7 @@ fn choose(
             trust: source.trust,
             at: source.at,
             relevance,
+            memory_of: source.memory_of,
         });
     }
     let reason = told.is_empty().then_some(reason);

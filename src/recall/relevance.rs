@@ -79,6 +79,7 @@ mod tests {
             is_turn: false,
             is_episode: false,
             comes_first: false,
+            is_lent: false,
             lexical: words as f64,
             words_matched: words,
             is_substring: false,

@@ -57,9 +57,12 @@ impl Section {
             _ => "",
         };
         let trust = source.trust.as_str();
+        let lent = source.memory_of.as_ref();
+        let lent = lent.map(|name| format!(", lent by {name}"));
         let line = format!(
-            "- #{} ({what}{day}, {trust}) {}",
+            "- #{} ({what}{day}, {trust}{}) {}",
             source.id,
+            lent.unwrap_or_default(),
             one_line(&source.text)
         );
         let fits = self.push(line);
@@ -140,6 +143,7 @@ mod tests {
             source: "conversation".to_owned(),
             trust: Trust::User,
             at: OffsetDateTime::UNIX_EPOCH,
+            memory_of: None,
         }
     }
 

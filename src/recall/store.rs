@@ -1,5 +1,7 @@
 //! The statements of recall, as the app role in a transaction that knows its user.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -51,6 +53,8 @@ pub struct Source {
     pub source: String,
     pub trust: Trust,
     pub at: OffsetDateTime,
+    /// As [`super::Told::memory_of`].
+    pub memory_of: Option<Arc<str>>,
 }
 
 /// Those of these that are live and do not come from this session, in no order.
@@ -85,6 +89,7 @@ pub async fn list_sources(
         source: row.source,
         trust: Trust::from_column(&row.trust),
         at: row.at,
+        memory_of: None,
     });
     Ok(rows.collect())
 }

@@ -13,6 +13,8 @@ pub struct Signals {
     pub is_episode: bool,
     /// It belongs to the agent that asks, whose own comes first.
     pub comes_first: bool,
+    /// It is somebody else's, who lends it to the agent that asks.
+    pub is_lent: bool,
     /// Σ idf · ts_rank over the words that matched, over log length; 0 where none did.
     pub lexical: f64,
     pub words_matched: i64,

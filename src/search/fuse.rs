@@ -55,10 +55,21 @@ pub struct Explanation {
     pub neighbours: f64,
     /// 1; [`TURN_WEIGHT`] for a turn, [`EPISODE_WEIGHT`] for an episode.
     pub tier_weight: f64,
-    /// 1; [`OWN_WEIGHT`] for what is the agent's own and comes first.
+    /// 1; [`OWN_WEIGHT`] for what is the agent's own and comes first; one divided by that for what is lent to it.
     pub own_weight: f64,
     /// 1, or less where the largest of its tier, `own_weight` counted, is more than 1: one divided by that.
     pub scale: f64,
+}
+
+impl Signals {
+    /// See [`Explanation::own_weight`].
+    pub fn own_weight(&self) -> f64 {
+        match (self.comes_first, self.is_lent) {
+            (true, _) => OWN_WEIGHT,
+            (_, true) => 1.0 / OWN_WEIGHT,
+            _ => 1.0,
+        }
+    }
 }
 
 impl Explanation {
@@ -124,10 +135,7 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
                 entities: ENTITY_WEIGHT * candidate.entities,
                 neighbours: 0.0,
                 scale: 1.0,
-                own_weight: match candidate.comes_first {
-                    true => OWN_WEIGHT,
-                    false => 1.0,
-                },
+                own_weight: candidate.own_weight(),
                 tier_weight: match (candidate.is_turn, candidate.is_episode) {
                     (true, _) => TURN_WEIGHT,
                     (_, true) => EPISODE_WEIGHT,
@@ -254,6 +262,7 @@ mod tests {
             is_turn: false,
             is_episode: false,
             comes_first: false,
+            is_lent: false,
             lexical,
             words_matched: i64::from(lexical > 0.0),
             is_substring: false,

@@ -5,20 +5,21 @@
 pub mod arms;
 mod candidate;
 pub mod fuse;
+mod lent;
 pub mod query;
+mod rank;
 pub mod reader;
 mod snippet;
 pub mod store;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use sqlx::PgConnection;
-use time::OffsetDateTime;
 use tracing::Instrument;
 
 pub use candidate::{FoundItem, Signals};
 pub use fuse::Explanation;
+pub use lent::LentFound;
 pub use query::{Filters, RawQuery, SearchQuery};
 pub use reader::Reader;
 pub use snippet::Snippet;
@@ -27,9 +28,9 @@ use crate::accounts::{UserId, Viewer};
 use crate::db::{Db, Tx};
 use crate::embedding::model::Space;
 use crate::embedding::{Embeddings, PENDING, QueryEmbedding, QueryVector};
-use crate::memories::{ItemId, mentions, speakers, words};
+use crate::memories::{mentions, speakers, words};
 use crate::metrics;
-use query::Cursor;
+use rank::Found;
 use reader::{Held, Need, Question, vectors};
 
 const NONE_EMBEDDED: &str =
@@ -65,6 +66,8 @@ pub struct Hit {
     /// Among the nearest by meaning.
     pub is_near: bool,
     pub explanation: Explanation,
+    /// Whose memory it is lent from, as answers call it; `None`: the viewer's own.
+    pub memory_of: Option<Arc<str>>,
 }
 
 #[derive(Clone, Debug)]
@@ -76,12 +79,16 @@ pub struct Page {
     /// Why the search was less than it could be, as a clause; the caller that
     /// could not bring a vector says so here. `None` when it was not.
     pub degraded: Option<String>,
+    /// Memory that is lent to the viewer was read too.
+    pub has_lent: bool,
 }
 
 /// What the arms find for a text.
 pub struct Gathered {
-    /// Of the user, to read on with.
-    pub tx: Tx,
+    /// Of the user, to read on with; ended where something is lent.
+    pub tx: Option<Tx>,
+    /// Among what was found.
+    pub lent: Option<LentFound>,
     /// In no order.
     pub found: Vec<Signals>,
     /// Distinct words that were looked for.
@@ -149,17 +156,40 @@ impl Search {
         let user = viewer.user_id;
         let need = Need::of(user, query, None);
         let Some(text) = need.text else {
-            let (tx, held) = self.reader.current(&self.db, &need).await?;
-            return newest(tx, user, &held, query, self.embeddings.now()).await;
+            return self.newest(viewer, query).await;
         };
         let (tx, held, asked) = self.ask(&need, text).await?;
-        let tx = match tx {
+        let mut tx = match tx {
             Some(tx) => tx,
             None => self.db.as_user(user).await?,
         };
         let vector = asked.vector.as_ref();
-        let mut page = self.ranked(tx, user, &held, query, text, vector).await?;
-        page.degraded = asked.degraded;
+        let filters = &query.filters;
+        let (found, terms) = self
+            .look(&mut tx, user, &held, filters, text, vector)
+            .await?;
+        let found = Found {
+            tx: Some(tx),
+            user,
+            signals: found,
+            terms,
+            lent: None,
+        };
+        let space = held.serving.space.clone();
+        drop(held);
+        let found = self
+            .with_lent(viewer, found, || lent::Wanted {
+                filters,
+                text,
+                vector,
+                space: space.as_ref(),
+                with_entities: false,
+            })
+            .await?;
+        let by_words_alone = found.lent.as_ref().filter(|lent| lent.by_words_alone);
+        let by_words_alone = by_words_alone.map(|lent| lent.why_words_alone());
+        let mut page = self.rank(found, query).await?;
+        page.degraded = asked.degraded.or(by_words_alone);
         if page.mode == Mode::Fts && page.degraded.is_none() {
             let why = match asked.has_pending {
                 true => Some(PENDING),
@@ -168,6 +198,24 @@ impl Search {
             page.degraded = why.map(str::to_owned);
         }
         Ok(page)
+    }
+
+    /// The same, with what is found in memory that is lent to the viewer. Whoever waits for a connection holds none.
+    async fn with_lent<'a>(
+        &self,
+        viewer: &Viewer,
+        mut found: Found,
+        wanted: impl FnOnce() -> lent::Wanted<'a>,
+    ) -> Result<Found, sqlx::Error> {
+        if viewer.lent.is_none() {
+            return Ok(found);
+        }
+        found.tx = None;
+        if let Some((lent, signals)) = self.look_at_lent(viewer, wanted()).await? {
+            found.signals.extend(signals);
+            found.lent = Some(lent);
+        }
+        Ok(found)
     }
 
     /// What a search for this would go by besides words, or why there is nothing.
@@ -227,11 +275,11 @@ impl Search {
     ) -> Result<Page, sqlx::Error> {
         let user = viewer.user_id;
         let need = Need::of(user, query, vector.map(|vector| vector.space_id));
+        let Some(text) = need.text else {
+            return self.newest(viewer, query).await;
+        };
         let (tx, held) = self.reader.current(&self.db, &need).await?;
-        match need.text {
-            Some(text) => self.ranked(tx, user, &held, query, text, vector).await,
-            None => newest(tx, user, &held, query, self.embeddings.now()).await,
-        }
+        self.ranked(tx, user, &held, query, text, vector).await
     }
 
     /// The same with the vector of a space of its user, whether that serves or not, from its own model and kept nowhere;
@@ -299,50 +347,42 @@ impl Search {
         text: &str,
         vector: Option<&QueryVector>,
     ) -> Result<Page, sqlx::Error> {
-        let now = self.embeddings.now();
-        let asked = self.question(&mut tx, user, held, &query.filters, text, vector);
+        let filters = &query.filters;
+        let (signals, terms) = self
+            .look(&mut tx, user, held, filters, text, vector)
+            .await?;
+        let found = Found {
+            tx: Some(tx),
+            user,
+            signals,
+            terms,
+            lent: None,
+        };
+        self.rank(found, query).await
+    }
+
+    /// What the arms find in one memory, and the words that they went by.
+    async fn look(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        held: &Held,
+        filters: &Filters,
+        text: &str,
+        vector: Option<&QueryVector>,
+    ) -> Result<(Vec<Signals>, Vec<words::Term>), sqlx::Error> {
+        let asked = self.question(&mut *conn, user, held, filters, text, vector);
         let asked = asked.await?;
         let (mut found, has_words) = held.candidates(&asked, Vec::new()).await?;
         let fragments = words::query_fragments(text);
         if !has_words && !fragments.is_empty() {
-            let containing =
-                store::list_containing(&mut tx, user, &fragments, held.tiers(&query.filters))
-                    .await?;
+            let tiers = held.tiers(filters);
+            let containing = store::list_containing(conn, user, &fragments, tiers).await?;
             if !containing.is_empty() {
                 found = held.candidates(&asked, containing).await?.0;
             }
         }
-        let has_near = found.iter().any(|c| c.is_near);
-        // A cutoff of similarity needs a similarity: without one it is passed over.
-        let similarity_min = query.min_similarity.filter(|_| has_near);
-        let ranked: Vec<(Signals, Explanation)> = fuse::weighted(found, query.balance)
-            .into_iter()
-            .filter(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least))
-            .collect();
-        let status = query.filters.status;
-        let mut hits = Vec::new();
-        let mut ranked = ranked.into_iter();
-        // Some may be there no more.
-        while hits.len() < query.limit && !ranked.as_slice().is_empty() {
-            let next: Vec<_> = ranked.by_ref().take(query.limit - hits.len()).collect();
-            let ids: Vec<i64> = next.iter().map(|(found, _)| found.id.0).collect();
-            let rows = store::list_found(&mut tx, user, &ids, now).await?;
-            let mut rows: HashMap<ItemId, FoundItem> =
-                rows.into_iter().map(|row| (row.id, row)).collect();
-            hits.extend(next.into_iter().filter_map(|(found, why)| {
-                let item = rows.remove(&found.id)?;
-                let is_wanted = status.is_none_or(|status| item.status == status);
-                is_wanted.then(|| Hit::new(item, why, found.is_near, &asked.terms))
-            }));
-        }
-        // Nothing was written: its end is sent when the connection goes back, and waited for by nobody.
-        drop(tx);
-        Ok(Page {
-            hits,
-            mode: if has_near { Mode::Hybrid } else { Mode::Fts },
-            cursor: None,
-            degraded: None,
-        })
+        Ok((found, asked.terms.clone()))
     }
 }
 
@@ -401,11 +441,30 @@ impl Search {
         let vector = asked.vector.as_ref();
         let question = self.question(&mut tx, user, &held, filters, text, vector);
         let question = question.await?;
-        let (found, _) = held.candidates(&question, Vec::new()).await?;
+        let (signals, _) = held.candidates(&question, Vec::new()).await?;
+        let space = held.serving.space.clone();
+        drop(held);
+        let found = Found {
+            tx: Some(tx),
+            user,
+            signals,
+            terms: question.terms.clone(),
+            lent: None,
+        };
+        let found = self
+            .with_lent(viewer, found, || lent::Wanted {
+                filters,
+                text,
+                vector,
+                space: space.as_ref(),
+                with_entities: true,
+            })
+            .await?;
         Ok(Gathered {
-            tx,
-            found,
-            terms: question.terms.len(),
+            tx: found.tx,
+            lent: found.lent,
+            found: found.signals,
+            terms: found.terms.len(),
             degraded: asked.degraded,
         })
     }
@@ -428,69 +487,5 @@ impl Search {
         let index = held.read().await;
         let sources = index.count(false) + index.count(true);
         Ok(arms::entity::weigh(&meant, &found, sources))
-    }
-}
-
-async fn newest(
-    mut tx: Tx,
-    user: UserId,
-    held: &Held,
-    query: &SearchQuery,
-    now: OffsetDateTime,
-) -> Result<Page, sqlx::Error> {
-    let after = query.cursor.map(|c| (arms::micros(c.created_at), c.id.0));
-    let (ids, next) = {
-        let index = held.read().await;
-        let wanted = held.wanted(&index, &query.filters, now);
-        // One more than asked for tells whether there is more.
-        let mut newest = arms::recent::newest(&index, &wanted, after, query.limit + 1);
-        let has_more = newest.len() > query.limit;
-        newest.truncate(query.limit);
-        // Of the index, since the last of them may be there no more.
-        let last = newest.last().filter(|_| has_more);
-        let next = last.map(|n| (index.source(*n).created_at, index.source(*n).id));
-        let ids: Vec<i64> = newest.iter().map(|n| index.source(*n).id).collect();
-        (ids, next)
-    };
-    let mut rows = store::list_found(&mut tx, user, &ids, now).await?;
-    rows.sort_by_key(|row| std::cmp::Reverse((row.created_at, row.id.0)));
-    let cursor = next.map(|(created_at, id)| {
-        Cursor {
-            created_at: arms::time_of(created_at),
-            id: ItemId(id),
-        }
-        .encode()
-    });
-    let hits = rows
-        .into_iter()
-        .map(|item| Hit::new(item, Explanation::default(), false, &[]))
-        .collect();
-    Ok(Page {
-        hits,
-        mode: Mode::Recent,
-        cursor,
-        degraded: None,
-    })
-}
-
-impl Hit {
-    fn new(
-        item: FoundItem,
-        explanation: Explanation,
-        is_near: bool,
-        terms: &[words::Term],
-    ) -> Self {
-        Self {
-            snippet: snippet::of(&item.content, terms),
-            score: explanation.score(),
-            is_near,
-            explanation,
-            item,
-        }
-    }
-
-    /// A word of the query matched, or its text as a substring.
-    pub fn matched_by_words(&self) -> bool {
-        self.explanation.words_matched > 0 || self.explanation.is_substring
     }
 }

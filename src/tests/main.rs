@@ -32,5 +32,6 @@ mod secrets;
 mod server;
 mod sources;
 mod support;
+mod teams;
 mod tidy;
 mod turns;

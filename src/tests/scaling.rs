@@ -19,7 +19,7 @@ const REFERENCE: [(&str, &str); 2] = [
 ];
 
 /// On the coordinator alone, and why.
-const LOCAL: [(&str, &str); 14] = [
+const LOCAL: [(&str, &str); 16] = [
     ("_sqlx_migrations", "which migrations were applied"),
     ("account_tables", "which tables an erasure goes through"),
     (
@@ -42,6 +42,11 @@ const LOCAL: [(&str, &str); 14] = [
     ("job_runs", "written beside the queue, read over all users"),
     ("job_settings", "an admin's, for everybody"),
     ("system_settings", "an admin's, for everybody"),
+    (
+        "team_invitations",
+        "found by the hash of a link, by whoever has it",
+    ),
+    ("team_members", "of two users, and found from both sides"),
     (
         "web_sessions",
         "found by the hash of a cookie, before the user is known",
@@ -243,6 +248,10 @@ async fn what_else_citus_refuses_in_a_schema_is_what_the_document_deals_with() {
     .await
     .unwrap();
     for (table, policy, condition) in policies {
+        // On a table that stays where it is a subquery is allowed.
+        if LOCAL.iter().any(|(local, _)| *local == table) {
+            continue;
+        }
         if policy == "scope" {
             let statement = format!("POLICY scope ON {table}");
             assert!(doc.contains(&statement), "docs/scaling.md: {statement}");

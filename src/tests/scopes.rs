@@ -148,10 +148,7 @@ async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool() {
     let all = app
         .search
         .find(
-            &Viewer {
-                user_id: shared.id,
-                agent_id: None,
-            },
+            &Viewer::person(shared.id),
             &keepsake::search::SearchQuery::parse(Default::default()).unwrap(),
         )
         .await

@@ -17,10 +17,7 @@ async fn ask_of(app: &TestApp, user: &TestUser, space: SpaceId, speaker: &str) -
         ..RawQuery::default()
     };
     let query = SearchQuery::parse(raw).unwrap();
-    let viewer = Viewer {
-        user_id: user.id,
-        agent_id: None,
-    };
+    let viewer = Viewer::person(user.id);
     let vector = QueryVector {
         space_id: space,
         vector: at(0.0),

@@ -58,10 +58,7 @@ pub(crate) async fn ask_with(
     raw: RawQuery<'_>,
 ) -> Page {
     let query = SearchQuery::parse(raw).unwrap();
-    let viewer = Viewer {
-        user_id: user.id,
-        agent_id: None,
-    };
+    let viewer = Viewer::person(user.id);
     let vector = space.map(|space_id| QueryVector {
         space_id,
         vector: at(0.0),
@@ -125,10 +122,7 @@ async fn a_vector_of_another_width_leaves_the_answer_to_the_words() {
     let item = anna.add("hot water").await;
     let space_id = space(&mut conn, &anna, "active").await;
     embed(&mut conn, space_id, item, &at(0.0)).await;
-    let viewer = Viewer {
-        user_id: anna.id,
-        agent_id: None,
-    };
+    let viewer = Viewer::person(anna.id);
     let wider = QueryVector {
         space_id,
         vector: Vector::from_answer(&[1.0, 0.0, 0.0]).unwrap(),

@@ -37,6 +37,9 @@ pub enum ToolError {
     NoSuchEntity(String),
     #[error("your memory has no theme of this slug; memory_list_themes lists them")]
     NoSuchTheme,
+    /// It names what is lent to the agent and is not its own.
+    #[error("{0}")]
+    Lent(&'static str),
     /// What was asked for does not go with what is there.
     #[error("{sentence}")]
     Conflict {
@@ -83,6 +86,7 @@ impl ToolError {
             | Self::NoSuchEntity(_)
             | Self::NoSuchTheme => "not_found",
             Self::Conflict { code, .. } | Self::Files { code, .. } => code,
+            Self::Lent(_) => "read_only_memory",
             Self::AccountErased => "erased_user",
             Self::Database(_) => DATABASE_UNAVAILABLE,
             Self::Embedding(error) => error.code(),
@@ -138,6 +142,7 @@ impl From<DocumentError> for ToolError {
                 conflict("exists")
             }
             DocumentError::ReadOnly => conflict("read_only"),
+            DocumentError::Lent(refusal) => Self::Lent(refusal),
             DocumentError::Changed { .. } => conflict("changed_since"),
             DocumentError::Refused(words) => Self::Files {
                 code: "no_match",

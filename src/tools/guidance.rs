@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lru::LruCache;
 use time::{Duration, OffsetDateTime};
 
-use super::{ToolContext, ToolError};
+use super::memory_files::MemoryFiles;
+use super::{Tool, ToolContext, ToolError};
 use crate::accounts::{ActingFor, AgentAccess, AgentId, Scope, ToolProfile, UserId, Viewer};
 use crate::documents::{DocumentError, DocumentPath};
 use crate::memories::{self, ThemeCount, passages};
@@ -138,8 +139,13 @@ pub(super) async fn memory_file(
     }
     for path in MEMORY_FILES {
         let path = DocumentPath::parse("path", path)?;
-        match context.documents.read(viewer.user_id, &path).await {
-            Ok(whole) => {
+        match context.documents.read_for(viewer, &path).await {
+            Ok((whole, memory_of)) => {
+                if memory_of.is_some() {
+                    let call = context.activity.begin(viewer, MemoryFiles::NAME);
+                    call.read_lent(vec![whole.document.id]);
+                    call.succeeded(vec![whole.document.id], None);
+                }
                 let text = beginning(&whole.content);
                 let at = whole.document.updated_at;
                 return Ok(Some(delimited("memory_file", &text, at)));

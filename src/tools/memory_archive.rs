@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::values::Whole;
-use super::{Tool, ToolContext, ToolError};
+use super::{Tool, ToolContext, ToolError, lent};
 use crate::accounts::Scope;
 use crate::activity::Call;
 use crate::memories::{self, ItemId, Status};
@@ -39,7 +39,10 @@ impl Tool for MemoryArchive {
 
     async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         let id = ItemId(input.item_id.0);
-        memories::archive(&context.db, &context.clock, call, id).await?;
+        let archived = memories::archive(&context.db, &context.clock, call, id).await;
+        if let Err(error) = archived {
+            return Err(lent::refused(context, call, id, error).await);
+        }
         Ok(Output {
             id: id.0,
             status: Status::Archived.as_str(),

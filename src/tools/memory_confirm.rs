@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::values::Whole;
-use super::{Tool, ToolContext, ToolError};
+use super::{Tool, ToolContext, ToolError, lent};
 use crate::accounts::Scope;
 use crate::activity::Call;
 use crate::memories::{self, Again, ItemId};
@@ -43,7 +43,10 @@ impl Tool for MemoryConfirm {
 
     async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         let id = ItemId(input.item_id.0);
-        memories::confirm(&context.db, &context.clock, call, id, Again::Renews).await?;
+        let confirmed = memories::confirm(&context.db, &context.clock, call, id, Again::Renews);
+        if let Err(error) = confirmed.await {
+            return Err(lent::refused(context, call, id, error).await);
+        }
         Ok(Output {
             id: id.0,
             protected: true,

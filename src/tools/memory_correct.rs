@@ -8,7 +8,7 @@ use super::memory_add::Output;
 use super::values::{
     ToolItemType, ToolSource, Whole, check_said, provenance, required_key, theme_filter,
 };
-use super::{Tool, ToolContext, ToolError};
+use super::{Tool, ToolContext, ToolError, lent};
 use crate::accounts::Scope;
 use crate::activity::Call;
 use crate::input::{Invalid, required_text};
@@ -82,8 +82,12 @@ impl Tool for MemoryCorrect {
             &target,
             &correction,
         )
-        .await?;
-        Ok(Output::new(added, &correction.provenance))
+        .await;
+        match (added, target) {
+            (Ok(added), _) => Ok(Output::new(added, &correction.provenance)),
+            (Err(error), Target::Item(id)) => Err(lent::refused(context, call, id, error).await),
+            (Err(error), Target::Key(..)) => Err(error.into()),
+        }
     }
 
     fn touched(output: &Output) -> Vec<i64> {

@@ -92,6 +92,7 @@ impl Tool for MemoryFiles {
             documents: &context.documents,
             user: call.viewer.user_id,
             by: By::agent(call),
+            call,
         };
         match input.command {
             Command::View => files.view(&input).await,
@@ -112,6 +113,7 @@ struct Files<'a> {
     documents: &'a Documents,
     user: UserId,
     by: By<'a>,
+    call: &'a Call,
 }
 
 /// A path as it was given, and the document or folder that it names; `None`: the root.
@@ -189,7 +191,8 @@ impl Files<'_> {
 
     async fn view_folder(&self, place: &Place<'_>) -> Result<Output, ToolError> {
         let folder = place.path.as_ref();
-        let inside = self.documents.list(self.user, folder, false).await?;
+        let inside = self.documents.list_for(&self.call.viewer, folder).await?;
+        let inside: Vec<Document> = inside.into_iter().map(|(document, _)| document).collect();
         if inside.is_empty() && folder.is_some() {
             let words = format!(
                 "The path {} does not exist. Please provide a valid path.",
@@ -321,8 +324,10 @@ impl Files<'_> {
                 output: format!("Successfully deleted {}", place.given),
                 documents: Vec::new(),
             }),
-            Err(DocumentError::NotFound) => Err(not_there(place.given)),
-            Err(error) => Err(error.into()),
+            Err(error) => match self.refused(path, error).await {
+                DocumentError::NotFound => Err(not_there(place.given)),
+                error => Err(error.into()),
+            },
         }
     }
 
@@ -353,7 +358,10 @@ impl Files<'_> {
                 output: format!("Successfully renamed {} to {}", from.given, to.given),
                 documents: Vec::new(),
             }),
-            Err(DocumentError::NotFound) => Err(not_there(from.given)),
+            Err(error @ DocumentError::NotFound) => match self.refused(old, error).await {
+                DocumentError::NotFound => Err(not_there(from.given)),
+                error => Err(error.into()),
+            },
             Err(DocumentError::Exists | DocumentError::IsFolder) => Err(there()),
             Err(DocumentError::IsDocument) => Err(inside_a_file(to.given)),
             Err(error) => Err(error.into()),
@@ -361,11 +369,22 @@ impl Files<'_> {
     }
 
     async fn read(&self, path: &DocumentPath) -> Result<Option<Whole>, ToolError> {
-        match self.documents.read(self.user, path).await {
-            Ok(whole) => Ok(Some(whole)),
+        match self.documents.read_for(&self.call.viewer, path).await {
+            Ok((whole, memory_of)) => {
+                if memory_of.is_some() {
+                    self.call.read_lent(vec![whole.document.id]);
+                }
+                Ok(Some(whole))
+            }
             Err(DocumentError::NotFound) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// In the words that tell of what is lent, where a change names that.
+    async fn refused(&self, path: &DocumentPath, error: DocumentError) -> DocumentError {
+        let refused = self.documents.refused_for(&self.call.viewer, path, error);
+        refused.await
     }
 
     /// `None` where no file is there, but perhaps a folder.
@@ -380,8 +399,10 @@ impl Files<'_> {
         };
         match self.documents.edit(self.user, self.by, path, change).await {
             Ok(whole) => Ok(Some(whole)),
-            Err(DocumentError::NotFound) => Ok(None),
-            Err(error) => Err(of_field(field, error).into()),
+            Err(error) => match self.refused(path, error).await {
+                DocumentError::NotFound => Ok(None),
+                error => Err(of_field(field, error).into()),
+            },
         }
     }
 }

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::values::{FoundType, PartOf, SaidIn, ToldOf, ToolEmbeddingState, ToolTrust, Whole};
-use super::{Tool, ToolContext, ToolError};
+use super::{Tool, ToolContext, ToolError, lent};
 use crate::accounts::Scope;
 use crate::activity::Call;
-use crate::memories::{self, Found, ItemId};
+use crate::memories::{self, Found, ItemId, MemoryError};
 
 pub struct MemoryGet;
 
@@ -43,6 +43,9 @@ pub struct Output {
     /// It belongs to this agent alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
+    /// The leader of your team, or the global pool, that lends it: you may read it and not change it. Left out: it is your own memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_of: Option<String>,
     /// The words it came from.
     source_context: Option<String>,
     /// How sure its source was, in percent.
@@ -113,8 +116,23 @@ impl Tool for MemoryGet {
 
     async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         let id = ItemId(input.item_id.0);
-        let found = memories::get(&context.db, &context.embeddings, &call.viewer, id).await?;
-        Ok(Output::new(found, context.clock.now()))
+        let now = context.clock.now();
+        let error = match memories::get(&context.db, &context.embeddings, &call.viewer, id).await {
+            Ok(found) => return Ok(Output::new(found, now)),
+            Err(error) => error,
+        };
+        if !matches!(error, MemoryError::NotFound(_)) {
+            return Err(error.into());
+        }
+        let Some((found, memory_of)) = lent::get(context, call, id).await? else {
+            return Err(error.into());
+        };
+        let output = Output {
+            memory_of: Some(memory_of.to_string()),
+            ..Output::new(found, now)
+        };
+        call.read_lent(Self::touched(&output));
+        Ok(output)
     }
 
     fn touched(output: &Output) -> Vec<i64> {
@@ -149,6 +167,7 @@ impl Output {
             trust: item.trust.into(),
             agent: item.agent,
             owner: item.owner.map(|(_, name)| name),
+            memory_of: None,
             source_context: item.source_context,
             confidence: item.confidence,
             protected: item.protected,

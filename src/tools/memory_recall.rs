@@ -84,6 +84,9 @@ struct RecalledItem {
     at: OffsetDateTime,
     source: String,
     trust: ToolTrust,
+    /// The leader of the team, or the global pool, that lends it. Left out: it is the agent's own memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_of: Option<String>,
 }
 
 impl From<Told> for RecalledItem {
@@ -97,6 +100,7 @@ impl From<Told> for RecalledItem {
             at: told.at,
             source: told.source,
             trust: told.trust.into(),
+            memory_of: told.memory_of.map(|name| name.to_string()),
         }
     }
 }
@@ -183,6 +187,10 @@ impl Tool for MemoryRecall {
         let (ask, role) = (input.ask()?, input.role()?.to_owned());
         let recall = Recall::new(context.search.clone());
         let recalled = recall.recall(&call.viewer, &ask).await?;
+        if recalled.has_lent {
+            let lent = recalled.told.iter().filter(|told| told.memory_of.is_some());
+            call.read_lent(lent.map(|told| told.id.0).collect());
+        }
         Ok(Output {
             section: recalled.section,
             role,

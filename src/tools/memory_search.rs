@@ -102,6 +102,9 @@ struct ResultItem {
     /// It belongs to this agent alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
+    /// The leader of your team, or the global pool, that lends it: you may read it and not change it. Left out: it is your own memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_of: Option<String>,
     /// Of a turn: where it was said.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_in: Option<SaidIn>,
@@ -191,18 +194,21 @@ impl Tool for MemorySearch {
             .into_iter()
             .map(|hit| ResultItem::new(hit, query.explain))
             .collect();
-        Ok(Output {
+        let output = Output {
             results,
             mode: page.mode.as_str(),
             degraded: page.degraded,
             cursor: page.cursor,
-        })
+        };
+        if page.has_lent {
+            let lent = output.results.iter().filter(|hit| hit.memory_of.is_some());
+            call.read_lent(lent.map(ResultItem::touched).collect());
+        }
+        Ok(output)
     }
 
     fn touched(output: &Output) -> Vec<i64> {
-        // Parts come and go; a document stays.
-        let of = |item: &ResultItem| item.part_of.as_ref().map_or(item.id, |part| part.document);
-        output.results.iter().map(of).collect()
+        output.results.iter().map(ResultItem::touched).collect()
     }
 
     fn query(input: &Input) -> Option<&str> {
@@ -211,6 +217,11 @@ impl Tool for MemorySearch {
 }
 
 impl ResultItem {
+    /// Parts come and go; a document stays.
+    fn touched(&self) -> i64 {
+        self.part_of.as_ref().map_or(self.id, |part| part.document)
+    }
+
     fn new(hit: Hit, explain: bool) -> Self {
         let why = hit.explanation;
         Self {
@@ -252,6 +263,7 @@ impl ResultItem {
             key: hit.item.key,
             tags: hit.item.tags,
             owner: hit.item.owner,
+            memory_of: hit.memory_of.map(|name| name.to_string()),
             said_in: hit.item.turn.map(SaidIn::from),
             part_of: hit.item.part.map(PartOf::from),
             told_of: hit.item.span.map(ToldOf::from),

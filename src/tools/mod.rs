@@ -9,6 +9,7 @@
 mod error;
 pub mod guidance;
 mod input;
+mod lent;
 mod memory;
 mod memory_add;
 mod memory_archive;

@@ -102,10 +102,7 @@ pub struct SignedIn(pub User);
 
 impl SignedIn {
     pub fn viewer(&self) -> Viewer {
-        Viewer {
-            user_id: self.0.id,
-            agent_id: None,
-        }
+        Viewer::person(self.0.id)
     }
 }
 

@@ -179,9 +179,10 @@ impl From<ToolError> for Problem {
             | ToolError::NoSuchTheme => StatusCode::NOT_FOUND,
             ToolError::Conflict { .. } => StatusCode::CONFLICT,
             ToolError::AccountErased => StatusCode::UNAUTHORIZED,
-            ToolError::MissingScope(_) | ToolError::MemoryOff(_) | ToolError::TooManyUsers(_) => {
-                StatusCode::FORBIDDEN
-            }
+            ToolError::MissingScope(_)
+            | ToolError::MemoryOff(_)
+            | ToolError::TooManyUsers(_)
+            | ToolError::Lent(_) => StatusCode::FORBIDDEN,
             ToolError::NotJson(_) => StatusCode::BAD_REQUEST,
             ToolError::Embedding(error) => return error.into(),
             ToolError::Output(_) => StatusCode::SERVICE_UNAVAILABLE,

@@ -153,6 +153,11 @@ fn people(state: &AppState) -> Router<AppState> {
             "/agents/{agent_id}/tools",
             post(forms::memory::tools_of_agent),
         )
+        .route("/agents/{agent_id}/team", post(forms::teams::change))
+        .route(
+            "/team/{token}",
+            get(pages::behind_sign_in).post(forms::teams::join),
+        )
         .route("/activity", get(pages::behind_sign_in))
         .route("/activity/queries", post(forms::activity::queries))
         .route(

@@ -200,8 +200,11 @@ impl CallItem {
             }
             .into_any(),
             None => {
-                view! { <p class="call-words">{format!("Memory {}, which is gone.", self.id)}</p> }
-                    .into_any()
+                let what = match self.is_lent {
+                    true => format!("Number {} of what is lent to it.", self.id),
+                    false => format!("Memory {}, which is gone.", self.id),
+                };
+                view! { <p class="call-words">{what}</p> }.into_any()
             }
         }
     }

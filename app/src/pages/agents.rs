@@ -8,7 +8,7 @@ use leptos_router::hooks::use_query_map;
 use crate::backend::backend;
 use crate::components::{
     Connect, Done, Field, FirstCall, FormError, Frame, MemorySwitch, Paste, Section, TOKEN_FIELDS,
-    TOKEN_PLACE, TokenChoices, TokenEntry, ToolChoice, Trouble, When,
+    TOKEN_PLACE, Team, TokenChoices, TokenEntry, ToolChoice, Trouble, When,
 };
 use crate::islands::LiveProgress;
 use crate::view::{AgentRow, AgentSetting, AgentsPage, FormState, NewToken};
@@ -69,10 +69,11 @@ fn Everyone(page: AgentsPage, form: FormState, asked: Option<i64>) -> impl IntoV
         .into_iter()
         .map(|agent| {
             let settings_form = form.of("settings");
+            let team_form = form.of("team");
             let form = form.of("token");
             let connect_to = (asked == Some(agent.id)).then(|| public_url.clone());
             let is_fresh = fresh_id == Some(agent.id);
-            view! { <Agent agent form settings_form connect_to is_fresh /> }
+            view! { <Agent agent form settings_form team_form connect_to is_fresh /> }
         })
         .collect_view();
     view! {
@@ -100,7 +101,7 @@ fn is_unplaced(form: &FormState, agents: &[AgentRow]) -> bool {
     let is_of = |agent: &AgentRow| form.value("agent") == agent.id.to_string();
     match form.form.as_str() {
         "revoke" | "memory" | "tools" => true,
-        "token" | "settings" => !agents.iter().any(is_of),
+        "token" | "settings" | "team" => !agents.iter().any(is_of),
         _ => false,
     }
 }
@@ -132,6 +133,7 @@ fn Agent(
     agent: AgentRow,
     form: FormState,
     settings_form: FormState,
+    team_form: FormState,
     /// The server's address, where the lines are asked for.
     connect_to: Option<String>,
     /// Its new token stands above, and says whether it has called.
@@ -199,6 +201,7 @@ fn Agent(
                 of=agent.name.clone()
             />
             <Settings id settings=agent.settings document=agent.settings_document form=settings_form of=agent.name.clone() />
+            <Team id name=agent.name.clone() team=agent.team form=team_form />
             {(!is_fresh).then_some(connect)}
             <ul class="tokens">{tokens}</ul>
             <details class="fold" open=has_failed>

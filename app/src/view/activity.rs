@@ -43,6 +43,8 @@ pub struct CallItem {
     /// How it begins, or a document's path; `None` when it is gone.
     pub beginning: Option<String>,
     pub is_document: bool,
+    /// Somebody else's, who lent it to the agent.
+    pub is_lent: bool,
 }
 
 /// The calls of one day.

@@ -19,6 +19,7 @@ class MemoryRecallRequest(TypedDict):
 class MemoryRecallResponseItem(TypedDict):
     at: str
     id: int
+    memory_of: NotRequired[str | None]
     relevance: float
     source: str
     text: str
@@ -136,6 +137,7 @@ class MemorySearchResponseResult(TypedDict):
     explain: NotRequired[MemorySearchResponseResultExplain | None]
     id: int
     key: NotRequired[str | None]
+    memory_of: NotRequired[str | None]
     owner: NotRequired[str | None]
     part_of: NotRequired[MemorySearchResponseResultPartOf | None]
     said_in: NotRequired[MemorySearchResponseResultSaidIn | None]

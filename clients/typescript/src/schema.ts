@@ -43,6 +43,8 @@ export interface components {
                 at: string;
                 /** Format: int64 */
                 id: number;
+                /** @description The leader of the team, or the global pool, that lends it. Left out: it is the agent's own memory. */
+                memory_of?: string | null;
                 /**
                  * Format: double
                  * @description 0 to 1, and comparable between answers: memory_search's score is not.
@@ -243,6 +245,8 @@ export interface components {
                 id: number;
                 /** @description The name of the fact, where it has one. */
                 key?: string | null;
+                /** @description The leader of your team, or the global pool, that lends it: you may read it and not change it. Left out: it is your own memory. */
+                memory_of?: string | null;
                 /** @description It belongs to this agent alone. */
                 owner?: string | null;
                 /** @description Where a part of a document stands. */

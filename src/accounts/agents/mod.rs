@@ -4,6 +4,7 @@
 pub(super) mod settings;
 mod store;
 
+pub(super) use store::exists;
 pub(crate) use store::list_names;
 
 use super::model::{

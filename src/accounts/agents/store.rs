@@ -93,6 +93,20 @@ pub async fn insert_agent(
     Ok(id.map(AgentId))
 }
 
+pub async fn exists(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: AgentId,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT FROM agents WHERE user_id = $1 AND id = $2) AS "exists!""#,
+        user.0,
+        agent.0,
+    )
+    .fetch_one(conn)
+    .await
+}
+
 pub async fn find_agent_by_name(
     conn: &mut PgConnection,
     user: UserId,

@@ -9,8 +9,8 @@ use time::OffsetDateTime;
 
 use super::access::NewUser;
 use super::model::{
-    AgentName, OPERATORS_MAX, OperatorId, TOKENS_PER_OPERATOR_MAX, TokenId, TokenRecord, UsersMax,
-    Viewer,
+    AgentName, ExternalId, OPERATORS_MAX, OperatorId, TOKENS_PER_OPERATOR_MAX, TokenId,
+    TokenRecord, UsersMax, Viewer,
 };
 use super::people::{self, About, Act, By};
 use super::{AccountError, Accounts, TokenWish, check_scopes, token::Token};
@@ -23,6 +23,8 @@ pub struct Operator {
     pub name: String,
     pub users: i32,
     pub users_max: i32,
+    /// The user, as it calls them, whose memory all its others fall back to.
+    pub pool: Option<String>,
     pub created_at: OffsetDateTime,
     /// Newest first.
     pub tokens: Vec<TokenRecord>,
@@ -138,14 +140,15 @@ impl Accounts {
         Ok(())
     }
 
-    /// Users that are there already stay, however many.
-    pub async fn change_users_max(
+    /// Users that are there already stay, however many. The user of the pool need not be there yet.
+    pub async fn change_operator(
         &self,
         operator: OperatorId,
         users_max: UsersMax,
+        pool: Option<&ExternalId>,
     ) -> Result<(), AccountError> {
         let mut tx = self.db.as_system().await?;
-        if !store::update_users_max(&mut tx, operator, users_max).await? {
+        if !store::update(&mut tx, operator, users_max, pool).await? {
             return Err(AccountError::NotFound);
         }
         self.record(&mut tx, Act::ChangeOperator, operator).await?;

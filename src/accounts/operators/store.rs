@@ -23,6 +23,8 @@ pub struct ServiceTokenLookup {
     pub(in crate::accounts) state: TokenState,
     /// Whom the call names; `None` when none is named, or none was made yet.
     pub user: Option<NamedUser>,
+    /// Whose memory that user falls back to.
+    pub pool: Option<UserId>,
 }
 
 pub struct NamedUser {
@@ -45,11 +47,13 @@ pub async fn find_token(
                   t.revoked_at IS NOT NULL AS "revoked!", o.tool_profile,
                   u.id AS "user_id?", a.id AS "agent_id?", u.disabled_at IS NOT NULL AS "disabled!",
                   coalesce(u.memory_enabled, true) AS "user_memory_enabled!",
-                  coalesce(a.memory_enabled, true) AS "agent_memory_enabled!"
+                  coalesce(a.memory_enabled, true) AS "agent_memory_enabled!",
+                  p.id AS "pool?"
            FROM service_tokens t
            JOIN operators o ON o.id = t.operator_id
            LEFT JOIN users u ON u.operator_id = t.operator_id AND u.external_id = $2
            LEFT JOIN agents a ON a.user_id = u.id AND a.name = o.name
+           LEFT JOIN users p ON p.operator_id = o.id AND p.external_id = o.pool AND p.id <> u.id
            WHERE t.token_hash = $1"#,
         token_hash,
         external.map(ExternalId::as_str),
@@ -68,6 +72,7 @@ pub async fn find_token(
             expires_at: row.expires_at,
             last_used_at: row.last_used_at,
         },
+        pool: row.pool.map(UserId),
         user: row
             .user_id
             .zip(row.agent_id)
@@ -143,10 +148,7 @@ pub async fn find_user(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| Viewer {
-        user_id: UserId(row.id),
-        agent_id: Some(AgentId(row.agent_id)),
-    }))
+    Ok(row.map(|row| Viewer::agent(UserId(row.id), AgentId(row.agent_id))))
 }
 
 /// With an agent named after the operator.
@@ -169,10 +171,7 @@ pub async fn insert_user(
     )
     .fetch_one(conn)
     .await?;
-    Ok(Viewer {
-        user_id: UserId(row.user_id),
-        agent_id: Some(AgentId(row.id)),
-    })
+    Ok(Viewer::agent(UserId(row.user_id), AgentId(row.id)))
 }
 
 /// Of all operators.
@@ -241,15 +240,17 @@ pub async fn find_operator_name(
 }
 
 /// False when there is no such operator.
-pub async fn update_users_max(
+pub async fn update(
     conn: &mut PgConnection,
     operator: OperatorId,
     users_max: UsersMax,
+    pool: Option<&ExternalId>,
 ) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
-        "UPDATE operators SET users_max = $2 WHERE id = $1",
+        "UPDATE operators SET users_max = $2, pool = $3 WHERE id = $1",
         operator.0,
         users_max.get(),
+        pool.map(ExternalId::as_str),
     )
     .execute(conn)
     .await?;
@@ -259,7 +260,7 @@ pub async fn update_users_max(
 /// Newest first, without their tokens.
 pub async fn list_operators(conn: &mut PgConnection) -> Result<Vec<Operator>, sqlx::Error> {
     let rows = sqlx::query!(
-        "SELECT id, name, users_count, users_max, created_at FROM operators ORDER BY id DESC",
+        "SELECT id, name, users_count, users_max, pool, created_at FROM operators ORDER BY id DESC",
     )
     .fetch_all(conn)
     .await?;
@@ -270,6 +271,7 @@ pub async fn list_operators(conn: &mut PgConnection) -> Result<Vec<Operator>, sq
             name: row.name,
             users: row.users_count,
             users_max: row.users_max,
+            pool: row.pool,
             created_at: row.created_at,
             tokens: Vec::new(),
         })

@@ -198,6 +198,7 @@ pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Sig
             is_episode: source.item_type == ItemType::Episode,
             is_turn: source.is_turn(),
             comes_first: wanted.comes_first(source),
+            is_lent: false,
             lexical: substrings.map_or(lexical, |pieces| *pieces as f64),
             words_matched: i64::from(words_matched),
             is_substring: substrings.is_some(),

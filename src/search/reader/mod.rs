@@ -266,7 +266,8 @@ impl Reader {
         resident: Arc<Resident>,
         turn: OwnedMutexGuard<()>,
     ) -> Result<bool, sqlx::Error> {
-        let (reader, db) = (self.clone(), db.clone());
+        // All of it, whoever asked; what they see of it is left to each search.
+        let (reader, db) = (self.clone(), db.of_owner());
         let loading = tokio::spawn(async move {
             let _turn = turn;
             // Never closed.

@@ -560,10 +560,7 @@ async fn stats_count_what_is_there_and_nothing_of_anothers() {
 async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let viewer = Viewer {
-        user_id: anna.id,
-        agent_id: None,
-    };
+    let viewer = Viewer::person(anna.id);
     let talk = json!({ "messages": [{ "id": "m1", "role": "user", "content": "I moved." }] });
     anna.post("/api/v1/sessions/talk/messages", &talk).await;
     let session: i64 = sqlx::query_scalar("SELECT id FROM sessions")

@@ -73,10 +73,7 @@ async fn of_each_pair_that_holds_which_the_table_says_by_key_and_by_a_models_ver
     let anna = app.user("anna").await;
     let pair = Pair {
         app: &app,
-        viewer: Viewer {
-            user_id: anna.id,
-            agent_id: None,
-        },
+        viewer: Viewer::person(anna.id),
         now: app.embeddings.now(),
     };
     let hours = Duration::hours;

@@ -391,7 +391,7 @@ async fn an_operator_has_no_more_users_than_its_cap() {
     );
     let operator = app.accounts.list_operators().await.unwrap()[0].id;
     app.accounts
-        .change_users_max(operator, UsersMax::parse("3").unwrap())
+        .change_operator(operator, UsersMax::parse("3").unwrap(), None)
         .await
         .unwrap();
     bot.add("third", "Now there is room.").await;

@@ -507,10 +507,7 @@ async fn what_is_added_and_searched_meanwhile_leaves_no_row_behind() {
         anna.add(&format!("{CANARY} {n}")).await;
     }
     // Its calls have been let in before the erasure begins: the domain itself, not its doors.
-    let viewer = keepsake::accounts::Viewer {
-        user_id: anna.id,
-        agent_id: None,
-    };
+    let viewer = keepsake::accounts::Viewer::person(anna.id);
     let mut busy = Vec::new();
     for task in 0..4 {
         let (adding, embeddings, search, activity) = (

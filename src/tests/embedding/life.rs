@@ -37,10 +37,7 @@ async fn an_item_its_pending_vector_and_its_job_are_committed_together() {
 
     // What is rolled back leaves neither.
     let mut tx = app.db.as_writer(anna.id).await.unwrap();
-    let viewer = Viewer {
-        user_id: anna.id,
-        agent_id: None,
-    };
+    let viewer = Viewer::person(anna.id);
     let item = NewItem::parse(ItemType::Fact, "Anna has a dog.", None, &[]).unwrap();
     let now = app.clock.now();
     let added = memories::add_in(&mut tx, &app.embeddings, &viewer, &item, now).await;

@@ -128,6 +128,10 @@ pub struct Scene {
     /// By token; kept, since making one reads every certificate of the machine.
     pub client: Client,
     pub rival: String,
+    /// In a team that an agent of Anna's leads, which keeps nothing for itself.
+    pub member: TestUser,
+    /// That was in it.
+    pub former: TestUser,
     pub annas_provider: Provider,
     pub annas: Names,
     pub customers: Names,
@@ -214,6 +218,18 @@ impl Scene {
             .fetch_one(&mut app.superuser().await)
             .await
             .unwrap();
+        app.token(anna.id, "anna-private-lead", &Scope::ALL, None)
+            .await;
+        let member = app.user("dora").await;
+        let former = app.user("emil").await;
+        let leader = (&anna, "anna-private-lead");
+        crate::teams::join(&app, leader, (&member, "agent")).await;
+        let tie = crate::teams::join(&app, leader, (&former, "agent")).await;
+        let agent = crate::teams::agent_id(&app, &former, "agent").await;
+        app.accounts
+            .leave_team(former.id, agent, tie)
+            .await
+            .unwrap();
         let mut secrets: Vec<String> = [
             "anna-private",
             "anna_private_key",
@@ -258,6 +274,8 @@ impl Scene {
             stranger,
             client: Client::new(),
             rival,
+            member,
+            former,
             annas_provider,
             annas,
             customers,
@@ -282,7 +300,18 @@ impl Scene {
         assert!(owned.len() >= 9, "{owned:?}");
         let mut tables: Vec<(String, String)> = owned
             .into_iter()
-            .map(|table| (table, format!("t.user_id = ANY (ARRAY{:?})", self.owners)))
+            .map(|table| {
+                // That a member has looked is told to Anna.
+                let told = if table == "activity" {
+                    " AND t.member_user IS NULL"
+                } else {
+                    ""
+                };
+                (
+                    table,
+                    format!("t.user_id = ANY (ARRAY{:?}){told}", self.owners),
+                )
+            })
             .collect();
         let users = format!("t.id = ANY (ARRAY{:?})", self.owners);
         tables.push(("users".to_owned(), users));
@@ -570,9 +599,11 @@ pub async fn call_as(
 
 impl Scene {
     /// Those who try, by token: Ben, and an operator for another operator's user.
-    pub fn by_token(&self) -> [(&'static str, String, Option<&'static str>); 2] {
+    pub fn by_token(&self) -> [(&'static str, String, Option<&'static str>); 4] {
         [
             ("Ben", self.ben.token.clone(), None),
+            ("a member of a team", self.member.token.clone(), None),
+            ("a former member", self.former.token.clone(), None),
             ("another operator", self.rival.clone(), Some(CUSTOMER)),
         ]
     }

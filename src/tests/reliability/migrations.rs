@@ -34,7 +34,7 @@ const BY_TYPE: [(&str, &str); 14] = [
 ];
 
 /// Columns that may be empty, and are not: so that users sign in as they do, and a vector is one.
-const FILLED_TOO: [(&str, &str, &str); 9] = [
+const FILLED_TOO: [(&str, &str, &str); 10] = [
     ("users", "email", "'anna@example.com'"),
     ("users", "password_hash", "'hash'"),
     ("memory_embeddings", "bits", "repeat('1', 1024)::bit(1024)"),
@@ -47,6 +47,8 @@ const FILLED_TOO: [(&str, &str, &str); 9] = [
     ("invitations", "role", "'member'"),
     ("memory_items", "theme_id", "1"),
     ("entity_relations", "value", "'a baker'"),
+    // Another agent than the leader.
+    ("team_members", "member_agent", "2"),
     // Its number is drawn from a sequence.
     ("documents", "id", "1"),
 ];

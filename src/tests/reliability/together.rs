@@ -172,10 +172,7 @@ async fn who_gives_up_while_waiting_takes_nobody_with_them() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     anna.add("first").await;
-    let viewer = Viewer {
-        user_id: anna.id,
-        agent_id: None,
-    };
+    let viewer = Viewer::person(anna.id);
     let mut conn = app.superuser().await;
     let lock = hold_up(&mut conn, &anna).await;
     let add = |n: usize| {

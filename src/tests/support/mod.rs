@@ -13,8 +13,8 @@ pub use provider::{Provider, WIDTH, vector_of};
 
 use std::cell::RefCell;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId};
@@ -705,8 +705,9 @@ async fn create_database(template: &str) -> PgConnectOptions {
     let n = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = format!("test_{}_{n}", std::process::id());
     let mut server = PgConnection::connect_with(&server_options()).await.unwrap();
-    // Of all tests together they would take 20 GB.
-    for ended in ended().drain(..).collect::<Vec<_>>() {
+    // Of all tests together they would take 10 GB.
+    let of_ended: Vec<String> = ended().drain(..).collect();
+    for ended in of_ended {
         let statement = AssertSqlSafe(format!("DROP DATABASE {ended} WITH (FORCE)"));
         sqlx::raw_sql(statement).execute(&mut server).await.unwrap();
     }

@@ -12,7 +12,9 @@ use time::OffsetDateTime;
 use super::tools::{check_content_type, read_body_to};
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
 use crate::activity::Call;
-use crate::documents::{By, Document, DocumentError, DocumentPath, Documents, Expected, Whole};
+use crate::documents::{
+    By, Document, DocumentError, DocumentPath, Documents, Expected, MemoryOf, Whole,
+};
 use crate::input::Invalid;
 use crate::tools::{ToolError, parse_for};
 use crate::web::AppState;
@@ -54,6 +56,9 @@ pub struct DocumentOut {
     created_at: OffsetDateTime,
     #[serde(with = "time::serde::rfc3339")]
     updated_at: OffsetDateTime,
+    /// Who lends it; left out of one's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_of: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -74,6 +79,13 @@ pub struct ArchivedOut {
 }
 
 impl DocumentOut {
+    fn lent((document, memory_of): (Document, MemoryOf)) -> Self {
+        Self {
+            memory_of: memory_of.map(|name| name.to_string()),
+            ..Self::of(document)
+        }
+    }
+
     fn of(document: Document) -> Self {
         Self {
             id: document.id,
@@ -83,14 +95,15 @@ impl DocumentOut {
             trust: document.trust.as_str(),
             created_at: document.created_at,
             updated_at: document.updated_at,
+            memory_of: None,
         }
     }
 }
 
 impl WholeOut {
-    fn of(whole: Whole) -> Self {
+    fn of((whole, memory_of): (Whole, MemoryOf)) -> Self {
         Self {
-            document: DocumentOut::of(whole.document),
+            document: DocumentOut::lent((whole.document, memory_of)),
             content: whole.content,
         }
     }
@@ -110,13 +123,12 @@ pub async fn list(
     let documents = match &access.acting_for {
         ActingFor::User(viewer) => {
             let documents = documents(&state);
-            let listed = documents.list(viewer.user_id, folder.as_ref(), false);
-            listed.await?
+            documents.list_for(viewer, folder.as_ref()).await?
         }
         ActingFor::NewUser(_) => Vec::new(),
     };
     Ok(Json(ListOut {
-        documents: documents.into_iter().map(DocumentOut::of).collect(),
+        documents: documents.into_iter().map(DocumentOut::lent).collect(),
     }))
 }
 
@@ -132,26 +144,25 @@ pub async fn show(
     let viewer = known(access)?;
     let (documents, call) = (documents(&state), state.activity.begin(&viewer, TOOL));
     let read = async {
-        let whole = documents.read(viewer.user_id, &path).await?;
-        match params.revision {
-            None => Ok(whole),
-            Some(_) => {
-                let id = whole.document.id;
-                let of = documents.read_revision(viewer.user_id, id, params.revision);
-                let whole = of.await?;
-                // As it was then.
-                Ok(Whole {
-                    document: Document {
-                        revision: params.revision.unwrap_or(whole.document.revision),
-                        bytes: whole.content.len() as i32,
-                        ..whole.document
-                    },
-                    content: whole.content,
-                })
-            }
-        }
+        let Some(revision) = params.revision else {
+            return documents.read_for(&viewer, &path).await;
+        };
+        let of = documents.read_revision_for(&viewer, &path, revision);
+        let (whole, memory_of) = of.await?;
+        // As it was then.
+        let document = Document {
+            revision,
+            bytes: whole.content.len() as i32,
+            ..whole.document
+        };
+        let content = whole.content;
+        Ok((Whole { document, content }, memory_of))
     };
-    let whole = told(call, read.await, |whole| vec![whole.document.id])?;
+    let read = read.await;
+    if let Ok((whole, Some(_))) = &read {
+        call.read_lent(vec![whole.document.id]);
+    }
+    let whole = told(call, read, |(whole, _)| vec![whole.document.id])?;
     Ok(Json(WholeOut::of(whole)))
 }
 
@@ -183,7 +194,10 @@ pub async fn put(
     let call = state.activity.begin(&viewer, TOOL);
     let (documents, by) = (documents(&state), By::agent(&call));
     let put = documents.put(viewer.user_id, by, &path, &sent.content, expected);
-    let put = put.await;
+    let put = match put.await {
+        Err(error) => Err(documents.refused_for(&viewer, &path, error).await),
+        put => put,
+    };
     let document = told(call, put, |document| vec![document.id])?;
     let status = match document.revision {
         1 => StatusCode::CREATED,
@@ -202,7 +216,10 @@ pub async fn delete(
     let viewer = known(access)?;
     let call = state.activity.begin(&viewer, TOOL);
     let (documents, by) = (documents(&state), By::agent(&call));
-    let archived = documents.archive(viewer.user_id, by, &path).await;
+    let archived = match documents.archive(viewer.user_id, by, &path).await {
+        Err(error) => Err(documents.refused_for(&viewer, &path, error).await),
+        archived => archived,
+    };
     let archived = told(call, archived, |_| Vec::new())?;
     Ok(Json(ArchivedOut { archived }))
 }

@@ -15,6 +15,7 @@ pub mod memory;
 pub mod operators;
 pub mod sessions;
 pub mod summary;
+pub mod teams;
 pub mod users;
 
 use std::collections::BTreeMap;

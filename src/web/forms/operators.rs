@@ -7,7 +7,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::{Form, Outcome, parse_id, respond, with_token};
-use crate::accounts::{AgentName, OperatorId, TokenId, UsersMax};
+use crate::accounts::{AgentName, ExternalId, OperatorId, TokenId, UsersMax};
+use crate::input::Invalid;
 use crate::web::AppState;
 use crate::web::auth::{Admin, SignedIn, Visitor};
 use crate::web::pages::after_form;
@@ -47,7 +48,7 @@ pub async fn create_token(
     page(&state, signed_in, status, outcome).await
 }
 
-/// Another cap.
+/// Another cap, another pool or none.
 pub async fn change(
     State(state): State<AppState>,
     Admin(signed_in): Admin,
@@ -58,8 +59,10 @@ pub async fn change(
     let attempt = async {
         let operator = OperatorId(parse_id(&operator)?);
         let users_max = UsersMax::parse(form.get("users_max"))?;
+        let pool = parse_pool(form.get("pool"))?;
         let accounts = &state.accounts;
-        accounts.change_users_max(operator, users_max).await?;
+        let changed = accounts.change_operator(operator, users_max, pool.as_ref());
+        changed.await?;
         Ok(Outcome::Redirect)
     };
     let outcome = attempt.await;
@@ -79,6 +82,18 @@ pub async fn revoke_token(
     };
     let (outcome, form) = (attempt.await, Form(Vec::new()));
     respond(&state, signed_in, PATH, "service_revoke", &form, outcome).await
+}
+
+/// Blank: none.
+fn parse_pool(text: &str) -> Result<Option<ExternalId>, Invalid> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let parsed = ExternalId::parse(text.as_bytes()).map_err(|invalid| {
+        let sentence = invalid.sentence.replace(ExternalId::HEADER, "pool");
+        Invalid::new("pool", invalid.code, sentence)
+    });
+    parsed.map(Some)
 }
 
 /// The page shows an error beside the operator it belongs to.

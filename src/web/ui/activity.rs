@@ -89,9 +89,9 @@ impl Ui {
     ) -> Result<Vec<Reading>, PageError> {
         let rows = self.state.activity.list(viewer.user_id, filter).await;
         let readings = rows.map_err(database)?.into_iter().map(|row| Reading {
-            tool: row.tool,
-            agent: name(row.agent),
+            agent: name(&row),
             at: self.moment(row.at),
+            tool: row.tool,
         });
         Ok(readings.collect())
     }
@@ -101,11 +101,12 @@ impl Ui {
             id: *id,
             beginning: page.documents.get(id).or(page.beginnings.get(id)).cloned(),
             is_document: page.documents.contains_key(id),
+            is_lent: row.lent.contains(id),
         });
         CallRow {
             id: row.id,
             tool: row.tool.clone(),
-            agent: name(row.agent.clone()),
+            agent: name(row),
             at: self.moment(row.at),
             problem: Some(row.outcome.clone()).filter(|outcome| outcome != OK),
             duration: duration(row.duration_us),
@@ -115,8 +116,13 @@ impl Ui {
     }
 }
 
-fn name(agent: Option<String>) -> String {
-    agent.unwrap_or_else(|| "you".to_owned())
+/// Who called; of what an agent lends, the member of its team that has read it.
+fn name(row: &Row) -> String {
+    let agent = row.agent.clone().unwrap_or_else(|| "you".to_owned());
+    match &row.member {
+        Some(member) => format!("{member}, of the team of {agent}"),
+        None => agent,
+    }
 }
 
 /// "0.4 ms", "8 ms", "1.2 s"

@@ -1,8 +1,76 @@
-//! An agent's settings, as its form has them.
+//! An agent's settings, as its form has them, and its team.
 
-use app::view::AgentSetting;
+use std::collections::{HashMap, HashSet};
 
-use crate::accounts::{AgentSettings, MemoryScope};
+use app::view::{AgentSetting, JoinPage, TeamMate, TeamView};
+
+use super::Ui;
+use crate::accounts::invitations::LinkToken;
+use crate::accounts::model::{Agent, TokenRecord};
+use crate::accounts::teams::{Teams, Tie};
+use crate::accounts::{AccountError, AgentId, AgentSettings, MemoryScope, UserId};
+
+impl Ui {
+    /// By agent.
+    pub(super) fn team_views(
+        &self,
+        teams: Teams,
+        agents: &[(Agent, Vec<TokenRecord>)],
+    ) -> HashMap<i64, TeamView> {
+        let members: HashSet<i64> = teams
+            .ties
+            .iter()
+            .filter(|tie| !tie.leads)
+            .map(|tie| tie.agent.0)
+            .collect();
+        let mate = |tie: &Tie| TeamMate {
+            id: tie.id.0,
+            agent: tie.other.clone(),
+            person: tie.person.clone(),
+            since: self.moment(tie.since),
+        };
+        let count = |counts: &[(AgentId, i64)], agent: i64| {
+            let found = counts.iter().find(|(of, _)| of.0 == agent);
+            found.map_or(0, |(_, n)| *n)
+        };
+        let view = |agent: &Agent| {
+            let ties = || teams.ties.iter().filter(|tie| tie.agent == agent.id);
+            let could_join = agents.iter().map(|(other, _)| other);
+            let could_join = could_join
+                .filter(|other| other.id != agent.id && !members.contains(&other.id.0))
+                .map(|other| (other.id.0, other.name.clone()));
+            TeamView {
+                leader: ties().find(|tie| !tie.leads).map(mate),
+                members: ties().filter(|tie| tie.leads).map(mate).collect(),
+                invitations: count(&teams.invitations, agent.id.0),
+                own_count: count(&teams.own, agent.id.0),
+                candidates: could_join.collect(),
+            }
+        };
+        let of_all = agents.iter().map(|(agent, _)| (agent.id.0, view(agent)));
+        of_all.collect()
+    }
+
+    pub(super) async fn join_view(
+        &self,
+        user: UserId,
+        token: &str,
+    ) -> Result<Option<JoinPage>, AccountError> {
+        let Some(token) = LinkToken::parse(token) else {
+            return Ok(None);
+        };
+        let accounts = &self.state.accounts;
+        let Some(open) = accounts.find_team_invitation(user, &token).await? else {
+            return Ok(None);
+        };
+        let agents = accounts.agent_names(user).await?.into_iter();
+        Ok(Some(JoinPage {
+            leader: open.agent,
+            person: open.person,
+            agents: agents.map(|(id, name)| (id.0, name)).collect(),
+        }))
+    }
+}
 
 /// Each with what holds where it is not set.
 pub(super) fn settings(settings: &AgentSettings) -> Vec<AgentSetting> {

@@ -25,9 +25,9 @@ use app::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, DataPage,
     DocsPage, DocumentFilters, DocumentPage, DocumentsPage, EmbeddingsPage, EntitiesPage,
     EntityFilters, EntityPage, FormState, GraphFilters, GraphPage, InvitationPage, ItemPage,
-    JobsPage, MemoryFilters, MemoryPage, Moment, OperatorRow, Receipt, ResetPage, SearchMode,
-    SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage, ThemeCount, TokenRow,
-    TokenState, UsersFilters, UsersPage, WorkPage,
+    JobsPage, JoinPage, MemoryFilters, MemoryPage, Moment, OperatorRow, Receipt, ResetPage,
+    SearchMode, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage, ThemeCount,
+    TokenRow, TokenState, UsersFilters, UsersPage, WorkPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};
@@ -91,6 +91,7 @@ impl Ui {
             created: self.moment(operator.created_at),
             users: operator.users.into(),
             users_max: operator.users_max.into(),
+            pool: operator.pool,
             tokens: tokens.map(|token| self.token_row(token)).collect(),
         }
     }
@@ -360,6 +361,12 @@ impl Backend for Ui {
         }
     }
 
+    async fn join_page(&self, token: &str) -> Result<Option<JoinPage>, PageError> {
+        let viewer = self.memory_viewer()?;
+        let page = self.join_view(viewer.user_id, token).await;
+        page.map_err(account_error)
+    }
+
     async fn invitation_page(&self, token: &str) -> Result<Option<InvitationPage>, PageError> {
         let page = self.invitation_view(token).await;
         page.map_err(account_error)
@@ -378,7 +385,10 @@ impl Backend for Ui {
             .list_agents(viewer.user_id)
             .await
             .map_err(account_error)?;
+        let teams = self.state.accounts.teams(viewer.user_id).await;
+        let mut teams = self.team_views(teams.map_err(account_error)?, &agents);
         let rows = agents.into_iter().map(|(agent, tokens)| AgentRow {
+            team: teams.remove(&agent.id.0).unwrap_or_default(),
             id: agent.id.0,
             name: agent.name,
             created: self.moment(agent.created_at),

@@ -96,7 +96,15 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
     cap_form.form = format!("users-max-{id}");
     let is_cap_refused = cap_form.error.is_some();
     let find_form = FormState::default().of(&format!("find-{id}"));
-    let cap_form = cap_form.or_saved(vec![("users_max", operator.users_max.to_string())]);
+    let pool = operator.pool.clone().unwrap_or_default();
+    let saved = vec![
+        ("users_max", operator.users_max.to_string()),
+        ("pool", pool),
+    ];
+    let cap_form = cap_form.or_saved(saved);
+    let pool = operator.pool.map(|pool| {
+        view! { <span>"all fall back to the memory of " <bdi>{pool}</bdi></span> }
+    });
     let tokens = operator
         .tokens
         .into_iter()
@@ -111,6 +119,7 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
                 <span>
                     {count(operator.users)} " of " {count(operator.users_max)} " users"
                 </span>
+                {pool}
                 <span>"here since " <When moment=operator.created /></span>
             </p>
             <ul class="tokens">{tokens}</ul>
@@ -147,18 +156,27 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
             </details>
             <details class="fold" open=is_cap_refused>
                 <summary>
-                    "Change the cap" <span class="visually-hidden">" of " {operator.name}</span>
+                    "Cap and global pool" <span class="visually-hidden">" of " {operator.name}</span>
                 </summary>
                 <form class="stack" method="post" action=format!("{PATH}/operators/{id}")>
-                    <FormError form=cap_form.clone() fields=&["users_max"] />
+                    <FormError form=cap_form.clone() fields=&["users_max", "pool"] />
                     <Field
-                        form=cap_form
+                        form=cap_form.clone()
                         name="users_max"
                         label="Users at most"
                         hint="Users it has already stay, however many."
                         inputmode="numeric"
                         autocomplete="off"
                         maxlength="8"
+                    />
+                    <Field
+                        form=cap_form
+                        name="pool"
+                        label="Global pool"
+                        hint="Its id of the user whose memory all its others find and read after their own, and none of them changes. Whoever acts for that user fills it. Empty: none."
+                        autocomplete="off"
+                        maxlength="200"
+                        optional=true
                     />
                     <div>
                         <button type="submit">"Save"</button>

@@ -191,6 +191,7 @@ fn document_schema() -> Value {
             "trust": { "type": "string", "enum": ["user", "agent", "tool", "external"], "description": "Whose word it is." },
             "created_at": moment(),
             "updated_at": moment(),
+            "memory_of": { "type": "string", "description": "The leader of the agent's team, or the global pool, that lends it: it is read and not changed. Left out: it is the user's own." },
         },
     })
 }

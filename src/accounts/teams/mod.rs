@@ -1,0 +1,229 @@
+//! Teams (GoClaw): agents that may read what another agent, their leader, keeps for itself. Of the same user they are added,
+//! of others they join by a link that their person accepts; either side ends it, at once. What is lent is read in
+//! `crate::search`, `crate::documents` and `crate::tools`, through `crate::db::Db::lent_to`.
+
+mod store;
+
+use time::{Duration, OffsetDateTime};
+
+use super::invitations::LinkToken;
+use super::model::{AgentId, UserId};
+use super::{AccountError, Accounts};
+use crate::input::Invalid;
+
+/// Members of one leader.
+pub const MEMBERS_MAX: i64 = 50;
+/// Of one leader, that can still be used.
+const INVITATIONS_MAX: i64 = 20;
+/// After which a link cannot be used any more.
+pub const INVITED_FOR: Duration = Duration::days(7);
+
+/// A leader and one of its members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TieId(pub i64);
+
+/// As one side sees it.
+#[derive(Clone, Debug)]
+pub struct Tie {
+    pub id: TieId,
+    /// Whether `agent` leads; else it is the member.
+    pub leads: bool,
+    /// The user's own.
+    pub agent: AgentId,
+    /// The other agent's name.
+    pub other: String,
+    /// The other's person, where that is somebody else.
+    pub person: Option<String>,
+    pub since: OffsetDateTime,
+}
+
+/// What the page of agents tells of teams.
+#[derive(Clone, Debug, Default)]
+pub struct Teams {
+    pub ties: Vec<Tie>,
+    /// Links that can still be used, by leader.
+    pub invitations: Vec<(AgentId, i64)>,
+    /// Memories that each agent keeps for itself, which is what it would lend.
+    pub own: Vec<(AgentId, i64)>,
+}
+
+/// Who invites.
+#[derive(Clone, Debug)]
+pub struct OpenInvitation {
+    pub agent: String,
+    pub person: Option<String>,
+}
+
+/// How joining ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Joined {
+    Yes,
+    NoAgent,
+    IsLeader,
+    Full,
+    IsInATeam,
+    Unknown,
+}
+
+fn refused(field: &'static str, code: &'static str, sentence: impl Into<String>) -> AccountError {
+    Invalid::new(field, code, sentence).into()
+}
+
+fn full() -> AccountError {
+    let sentence = format!("This team has {MEMBERS_MAX} members, which is the most.");
+    refused("agent", "too_many", sentence)
+}
+
+fn is_in_a_team() -> AccountError {
+    let sentence = "This agent is in a team already; let it leave that one first.";
+    refused("member", "in_a_team", sentence)
+}
+
+impl Accounts {
+    pub async fn teams(&self, user: UserId) -> Result<Teams, AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        let teams = Teams {
+            ties: store::list(&mut tx).await?,
+            invitations: store::count_invitations(&mut tx, user, self.clock.now()).await?,
+            own: store::count_own(&mut tx, user).await?,
+        };
+        tx.commit().await?;
+        Ok(teams)
+    }
+
+    /// Another agent of the same user may read what this one keeps for itself from now on.
+    ///
+    /// # Errors
+    /// [`Invalid`] where it is in a team, is the leader itself, or the team is full.
+    pub async fn add_to_team(
+        &self,
+        user: UserId,
+        leader: AgentId,
+        member: AgentId,
+    ) -> Result<(), AccountError> {
+        if leader == member {
+            let sentence = "An agent does not join its own team; choose another.";
+            return Err(refused("member", "leader", sentence));
+        }
+        let mut tx = self.db.as_user(user).await?;
+        let is_there = super::agents::exists(&mut tx, user, member).await?;
+        if !is_there || !store::prepare_leader(&mut tx, user, leader).await? {
+            return Err(AccountError::NotFound);
+        }
+        if store::count_members(&mut tx, user, leader).await? >= MEMBERS_MAX {
+            return Err(full());
+        }
+        let now = self.clock.now();
+        if !store::insert_own(&mut tx, user, leader, member, now).await? {
+            return Err(is_in_a_team());
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// A link by which one agent of whoever has it joins; shown this once.
+    ///
+    /// # Errors
+    /// [`Invalid`] where the team is full, or too many links are open.
+    pub async fn invite_to_team(
+        &self,
+        user: UserId,
+        leader: AgentId,
+    ) -> Result<LinkToken, AccountError> {
+        let now = self.clock.now();
+        let mut tx = self.db.as_user(user).await?;
+        if !store::prepare_leader(&mut tx, user, leader).await? {
+            return Err(AccountError::NotFound);
+        }
+        if store::count_members(&mut tx, user, leader).await? >= MEMBERS_MAX {
+            return Err(full());
+        }
+        let open = store::tidy_invitations(&mut tx, user, leader, now).await?;
+        if open >= INVITATIONS_MAX {
+            let sentence = format!(
+                "{INVITATIONS_MAX} invitations to this team are open, which is the most; take them back first."
+            );
+            return Err(refused("agent", "too_many", sentence));
+        }
+        let token = LinkToken::generate()?;
+        let times = (now, now + INVITED_FOR);
+        store::insert_invitation(&mut tx, user, leader, &token.hash(), times).await?;
+        tx.commit().await?;
+        Ok(token)
+    }
+
+    /// Links to this team that were not used yet lead nowhere from now on. How many.
+    pub async fn take_invitations_back(
+        &self,
+        user: UserId,
+        leader: AgentId,
+    ) -> Result<u64, AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        if !super::agents::exists(&mut tx, user, leader).await? {
+            return Err(AccountError::NotFound);
+        }
+        let taken = store::delete_invitations(&mut tx, user, leader).await?;
+        tx.commit().await?;
+        Ok(taken)
+    }
+
+    /// `None` where the link cannot be used (any more).
+    pub async fn find_team_invitation(
+        &self,
+        user: UserId,
+        token: &LinkToken,
+    ) -> Result<Option<OpenInvitation>, AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        let found = store::find_invitation(&mut tx, &token.hash(), self.clock.now()).await?;
+        tx.commit().await?;
+        Ok(found)
+    }
+
+    /// An agent of this user joins the team that the link is of, which is used up.
+    ///
+    /// # Errors
+    /// [`AccountError::InvitationOver`]; [`Invalid`] where the agent cannot join, and then the link can still be used.
+    pub async fn join_team(
+        &self,
+        user: UserId,
+        token: &LinkToken,
+        agent: AgentId,
+    ) -> Result<(), AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        let now = self.clock.now();
+        match store::join(&mut tx, &token.hash(), agent, MEMBERS_MAX, now).await? {
+            Joined::Yes => {
+                tx.commit().await?;
+                Ok(())
+            }
+            Joined::NoAgent => Err(refused(
+                "member",
+                "not_found",
+                "`member` is no agent of yours; choose one of the list.",
+            )),
+            Joined::IsLeader => Err(refused(
+                "member",
+                "leader",
+                "An agent does not join its own team; choose another.",
+            )),
+            Joined::Full => Err(full()),
+            Joined::IsInATeam => Err(is_in_a_team()),
+            Joined::Unknown => Err(AccountError::InvitationOver),
+        }
+    }
+
+    /// From either side; in force at once, also within a search that is under way.
+    pub async fn leave_team(
+        &self,
+        user: UserId,
+        agent: AgentId,
+        tie: TieId,
+    ) -> Result<(), AccountError> {
+        let mut tx = self.db.as_user(user).await?;
+        if !store::delete(&mut tx, user, agent, tie).await? {
+            return Err(AccountError::NotFound);
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+}

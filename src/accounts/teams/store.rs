@@ -1,0 +1,245 @@
+//! Teams in PostgreSQL. Each function takes a connection that knows its user; what is the other side's comes through
+//! functions of the migration `teams` alone.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::{Joined, OpenInvitation, Tie, TieId};
+use crate::accounts::model::{AgentId, UserId};
+
+/// All teams of the user's agents, the oldest first; one between two agents of the user from both sides.
+pub async fn list(conn: &mut PgConnection) -> Result<Vec<Tie>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT id AS "id!", leads AS "leads!", agent_id AS "agent_id!", other_agent AS "other_agent!",
+                  person, since AS "since!" FROM my_teams()"#
+    )
+    .fetch_all(conn)
+    .await?;
+    let ties = rows.into_iter().map(|row| Tie {
+        id: TieId(row.id),
+        leads: row.leads,
+        agent: AgentId(row.agent_id),
+        other: row.other_agent,
+        person: row.person,
+        since: row.since,
+    });
+    Ok(ties.collect())
+}
+
+/// Locks the leader until the transaction ends, and has it keep what it learns: a team reads what is its own alone. False
+/// where the user has no such agent.
+pub async fn prepare_leader(
+    conn: &mut PgConnection,
+    user: UserId,
+    leader: AgentId,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        r#"UPDATE agents SET settings = settings || CASE
+               WHEN coalesce(settings ->> 'memory_scope', 'shared') = 'shared' THEN '{"memory_scope": "own_first"}'::jsonb
+               ELSE '{}' END
+           WHERE user_id = $1 AND id = $2"#,
+        user.0,
+        leader.0,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+pub async fn count_members(
+    conn: &mut PgConnection,
+    user: UserId,
+    leader: AgentId,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "n!" FROM team_members WHERE leader_user = $1 AND leader_agent = $2"#,
+        user.0,
+        leader.0,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// An agent of the same user. False where it is in a team already.
+pub async fn insert_own(
+    conn: &mut PgConnection,
+    user: UserId,
+    leader: AgentId,
+    member: AgentId,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "INSERT INTO team_members (leader_user, leader_agent, member_user, member_agent, created_at)
+         VALUES ($1, $2, $1, $3, $4)
+         ON CONFLICT ON CONSTRAINT team_members_member_key DO NOTHING",
+        user.0,
+        leader.0,
+        member.0,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// From either side. False where there is none.
+pub async fn delete(
+    conn: &mut PgConnection,
+    user: UserId,
+    agent: AgentId,
+    tie: TieId,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
+        "DELETE FROM team_members
+         WHERE id = $3 AND (leader_user = $1 AND leader_agent = $2 OR member_user = $1 AND member_agent = $2)",
+        user.0,
+        agent.0,
+        tie.0,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Those that are out of date go; how many are left.
+pub async fn tidy_invitations(
+    conn: &mut PgConnection,
+    user: UserId,
+    leader: AgentId,
+    now: OffsetDateTime,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query!(
+        "DELETE FROM team_invitations WHERE leader_user = $1 AND expires_at <= $2",
+        user.0,
+        now
+    )
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "n!" FROM team_invitations WHERE leader_user = $1 AND leader_agent = $2"#,
+        user.0,
+        leader.0,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+pub async fn insert_invitation(
+    conn: &mut PgConnection,
+    user: UserId,
+    leader: AgentId,
+    hash: &[u8],
+    (now, expires_at): (OffsetDateTime, OffsetDateTime),
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO team_invitations (code_hash, leader_user, leader_agent, created_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5)",
+        hash,
+        user.0,
+        leader.0,
+        now,
+        expires_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// How many.
+pub async fn delete_invitations(
+    conn: &mut PgConnection,
+    user: UserId,
+    leader: AgentId,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query!(
+        "DELETE FROM team_invitations WHERE leader_user = $1 AND leader_agent = $2",
+        user.0,
+        leader.0,
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// Invitations that can still be used, by agent.
+pub async fn count_invitations(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<Vec<(AgentId, i64)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT leader_agent, count(*) AS "n!" FROM team_invitations
+           WHERE leader_user = $1 AND expires_at > $2 GROUP BY 1"#,
+        user.0,
+        now,
+    )
+    .fetch_all(conn)
+    .await?;
+    let counts = rows.into_iter();
+    Ok(counts
+        .map(|row| (AgentId(row.leader_agent), row.n))
+        .collect())
+}
+
+/// `None` where it is unknown, used or out of date.
+pub async fn find_invitation(
+    conn: &mut PgConnection,
+    hash: &[u8],
+    now: OffsetDateTime,
+) -> Result<Option<OpenInvitation>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT agent AS "agent!", person FROM find_invitation($1, $2)"#,
+        hash,
+        now
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| OpenInvitation {
+        agent: row.agent,
+        person: row.person,
+    }))
+}
+
+pub async fn join(
+    conn: &mut PgConnection,
+    hash: &[u8],
+    agent: AgentId,
+    members_max: i64,
+    now: OffsetDateTime,
+) -> Result<Joined, sqlx::Error> {
+    let said = sqlx::query_scalar!(
+        r#"SELECT join_team($1, $2, $3, $4) AS "said!""#,
+        hash,
+        agent.0,
+        members_max,
+        now,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(match said.as_str() {
+        "joined" => Joined::Yes,
+        "no_agent" => Joined::NoAgent,
+        "leader" => Joined::IsLeader,
+        "full" => Joined::Full,
+        "in_a_team" => Joined::IsInATeam,
+        _ => Joined::Unknown,
+    })
+}
+
+/// What each agent of the user keeps for itself alone: memories.
+pub async fn count_own(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Vec<(AgentId, i64)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT owner_agent_id AS "agent!", count(*) AS "n!" FROM memory_items
+           WHERE user_id = $1 AND owner_agent_id IS NOT NULL AND theme_id IS NOT NULL GROUP BY 1"#,
+        user.0,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (AgentId(row.agent), row.n))
+        .collect())
+}

@@ -1,0 +1,124 @@
+//! Documents that are lent to an agent (docs/teams.md), after its own: read, listed, and never written.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::{Document, DocumentError, DocumentPath, Documents, Whole};
+use crate::accounts::{Lent, Viewer};
+use crate::db::is_not_lent;
+
+/// Whose memory a document is lent from, as answers call it; `None`: the viewer's own.
+pub type MemoryOf = Option<Arc<str>>;
+
+impl Documents {
+    /// A document of the viewer's own or, where none has this path, one that is lent to them.
+    ///
+    /// # Errors
+    /// [`DocumentError::NotFound`]
+    pub async fn read_for(
+        &self,
+        viewer: &Viewer,
+        path: &DocumentPath,
+    ) -> Result<(Whole, MemoryOf), DocumentError> {
+        match (self.read(viewer.user_id, path).await, self.lent_to(viewer)) {
+            (Err(DocumentError::NotFound), Some((lent, theirs))) => {
+                let read = theirs.read(lent.user_id, path).await;
+                Ok((read.map_err(unless_lent)?, Some(lent.name.clone())))
+            }
+            (own, _) => Ok((own?, None)),
+        }
+    }
+
+    /// The same, as it was at a revision.
+    ///
+    /// # Errors
+    /// [`DocumentError::NotFound`]; so too where that revision is kept no more.
+    pub async fn read_revision_for(
+        &self,
+        viewer: &Viewer,
+        path: &DocumentPath,
+        revision: i32,
+    ) -> Result<(Whole, MemoryOf), DocumentError> {
+        let (whole, memory_of) = self.read_for(viewer, path).await?;
+        let id = whole.document.id;
+        let then = match (&memory_of, self.lent_to(viewer)) {
+            (Some(_), Some((lent, theirs))) => theirs
+                .read_revision(lent.user_id, id, Some(revision))
+                .await
+                .map_err(unless_lent)?,
+            _ => {
+                self.read_revision(viewer.user_id, id, Some(revision))
+                    .await?
+            }
+        };
+        Ok((then, memory_of))
+    }
+
+    /// Those of the viewer's own in this folder and below, and those that are lent to them and have another path. By path.
+    ///
+    /// # Errors
+    /// Only what the database says.
+    pub async fn list_for(
+        &self,
+        viewer: &Viewer,
+        folder: Option<&DocumentPath>,
+    ) -> Result<Vec<(Document, MemoryOf)>, sqlx::Error> {
+        let own = self.list(viewer.user_id, folder, false).await?;
+        let Some((lent, theirs)) = self.lent_to(viewer) else {
+            return Ok(own.into_iter().map(|document| (document, None)).collect());
+        };
+        let lent_ones = match theirs.list(lent.user_id, folder, false).await {
+            Err(error) if is_not_lent(&error) => Vec::new(),
+            listed => listed?,
+        };
+        let paths: HashSet<String> = own.iter().map(|d| d.path.as_str().to_owned()).collect();
+        let lent_ones = lent_ones
+            .into_iter()
+            .filter(|document| !paths.contains(document.path.as_str()))
+            .map(|document| (document, Some(lent.name.clone())));
+        let mut all: Vec<_> = own.into_iter().map(|document| (document, None)).collect();
+        all.extend(lent_ones);
+        all.sort_by(|(a, _), (b, _)| a.path.as_str().cmp(b.path.as_str()));
+        Ok(all)
+    }
+
+    /// A change that found nothing of the viewer's own: refused in other words where what it names is lent to them.
+    pub async fn refused_for(
+        &self,
+        viewer: &Viewer,
+        path: &DocumentPath,
+        error: DocumentError,
+    ) -> DocumentError {
+        let (DocumentError::NotFound, Some((lent, theirs))) = (&error, self.lent_to(viewer)) else {
+            return error;
+        };
+        let is_there = match theirs.read(lent.user_id, path).await {
+            Ok(_) => true,
+            Err(_) => {
+                let inside = theirs.list(lent.user_id, Some(path), false).await;
+                inside.is_ok_and(|inside| !inside.is_empty())
+            }
+        };
+        match is_there {
+            true => DocumentError::Lent(lent.refusal()),
+            false => error,
+        }
+    }
+
+    fn lent_to<'a>(&self, viewer: &'a Viewer) -> Option<(&'a Lent, Self)> {
+        let lent = viewer.lent.as_ref()?;
+        let theirs = Self {
+            db: self.db.lent_to(viewer.user_id),
+            embeddings: self.embeddings.clone(),
+        };
+        Some((lent, theirs))
+    }
+}
+
+/// What is lent no more is not there.
+fn unless_lent(error: DocumentError) -> DocumentError {
+    match error {
+        DocumentError::Database(error) if is_not_lent(&error) => DocumentError::NotFound,
+        error => error,
+    }
+}

@@ -1,0 +1,173 @@
+//! What is lent to the agent that searches (teams, an operator's pool: docs/teams.md): a second index and a second
+//! transaction, of its owner, which asks each time whether it still is. Never one index of two users, and never two
+//! connections at once.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use time::OffsetDateTime;
+
+use super::candidate::Signals;
+use super::query::{Filters, SearchQuery};
+use super::reader::Need;
+use super::{Hit, Search};
+use crate::accounts::{Lent, Viewer};
+use crate::db::{Db, Tx, is_not_lent};
+use crate::embedding::QueryVector;
+use crate::embedding::model::Space;
+use crate::memories::speakers;
+
+/// What was found there, by the arms.
+pub struct LentFound {
+    lent: Lent,
+    db: Db,
+    ids: HashSet<i64>,
+    /// Its vectors are of another model than the query's.
+    pub by_words_alone: bool,
+}
+
+impl LentFound {
+    pub fn has(&self, id: i64) -> bool {
+        self.ids.contains(&id)
+    }
+
+    pub fn lent(&self) -> &Lent {
+        &self.lent
+    }
+
+    /// What answers call the memory that this is from; `None`: the viewer's own.
+    pub fn name_of(&self, id: i64) -> Option<Arc<str>> {
+        self.has(id).then(|| self.lent.name.clone())
+    }
+
+    pub fn why_words_alone(&self) -> String {
+        let of = match self.lent.leader {
+            Some(_) => "the team's leader",
+            None => "the global pool",
+        };
+        format!("what {of} lends has vectors of another model, so it was found by words alone")
+    }
+
+    /// Its owner's rows, as far as they are lent; `None` where they are no more.
+    ///
+    /// # Errors
+    /// Only what the database says.
+    pub async fn begin(&self) -> Result<Option<Tx>, sqlx::Error> {
+        unless_not_lent(self.db.as_user(self.lent.user_id).await)
+    }
+}
+
+/// `None` where nothing is lent any more: what is the viewer's own answers alone.
+fn unless_not_lent<T>(read: Result<T, sqlx::Error>) -> Result<Option<T>, sqlx::Error> {
+    match read {
+        Err(error) if is_not_lent(&error) => Ok(None),
+        read => read.map(Some),
+    }
+}
+
+/// What is asked of it.
+pub struct Wanted<'a> {
+    pub filters: &'a Filters,
+    pub text: &'a str,
+    pub vector: Option<&'a QueryVector>,
+    /// What the vector is of.
+    pub space: Option<&'a Space>,
+    /// What the text names counts, whatever its owner's setting says.
+    pub with_entities: bool,
+}
+
+impl Search {
+    /// What the arms find in what is lent to this agent, as signals; nothing where nothing is.
+    ///
+    /// # Errors
+    /// Only what the database says.
+    pub(super) async fn look_at_lent(
+        &self,
+        viewer: &Viewer,
+        wanted: Wanted<'_>,
+    ) -> Result<Option<(LentFound, Vec<Signals>)>, sqlx::Error> {
+        let Some(lent) = &viewer.lent else {
+            return Ok(None);
+        };
+        let db = self.db.lent_to(viewer.user_id);
+        let need = Need {
+            user: lent.user_id,
+            space: None,
+            theme: wanted.filters.theme.as_ref().map(|theme| theme.as_str()),
+            text: Some(wanted.text),
+        };
+        let current = self.reader.current(&db, &need).await;
+        let Some((mut tx, mut held)) = unless_not_lent(current)? else {
+            return Ok(None);
+        };
+        held.with_entities |= wanted.with_entities;
+        let there = held.serving.space.as_ref();
+        let is_same = |here: &&Space| {
+            there.is_some_and(|there| there.settings.makes_the_vectors_of(&here.settings))
+        };
+        let vector = wanted.space.filter(is_same).and(wanted.vector);
+        let vector = vector
+            .zip(there)
+            .map(|(vector, there)| (vector.clone(), there.id));
+        let vector = match vector {
+            Some((vector, space_id)) => Some(QueryVector {
+                space_id,
+                speakers: held.vectors(&speakers::names(wanted.text)).await.speakers,
+                ..vector
+            }),
+            None => None,
+        };
+        let by_words_alone = wanted.vector.is_some() && vector.is_none();
+        let user = lent.user_id;
+        let (filters, text) = (wanted.filters, wanted.text);
+        let (mut found, _) = self
+            .look(&mut tx, user, &held, filters, text, vector.as_ref())
+            .await?;
+        for signals in &mut found {
+            signals.is_lent = true;
+            signals.comes_first = false;
+        }
+        let lent = LentFound {
+            lent: lent.clone(),
+            db,
+            ids: found.iter().map(|signals| signals.id.0).collect(),
+            by_words_alone: by_words_alone && !found.is_empty(),
+        };
+        Ok(Some((lent, found)))
+    }
+}
+
+impl Search {
+    /// The newest of what is lent, as [`super::rank::newest_of`] has them; nothing where nothing is.
+    pub(super) async fn newest_lent(
+        &self,
+        viewer: &Viewer,
+        query: &SearchQuery,
+        now: OffsetDateTime,
+    ) -> Result<Option<(LentFound, Vec<(i64, i64)>)>, sqlx::Error> {
+        let Some(lent) = &viewer.lent else {
+            return Ok(None);
+        };
+        let db = self.db.lent_to(viewer.user_id);
+        let need = Need::of(lent.user_id, query, None);
+        let current = self.reader.current(&db, &need).await;
+        let Some((_tx, held)) = unless_not_lent(current)? else {
+            return Ok(None);
+        };
+        let newest = super::rank::newest_of(&held, query, now).await;
+        let found = LentFound {
+            lent: lent.clone(),
+            db,
+            ids: newest.iter().map(|(_, id)| *id).collect(),
+            by_words_alone: false,
+        };
+        Ok(Some((found, newest)))
+    }
+}
+
+/// Of two copies of one text the viewer's own stays (GoClaw).
+pub fn drop_copies(hits: &mut Vec<Hit>) {
+    let own = hits.iter().filter(|hit| hit.memory_of.is_none());
+    let own: HashSet<String> = own.map(|hit| hit.item.content.clone()).collect();
+    hits.retain(|hit| hit.memory_of.is_none() || !own.contains(&hit.item.content));
+}

@@ -1,0 +1,193 @@
+//! From what the arms found to an answer: ranked or by date, and each hit read from the database under the rights of whose
+//! memory it is.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use time::OffsetDateTime;
+
+use super::candidate::{FoundItem, Signals};
+use super::fuse::{self, Explanation};
+use super::query::{Cursor, SearchQuery};
+use super::reader::{Held, Need};
+use super::{Hit, LentFound, Mode, Page, Search, arms, lent, snippet, store};
+use crate::accounts::{UserId, Viewer};
+use crate::db::Tx;
+use crate::memories::{ItemId, words};
+
+/// What was found, on the way to be ranked.
+pub(super) struct Found {
+    /// Of the user, where it has not ended.
+    pub(super) tx: Option<Tx>,
+    pub(super) user: UserId,
+    pub(super) signals: Vec<Signals>,
+    pub(super) terms: Vec<words::Term>,
+    pub(super) lent: Option<LentFound>,
+}
+
+impl Search {
+    pub(super) async fn rank(
+        &self,
+        found: Found,
+        query: &SearchQuery,
+    ) -> Result<Page, sqlx::Error> {
+        let now = self.embeddings.now();
+        let Found {
+            mut tx,
+            user,
+            signals,
+            terms,
+            lent,
+        } = found;
+        let has_near = signals.iter().any(|c| c.is_near);
+        // A cutoff of similarity needs a similarity: without one it is passed over.
+        let similarity_min = query.min_similarity.filter(|_| has_near);
+        let ranked: Vec<(Signals, Explanation)> = fuse::weighted(signals, query.balance)
+            .into_iter()
+            .filter(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least))
+            .collect();
+        let status = query.filters.status;
+        let mut hits = Vec::new();
+        let mut ranked = ranked.into_iter();
+        // Some may be there no more.
+        while hits.len() < query.limit && !ranked.as_slice().is_empty() {
+            let next: Vec<_> = ranked.by_ref().take(query.limit - hits.len()).collect();
+            let ids: Vec<i64> = next.iter().map(|(found, _)| found.id.0).collect();
+            let mut rows = self.rows(&mut tx, user, lent.as_ref(), &ids, now).await?;
+            hits.extend(next.into_iter().filter_map(|(found, why)| {
+                let item = rows.remove(&found.id)?;
+                let is_wanted = status.is_none_or(|status| item.status == status);
+                let memory_of = lent.as_ref().and_then(|lent| lent.name_of(found.id.0));
+                is_wanted.then(|| Hit::new(item, why, found.is_near, &terms, memory_of))
+            }));
+            if lent.is_some() {
+                lent::drop_copies(&mut hits);
+            }
+        }
+        // Nothing was written: its end is sent when the connection goes back, and waited for by nobody.
+        drop(tx);
+        Ok(Page {
+            hits,
+            mode: if has_near { Mode::Hybrid } else { Mode::Fts },
+            cursor: None,
+            degraded: None,
+            has_lent: lent.is_some(),
+        })
+    }
+
+    /// The rows of these, from whosever memory, under the rights of each.
+    async fn rows(
+        &self,
+        tx: &mut Option<Tx>,
+        user: UserId,
+        lent: Option<&LentFound>,
+        ids: &[i64],
+        now: OffsetDateTime,
+    ) -> Result<HashMap<ItemId, FoundItem>, sqlx::Error> {
+        let is_lent = |id: &i64| lent.is_some_and(|lent| lent.has(*id));
+        let (of_lent, own): (Vec<i64>, Vec<i64>) = ids.iter().partition(|id| is_lent(id));
+        let mut rows = Vec::new();
+        if !own.is_empty() {
+            let mut own_tx = match tx.take() {
+                Some(tx) => tx,
+                None => self.db.as_user(user).await?,
+            };
+            rows = store::list_found(&mut own_tx, user, &own, now).await?;
+            // It is given back before another is waited for.
+            *tx = lent.is_none().then_some(own_tx);
+        }
+        if let Some(lent) = lent.filter(|_| !of_lent.is_empty())
+            && let Some(mut tx) = lent.begin().await?
+        {
+            let owner = lent.lent().user_id;
+            rows.extend(store::list_found(&mut tx, owner, &of_lent, now).await?);
+        }
+        Ok(rows.into_iter().map(|row| (row.id, row)).collect())
+    }
+
+    /// By date, the newest first; what is lent among what is the viewer's own.
+    pub(super) async fn newest(
+        &self,
+        viewer: &Viewer,
+        query: &SearchQuery,
+    ) -> Result<Page, sqlx::Error> {
+        let (user, now) = (viewer.user_id, self.embeddings.now());
+        let need = Need::of(user, query, None);
+        let (tx, held) = self.reader.current(&self.db, &need).await?;
+        let mut newest = newest_of(&held, query, now).await;
+        drop(held);
+        let (mut tx, mut lent) = (Some(tx), None);
+        if viewer.lent.is_some() {
+            tx = None;
+            if let Some((found, of_lent)) = self.newest_lent(viewer, query, now).await? {
+                newest.extend(of_lent);
+                lent = Some(found);
+            }
+        }
+        newest.sort_unstable_by(|a, b| b.cmp(a));
+        let has_more = newest.len() > query.limit;
+        newest.truncate(query.limit);
+        // Of the index, since the last of them may be there no more.
+        let next = newest.last().filter(|_| has_more).copied();
+        let ids: Vec<i64> = newest.iter().map(|(_, id)| *id).collect();
+        let rows = self.rows(&mut tx, user, lent.as_ref(), &ids, now).await?;
+        let mut rows: Vec<FoundItem> = rows.into_values().collect();
+        rows.sort_by_key(|row| std::cmp::Reverse((row.created_at, row.id.0)));
+        let cursor = next.map(|(created_at, id)| {
+            Cursor {
+                created_at: arms::time_of(created_at),
+                id: ItemId(id),
+            }
+            .encode()
+        });
+        let hit = |item: FoundItem| {
+            let memory_of = lent.as_ref().and_then(|lent| lent.name_of(item.id.0));
+            Hit::new(item, Explanation::default(), false, &[], memory_of)
+        };
+        Ok(Page {
+            hits: rows.into_iter().map(hit).collect(),
+            mode: Mode::Recent,
+            cursor,
+            degraded: None,
+            has_lent: lent.is_some(),
+        })
+    }
+}
+
+/// Of an index, the newest that are wanted, one more than asked for, which tells whether there are more: when and which.
+pub(super) async fn newest_of(
+    held: &Held,
+    query: &SearchQuery,
+    now: OffsetDateTime,
+) -> Vec<(i64, i64)> {
+    let after = query.cursor.map(|c| (arms::micros(c.created_at), c.id.0));
+    let index = held.read().await;
+    let wanted = held.wanted(&index, &query.filters, now);
+    let newest = arms::recent::newest(&index, &wanted, after, query.limit + 1);
+    let of = |n: &u32| (index.source(*n).created_at, index.source(*n).id);
+    newest.iter().map(of).collect()
+}
+
+impl Hit {
+    fn new(
+        item: FoundItem,
+        explanation: Explanation,
+        is_near: bool,
+        terms: &[words::Term],
+        memory_of: Option<Arc<str>>,
+    ) -> Self {
+        Self {
+            memory_of,
+            snippet: snippet::of(&item.content, terms),
+            score: explanation.score(),
+            is_near,
+            explanation,
+            item,
+        }
+    }
+
+    /// A word of the query matched, or its text as a substring.
+    pub fn matched_by_words(&self) -> bool {
+        self.explanation.words_matched > 0 || self.explanation.is_substring
+    }
+}

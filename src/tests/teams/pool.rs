@@ -1,0 +1,182 @@
+//! The global pool of an operator: memory of one of its users that all its others fall back to.
+
+use reqwest::Client;
+use serde_json::{Value, json};
+
+use crate::support::{TestApp, problem};
+use keepsake::accounts::Scope;
+
+async fn call(app: &TestApp, token: &str, user: &str, tool: &str, input: Value) -> (u16, Value) {
+    let answer = Client::new()
+        .post(format!("{}/api/v1/tools/{tool}", app.base))
+        .bearer_auth(token)
+        .header("keepsake-user", user)
+        .json(&input)
+        .send()
+        .await
+        .unwrap();
+    match answer.status().as_u16() {
+        200 => (200, answer.json().await.unwrap()),
+        _ => problem(answer).await,
+    }
+}
+
+async fn find(app: &TestApp, token: &str, user: &str) -> Vec<(String, Option<String>)> {
+    let (_, found) = call(
+        app,
+        token,
+        user,
+        "memory_search",
+        json!({ "query": "support hours" }),
+    )
+    .await;
+    let results = found["results"].as_array().unwrap().iter();
+    let of = |hit: &Value| {
+        let text = hit["content_snippet"].as_str().unwrap().to_owned();
+        (text, hit["memory_of"].as_str().map(str::to_owned))
+    };
+    results.map(of).collect()
+}
+
+fn fact(content: &str) -> Value {
+    json!({ "type": "fact", "content": content, "theme": "support" })
+}
+
+#[tokio::test]
+async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
+    let app = TestApp::start().await;
+    let admin = app.user("carla").await;
+    app.make_admin(&admin).await;
+    let browser = app.browser();
+    browser.sign_in(&admin).await;
+    let bot = app.service_token("bot", &Scope::ALL).await;
+    let rival = app.service_token("rival", &Scope::ALL).await;
+    let hours = "Support hours are nine to five.";
+    let (_, added) = call(&app, &bot, "everybody", "memory_add", fact(hours)).await;
+    let id = added["id"].as_i64().unwrap();
+    let own = "This customer has support hours until ten.";
+    for token in [&bot, &rival] {
+        call(&app, token, "customer", "memory_add", fact(own)).await;
+        call(
+            &app,
+            token,
+            "everybody-else",
+            "memory_add",
+            fact("Unheard."),
+        )
+        .await;
+        assert_eq!(
+            find(&app, token, "customer").await,
+            [(own.to_owned(), None)]
+        );
+    }
+
+    let operators = app.accounts.list_operators().await.unwrap();
+    let operator = operators.iter().find(|o| o.name == "bot").unwrap().id.0;
+    let path = format!("/admin/operators/{operator}");
+    let long = "x".repeat(201);
+    let refused = browser
+        .post(&path, &[("users_max", "10"), ("pool", &long)])
+        .await;
+    assert_eq!(refused.status(), 422);
+    assert!(refused.text().await.unwrap().contains("`pool` is too long"));
+    let saved = browser
+        .post(&path, &[("users_max", "10"), ("pool", "everybody")])
+        .await;
+    assert_eq!(saved.status(), 303);
+    let (_, page) = browser.get("/admin").await;
+    assert!(page.contains("all fall back to the memory of"), "{page}");
+
+    let pool = Some("the global pool".to_owned());
+    let both = vec![(own.to_owned(), None), (hours.to_owned(), pool.clone())];
+    assert_eq!(find(&app, &bot, "customer").await, both, "its own first");
+    assert_eq!(
+        find(&app, &bot, "somebody-new").await,
+        [],
+        "who looks makes nobody"
+    );
+    call(&app, &bot, "somebody-new", "memory_add", fact("Likes tea.")).await;
+    assert_eq!(
+        find(&app, &bot, "somebody-new").await,
+        [(hours.to_owned(), pool)]
+    );
+    assert_eq!(
+        find(&app, &bot, "everybody").await,
+        [(hours.to_owned(), None)]
+    );
+    assert_eq!(
+        find(&app, &rival, "customer").await,
+        [(own.to_owned(), None)]
+    );
+    let (status, read) = call(
+        &app,
+        &bot,
+        "customer",
+        "memory_get",
+        json!({ "item_id": id }),
+    )
+    .await;
+    assert_eq!(
+        (status, &read["memory_of"]),
+        (200, &json!("the global pool"))
+    );
+    assert_eq!(
+        call(
+            &app,
+            &rival,
+            "customer",
+            "memory_get",
+            json!({ "item_id": id })
+        )
+        .await
+        .0,
+        404
+    );
+    let (status, problem) = call(
+        &app,
+        &bot,
+        "customer",
+        "memory_archive",
+        json!({ "item_id": id }),
+    )
+    .await;
+    assert_eq!(
+        (status, &problem["code"]),
+        (403, &json!("read_only_memory"))
+    );
+    assert_eq!(problem["detail"], "Memory of the global pool is read-only.");
+    let (status, _) = call(
+        &app,
+        &rival,
+        "customer",
+        "memory_archive",
+        json!({ "item_id": id }),
+    )
+    .await;
+    assert_eq!(status, 404);
+    // Whoever acts for its user changes it.
+    let (status, _) = call(
+        &app,
+        &bot,
+        "everybody",
+        "memory_archive",
+        json!({ "item_id": id }),
+    )
+    .await;
+    assert_eq!(status, 200);
+    assert_eq!(find(&app, &bot, "customer").await, [(own.to_owned(), None)]);
+
+    call(
+        &app,
+        &bot,
+        "everybody",
+        "memory_add",
+        fact("Support hours are eight to four."),
+    )
+    .await;
+    assert_eq!(find(&app, &bot, "customer").await.len(), 2);
+    browser
+        .post(&path, &[("users_max", "10"), ("pool", " ")])
+        .await;
+    assert_eq!(find(&app, &bot, "customer").await, [(own.to_owned(), None)]);
+}

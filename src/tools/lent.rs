@@ -1,0 +1,44 @@
+//! Memory that is lent to the agent that calls (teams, an operator's pool: docs/teams.md), as tools meet it.
+
+use std::sync::Arc;
+
+use super::{ToolContext, ToolError};
+use crate::accounts::Viewer;
+use crate::activity::Call;
+use crate::db::is_not_lent;
+use crate::memories::{self, Found, ItemId, MemoryError};
+
+/// An item of it, and what answers call the memory that it is from; `None` where nothing of this number is lent.
+pub async fn get(
+    context: &ToolContext,
+    call: &Call,
+    id: ItemId,
+) -> Result<Option<(Found, Arc<str>)>, ToolError> {
+    let Some(lent) = &call.viewer.lent else {
+        return Ok(None);
+    };
+    let db = context.db.lent_to(call.viewer.user_id);
+    let owner = Viewer::person(lent.user_id);
+    match memories::get(&db, &context.embeddings, &owner, id).await {
+        Ok(found) => Ok(Some((found, lent.name.clone()))),
+        Err(MemoryError::NotFound(_)) => Ok(None),
+        Err(MemoryError::Database(error)) if is_not_lent(&error) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A change that found no such item of the viewer's own: refused in other words where it is lent to them.
+pub async fn refused(
+    context: &ToolContext,
+    call: &Call,
+    id: ItemId,
+    error: MemoryError,
+) -> ToolError {
+    if matches!(error, MemoryError::NotFound(_))
+        && let Some(lent) = &call.viewer.lent
+        && let Ok(Some(_)) = get(context, call, id).await
+    {
+        return ToolError::Lent(lent.refusal());
+    }
+    error.into()
+}
