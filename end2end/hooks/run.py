@@ -115,6 +115,25 @@ def remembers(agent):
     say(f"{agent.name}: conversation one is in the server ({session['messages']} messages), conversation two was given it")
 
 
+def compacts(agent):
+    """A compaction that is the program's own: what was decided before it is in the note of the day."""
+    decided = f"We decided to paint the boat to {HARBOURS[agent.name]} red."
+    said = "".join(json.dumps({"type": "user", "message": {"role": "user", "content": text}}) + "\n" for text in (decided, "/compact"))
+    command = [*COMMANDS[agent.name], "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+    done = subprocess.run(command, cwd=agent.work, env={**agent.env, **variables(agent)}, input=said, capture_output=True, text=True, timeout=AGENT_TIMEOUT_S)
+    if '"compact_boundary"' not in done.stdout:
+        fail(f"{agent.name}: it has not compacted ({done.returncode}): {done.stdout[-3000:]}\n{done.stderr[-1500:]}")
+    deadline = time.monotonic() + ARRIVAL_TIMEOUT_S
+    while time.monotonic() < deadline:
+        listed = api(agent.server, "/api/v1/documents?folder=memory")["documents"]
+        notes = [api(agent.server, f"/api/v1/documents/{note['path']}")["content"] for note in listed]
+        if any(decided in note for note in notes):
+            say(f"{agent.name}: its own compaction left a note of what was decided")
+            return
+        time.sleep(0.5)
+    fail(f"{agent.name}: no note of what was decided: {notes}")
+
+
 def handed_over(agent):
     """Waits for the session; then puts beside it the memory that a chat model would have made of it."""
     deadline = time.monotonic() + ARRIVAL_TIMEOUT_S
@@ -181,7 +200,11 @@ def main():
     for name in wanted:
         with tempfile.TemporaryDirectory(dir=Path.home()) as folder, keepsake(folder) as server:
             if name in COMMANDS:
-                remembers(Agent(name, server, folder))
+                agent = Agent(name, server, folder)
+                remembers(agent)
+                # The others compact on a terminal alone: their hooks are given recorded input (hostile.py).
+                if name == "claude-code":
+                    compacts(agent)
             else:
                 {"files": files, "hostile": hostile}[name].run(server, Path(folder), Agent, api)
 
