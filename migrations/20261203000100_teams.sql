@@ -76,11 +76,28 @@ BEGIN
     IF sees_as IS NULL OR current_setting('transaction_read_only') <> 'on' THEN
         RAISE EXCEPTION USING ERRCODE = 'KS002', MESSAGE = 'not_lent';
     END IF;
-    PERFORM set_config('keepsake.user_id', lender::text, true), set_config('keepsake.agent', sees_as::text, true),
+    PERFORM set_config('keepsake.lent', 'on', true),
+            set_config('keepsake.user_id', lender::text, true), set_config('keepsake.agent', sees_as::text, true),
             set_config('keepsake.scope', CASE sees_as WHEN 0 THEN 'shared' ELSE 'own_only' END, true);
 END $$;
 REVOKE ALL ON FUNCTION enter_lent(bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION enter_lent(bigint) TO keepsake_app;
+
+CREATE FUNCTION is_lent() RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT current_setting('keepsake.lent', true) IS NOT DISTINCT FROM 'on'
+$$;
+-- What was said in conversations, word by word, is not lent.
+ALTER POLICY scope ON memory_items USING (
+    ((SELECT scope_agent()) IS NULL OR owner_agent_id = (SELECT scope_agent())
+     OR owner_agent_id IS NULL AND (SELECT sees_shared()))
+    AND (type <> 'turn' OR NOT (SELECT is_lent())));
+-- Whoever is lent something knows the names in it and no others.
+CREATE OR REPLACE FUNCTION sees_all_names() RETURNS boolean LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+    SELECT NOT is_lent()
+        AND (scope_agent() IS NULL OR current_setting('keepsake.writes', true) IS NOT DISTINCT FROM 'on'
+            OR NOT EXISTS (SELECT FROM agents WHERE user_id = current_user_id() AND coalesce(settings ->> 'memory_scope', 'shared') <> 'shared')
+               AND NOT EXISTS (SELECT FROM whole_memory WHERE owner_agent_id IS NOT NULL))
+$$;
 
 -- Teams that the current user's agents lead or are in, with the names that neither side may read by itself. `person` is the
 -- other side's, NULL where it is the user.

@@ -431,6 +431,11 @@ impl Lent {
     /// What answers call an operator's pool.
     pub const POOL: &'static str = "the global pool";
 
+    /// Of somebody else than this reader.
+    pub fn is_anothers(&self, reader: UserId) -> bool {
+        self.user_id != reader
+    }
+
     /// Why a write that names something of it is refused (GoClaw's words, of a team).
     pub fn refusal(&self) -> &'static str {
         match self.leader {

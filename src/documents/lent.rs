@@ -23,7 +23,9 @@ impl Documents {
         match (self.read(viewer.user_id, path).await, self.lent_to(viewer)) {
             (Err(DocumentError::NotFound), Some((lent, theirs))) => {
                 let read = theirs.read(lent.user_id, path).await;
-                Ok((read.map_err(unless_lent)?, Some(lent.name.clone())))
+                let Whole { document, content } = read.map_err(unless_lent)?;
+                let (document, memory_of) = told(document, lent, viewer);
+                Ok((Whole { document, content }, memory_of))
             }
             (own, _) => Ok((own?, None)),
         }
@@ -42,10 +44,12 @@ impl Documents {
         let (whole, memory_of) = self.read_for(viewer, path).await?;
         let id = whole.document.id;
         let then = match (&memory_of, self.lent_to(viewer)) {
-            (Some(_), Some((lent, theirs))) => theirs
-                .read_revision(lent.user_id, id, Some(revision))
-                .await
-                .map_err(unless_lent)?,
+            (Some(_), Some((lent, theirs))) => {
+                let then = theirs.read_revision(lent.user_id, id, Some(revision));
+                let Whole { document, content } = then.await.map_err(unless_lent)?;
+                let (document, _) = told(document, lent, viewer);
+                Whole { document, content }
+            }
             _ => {
                 self.read_revision(viewer.user_id, id, Some(revision))
                     .await?
@@ -75,7 +79,7 @@ impl Documents {
         let lent_ones = lent_ones
             .into_iter()
             .filter(|document| !paths.contains(document.path.as_str()))
-            .map(|document| (document, Some(lent.name.clone())));
+            .map(|document| told(document, lent, viewer));
         let mut all: Vec<_> = own.into_iter().map(|document| (document, None)).collect();
         all.extend(lent_ones);
         all.sort_by(|(a, _), (b, _)| a.path.as_str().cmp(b.path.as_str()));
@@ -113,6 +117,13 @@ impl Documents {
         };
         Some((lent, theirs))
     }
+}
+
+fn told(document: Document, lent: &Lent, viewer: &Viewer) -> (Document, MemoryOf) {
+    let is_anothers = lent.is_anothers(viewer.user_id);
+    let trust = document.trust.read_by_another(is_anothers);
+    let document = Document { trust, ..document };
+    (document, Some(lent.name.clone()))
 }
 
 /// What is lent no more is not there.

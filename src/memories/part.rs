@@ -13,6 +13,13 @@ pub struct Span {
 }
 
 impl Span {
+    pub fn without_session(self) -> Self {
+        Self {
+            session: None,
+            ..self
+        }
+    }
+
     pub(crate) fn of(
         session: Option<(i64, String)>,
         span: (Option<OffsetDateTime>, Option<OffsetDateTime>),

@@ -21,6 +21,14 @@ pub enum Trust {
 impl Trust {
     pub const ALL: [Self; 4] = [Self::External, Self::Tool, Self::Agent, Self::User];
 
+    /// Whose word it is to another than whose memory it stands in: nobody's whom they know.
+    pub fn read_by_another(self, is_another: bool) -> Self {
+        match is_another {
+            true => Self::External,
+            false => self,
+        }
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::External => "external",

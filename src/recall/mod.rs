@@ -319,6 +319,9 @@ impl Recall {
                 store::list_sources(&mut tx, lent.lent().user_id, &ids, None, now).await?;
             let named = of_lent.into_iter().map(|row| Source {
                 memory_of: lent.name_of(row.id.0),
+                trust: row
+                    .trust
+                    .read_by_another(lent.lent().is_anothers(viewer.user_id)),
                 ..row
             });
             rows.extend(named.collect::<Vec<_>>());

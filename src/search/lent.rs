@@ -101,6 +101,7 @@ impl Search {
             return Ok(None);
         };
         held.with_entities |= wanted.with_entities;
+        held.leave_turns_out();
         let there = held.serving.space.as_ref();
         let is_same = |here: &&Space| {
             there.is_some_and(|there| there.settings.makes_the_vectors_of(&here.settings))
@@ -151,9 +152,10 @@ impl Search {
         let db = self.db.lent_to(viewer.user_id);
         let need = Need::of(lent.user_id, query, None);
         let current = self.reader.current(&db, &need).await;
-        let Some((_tx, held)) = unless_not_lent(current)? else {
+        let Some((_tx, mut held)) = unless_not_lent(current)? else {
             return Ok(None);
         };
+        held.leave_turns_out();
         let newest = super::rank::newest_of(&held, query, now).await;
         let found = LentFound {
             lent: lent.clone(),

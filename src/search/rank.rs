@@ -13,7 +13,7 @@ use super::reader::{Held, Need};
 use super::{Hit, LentFound, Mode, Page, Search, arms, lent, snippet, store};
 use crate::accounts::{UserId, Viewer};
 use crate::db::Tx;
-use crate::memories::{ItemId, words};
+use crate::memories::{ItemId, Span, words};
 
 /// What was found, on the way to be ranked.
 pub(super) struct Found {
@@ -100,7 +100,13 @@ impl Search {
             && let Some(mut tx) = lent.begin().await?
         {
             let owner = lent.lent().user_id;
-            rows.extend(store::list_found(&mut tx, owner, &of_lent, now).await?);
+            let theirs = store::list_found(&mut tx, owner, &of_lent, now).await?;
+            // In which conversation it was said is not lent.
+            rows.extend(theirs.into_iter().map(|row| FoundItem {
+                trust: row.trust.read_by_another(lent.lent().is_anothers(user)),
+                span: row.span.map(Span::without_session),
+                ..row
+            }));
         }
         Ok(rows.into_iter().map(|row| (row.id, row)).collect())
     }

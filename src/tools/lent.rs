@@ -6,7 +6,9 @@ use super::{ToolContext, ToolError};
 use crate::accounts::Viewer;
 use crate::activity::Call;
 use crate::db::is_not_lent;
-use crate::memories::{self, Found, ItemId, MemoryError};
+use crate::embedding::ItemEmbedding;
+use crate::memories::model::Item;
+use crate::memories::{self, Found, ItemId, MemoryError, Span};
 
 /// An item of it, and what answers call the memory that it is from; `None` where nothing of this number is lent.
 pub async fn get(
@@ -20,10 +22,38 @@ pub async fn get(
     let db = context.db.lent_to(call.viewer.user_id);
     let owner = Viewer::person(lent.user_id);
     match memories::get(&db, &context.embeddings, &owner, id).await {
-        Ok(found) => Ok(Some((found, lent.name.clone()))),
+        Ok(found) => {
+            let is_anothers = lent.is_anothers(call.viewer.user_id);
+            Ok(Some((told(found, is_anothers), lent.name.clone())))
+        }
         Err(MemoryError::NotFound(_)) => Ok(None),
         Err(MemoryError::Database(error)) if is_not_lent(&error) => Ok(None),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Without the conversation that it came from, and without what its owner has set.
+fn told(found: Found, is_anothers: bool) -> Found {
+    let Found {
+        item, embedding, ..
+    } = found;
+    Found {
+        item: Item {
+            trust: item.trust.read_by_another(is_anothers),
+            source_context: None,
+            source_session: None,
+            source_message: None,
+            span: item.span.map(Span::without_session),
+            ..item
+        },
+        embedding: ItemEmbedding {
+            error: None,
+            provider_type: None,
+            model: None,
+            dimensions: None,
+            ..embedding
+        },
+        gave_way: Vec::new(),
     }
 }
 

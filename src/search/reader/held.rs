@@ -100,6 +100,11 @@ impl Held {
         Ok(())
     }
 
+    /// What was said in conversations, word by word, is not lent.
+    pub fn leave_turns_out(&mut self) {
+        self.with_turns = false;
+    }
+
     /// It was read for this search alone.
     pub fn is_large(&self) -> bool {
         self.large.is_some()

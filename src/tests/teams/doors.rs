@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sqlx::Row as _;
 
 use super::{REFUSAL, Scene, agent, agent_id, hits, join, lent, status};
-use crate::support::{Provider, TestUser, ids};
+use crate::support::{Provider, TestUser, ids, turns_due};
 
 #[tokio::test]
 async fn a_member_finds_and_reads_what_its_leader_keeps_for_itself_and_nothing_else() {
@@ -30,6 +30,7 @@ async fn a_member_finds_and_reads_what_its_leader_keeps_for_itself_and_nothing_e
     let read = ben.call("memory_get", json!({ "item_id": of_lead })).await;
     assert_eq!(read["content"], "The boat to Bergen leaves at nine.");
     assert_eq!(read["memory_of"], "lead");
+    assert_eq!(read["trust"], "external", "it is no word of Ben's: {read}");
     let own = ben.call("memory_get", json!({ "item_id": of_ben })).await;
     assert!(own["memory_of"].is_null(), "{own}");
     for id in not_lent {
@@ -90,6 +91,68 @@ async fn a_member_finds_and_reads_what_its_leader_keeps_for_itself_and_nothing_e
     }
     // A leader reads nothing of its members.
     assert_eq!(hits(&scene.lead, "paper").await, []);
+}
+
+#[tokio::test]
+async fn conversations_quotes_and_providers_are_not_lent() {
+    let scene = Scene::start().await;
+    let Scene {
+        app,
+        anna,
+        lead,
+        ben,
+        ..
+    } = &scene;
+    scene.join().await;
+    let switch = keepsake::sessions::turns::switch(&app.db, anna.id, true, app.embeddings.now());
+    switch.await.unwrap();
+    let body = json!({ "messages": [{ "id": "m1", "role": "user", "content": "I keep the walrus in harbour four." }] });
+    for (path, body) in [("messages", body), ("complete", json!({}))] {
+        let answer = lead
+            .post(&format!("/api/v1/sessions/dock/{path}"), &body)
+            .await;
+        assert_eq!(answer.status(), 200);
+    }
+    while !turns_due(app).await.is_empty() {
+        app.run_job("turns").await;
+    }
+    let turn = lead.find("walrus").await;
+    assert_eq!(turn.len(), 1);
+    assert_eq!(hits(ben, "walrus").await, []);
+    assert!(!hits(ben, "*").await.iter().any(|(id, _)| *id == turn[0]));
+    let of_turns = ben
+        .call(
+            "memory_search",
+            json!({ "query": "walrus", "types": ["turn"] }),
+        )
+        .await;
+    assert_eq!(of_turns["results"], json!([]));
+    assert_eq!(
+        status(ben, "memory_get", json!({ "item_id": turn[0] })).await,
+        404
+    );
+    let told = ben
+        .call(
+            "memory_recall",
+            json!({ "message": "Where is the walrus in harbour four?", "min_relevance": 0.0 }),
+        )
+        .await;
+    assert!(!told.to_string().contains("I keep the walrus"), "{told}");
+
+    let quoted = json!({ "type": "fact", "content": "Anna feeds the walrus at noon.", "source_context": "I feed it at noon, said Anna." });
+    let id = lead.call("memory_add", quoted).await["id"]
+        .as_i64()
+        .unwrap();
+    let own = lead.call("memory_get", json!({ "item_id": id })).await;
+    assert_eq!(own["source_context"], "I feed it at noon, said Anna.");
+    let read = ben.call("memory_get", json!({ "item_id": id })).await;
+    assert_eq!(read["content"], own["content"]);
+    for field in ["source_context", "source_thread", "source_message"] {
+        assert!(read[field].is_null(), "{field}: {read}");
+    }
+    for field in ["error", "provider_type", "model", "dimensions"] {
+        assert!(read["embedding"][field].is_null(), "{field}: {read}");
+    }
 }
 
 #[tokio::test]
