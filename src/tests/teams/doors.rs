@@ -434,6 +434,35 @@ async fn every_reading_of_what_is_lent_is_in_both_activities_without_the_words()
 }
 
 #[tokio::test]
+async fn a_busy_member_pushes_nothing_else_out_of_its_leaders_activity() {
+    let scene = Scene::start().await;
+    let (app, anna) = (&scene.app, &scene.anna);
+    app.activity.flush().await.unwrap();
+    let mut conn = app.superuser().await;
+    sqlx::query(
+        "INSERT INTO activity (user_id, at, agent_id, tool, outcome, duration_us, item_ids, member_user, member_agent)
+         SELECT $1, now() - n * interval '1 millisecond', NULL, 'memory_search', 'ok', 1, '{}', $2, 1
+         FROM generate_series(1, 10003) n",
+    )
+    .bind(anna.id.0)
+    .bind(scene.ben.id.0)
+    .execute(&mut conn)
+    .await
+    .unwrap();
+    let own = "SELECT count(*) FROM activity WHERE user_id = $1 AND member_user IS NULL";
+    let mut count = async || -> i64 {
+        let count = sqlx::query_scalar(own).bind(anna.id.0);
+        count.fetch_one(&mut conn).await.unwrap()
+    };
+    let before = count().await;
+    assert_eq!(app.activity.prune().await.unwrap(), 3);
+    assert_eq!(
+        (app.activity.prune().await.unwrap(), count().await),
+        (0, before)
+    );
+}
+
+#[tokio::test]
 async fn agents_of_one_user_are_a_team_too() {
     let scene = Scene::start().await;
     let Scene {
