@@ -20,7 +20,7 @@ use time::{Duration, OffsetDateTime};
 use crate::accounts::{AgentId, UserId, Viewer, list_agent_names};
 use crate::clock::SharedClock;
 use crate::db::Db;
-use model::{CANCELLED, Entry, ITEMS_MAX, KEPT_QUERY_CHARS_MAX};
+use model::{CANCELLED, Entry, ITEMS_MAX, KEPT_QUERY_CHARS_MAX, OfTeam};
 use writer::Queue;
 
 /// A tool call under way, and on whose behalf. It is recorded once, however it ends:
@@ -90,11 +90,16 @@ impl Call {
             self.activity.0.queue.push(Entry {
                 user,
                 agent: Some(leader),
-                member: Some((self.viewer.user_id, agent)),
+                of_team: Some(Box::new(OfTeam::Member(self.viewer.user_id, agent))),
                 ..self.entry(OK, items.clone(), None)
             });
         }
-        self.lent.get_or_init(|| items);
+        self.lent.get_or_init(|| {
+            let mut items = items;
+            items.truncate(ITEMS_MAX);
+            items.shrink_to_fit();
+            items
+        });
     }
 
     fn settle(&self, outcome: &'static str, items: Vec<i64>, query: Option<String>) {
@@ -114,17 +119,17 @@ impl Call {
         items.truncate(ITEMS_MAX);
         items.shrink_to_fit();
         query.iter_mut().for_each(String::shrink_to_fit);
+        let lent = self.lent.get().filter(|lent| !lent.is_empty());
         Entry {
             user: self.viewer.user_id,
             agent: self.viewer.agent_id,
-            member: None,
             at: self.at,
             tool: self.tool,
             outcome,
             duration_us: duration_us(self.started),
             items,
-            lent: self.lent.get().cloned().unwrap_or_default(),
             query,
+            of_team: lent.map(|lent| Box::new(OfTeam::Lent(lent.clone()))),
         }
     }
 }
@@ -148,14 +153,13 @@ pub async fn write_records(
     let entry = |(record, items): (&Record, Vec<i64>)| Entry {
         user,
         agent: record.agent_id,
-        member: None,
         at: record.at,
         tool: record.tool,
         outcome: OK,
         duration_us: duration_us(record.started),
         items,
-        lent: Vec::new(),
         query: None,
+        of_team: None,
     };
     let entries: Vec<Entry> = records.into_iter().map(entry).collect();
     store::insert(conn, user, &entries).await

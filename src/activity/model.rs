@@ -34,16 +34,23 @@ pub struct Pruned {
 pub struct Entry {
     pub user: UserId,
     pub agent: Option<AgentId>,
-    /// Another agent, to which what this one lends was read out.
-    pub member: Option<(UserId, AgentId)>,
     pub at: OffsetDateTime,
     pub tool: &'static str,
     pub outcome: &'static str,
     pub duration_us: i32,
     pub items: Vec<i64>,
-    /// Those of them that are lent to the agent.
-    pub lent: Vec<i64>,
     pub query: Option<String>,
+    /// Few have it: no more room than it needs.
+    pub of_team: Option<Box<OfTeam>>,
+}
+
+/// What is particular to a call that read what is lent.
+#[derive(Clone, Debug)]
+pub enum OfTeam {
+    /// In the leader's activity: to this agent it was read out.
+    Member(UserId, AgentId),
+    /// In the member's: those of the items that are lent to it.
+    Lent(Vec<i64>),
 }
 
 /// Which calls, newest first. The default is all of them, and none is listed.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{DayCount, Entry, Filter, OK, Pruned, Row};
+use super::model::{DayCount, Entry, Filter, OK, OfTeam, Pruned, Row};
 use crate::accounts::UserId;
 
 const BEGINNING_CHARS: i32 = 90;
@@ -25,10 +25,16 @@ pub async fn insert(
     let durations: Vec<_> = entries.iter().map(|e| e.duration_us).collect();
     // Arrays of arrays must be of one length: each goes as text.
     let items: Vec<_> = entries.iter().map(|e| array_text(&e.items)).collect();
-    let lent = |e: &Entry| (!e.lent.is_empty()).then(|| array_text(&e.lent));
+    let lent = |e: &Entry| match e.of_team.as_deref() {
+        Some(OfTeam::Lent(ids)) => Some(array_text(ids)),
+        _ => None,
+    };
     let lent: Vec<_> = entries.iter().map(lent).collect();
     let queries: Vec<_> = entries.iter().map(|e| e.query.clone()).collect();
-    let member = |e: &Entry| e.member.map(|(user, agent)| (user.0, agent.0));
+    let member = |e: &Entry| match e.of_team.as_deref() {
+        Some(OfTeam::Member(user, agent)) => Some((user.0, agent.0)),
+        _ => None,
+    };
     let (users, members): (Vec<_>, Vec<_>) = entries.iter().map(member).map(Option::unzip).unzip();
     sqlx::query!(
         "INSERT INTO activity (user_id, at, agent_id, tool, outcome, duration_us, item_ids, query, member_user, member_agent, lent_ids)
