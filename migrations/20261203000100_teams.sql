@@ -86,11 +86,6 @@ GRANT EXECUTE ON FUNCTION enter_lent(bigint) TO keepsake_app;
 CREATE FUNCTION is_lent() RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT current_setting('keepsake.lent', true) IS NOT DISTINCT FROM 'on'
 $$;
--- What was said in conversations, word by word, is not lent.
-ALTER POLICY scope ON memory_items USING (
-    ((SELECT scope_agent()) IS NULL OR owner_agent_id = (SELECT scope_agent())
-     OR owner_agent_id IS NULL AND (SELECT sees_shared()))
-    AND (type <> 'turn' OR NOT (SELECT is_lent())));
 -- Whoever is lent something knows the names in it and no others.
 CREATE OR REPLACE FUNCTION sees_all_names() RETURNS boolean LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT NOT is_lent()

@@ -101,8 +101,9 @@ impl Search {
         {
             let owner = lent.lent().user_id;
             let theirs = store::list_found(&mut tx, owner, &of_lent, now).await?;
-            // In which conversation it was said is not lent.
-            rows.extend(theirs.into_iter().map(|row| FoundItem {
+            // What was said word by word is not lent, nor in which conversation.
+            let theirs = theirs.into_iter().filter(|row| row.turn.is_none());
+            rows.extend(theirs.map(|row| FoundItem {
                 trust: row.trust.read_by_another(lent.lent().is_anothers(user)),
                 span: row.span.map(Span::without_session),
                 ..row

@@ -22,6 +22,8 @@ pub async fn get(
     let db = context.db.lent_to(call.viewer.user_id);
     let owner = Viewer::person(lent.user_id);
     match memories::get(&db, &context.embeddings, &owner, id).await {
+        // What was said word by word is not lent.
+        Ok(found) if found.item.turn.is_some() => Ok(None),
         Ok(found) => {
             let is_anothers = lent.is_anothers(call.viewer.user_id);
             Ok(Some((told(found, is_anothers), lent.name.clone())))
