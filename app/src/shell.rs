@@ -10,8 +10,8 @@ use leptos_router::{SsrMode, path};
 
 use crate::pages::{
     Account, Activity, Admin, Agents, Chat, Data, Docs, Document, Documents, Embeddings, Entities,
-    Entity, Erased, Graph, Invitation, Item, Jobs, Join, Login, Memory, NotFound, Reset, Session,
-    Sessions, Summary, Users, Work,
+    Entity, Erased, Fading, Graph, Invitation, Item, Jobs, Join, Login, Memory, NotFound, Reset,
+    Session, Sessions, Summary, Users, Work,
 };
 
 /// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.
@@ -64,6 +64,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/activity") view=Activity ssr=SsrMode::Async />
                 <Route path=path!("/settings/embeddings") view=Embeddings ssr=SsrMode::Async />
                 <Route path=path!("/settings/chat") view=Chat ssr=SsrMode::Async />
+                <Route path=path!("/settings/fading") view=Fading ssr=SsrMode::Async />
                 <Route path=path!("/settings/work") view=Work ssr=SsrMode::Async />
                 <Route path=path!("/admin") view=Admin ssr=SsrMode::Async />
                 <Route path=path!("/admin/jobs") view=Jobs ssr=SsrMode::Async />

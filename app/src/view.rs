@@ -9,6 +9,7 @@ mod docs;
 mod documents;
 mod embeddings;
 mod entities;
+mod fading;
 mod jobs;
 mod manage;
 mod sessions;
@@ -38,6 +39,7 @@ pub use entities::{
     EntityRow, EntitySettingsView, EntitySort, GraphDays, GraphFilters, GraphNode, GraphPage,
     GraphTie, MentionedIn, RelationBar, RelationEnd, RelationSource, RelationState, RelationView,
 };
+pub use fading::{FadedRow, FadingPage, FadingRow, ItemStrength};
 pub use jobs::{
     DayRuns, FailedRun, JobFailures, JobRow, JobsLine, JobsPage, LastRun, NextRun, ScheduleView,
     TroubleRow, VectorsView,
@@ -184,6 +186,8 @@ pub enum Retired {
     /// Another held when it came, and holds.
     PutAside,
     Expired,
+    /// Nobody had used it for long.
+    Faded,
 }
 
 /// How a list was found.
@@ -258,6 +262,8 @@ pub struct ItemPage {
     pub period: String,
     /// 0 to 100
     pub confidence: i16,
+    /// Of a memory.
+    pub strength: Option<ItemStrength>,
     pub protected: bool,
     pub created: Moment,
     pub updated: Moment,
@@ -384,7 +390,7 @@ pub struct FormState {
     /// (Settings › Chat model); `chat_system`,
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`
     /// and `users_max` (Admin); `jobs` (Admin › Jobs); `people` and `invitation` (Admin › Users; the latter
-    /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `manage` (a memory); `import`, `delete` and `erase` (Your data);
+    /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `manage` and `half_life` (a memory); `fading` and `fading_settings` (Settings › Fading); `import`, `delete` and `erase` (Your data);
     /// `team` (an agent) and `join` (an invitation to a team); `browser` (Admin); `entity_pairs` and `entity_settings` (Entities); `entity_rename`, `entity_merge`,
     /// `entity_split` and `entity` (an entity); `document` and `document_erase` (a document).
     /// Empty when the page was just opened.

@@ -61,6 +61,36 @@ pub async fn insert(
     Ok(())
 }
 
+/// Counts uses: of each item how many more, and when last; in the order of their ids. Of what is no item of the user nothing
+/// is counted.
+pub async fn count_uses(
+    conn: &mut PgConnection,
+    user: UserId,
+    uses: &[(i64, i64, OffsetDateTime)],
+) -> Result<(), sqlx::Error> {
+    let ids: Vec<i64> = uses.iter().map(|(id, ..)| *id).collect();
+    let counts: Vec<i64> = uses.iter().map(|(_, count, _)| *count).collect();
+    let last: Vec<OffsetDateTime> = uses.iter().map(|(.., last)| *last).collect();
+    sqlx::query!(
+        "INSERT INTO memory_uses AS m (user_id, item_id, access_count, last_accessed)
+         SELECT $1, i.id, u.n, u.last
+         FROM unnest($2::bigint[], $3::bigint[], $4::timestamptz[]) AS u (id, n, last)
+         -- Locked, so that one that is being deleted is waited for and left out.
+         CROSS JOIN LATERAL (SELECT id FROM memory_items
+                             WHERE user_id = $1 AND id = u.id AND theme_id IS NOT NULL FOR KEY SHARE) i
+         ON CONFLICT (user_id, item_id) DO UPDATE
+         SET access_count = m.access_count + excluded.access_count,
+             last_accessed = greatest(m.last_accessed, excluded.last_accessed)",
+        user.0,
+        &ids,
+        &counts,
+        &last,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 fn array_text(ids: &[i64]) -> String {
     let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
     format!("{{{}}}", ids.join(","))

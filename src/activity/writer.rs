@@ -1,13 +1,16 @@
-//! Writes recorded calls a moment later, many at once, one transaction a user. A
+//! Writes recorded calls a moment later, many at once, one transaction a user, and counts with them how often items
+//! were used, by which they fade (`memories/fading`). A
 //! crash loses what waits here; a database that is away does not, up to a bound.
 //! It must never keep a call waiting.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use time::OffsetDateTime;
 use tokio::sync::Notify;
 
-use super::{Activity, Entry, store};
+use super::{Activity, Entry, OK, store};
 use crate::metrics;
 
 /// From the first call that waits to the write of all that came meanwhile.
@@ -18,6 +21,8 @@ const WRITE_AT_ROWS: usize = 1_000;
 /// more for the words of a search where its user keeps them: some 14 MB, 63 MB at the very worst; and
 /// as much again while so many are being written and as many have come meanwhile.
 const WAITING_ROWS_MAX: usize = 20_000;
+/// Items of one answer that count as used: the first ones, which are read.
+const USED_MAX: usize = 5;
 /// One statement's.
 const ROWS_A_STATEMENT_MAX: usize = 1_000;
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -183,8 +188,27 @@ impl Activity {
         let mut tx = self.0.db.as_user(first.user).await?;
         store::commit_without_waiting(&mut tx).await?;
         store::insert(&mut tx, first.user, batch).await?;
+        let uses = uses_in(batch);
+        if !uses.is_empty() {
+            store::count_uses(&mut tx, first.user, &uses).await?;
+        }
         tx.commit().await
     }
+}
+
+/// Of answers, the items at the beginning of each: how often, and when last; by their ids.
+fn uses_in(batch: &[Entry]) -> Vec<(i64, i64, OffsetDateTime)> {
+    let mut uses: BTreeMap<i64, (i64, OffsetDateTime)> = BTreeMap::new();
+    for entry in batch.iter().filter(|entry| entry.outcome == OK) {
+        for id in entry.items.iter().take(USED_MAX) {
+            let (count, last) = uses.entry(*id).or_insert((0, entry.at));
+            (*count, *last) = (*count + 1, entry.at.max(*last));
+        }
+    }
+    let flat = uses
+        .into_iter()
+        .map(|(id, (count, last))| (id, count, last));
+    flat.collect()
 }
 
 /// SQLSTATE classes: connections, transactions (a standby that takes over reads only),
@@ -202,8 +226,6 @@ fn may_pass(error: &sqlx::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use time::OffsetDateTime;
-
     use super::*;
     use crate::accounts::UserId;
     use crate::activity::model::{ITEMS_MAX, KEPT_QUERY_CHARS_MAX, OfTeam};

@@ -146,6 +146,7 @@ fn all_candidates(text: &str) -> SearchQuery {
         cursor: None,
         min_similarity: None,
         balance: Balance::default(),
+        by_strength: false,
         explain: false,
     }
 }

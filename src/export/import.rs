@@ -2,15 +2,17 @@
 //! What is there already is left as it is, so that the same file twice changes
 //! nothing, and one that was interrupted is simply given again.
 
+mod outcome;
 mod store;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 use tokio::sync::mpsc;
 
+pub use self::outcome::{Outcome, Problem};
 use self::store::Key;
 use super::documents::{DocumentLine, RevisionLine};
 use super::entities::{EntityLine, RelationLine};
@@ -18,6 +20,7 @@ use super::episodes::EpisodeLine;
 use super::read::{ItemRecord, Record, ThemeRecord};
 use super::source::{self, Piece};
 use crate::accounts::{AgentId, AgentName};
+use crate::activity;
 use crate::consolidation::episodes;
 use crate::db::{Db, UserId, write_as};
 use crate::documents::{DocumentError, Documents};
@@ -49,27 +52,6 @@ pub enum ImportError {
     Full(#[from] Invalid),
     #[error("the database cannot be reached right now; give the file again: nothing is doubled")]
     Database(#[from] sqlx::Error),
-}
-
-/// A piece of the file that was not taken in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// "Line 3"
-    pub place: String,
-    pub sentence: String,
-}
-
-/// What an import came to, or has come to so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// Of the file, read so far.
-    pub bytes: u64,
-    pub added: u64,
-    /// Items that were there already.
-    pub known: u64,
-    pub failed: u64,
-    /// The first of them.
-    pub problems: Vec<Problem>,
 }
 
 /// An import into one user's memory.
@@ -444,12 +426,16 @@ impl Importer {
             .zip(&written.ids)
             .filter_map(|(row, id)| Some((Key::of(row), id.as_ref()?.0)))
             .collect();
+        let mut used = BTreeMap::new();
         let mut ids = Vec::new();
         let mut put_aside = Vec::new();
         for (at, ((_, item), row)) in batch.iter().zip(&rows).enumerate() {
             let id = match (found.get(&at), made.get(&Key::of(row))) {
                 (Some(known), _) => *known,
-                (None, Some(id)) => *id,
+                (None, Some(id)) => {
+                    used.insert(*id, item.uses(self.now));
+                    *id
+                }
                 // It has the text of one without its key: that one is there.
                 (None, None) => continue,
             };
@@ -459,6 +445,11 @@ impl Importer {
             }
             ids.push((id, item));
         }
+        let used: Vec<_> = used
+            .into_iter()
+            .map(|(id, (count, last))| (id, count, last))
+            .collect();
+        activity::count_uses(&mut tx, self.user, &used).await?;
         let mut known_ids = HashMap::new();
         let mut links = self.links.clone();
         for (id, item) in ids {

@@ -15,17 +15,19 @@ use crate::accounts::AgentName;
 use crate::input::{Invalid, check_text, required_text};
 use crate::memories::mentions::EntityType;
 use crate::memories::provenance::{CONFIDENCE_MAX, parse_confidence, parse_source_context};
-use crate::memories::{ItemKey, ItemType, NewItem, Period, Status, ThemeSlug, Trust};
+use crate::memories::{ItemKey, ItemType, NewItem, Period, Status, ThemeSlug, Trust, fading};
 
 pub const SOURCE_CHARS_MAX: usize = 64;
 pub const DESCRIPTION_CHARS_MAX: usize = 2_000;
 pub const DISPLAY_NAME_CHARS_MAX: usize = 200;
 pub const ATTRIBUTES_BYTES_MAX: usize = 64 * 1024;
+const ACCESS_COUNT_MAX: i64 = 1_000_000_000;
 pub const EVENTS_MAX: usize = 1_000;
 /// Years that a date may have.
 const YEARS: std::ops::RangeInclusive<i32> = 1900..=9999;
 /// Of an item's history; what a newer Keepsake calls otherwise is passed over.
-const EVENTS: [&str; 13] = [
+const EVENTS: [&str; 14] = [
+    "faded",
     "added",
     "archived",
     "imported",
@@ -84,6 +86,10 @@ pub struct ItemRecord {
     pub expires_at: Option<OffsetDateTime>,
     pub period: Period,
     pub last_verified_at: Option<OffsetDateTime>,
+    pub access_count: i64,
+    pub last_accessed: Option<OffsetDateTime>,
+    /// Of its strength a day; `None`: as its type's.
+    pub decay_rate: Option<f64>,
     /// An object.
     pub attributes: Value,
     /// The id there of what took its place.
@@ -95,6 +101,13 @@ pub struct ItemRecord {
     pub created_at: Option<OffsetDateTime>,
     pub updated_at: Option<OffsetDateTime>,
     pub events: Vec<EventRecord>,
+}
+
+impl ItemRecord {
+    /// How often it was used, and when last: taking it in is a use, where the file says nothing.
+    pub fn uses(&self, now: OffsetDateTime) -> (i64, OffsetDateTime) {
+        (self.access_count, self.last_accessed.unwrap_or(now))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -158,6 +171,11 @@ struct RawItem {
     valid_until: Option<OffsetDateTime>,
     #[serde(default, with = "time::serde::rfc3339::option")]
     last_verified_at: Option<OffsetDateTime>,
+    #[serde(default)]
+    access_count: i64,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    last_accessed: Option<OffsetDateTime>,
+    decay_rate: Option<f64>,
     attributes: Option<Value>,
     superseded_by: Option<i64>,
     agent: Option<String>,
@@ -310,6 +328,9 @@ fn item(raw: RawItem) -> Result<ItemRecord, Invalid> {
             raw.valid_until.map(whole_microseconds),
         )?,
         last_verified_at: date("last_verified_at", raw.last_verified_at)?,
+        access_count: access_count(raw.access_count)?,
+        last_accessed: date("last_accessed", raw.last_accessed)?,
+        decay_rate: raw.decay_rate.map(fading::check_rate).transpose()?,
         attributes: attributes(raw.attributes)?,
         superseded_by: raw.superseded_by,
         agent: raw.agent.as_deref().map(AgentName::parse).transpose()?,
@@ -317,6 +338,14 @@ fn item(raw: RawItem) -> Result<ItemRecord, Invalid> {
         created_at: date("created_at", raw.created_at)?,
         updated_at: date("updated_at", raw.updated_at)?,
         events: events(raw.events)?,
+    })
+}
+
+fn access_count(count: i64) -> Result<i64, Invalid> {
+    let is_count = (0..=ACCESS_COUNT_MAX).contains(&count);
+    is_count.then_some(count).ok_or_else(|| {
+        let sentence = format!("`access_count` is out of range; it is 0 to {ACCESS_COUNT_MAX}.");
+        Invalid::new("access_count", "out_of_range", sentence)
     })
 }
 

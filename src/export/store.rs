@@ -167,12 +167,14 @@ pub async fn list_items(
     let found = sqlx::query!(
         r#"SELECT i.id, i.type AS item_type, t.slug AS theme, i.key, i.content, i.tags, i.status, i.source,
                   i.trust, i.source_context, i.confidence, i.protected, i.expires_at,
-                  i.valid_from, i.valid_until, i.last_verified_at,
+                  i.valid_from, i.valid_until, i.last_verified_at, i.decay_rate,
+                  coalesce(u.access_count, 0) AS "access_count!", CASE WHEN u.access_count > 0 THEN u.last_accessed END AS "last_accessed?",
                   i.attributes, i.superseded_by, a.name AS "agent?", o.name AS "owner?", i.created_at, i.updated_at
            FROM memory_items i
            JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
            LEFT JOIN agents o ON o.user_id = i.user_id AND o.id = i.owner_agent_id
+           LEFT JOIN memory_uses u ON u.user_id = i.user_id AND u.item_id = i.id
            WHERE i.user_id = $1 AND i.id > $2 AND i.id <= $3 ORDER BY i.id LIMIT $4"#,
         user.0,
         after,
@@ -200,6 +202,9 @@ pub async fn list_items(
             valid_from: row.valid_from,
             valid_until: row.valid_until,
             last_verified_at: row.last_verified_at,
+            access_count: row.access_count,
+            last_accessed: row.last_accessed,
+            decay_rate: row.decay_rate,
             attributes: row.attributes,
             superseded_by: row.superseded_by,
             agent: row.agent,

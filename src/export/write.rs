@@ -474,6 +474,11 @@ pub(super) mod rows {
         pub valid_until: Option<OffsetDateTime>,
         #[serde(with = "time::serde::rfc3339::option")]
         pub last_verified_at: Option<OffsetDateTime>,
+        pub access_count: i64,
+        #[serde(with = "time::serde::rfc3339::option")]
+        pub last_accessed: Option<OffsetDateTime>,
+        /// Of its strength a day; null: as its type's.
+        pub decay_rate: Option<f64>,
         pub attributes: Value,
         pub superseded_by: Option<i64>,
         pub agent: Option<String>,

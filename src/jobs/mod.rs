@@ -21,6 +21,7 @@ mod erase;
 mod evaluate;
 mod expire;
 mod extract;
+mod fade;
 mod overview;
 mod passages;
 mod runner;
@@ -45,7 +46,7 @@ pub use overview::{DAYS_COUNTED, JobState, Overview, overview, states};
 pub use runner::{Runner, Totals, run, work};
 pub use sweep::ask_for;
 
-pub static JOBS: [&Job; 14] = [
+pub static JOBS: [&Job; 15] = [
     &embed::JOB,
     &passages::JOB,
     &entities::JOB,
@@ -59,6 +60,7 @@ pub static JOBS: [&Job; 14] = [
     &enrich::JOB,
     &complete::JOB,
     &expire::JOB,
+    &fade::JOB,
     &cleanup::JOB,
 ];
 

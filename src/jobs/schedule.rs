@@ -30,10 +30,18 @@ impl JobContext {
 }
 
 async fn in_force(conn: &mut PgConnection, job: &Job) -> Result<Schedule, Failure> {
+    let schedule = find(conn, job).await?;
+    schedule.ok_or_else(|| Failure::Other("the job has no schedule".to_owned()))
+}
+
+/// The one in force, of a job that has one; as the system role.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn find(conn: &mut PgConnection, job: &Job) -> Result<Option<Schedule>, sqlx::Error> {
     let set = store::list_schedules(conn).await?;
     let set = set.into_iter().find(|(name, _)| name == job.name);
-    let schedule = set.map(|(_, schedule)| schedule).or(job.schedule);
-    schedule.ok_or_else(|| Failure::Other("the job has no schedule".to_owned()))
+    Ok(set.map(|(_, schedule)| schedule).or(job.schedule))
 }
 
 /// What a form says in place of `default`: the time, and the day where it has one.

@@ -18,7 +18,7 @@ use super::{
     ARCHIVED, CONFIRMED, EXPIRED, MemoryError, PUT_ASIDE, RESTORED, SUPERSEDED, UNCONFIRMED, store,
 };
 use crate::accounts::{UserId, Viewer};
-use crate::activity::Call;
+use crate::activity::{self, Call};
 use crate::clock::SharedClock;
 use crate::db::{Db, raise_revision, write_as};
 use crate::embedding::Embeddings;
@@ -297,6 +297,9 @@ async fn decide(
     let item = find(&mut tx, viewer.user_id, id).await?;
     if let Some((status, state, event)) = decision(&mut tx, &item).await? {
         change_item(&mut tx, viewer, &item, status, &state, Some(event), now).await?;
+        if event == CONFIRMED {
+            activity::count_uses(&mut tx, viewer.user_id, &[(id.0, 1, now)]).await?;
+        }
     }
     call.write(&mut tx, vec![id.0]).await?;
     tx.commit().await?;

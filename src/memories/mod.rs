@@ -3,6 +3,7 @@
 
 mod add;
 mod change;
+pub mod fading;
 pub mod history;
 pub mod manage;
 pub mod mentions;
@@ -28,9 +29,9 @@ pub use change::{
 pub use history::{GaveWay, ItemEvent, ItemState};
 pub use model::{
     Item, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme, ThemeCount, ThemeNames,
-    ThemeSlug, Turn,
+    ThemeSlug,
 };
-pub use part::{Part, Span};
+pub use part::{Part, Span, Turn};
 pub use period::Period;
 pub use provenance::{Expiry, ItemKey, Provenance, Source, Yielding};
 pub use stop_words::is_stop_word;
@@ -51,6 +52,7 @@ const ARCHIVED: &str = "archived";
 const SUPERSEDED: &str = "superseded";
 const PUT_ASIDE: &str = "put_aside";
 const EXPIRED: &str = "expired";
+const FADED: &str = "faded";
 /// … and came back.
 const RESTORED: &str = "restored";
 const CONFIRMED: &str = "confirmed";
@@ -110,6 +112,8 @@ pub struct Found {
     pub embedding: ItemEmbedding,
     /// Those for which it stands, newest first, at most 50.
     pub gave_way: Vec<GaveWay>,
+    /// Of an item.
+    pub strength: Option<fading::Strength>,
 }
 
 pub async fn get(
@@ -137,6 +141,7 @@ async fn find(
         item,
         embedding: states[0].clone(),
         gave_way: store::list_given_way(conn, user, id).await?,
+        strength: fading::strength(conn, user, id, embeddings.now()).await?,
     })
 }
 
@@ -182,6 +187,7 @@ pub async fn stats(
     let user = viewer.user_id;
     let mut tx = db.as_user(user).await?;
     let mut stats = store::count_by_status(&mut tx, user, now).await?;
+    stats.faded = fading::count_faded(&mut tx, user).await?;
     stats.by_type = store::count_by_type(&mut tx, user, now).await?;
     stats.by_theme = themes::store::fullest_themes(&mut tx, user, now).await?;
     let open = embeddings.waiting(&mut tx, user).await?;

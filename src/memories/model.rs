@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use unicode_normalization::UnicodeNormalization;
 
 use super::history::ItemState;
-use super::part::{Part, Span};
+use super::part::{Part, Span, Turn};
 use super::period::Period;
 use super::provenance::{Expiry, ItemKey, Provenance, Yielding};
 use super::trust::{Holder, Newcomer, Trust};
@@ -431,26 +431,13 @@ impl Item {
     }
 }
 
-/// Where a turn was said, as its agent calls it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
-    pub session_id: i64,
-    /// The agent's own name of the session.
-    pub session: String,
-    /// The message's place in it.
-    pub position: i32,
-    /// The sender's id of the message.
-    pub message: String,
-    /// `user` or `assistant`
-    pub role: String,
-}
-
 /// Items counted, for whoever looks after a memory.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
     pub active: i64,
-    /// With those that have expired.
+    /// With those that have expired, and of them those that have faded.
     pub archived: i64,
+    pub faded: i64,
     /// Of the active ones.
     pub confirmed: i64,
     pub with_key: i64,

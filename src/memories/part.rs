@@ -52,3 +52,17 @@ impl Part {
         })
     }
 }
+
+/// Where a turn was said, as its agent calls it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    pub session_id: i64,
+    /// The agent's own name of the session.
+    pub session: String,
+    /// The message's place in it.
+    pub position: i32,
+    /// The sender's id of the message.
+    pub message: String,
+    /// `user` or `assistant`
+    pub role: String,
+}

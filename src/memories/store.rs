@@ -5,10 +5,8 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::history::{GaveWay, ItemEvent, ItemState};
-use super::model::{
-    EXPIRING_SOON, Item, ItemId, ItemType, OfSession, Stats, Status, ThemeSlug, Turn,
-};
-use super::part::{Part, Span};
+use super::model::{EXPIRING_SOON, Item, ItemId, ItemType, OfSession, Stats, Status, ThemeSlug};
+use super::part::{Part, Span, Turn};
 use super::period::Period;
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
 use super::trust::Trust;

@@ -16,7 +16,7 @@ use time::{Duration, OffsetDateTime};
 use crate::accounts::{AgentSettings, Viewer};
 use crate::consolidation::{Consolidation, ConsolidationError};
 use crate::db::{Db, Tx};
-use crate::memories::{ItemId, ItemType, Status, Trust};
+use crate::memories::{ItemId, ItemType, Status, Trust, fading};
 use crate::search::fuse::reciprocal;
 use crate::search::{Filters, LentFound, Search, Signals};
 use section::Section;
@@ -295,7 +295,7 @@ impl Recall {
         })
     }
 
-    /// The sources of these, the most relevant first, each with how relevant it is. Of what is lent a session is nobody's here.
+    /// The sources of these, each with how relevant it is; the most relevant first, of which what is used and sure counts more. Of what is lent a session is nobody's here.
     async fn sources(
         &self,
         mut tx: Tx,
@@ -334,7 +334,12 @@ impl Recall {
                 (row, relevance)
             })
             .collect();
-        sources.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.id.0.cmp(&a.0.id.0)));
+        let rank =
+            |(source, relevance): &(Source, f64)| relevance * fading::factor(source.strength);
+        sources.sort_by(|a, b| {
+            let by_rank = rank(b).total_cmp(&rank(a));
+            by_rank.then(b.0.id.0.cmp(&a.0.id.0))
+        });
         Ok(sources)
     }
 }

@@ -143,6 +143,7 @@ mod tests {
             source: "conversation".to_owned(),
             trust: Trust::User,
             at: OffsetDateTime::UNIX_EPOCH,
+            strength: 1.0,
             memory_of: None,
         }
     }

@@ -9,7 +9,7 @@ use time::OffsetDateTime;
 use super::SESSIONS_MAX;
 use crate::accounts::AgentId;
 use crate::db::UserId;
-use crate::memories::{ItemId, ItemType, Trust};
+use crate::memories::{ItemId, ItemType, Trust, fading};
 
 /// Where an agent stands.
 pub struct Standing {
@@ -53,6 +53,8 @@ pub struct Source {
     pub source: String,
     pub trust: Trust,
     pub at: OffsetDateTime,
+    /// 0 to 1; 1 of what does not fade.
+    pub strength: f64,
     /// As [`super::Told::memory_of`].
     pub memory_of: Option<Arc<str>>,
 }
@@ -81,8 +83,13 @@ pub async fn list_sources(
         session,
         now,
     );
-    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Source {
+    let rows = rows.fetch_all(&mut *conn).await?;
+    let strengths = fading::strengths(conn, user, ids, now).await?;
+    let rows = rows.into_iter().map(|row| Source {
         id: ItemId(row.id),
+        strength: strengths
+            .get(&row.id)
+            .map_or(1.0, |strength| strength.value),
         item_type: ItemType::from_column(&row.item_type),
         theme: row.theme,
         text: row.text,

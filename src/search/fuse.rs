@@ -25,7 +25,7 @@ pub const OWN_WEIGHT: f64 = 1.2;
 pub const EPISODE_WEIGHT: f64 = 0.7;
 
 /// Why a hit stands where it does (`explain: true`). The score is `scale · tier_weight · own_weight ·
-/// (semantic_weight · semantic_normalised + lexical_weight · lexical_normalised + speaker + entities + neighbours)`.
+/// strength · (semantic_weight · semantic_normalised + lexical_weight · lexical_normalised + speaker + entities + neighbours)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Explanation {
     /// Cosine distance, 0 to 2; `None` without a ready vector, or without a query's.
@@ -57,6 +57,8 @@ pub struct Explanation {
     pub tier_weight: f64,
     /// 1; [`OWN_WEIGHT`] for what is the agent's own and comes first; one divided by that for what is lent to it.
     pub own_weight: f64,
+    /// 1; where strength counts, 0.5 for a memory that is as good as forgotten.
+    pub strength: f64,
     /// 1, or less where the largest of its tier, `own_weight` counted, is more than 1: one divided by that.
     pub scale: f64,
 }
@@ -74,7 +76,7 @@ impl Signals {
 
 impl Explanation {
     pub fn score(&self) -> f64 {
-        self.scale * self.tier_weight * self.sum()
+        self.strength * self.scale * self.tier_weight * self.sum()
     }
 
     fn sum(&self) -> f64 {
@@ -136,6 +138,7 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
                 neighbours: 0.0,
                 scale: 1.0,
                 own_weight: candidate.own_weight(),
+                strength: 1.0,
                 tier_weight: match (candidate.is_turn, candidate.is_episode) {
                     (true, _) => TURN_WEIGHT,
                     (_, true) => EPISODE_WEIGHT,
@@ -147,6 +150,12 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
         .collect();
     share_with_neighbours(&mut ranked);
     scale(&mut ranked);
+    sort(&mut ranked);
+    ranked
+}
+
+/// The best first; of equal ones the newer.
+pub fn sort(ranked: &mut [(Signals, Explanation)]) {
     ranked.sort_by(|(a, why_a), (b, why_b)| {
         why_b
             .score()
@@ -155,7 +164,6 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
             .then(b.created_at.cmp(&a.created_at))
             .then(b.id.0.cmp(&a.id.0))
     });
-    ranked
 }
 
 fn closeness(distance: Option<f64>) -> f64 {

@@ -102,6 +102,8 @@ pub struct SearchQuery {
     /// a ready vector. Passed over where the answer is by words alone.
     pub min_similarity: Option<f64>,
     pub balance: Balance,
+    /// What is used and sure ranks higher.
+    pub by_strength: bool,
     pub explain: bool,
 }
 
@@ -120,6 +122,7 @@ pub struct RawQuery<'a> {
     pub min_similarity: Option<f64>,
     /// `meaning` (the default), `even` or `words`.
     pub balance: Option<&'a str>,
+    pub by_strength: bool,
     pub explain: bool,
     pub memories_alone: bool,
     pub agent: Option<i64>,
@@ -160,6 +163,7 @@ impl SearchQuery {
             cursor,
             min_similarity: parse_min_similarity(raw.min_similarity)?,
             balance: Balance::parse(raw.balance)?,
+            by_strength: raw.by_strength,
             explain: raw.explain,
         })
     }

@@ -13,7 +13,10 @@ use super::reader::{Held, Need};
 use super::{Hit, LentFound, Mode, Page, Search, arms, lent, snippet, store};
 use crate::accounts::{UserId, Viewer};
 use crate::db::Tx;
-use crate::memories::{ItemId, Span, words};
+use crate::memories::{ItemId, Span, fading, words};
+
+/// Whose strength is looked at, where it counts.
+const WEIGHED_MAX: usize = 100;
 
 /// What was found, on the way to be ranked.
 pub(super) struct Found {
@@ -42,10 +45,16 @@ impl Search {
         let has_near = signals.iter().any(|c| c.is_near);
         // A cutoff of similarity needs a similarity: without one it is passed over.
         let similarity_min = query.min_similarity.filter(|_| has_near);
-        let ranked: Vec<(Signals, Explanation)> = fuse::weighted(signals, query.balance)
+        let mut ranked: Vec<(Signals, Explanation)> = fuse::weighted(signals, query.balance)
             .into_iter()
             .filter(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least))
             .collect();
+        if query.by_strength {
+            let best = ranked.len().min(WEIGHED_MAX);
+            let best = &mut ranked[..best];
+            self.weigh_by_strength(&mut tx, user, lent.is_some(), best)
+                .await?;
+        }
         let status = query.filters.status;
         let mut hits = Vec::new();
         let mut ranked = ranked.into_iter();
@@ -73,6 +82,32 @@ impl Search {
             degraded: None,
             has_lent: lent.is_some(),
         })
+    }
+
+    /// What is used and sure comes first of those that match as well; what is lent counts as it did.
+    async fn weigh_by_strength(
+        &self,
+        tx: &mut Option<Tx>,
+        user: UserId,
+        has_lent: bool,
+        best: &mut [(Signals, Explanation)],
+    ) -> Result<(), sqlx::Error> {
+        let now = self.embeddings.now();
+        let ids: Vec<i64> = best.iter().map(|(found, _)| found.id.0).collect();
+        let mut own_tx = match tx.take() {
+            Some(tx) => tx,
+            None => self.db.as_user(user).await?,
+        };
+        let strengths = fading::strengths(&mut own_tx, user, &ids, now).await?;
+        // It is given back before another is waited for.
+        *tx = (!has_lent).then_some(own_tx);
+        for (found, why) in best.iter_mut() {
+            if let Some(strength) = strengths.get(&found.id.0) {
+                why.strength = fading::factor(strength.value);
+            }
+        }
+        fuse::sort(best);
+        Ok(())
     }
 
     /// The rows of these, from whosever memory, under the rights of each.

@@ -56,6 +56,7 @@ fn told(found: Found, is_anothers: bool) -> Found {
             ..embedding
         },
         gave_way: Vec::new(),
+        strength: None,
     }
 }
 

@@ -68,6 +68,17 @@ pub struct Output {
     #[serde(with = "time::serde::rfc3339::option")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     last_verified_at: Option<OffsetDateTime>,
+    /// How strong it is, 0 to 1: its confidence, and less the longer nobody has used it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1))]
+    strength: Option<f64>,
+    /// How often it was found, read, confirmed or said again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    access_count: Option<i64>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    last_accessed: Option<OffsetDateTime>,
     /// The item that was added under the same key later.
     superseded_by: Option<i64>,
     /// Items that contradict it and were put aside for it.
@@ -151,6 +162,7 @@ impl Output {
             item,
             embedding,
             gave_way,
+            strength,
         } = found;
         let contradicting = gave_way.iter().filter(|other| other.is_put_aside);
         let status = item.status_at(now).as_str();
@@ -174,6 +186,9 @@ impl Output {
             expires_at: item.expires_at,
             valid_from: item.period.from,
             valid_until: item.period.until,
+            strength: strength.map(|strength| strength.value),
+            access_count: strength.map(|strength| strength.access_count),
+            last_accessed: strength.and_then(|strength| strength.last_accessed),
             superseded_by: item.superseded_by.map(|id| id.0),
             contradicted_by: contradicting.map(|other| other.id.0).collect(),
             source_thread: item.source_session,

@@ -28,12 +28,12 @@ pub struct Input {
     /// Only this theme (slug).
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
-    /// Only these types. A turn is what was said, as it was said.
+    /// Only these. A turn is what was said, word by word.
     types: Option<Vec<FoundType>>,
-    /// Only items this recent.
+    /// Only this recent.
     #[schemars(range(min = 1, max = RECENCY_DAYS_MAX))]
     recency_days: Option<Whole>,
-    /// Only results at least this close in meaning; best left out.
+    /// Least closeness; best left out.
     #[schemars(range(min = 0, max = 1))]
     min_similarity: Option<f64>,
     /// Default meaning.
@@ -42,9 +42,11 @@ pub struct Input {
     /// Default active.
     #[schemars(extend("enum" = ["active", "archived", "any", null]))]
     status: Option<String>,
-    /// Also say how each score came about.
+    /// Prefer what is used.
+    by_strength: Option<bool>,
+    /// Explain each score.
     explain: Option<bool>,
-    /// With "*": the last answer's `cursor`, to read on.
+    /// With "*": the last answer's `cursor`.
     cursor: Option<String>,
 }
 
@@ -147,9 +149,11 @@ struct Explain {
     tier: f64,
     /// 1.2 for what is the own of the agent that asks and comes first.
     own: f64,
+    /// With `by_strength`: 0.5, of what nobody has used for very long, to 1.
+    strength: f64,
 }
 
-/// The score is the sum of each normalised signal by its weight, `speaker`, `entities` and `neighbours`, by `scale` and `tier`.
+/// The score is the sum of each normalised signal by its weight, `speaker`, `entities` and `neighbours`, by `scale`, `tier` and `strength`.
 #[derive(Serialize, JsonSchema)]
 struct Weights {
     semantic: f64,
@@ -162,7 +166,7 @@ impl Tool for MemorySearch {
     const TITLE: &'static str = "Search memory";
     const DESCRIPTION: &'static str = "Find what is remembered about the user. Use it when something personal comes up \
         (names, preferences, projects, earlier decisions) or before assuming; not by reflex at every turn. Finds by \
-        meaning and by any of the words, exact names (ERR_5021, src/db.rs) included. Example: \
+        meaning and by words, exact names (ERR_5021, src/db.rs) too. Example: \
         {\"query\": \"staging database port\", \"limit\": 5}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = Input;
@@ -185,6 +189,7 @@ impl Tool for MemorySearch {
             cursor: input.cursor.as_deref(),
             min_similarity: input.min_similarity,
             balance: input.balance.as_deref(),
+            by_strength: input.by_strength.unwrap_or(false),
             explain: input.explain.unwrap_or(false),
             ..RawQuery::default()
         })?;
@@ -247,6 +252,7 @@ impl ResultItem {
                 scale: why.scale,
                 tier: why.tier_weight,
                 own: why.own_weight,
+                strength: why.strength,
             }),
             id: hit.item.id.0,
             theme: hit.item.theme,

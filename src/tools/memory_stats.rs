@@ -26,6 +26,8 @@ pub struct Output {
     active: i64,
     /// With what has expired.
     archived: i64,
+    /// Of the archived ones: nobody had used them for long.
+    faded: i64,
     /// Protected: certain.
     confirmed: i64,
     with_key: i64,
@@ -116,6 +118,7 @@ impl Tool for MemoryStats {
         Ok(Output {
             active: stats.active,
             archived: stats.archived,
+            faded: stats.faded,
             confirmed: stats.confirmed,
             with_key: stats.with_key,
             expiring_soon: stats.expiring_soon,

@@ -168,6 +168,10 @@ fn people(state: &AppState) -> Router<AppState> {
             "/settings/chat",
             get(pages::behind_sign_in).post(forms::chat::settings),
         )
+        .route(
+            "/settings/fading",
+            get(pages::behind_sign_in).post(forms::fading::change),
+        )
         .route("/settings/work", get(pages::behind_sign_in))
         .route("/admin", get(pages::behind_sign_in))
         .route(

@@ -17,7 +17,7 @@ use crate::db::Db;
 use crate::db::actor::Actor;
 
 /// Without a visit for so long, sign in again.
-const IDLE_DAYS: i64 = 30;
+const IDLE: time::Duration = time::Duration::days(30);
 
 /// `__Host-` ties the cookie to this host over https; plain http is served on
 /// loopback alone (`config`), where browsers would drop such a cookie.
@@ -36,7 +36,7 @@ pub fn layer(state: &AppState) -> SessionManagerLayer<PgSessionStore> {
     .with_http_only(true)
     .with_same_site(SameSite::Lax)
     .with_path("/")
-    .with_expiry(Expiry::OnInactivity(time::Duration::days(IDLE_DAYS)))
+    .with_expiry(Expiry::OnInactivity(IDLE))
 }
 
 /// On whose authority a form of this web session acts.
@@ -61,6 +61,13 @@ impl std::fmt::Debug for PgSessionStore {
     }
 }
 
+impl PgSessionStore {
+    /// By the clock that everything here goes by; a record's own date goes by the system's.
+    fn expires_at(&self) -> OffsetDateTime {
+        self.clock.now() + IDLE
+    }
+}
+
 #[async_trait]
 impl SessionStore for PgSessionStore {
     async fn create(&self, record: &mut Record) -> Result<()> {
@@ -69,7 +76,7 @@ impl SessionStore for PgSessionStore {
         loop {
             let id_hash = hash(&record.id);
             let user = user_of(record);
-            let expires_at = record.expiry_date;
+            let expires_at = self.expires_at();
             if store::insert_web_session(&mut conn, &id_hash, user, &data, expires_at)
                 .await
                 .map_err(backend)?
@@ -88,7 +95,7 @@ impl SessionStore for PgSessionStore {
             &hash(&record.id),
             user_of(record),
             &data,
-            record.expiry_date,
+            self.expires_at(),
         )
         .await
         .map_err(backend)

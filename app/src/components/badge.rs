@@ -68,7 +68,7 @@ pub fn shape_of(item_type: &str) -> &'static str {
 fn shape_of_state(state: &str) -> &'static str {
     match state {
         // a box with a lid, a padlock, a tick, an hourglass, a triangle, a bar across, a cross
-        "archived" | "deleted" => "M1 1.5h10v3H1zM2 5.5h8v5H2zM4.5 6.5v1.2h3V6.5z",
+        "archived" | "deleted" | "faded" => "M1 1.5h10v3H1zM2 5.5h8v5H2zM4.5 6.5v1.2h3V6.5z",
         // an arrow to the next
         "superseded" => "M1 5.2h6.2L4.6 2.6l1.1-1.1L10.2 6l-4.5 4.5-1.1-1.1 2.6-2.6H1z",
         "confirmed" | "protected" => {
@@ -103,6 +103,7 @@ pub fn retired_state(retired: Retired) -> &'static str {
         Retired::Superseded => "superseded",
         Retired::PutAside => "put aside",
         Retired::Expired => "expired",
+        Retired::Faded => "faded",
     }
 }
 

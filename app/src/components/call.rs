@@ -7,8 +7,8 @@ use super::{Shape, When, documents, memories};
 use crate::address::document_path;
 use crate::view::{CallItem, CallRow};
 
-/// The tools, in the order in which filters list them; the last five are what only a person does.
-pub const TOOLS: [&str; 21] = [
+/// The tools, in the order in which filters list them; the last six are what only a person does.
+pub const TOOLS: [&str; 22] = [
     "memory_search",
     "memory_get",
     "memory_add",
@@ -29,6 +29,7 @@ pub const TOOLS: [&str; 21] = [
     "memory_unconfirm",
     "memory_share",
     "memory_own",
+    "memory_half_life",
     "memory_undo",
 ];
 
@@ -55,6 +56,7 @@ pub fn did(tool: &str) -> &'static str {
         "memory_unconfirm" => "removed a confirmation",
         "memory_share" => "shared with all agents",
         "memory_own" => "kept for its agent alone",
+        "memory_half_life" => "set how fast it fades",
         "memory_undo" => "undid",
         _ => "unknown tool",
     }

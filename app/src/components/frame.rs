@@ -24,6 +24,7 @@ pub enum Section {
     Chat,
     Account,
     Data,
+    Fading,
     Work,
     Admin,
     Jobs,
@@ -59,6 +60,7 @@ const SETTINGS: &[Link] = &[
     (Section::Chat, "/settings/chat", "Chat"),
     (Section::Account, "/account", "Account"),
     (Section::Data, "/data", "Your data"),
+    (Section::Fading, "/settings/fading", "Fading"),
     (Section::Work, "/settings/work", "Work"),
 ];
 

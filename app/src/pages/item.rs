@@ -78,6 +78,7 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
             Retired::Superseded => "Another memory has taken its place",
             Retired::PutAside => "It contradicts another memory, which holds",
             Retired::Expired => "It has expired",
+            Retired::Faded => "Nobody had used it for long, and it faded",
         };
         view! { <p class="aside">{why} ": agents find it only when they ask for archived memories."</p> }
     });
@@ -85,7 +86,7 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
         <article class="item">
             <div class="parts">
                 <div>
-                    <Decided item=item.clone() form />
+                    <Decided item=item.clone() form=form.of("manage") />
                     <Headline item=item.clone() />
                     <Content text=item.content.clone() />
                     <Names names=item.names.clone() />
@@ -103,7 +104,7 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
                     <h2 id="provenance">"Where it comes from"</h2>
                     <Provenance item=item.clone() />
                 </section>
-                <Manage item=item.clone() />
+                <Manage item=item.clone() form />
                 <Vector embedding=item.embedding.clone() />
                 {item.part.is_none().then(|| view! { <Happened item=item.clone() /> })}
             </div>
@@ -353,6 +354,16 @@ fn Provenance(item: ItemPage) -> impl IntoView {
         "Confidence",
         format!("{} of 100", item.confidence).into_any(),
     ));
+    if let Some(strength) = item.strength {
+        facts.push(("Strength", strength.in_words().into_any()));
+        if let Some(used) = strength.used {
+            facts.push(("Last used", view! { <When moment=used /> }.into_any()));
+        }
+        if let Some(fades) = strength.fades.filter(|_| item.retired.is_none()) {
+            let fades = view! { <span><When moment=fades /> ", if nobody uses it"</span> };
+            facts.push(("Fades", fades.into_any()));
+        }
+    }
     facts.push((
         "Added",
         view! { <When moment=item.created.clone() /> }.into_any(),

@@ -68,6 +68,7 @@ class MemoryAddResponse(TypedDict):
 
 class MemorySearchRequest(TypedDict):
     balance: NotRequired[Literal['meaning', 'even', 'words'] | None]
+    by_strength: NotRequired[bool | None]
     cursor: NotRequired[str | None]
     explain: NotRequired[bool | None]
     limit: NotRequired[int | None]
@@ -95,6 +96,7 @@ class MemorySearchResponseResultExplain(TypedDict):
     semantic: float
     semantic_normalised: float
     speaker: float
+    strength: float
     substring: bool
     tier: float
     weights: MemorySearchResponseResultExplainWeights

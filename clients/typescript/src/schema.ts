@@ -147,26 +147,28 @@ export interface components {
         MemorySearchRequest: {
             /** @description Default meaning. */
             balance?: ("meaning" | "even" | "words") | null;
-            /** @description With "*": the last answer's `cursor`, to read on. */
+            /** @description Prefer what is used. */
+            by_strength?: boolean | null;
+            /** @description With "*": the last answer's `cursor`. */
             cursor?: string | null;
-            /** @description Also say how each score came about. */
+            /** @description Explain each score. */
             explain?: boolean | null;
             /** @description Default 10. */
             limit?: number | null;
             /**
              * Format: double
-             * @description Only results at least this close in meaning; best left out.
+             * @description Least closeness; best left out.
              */
             min_similarity?: number | null;
             /** @description Words or a sentence; "*" or empty lists the newest. */
             query?: string | null;
-            /** @description Only items this recent. */
+            /** @description Only this recent. */
             recency_days?: number | null;
             /** @description Default active. */
             status?: ("active" | "archived" | "any") | null;
             /** @description Only this theme (slug). */
             theme?: string | null;
-            /** @description Only these types. A turn is what was said, as it was said. */
+            /** @description Only these. A turn is what was said, word by word. */
             types?: ("preference" | "fact" | "instruction" | "summary" | "other" | "turn" | "document" | "episode")[] | null;
         };
         MemorySearchResponse: {
@@ -225,13 +227,18 @@ export interface components {
                      * @description Added where it was said by whom the query names.
                      */
                     speaker: number;
+                    /**
+                     * Format: double
+                     * @description With `by_strength`: 0.5, of what nobody has used for very long, to 1.
+                     */
+                    strength: number;
                     substring: boolean;
                     /**
                      * Format: double
                      * @description By which the sum is multiplied too: less than 1 for a turn, which stands behind a memory of the same words.
                      */
                     tier: number;
-                    /** @description The score is the sum of each normalised signal by its weight, `speaker`, `entities` and `neighbours`, by `scale` and `tier`. */
+                    /** @description The score is the sum of each normalised signal by its weight, `speaker`, `entities` and `neighbours`, by `scale`, `tier` and `strength`. */
                     weights: {
                         /** Format: double */
                         lexical: number;

@@ -119,6 +119,7 @@ pub fn source_of(
         protected: record.protected,
         expires_at: record.expires_at,
         last_verified_at: record.last_verified_at,
+        decay_rate: record.decay_rate,
         attributes: Some(&record.attributes),
         created_at,
         updated_at: record.updated_at.unwrap_or(created_at),

@@ -21,6 +21,7 @@ use super::trust::{Because, Trust, Verdict, verdict};
 use super::write::{NewSource, write};
 use super::{CHANGED, EXPIRED, MemoryError, SUPERSEDED};
 use crate::accounts::Viewer;
+use crate::activity;
 use crate::embedding::{EmbeddingState, Embeddings};
 
 /// What became of an item that was added.
@@ -200,7 +201,8 @@ pub(super) async fn renew(
         ..item.state()
     };
     let event = (only_said_again != *renewed).then_some(CHANGED);
-    change_item(conn, viewer, item, item.status, renewed, event, now).await
+    change_item(conn, viewer, item, item.status, renewed, event, now).await?;
+    activity::count_uses(conn, viewer.user_id, &[(item.id.0, 1, now)]).await
 }
 
 /// Where they are too many, the oldest give way.

@@ -105,6 +105,8 @@ pub struct NewSource<'a> {
     pub valid_until: Option<OffsetDateTime>,
     #[serde(with = "time::serde::rfc3339::option")]
     pub last_verified_at: Option<OffsetDateTime>,
+    /// Of its strength a day; `None`: as its type's.
+    pub decay_rate: Option<f64>,
     pub superseded_by: Option<i64>,
     pub attributes: Option<&'a Value>,
     #[serde(with = "time::serde::rfc3339")]
@@ -161,6 +163,7 @@ impl<'a> NewSource<'a> {
             valid_from: None,
             valid_until: None,
             last_verified_at: None,
+            decay_rate: None,
             superseded_by: None,
             attributes: None,
             created_at: now,

@@ -42,7 +42,7 @@ pub async fn insert(
                    type text, key text, content text, content_hash text,
                    tags text[], status text, source text, trust text, source_context text, session_id bigint, message_id bigint,
                    confidence smallint, protected boolean, expires_at timestamptz, valid_from timestamptz,
-                   valid_until timestamptz, last_verified_at timestamptz, superseded_by bigint, attributes jsonb,
+                   valid_until timestamptz, last_verified_at timestamptz, decay_rate double precision, superseded_by bigint, attributes jsonb,
                    created_at timestamptz, updated_at timestamptz, turn_session_id bigint, turn_position integer,
                    turn_part smallint, document_id bigint, first_line integer, last_line integer,
                    passages json, events json, call json)
@@ -59,12 +59,12 @@ pub async fn insert(
            ), item AS (
                INSERT INTO memory_items (user_id, id, theme_id, agent_id, type, key, content, content_hash, tags, status,
                                          source, trust, source_context, session_id, message_id, confidence, protected,
-                                         expires_at, valid_from, valid_until, last_verified_at, superseded_by, attributes,
+                                         expires_at, valid_from, valid_until, last_verified_at, decay_rate, superseded_by, attributes,
                                          created_at, updated_at, turn_session_id, turn_position, turn_part, document_id, first_line,
                                          last_line, owner_agent_id, live_from, live_until)
                SELECT $1, id, theme, agent_id, type, key, content, hash, tags, status, source, trust, source_context,
                       session_id, message_id, confidence, protected, expires_at, valid_from, valid_until, last_verified_at,
-                      superseded_by, coalesce(attributes, '{}'), created_at, updated_at, turn_session_id, turn_position,
+                      decay_rate, superseded_by, coalesce(attributes, '{}'), created_at, updated_at, turn_session_id, turn_position,
                       turn_part, document_id, first_line, last_line, owner, created_at,
                       -- What is put aside never was live; what comes archived was until it was changed last.
                       CASE WHEN status = 'active' THEN greatest(created_at, coalesce(expires_at, 'infinity'))

@@ -20,7 +20,7 @@ use crate::support::{ChatServer, DueNow, Provider, change_model, turns_due};
 /// Its test is below, under this name.
 const CASES: &[&str] = &[
     "cleanup", "complete", "delete", "embed", "enrich", "entities", "erase", "evaluate", "expire",
-    "extract", "passages", "summary", "sweep", "turns",
+    "extract", "fade", "passages", "summary", "sweep", "turns",
 ];
 
 #[test]
@@ -257,6 +257,28 @@ async fn expire_archives_one_users_memories() {
         let done = memories::archive_expired(db, user, later).await;
         assert_eq!(done.unwrap(), archived, "{user:?}");
         scene.assert_untouched("expire").await;
+    }
+}
+
+#[tokio::test]
+async fn fade_archives_one_users_memories() {
+    let scene = Scene::start().await;
+    let (db, ben) = (&scene.app.db, &scene.ben);
+    let much_later = scene.app.embeddings.now() + Duration::days(3_000);
+    let nobody = keepsake::db::UserId(999_999_999);
+    let own: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM memory_items WHERE user_id = $1 AND status = 'active' AND NOT protected
+           AND theme_id IS NOT NULL AND type <> 'instruction'",
+    )
+    .bind(ben.id.0)
+    .fetch_one(&mut scene.app.superuser().await)
+    .await
+    .unwrap();
+    assert!(own > 0);
+    for (user, faded) in [(ben.id, own), (ben.id, 0), (nobody, 0)] {
+        let done = memories::fading::fade(db, user, much_later).await;
+        assert_eq!(done.unwrap() as i64, faded, "{user:?}");
+        scene.assert_untouched("fade").await;
     }
 }
 

@@ -4,6 +4,7 @@ mod browser;
 mod conflict;
 mod decisions;
 mod deletion;
+mod fading;
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};

@@ -135,6 +135,9 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
         ..Wish::default()
     })
     .await;
+    // Whoever was here before fading came decides about it.
+    let switched_off = count(&app, "fading_settings WHERE NOT is_on").await;
+    assert_eq!(switched_off, count(&app, "users").await);
     let sources = count(&app, "memory_items").await;
     assert!(sources >= 14, "{sources}");
     let kept = vectors(&app).await;

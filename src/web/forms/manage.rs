@@ -10,7 +10,7 @@ use axum::response::Response;
 use super::{Form, Outcome, done, respond, unknown_action};
 use crate::db::actor;
 use crate::memories::manage::{self, Restored};
-use crate::memories::{self, Again, ItemId, MemoryError};
+use crate::memories::{self, Again, ItemId, MemoryError, fading};
 use crate::tools::ToolError;
 use crate::web::AppState;
 use crate::web::auth::{Admin, SignedIn};
@@ -18,6 +18,7 @@ use crate::web::error::Problem;
 use crate::web::pages::not_found_for;
 
 pub const FORM: &str = "manage";
+const HALF_LIFE_FORM: &str = "half_life";
 const ADMIN_FORM: &str = "browser";
 
 pub async fn decide(
@@ -31,11 +32,15 @@ pub async fn decide(
     };
     let form = Form::parse(&body);
     actor::require_open_browser();
+    let name = match form.get("action") {
+        "half_life" => HALF_LIFE_FORM,
+        _ => FORM,
+    };
     match obey(&state, &signed_in, item, &form).await {
         Err(problem) if problem.status == StatusCode::NOT_FOUND => {
             not_found_for(&state, signed_in).await
         }
-        outcome => respond(&state, signed_in, &path_of(item), FORM, &form, outcome).await,
+        outcome => respond(&state, signed_in, &path_of(item), name, &form, outcome).await,
     }
 }
 
@@ -57,6 +62,7 @@ async fn obey(
         "unconfirm" => "memory_unconfirm",
         "share" => "memory_share",
         "own" => "memory_own",
+        "half_life" | "half_life_by_type" => "memory_half_life",
         "undo" => "memory_undo",
         _ => return Err(unknown_action()),
     };
@@ -77,6 +83,15 @@ async fn obey(
         "unconfirm" => {
             let unconfirmed = memories::unconfirm(db, clock, &call, item);
             unconfirmed.await.map(|()| Restored::Done)
+        }
+        "half_life" => {
+            let days = fading::parse_days("days", form.get("days"))?;
+            let set = fading::set_half_life(db, &call, item, Some(days));
+            set.await.map(|()| Restored::Done)
+        }
+        "half_life_by_type" => {
+            let set = fading::set_half_life(db, &call, item, None);
+            set.await.map(|()| Restored::Done)
         }
         action @ ("share" | "own") => {
             let owned = manage::set_owner(db, clock, &call, item, action == "own");

@@ -8,6 +8,7 @@ pub mod documents;
 pub mod embeddings;
 mod endpoint_test;
 pub mod entities;
+pub mod fading;
 pub mod invitations;
 pub mod jobs;
 pub mod manage;

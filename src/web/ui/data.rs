@@ -14,10 +14,12 @@ use crate::export::{Overview, Shown, State, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
 /// Rows of a receipt as people call them, in the order in which they are told.
-const LABELS: [(&str, &str); 29] = [
+const LABELS: [(&str, &str); 31] = [
     ("memory_items", "memories"),
     ("memory_embeddings", "vectors"),
     ("memory_item_events", "entries of history"),
+    ("memory_uses", "counts of how often memories were used"),
+    ("fading_settings", "settings of fading"),
     ("memory_themes", "themes"),
     ("memory_summaries", "summary"),
     (

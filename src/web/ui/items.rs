@@ -15,7 +15,8 @@ use crate::entities;
 use crate::input::sentence;
 use crate::memories::manage::{self, UNDO_FOR};
 use crate::memories::{
-    self, Found, ItemEvent, ItemId, ItemState, MemoryError, Part, Status, Trust, Turn, words,
+    self, Found, ItemEvent, ItemId, ItemState, MemoryError, Part, Status, Trust, Turn, fading,
+    words,
 };
 use crate::search::FoundItem;
 use crate::search::query::RESULTS_MAX;
@@ -160,7 +161,7 @@ impl Ui {
 
     fn history_entry(&self, event: ItemEvent, changes: Vec<String>) -> HistoryEntry {
         // Time has no name.
-        let is_by_nobody = event.event == "expired";
+        let is_by_nobody = ["expired", "faded"].contains(&event.event.as_str());
         let actor = event.agent.unwrap_or_else(|| "you".to_owned());
         HistoryEntry {
             event: in_plain_words(event.event),
@@ -187,6 +188,7 @@ impl Ui {
             item,
             embedding,
             gave_way,
+            strength,
         } = whole;
         let surface = match query.map(str::trim).filter(|q| !q.is_empty()) {
             Some(query) => Some(self.surface(&viewer, id, query).await?),
@@ -199,9 +201,14 @@ impl Ui {
         let is_manageable = is_memory && !read_only.map_err(database)?;
         let undo = manage::undoable(&history, now).filter(|_| is_manageable);
         let gave_way_by = history.iter().rev().find(|event| event.is_giving_way());
+        let mut latest = history.iter().rev();
+        let has_faded = latest
+            .find(|event| event.event != "imported")
+            .is_some_and(|event| event.event == "faded");
         let is_put_aside = gave_way_by.is_some_and(|event| event.event == "put_aside");
         let retired = match self.retired(status, item.superseded_by.is_some(), item.expires_at) {
             Some(Retired::Superseded) if is_put_aside => Some(Retired::PutAside),
+            Some(Retired::Archived) if has_faded => Some(Retired::Faded),
             retired => retired,
         };
         let (put_aside, superseded): (Vec<_>, Vec<_>) =
@@ -209,6 +216,9 @@ impl Ui {
         let names = entities::of_source(&self.state.db, viewer.user_id, id).await;
         let names = names.map_err(database)?.into_iter();
         let state = item.state();
+        let fading = fading::settings(&self.state.db, viewer.user_id).await;
+        let fading = fading.map_err(database)?;
+        let strength = strength.map(|strength| self.item_strength(&item, strength, &fading));
         Ok(Some(ItemPage {
             id: item.id.0,
             is_manageable,
@@ -257,6 +267,7 @@ impl Ui {
             agent: item.agent,
             owner: item.owner.map(|(_, name)| name),
             confidence: item.confidence,
+            strength,
             period: item.period.to_string(),
             protected: item.protected,
             created: self.moment(item.created_at),

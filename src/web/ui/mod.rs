@@ -9,6 +9,7 @@ mod docs;
 mod documents;
 mod embeddings;
 mod entities;
+mod fading;
 mod graph;
 mod items;
 mod jobs;
@@ -24,10 +25,10 @@ use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, DataPage,
     DocsPage, DocumentFilters, DocumentPage, DocumentsPage, EmbeddingsPage, EntitiesPage,
-    EntityFilters, EntityPage, FormState, GraphFilters, GraphPage, InvitationPage, ItemPage,
-    JobsPage, JoinPage, MemoryFilters, MemoryPage, Moment, OperatorRow, Receipt, ResetPage,
-    SearchMode, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage, ThemeCount,
-    TokenRow, TokenState, UsersFilters, UsersPage, WorkPage,
+    EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage, InvitationPage,
+    ItemPage, JobsPage, JoinPage, MemoryFilters, MemoryPage, Moment, OperatorRow, Receipt,
+    ResetPage, SearchMode, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage,
+    ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage, WorkPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};
@@ -315,6 +316,11 @@ impl Backend for Ui {
     async fn work_page(&self) -> Result<WorkPage, PageError> {
         let viewer = self.memory_viewer()?;
         self.work_view(&viewer).await
+    }
+
+    async fn fading_page(&self) -> Result<FadingPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.fading_view(&viewer).await
     }
 
     async fn chat_page(&self) -> Result<ChatPage, PageError> {

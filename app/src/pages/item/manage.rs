@@ -4,9 +4,9 @@
 use leptos::prelude::*;
 
 use super::memory_link;
-use crate::components::count;
+use crate::components::{Field, FormError, count};
 use crate::islands::UndoTime;
-use crate::view::{Deletion, FormState, ItemErasure, ItemPage, Retired, Rival, Undo};
+use crate::view::{Deletion, FormState, ItemErasure, ItemPage, ItemStrength, Retired, Rival, Undo};
 
 /// What became of the last decision. At most one can be undone.
 #[component]
@@ -128,11 +128,12 @@ fn InItsPlace(id: i64, rivals: Vec<Rival>) -> impl IntoView {
 
 /// Nothing of it where the browser is read-only, and while the memory is being deleted.
 #[component]
-pub fn Manage(item: ItemPage) -> impl IntoView {
+pub fn Manage(item: ItemPage, form: FormState) -> impl IntoView {
     if !item.is_manageable || item.deletion.is_some() {
         return ().into_any();
     }
     let id = item.id;
+    let is_open = form.form == "half_life";
     let decisions = match (item.retired, item.protected) {
         // An episode changes with what was said, and is not confirmed.
         _ if item.span.is_some() => ().into_any(),
@@ -166,11 +167,12 @@ pub fn Manage(item: ItemPage) -> impl IntoView {
                 }
                     .into_any(),
             }}
+            {item.strength.filter(|strength| strength.can_be_set).map(|strength| view! { <HalfLife id strength form=form.clone() /> })}
         }
         .into_any(),
     };
     view! {
-        <details class="manage" id="manage">
+        <details class="manage" id="manage" open=is_open>
             <summary>"Manage"</summary>
             <div class="manage-body">
                 {decisions}
@@ -185,6 +187,44 @@ pub fn Manage(item: ItemPage) -> impl IntoView {
                 </form>
             </div>
         </details>
+    }
+    .into_any()
+}
+
+/// How fast it fades: for itself, or as its type does.
+#[component]
+fn HalfLife(id: i64, strength: ItemStrength, form: FormState) -> impl IntoView {
+    let days = strength
+        .half_life
+        .map_or(String::new(), |days| days.to_string());
+    let form = form.of("half_life").or_saved(vec![("days", days)]);
+    let by_type = strength.is_own.then(|| {
+        view! {
+            <button type="submit" name="action" value="half_life_by_type">
+                "As its type"
+            </button>
+        }
+    });
+    view! {
+        <form class="decision" method="post" action=path_of(id)>
+            <FormError form=form.clone() fields=&["days"] />
+            <Field
+                form
+                name="days"
+                label="Half-life in days"
+                hint="Without any use it is half as strong after so many days; empty: it never fades."
+                inputmode="numeric"
+                autocomplete="off"
+                maxlength="5"
+                optional=true
+            />
+            <div class="actions">
+                <button type="submit" name="action" value="half_life">
+                    "Set"
+                </button>
+                {by_type}
+            </div>
+        </form>
     }
     .into_any()
 }
@@ -221,7 +261,7 @@ fn Decide(id: i64, action: &'static str, label: &'static str, hint: &'static str
 
 fn restore_hint(retired: Retired) -> &'static str {
     match retired {
-        Retired::Archived => "Agents find it again.",
+        Retired::Archived | Retired::Faded => "Agents find it again.",
         Retired::Superseded | Retired::PutAside => {
             "Agents find it again. Where the other memory is active, you are asked which of both to keep."
         }

@@ -62,6 +62,8 @@ pub fn of(tool: &str) -> Example {
                 "valid_from": null,
                 "valid_until": null,
                 "last_verified_at": null,
+                "strength": 0.8,
+                "access_count": 0,
                 "superseded_by": null,
                 "contradicted_by": [],
                 "created_at": "2026-11-21T08:15:06.789012Z",
@@ -107,6 +109,7 @@ pub fn of(tool: &str) -> Example {
             json!({
                 "active": 7,
                 "archived": 1,
+                "faded": 0,
                 "confirmed": 1,
                 "with_key": 3, "documents": 0, "episodes": 1, "turns": 4,
                 "expiring_soon": 0,

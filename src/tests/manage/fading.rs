@@ -1,0 +1,456 @@
+//! What nobody uses gets weaker and is archived at night; what is used, confirmed or kept is not; nothing is lost by it.
+
+use serde_json::{Value, json};
+use time::Duration;
+
+use super::Place;
+use crate::data::{export, import, records};
+use crate::support::{TestApp, TestUser, ids, problem};
+
+const PAGE: &str = "/settings/fading";
+
+/// Four in the morning, some days on; Anna signs in again.
+async fn night_after(place: &Place, days: i64) {
+    let now = place.app.embeddings.now();
+    let day = now.replace_time(time::Time::from_hms(4, 1, 0).unwrap()) + Duration::days(days);
+    place.app.clock.advance(day - now);
+    place.browser.sign_in(&place.anna).await;
+}
+
+async fn get(user: &TestUser, id: i64) -> Value {
+    user.call("memory_get", json!({ "item_id": id })).await
+}
+
+/// Of an item, as it is kept: how often it was used, and how many seconds ago.
+async fn uses(app: &TestApp, id: i64) -> Option<(i64, f64)> {
+    app.activity.flush().await.unwrap();
+    let row: Option<(i64, time::OffsetDateTime)> =
+        sqlx::query_as("SELECT access_count, last_accessed FROM memory_uses WHERE item_id = $1")
+            .bind(id)
+            .fetch_optional(&mut app.superuser().await)
+            .await
+            .unwrap();
+    row.map(|(count, last)| (count, (app.embeddings.now() - last).as_seconds_f64()))
+}
+
+async fn revision(app: &TestApp, user: &TestUser) -> i64 {
+    sqlx::query_scalar("SELECT revision FROM memory_revisions WHERE user_id = $1")
+        .bind(user.id.0)
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn uses_are_counted_beside_the_calls_and_raise_no_revision() {
+    let place = Place::start().await;
+    let (app, anna) = (&place.app, &place.anna);
+    let mut bees = Vec::new();
+    for n in 0..7 {
+        bees.push(place.fact(&format!("Anna keeps bees, hive {n}.")).await);
+    }
+    assert_eq!(uses(app, bees[0]).await, None);
+    let before = revision(app, anna).await;
+    let found = anna
+        .call("memory_search", json!({ "query": "bees", "limit": 7 }))
+        .await;
+    let found = ids(&found);
+    assert_eq!(found.len(), 7);
+    for (place, id) in found.iter().enumerate() {
+        let counted = uses(app, *id).await.map(|(count, _)| count);
+        let expected = (place < 5).then_some(1);
+        assert_eq!(counted, expected, "{place}");
+    }
+    app.clock.advance(Duration::days(2));
+    get(anna, found[0]).await;
+    assert_eq!(uses(app, found[0]).await, Some((2, 0.0)));
+    assert_eq!(revision(app, anna).await, before);
+    // Said again and confirmed.
+    app.clock.advance(Duration::days(1));
+    let row = get(anna, found[1]).await;
+    let again = json!({ "type": "fact", "content": row["content"] });
+    assert_eq!(anna.call("memory_add", again).await["duplicate"], true);
+    anna.call("memory_confirm", json!({ "item_id": found[1] }))
+        .await;
+    let counted = uses(app, found[1]).await.unwrap();
+    assert_eq!(counted, (4, 0.0), "found, read, said again, confirmed");
+    let read = get(anna, found[1]).await;
+    assert_eq!(
+        read["access_count"], 4,
+        "what is read now counts a moment later"
+    );
+    assert_eq!(read["strength"], 1.0, "confirmed");
+    // A neighbour who asks for it by its number uses nothing.
+    let ben = app.user("ben").await;
+    ben.refused("memory_get", json!({ "item_id": found[2] }))
+        .await;
+    assert_eq!(uses(app, found[2]).await.map(|(n, _)| n), Some(1));
+    // What is deleted takes its count along, also one that waits to be written.
+    anna.call("memory_get", json!({ "item_id": found[3] }))
+        .await;
+    app.delete_item(&place.browser, found[3]).await;
+    assert_eq!(uses(app, found[3]).await, None);
+}
+
+#[tokio::test]
+async fn at_night_what_nobody_uses_is_archived_and_nothing_that_is_confirmed_kept_or_used() {
+    let place = Place::start().await;
+    let (app, anna) = (&place.app, &place.anna);
+    let other = async |content: &str| {
+        place
+            .add(json!({ "type": "other", "content": content }))
+            .await
+    };
+    let idle = other("The kettle is blue.").await;
+    let used = other("The tram stops at Freiburg.").await;
+    let kept = other("The cellar has a second door.").await;
+    let confirmed = other("The cat is called Momo.").await;
+    let told = place
+        .add(json!({ "type": "instruction", "content": "Answer in German." }))
+        .await;
+    let fact = place.fact("The bicycle has 21 gears.").await;
+    anna.call("memory_confirm", json!({ "item_id": confirmed }))
+        .await;
+    let page = place
+        .browser
+        .post(PAGE, &[("action", "keep"), ("item", &kept.to_string())])
+        .await;
+    assert!(
+        page.text()
+            .await
+            .unwrap()
+            .contains(&format!("Memory {kept} never fades."))
+    );
+
+    // 60 days: half as strong. Nothing is written for it.
+    let revision_before = revision(app, anna).await;
+    app.clock.advance(Duration::days(60));
+    let strength = get(anna, idle).await["strength"].as_f64().unwrap();
+    assert!((strength - 0.35).abs() < 0.01, "{strength}");
+    app.activity.flush().await.unwrap();
+    assert_eq!(revision(app, anna).await, revision_before);
+
+    // 300 days on it is weak; what was read 200 days ago is not.
+    app.clock.advance(Duration::days(100));
+    place.browser.sign_in(anna).await;
+    get(anna, used).await;
+    app.activity.flush().await.unwrap();
+    night_after(&place, 200).await;
+    let (_, page) = place.browser.get(PAGE).await;
+    assert!(
+        page.contains("1 are archived on the next night") && page.contains("The kettle is blue."),
+        "{page}"
+    );
+    assert_eq!(app.run_job("fade").await, 1);
+    assert_eq!(app.run_job("fade").await, 0, "once a night");
+    assert_eq!(place.row(idle).await["status"], "archived");
+    for id in [used, kept, confirmed, told, fact] {
+        assert_eq!(place.row(id).await["status"], "active", "{id}");
+    }
+    assert_eq!(place.is_found(idle, "kettle").await, (false, false));
+    assert_eq!(anna.call("memory_stats", json!({})).await["faded"], 1);
+    assert_eq!(
+        place.events(idle).await.last().unwrap(),
+        &("faded".to_owned(), false)
+    );
+    let page = place.page(idle).await;
+    assert!(
+        page.contains("Nobody had used it for long, and it faded"),
+        "{page}"
+    );
+
+    // One click brings it back, as strong as at first, so that it does not go again the next night.
+    let (_, page) = place.browser.get(PAGE).await;
+    assert!(page.contains("1 memory has faded"), "{page}");
+    let id = idle.to_string();
+    let page = place
+        .browser
+        .post(PAGE, &[("action", "restore"), ("item", &id)])
+        .await;
+    let page = page.text().await.unwrap();
+    assert!(
+        page.contains(&format!("Memory {idle} is active again."))
+            && page.contains("Nothing has faded."),
+        "{page}"
+    );
+    assert_eq!(place.is_found(idle, "kettle").await, (true, true));
+    night_after(&place, 1).await;
+    assert_eq!(app.run_job("fade").await, 0);
+    let strength = get(anna, idle).await["strength"].as_f64().unwrap();
+    assert!(strength > 0.6, "{strength}");
+    assert_eq!(anna.call("memory_stats", json!({})).await["faded"], 0);
+}
+
+#[tokio::test]
+async fn whoever_was_here_before_or_belongs_to_an_operator_decides_first() {
+    let place = Place::start().await;
+    let app = &place.app;
+    let id = place
+        .add(json!({ "type": "other", "content": "The kettle is blue." }))
+        .await;
+    let switch = async |action: &str| {
+        let posted = place.browser.post(PAGE, &[("action", action)]).await;
+        assert_eq!(posted.status(), 303);
+    };
+    switch("off").await;
+    night_after(&place, 400).await;
+    assert_eq!(app.run_job("fade").await, 0);
+    let (_, page) = place.browser.get(PAGE).await;
+    assert!(
+        page.contains("1 would be archived on the next night (every day at 04:00)"),
+        "{page}"
+    );
+    assert_eq!(place.row(id).await["status"], "active");
+    switch("on").await;
+    assert_eq!(app.run_job("fade").await, 1);
+
+    // The settings as they were for whoever had an account when fading came: off. An operator's user has no page.
+    let of_operator: Vec<(bool, bool)> = sqlx::query_as(
+        "SELECT u.operator_id IS NULL, coalesce(s.is_on, u.operator_id IS NULL) FROM users u
+         LEFT JOIN fading_settings s ON s.user_id = u.id ORDER BY u.id",
+    )
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(of_operator, [(true, true)]);
+    let scopes = [
+        keepsake::accounts::Scope::MemoryRead,
+        keepsake::accounts::Scope::MemoryWrite,
+    ];
+    let token = app.service_token("Acme", &scopes).await;
+    let add = reqwest::Client::new()
+        .post(format!("{}/api/v1/tools/memory_add", app.base))
+        .bearer_auth(&token)
+        .header("Keepsake-User", "u-1")
+        .json(&json!({ "type": "other", "content": "The kettle is red." }))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(add.status(), 200);
+    night_after(&place, 400).await;
+    app.run_job("fade").await;
+    let active: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM memory_items i JOIN users u ON u.id = i.user_id
+         WHERE u.operator_id IS NOT NULL AND i.status = 'active' AND i.theme_id IS NOT NULL",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(active, 1);
+}
+
+#[tokio::test]
+async fn half_lives_and_the_threshold_are_settings_of_each_user_and_of_each_memory() {
+    let place = Place::start().await;
+    let (app, anna) = (&place.app, &place.anna);
+    let id = place.fact("Anna keeps bees.").await;
+    let save = async |days: &str, threshold: &str| {
+        let fields = [
+            ("action", "save"),
+            ("threshold", threshold),
+            ("preference", ""),
+            ("fact", days),
+            ("summary", "90"),
+            ("other", "60"),
+        ];
+        let saved = place.browser.post(PAGE, &fields).await;
+        (saved.status().as_u16(), saved.text().await.unwrap())
+    };
+    for (days, threshold, said) in [
+        ("0", "5", "`fact` is not a number of days"),
+        ("1.5", "5", "`fact` is not a number of days"),
+        ("36501", "5", "`fact` is not a number of days"),
+        ("10", "0", "`threshold` is out of range"),
+        ("10", "51", "`threshold` is out of range"),
+        ("10", "x", "`threshold` is out of range"),
+    ] {
+        let (status, page) = save(days, threshold).await;
+        assert_eq!(status, 422, "{days} {threshold}");
+        assert!(page.contains(said), "{page}");
+        assert!(
+            page.contains(&format!("value=\"{days}\"")),
+            "what was typed stays: {page}"
+        );
+    }
+    let (status, page) = save("10", "20").await;
+    assert!(
+        status == 200 && page.contains("Saved, and in force."),
+        "{page}"
+    );
+    app.clock.advance(Duration::days(10));
+    place.browser.sign_in(anna).await;
+    let strength = async || get(anna, id).await["strength"].as_f64().unwrap();
+    assert!((strength().await - 0.35).abs() < 0.01);
+    // Its own half-life, and back.
+    app.activity.flush().await.unwrap();
+    for (days, status) in [("0", 422), ("a month", 422), ("1", 303), ("", 303)] {
+        let fields = [("action", "half_life"), ("days", days)];
+        assert_eq!(place.post(id, &fields).await.status(), status, "{days}");
+    }
+    assert!((strength().await - 0.7).abs() < 1e-9, "it never fades");
+    let page = place.page(id).await;
+    assert!(
+        page.contains("never fades") && page.contains("As its type"),
+        "{page}"
+    );
+    place.decide(id, "half_life_by_type").await;
+    app.clock.advance(Duration::days(10));
+    assert!((strength().await - 0.35).abs() < 0.01, "since it was read");
+
+    // Below 20 percent it goes.
+    night_after(&place, 19).await;
+    assert_eq!(app.run_job("fade").await, 2, "Berta's too");
+    let restored = place.browser.post(PAGE, &[("action", "restore_all")]).await;
+    let restored = restored.text().await.unwrap();
+    assert!(
+        restored.contains("2 memories are active again."),
+        "{restored}"
+    );
+}
+
+#[tokio::test]
+async fn a_stranger_and_a_closed_browser_change_nothing() {
+    let place = Place::start().await;
+    let (app, anna) = (&place.app, &place.anna);
+    let id = place
+        .add(json!({ "type": "other", "content": "The kettle is blue." }))
+        .await;
+    night_after(&place, 400).await;
+    app.run_job("fade").await;
+    let ben = app.user("ben").await;
+    let his = app.browser();
+    his.sign_in(&ben).await;
+    let item = id.to_string();
+    for action in ["restore", "keep"] {
+        let answer = his.post(PAGE, &[("action", action), ("item", &item)]).await;
+        assert_eq!(answer.status(), 404, "{action}");
+    }
+    let (_, page) = his.get(PAGE).await;
+    assert!(!page.contains("kettle"), "{page}");
+    assert_eq!(place.row(id).await["status"], "archived");
+    let unknown = place.browser.post(PAGE, &[("action", "explode")]).await;
+    assert_eq!(unknown.status(), 422);
+    // An admin closes the browser: what is shown is shown, without buttons.
+    app.make_admin(anna).await;
+    place
+        .browser
+        .post("/admin/browser", &[("action", "close")])
+        .await;
+    let (_, page) = place.browser.get(PAGE).await;
+    assert!(
+        page.contains("kettle") && !page.contains("value=\"restore\""),
+        "{page}"
+    );
+    let answer = place
+        .browser
+        .post(PAGE, &[("action", "restore"), ("item", &item)])
+        .await;
+    assert!(answer.status().is_client_error(), "{}", answer.status());
+    assert_eq!(place.row(id).await["status"], "archived");
+}
+
+#[tokio::test]
+async fn strength_ranks_what_is_recalled_and_a_search_that_asks_for_it() {
+    let place = Place::start().await;
+    let (app, anna) = (&place.app, &place.anna);
+    let old = place.fact("The boat to Bergen leaves at nine.").await;
+    app.clock.advance(Duration::days(700));
+    let new = place.fact("The boat to Bergen leaves at noon.").await;
+    // The same words: without more the newer comes first only where scores are equal; make the old one the better match.
+    let query = json!({ "query": "boat to Bergen leaves at nine" });
+    assert_eq!(ids(&anna.call("memory_search", query).await)[0], old);
+    app.clock.advance(Duration::days(700));
+    get(anna, new).await;
+    app.activity.flush().await.unwrap();
+    let plain = json!({ "query": "boat to Bergen leaves at nine", "explain": true });
+    let plain = anna.call("memory_search", plain).await;
+    assert_eq!(ids(&plain)[0], old);
+    assert_eq!(plain["results"][0]["explain"]["strength"], 1.0);
+    app.clock.advance(Duration::days(2_000));
+    get(anna, new).await;
+    app.activity.flush().await.unwrap();
+    let by_strength =
+        json!({ "query": "boat to Bergen leaves at nine", "by_strength": true, "explain": true });
+    let ranked = anna.call("memory_search", by_strength).await;
+    let weights: Vec<f64> = ranked["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["explain"]["strength"].as_f64().unwrap())
+        .collect();
+    assert!(
+        weights.iter().all(|weight| (0.5..=1.0).contains(weight)),
+        "{ranked}"
+    );
+    let place_of = |id| ids(&ranked).iter().position(|found| *found == id).unwrap();
+    assert!(
+        weights[place_of(old)] < 0.6 && weights[place_of(new)] > 0.8,
+        "{ranked}"
+    );
+    let (status, refused) = problem(
+        anna.send(
+            "memory_search",
+            &json!({ "query": "boat", "by_strength": "yes" }),
+        )
+        .await,
+    )
+    .await;
+    assert!(
+        status == 422 && refused["detail"].as_str().unwrap().contains("by_strength"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn an_export_takes_uses_along_and_an_import_counts_as_one() {
+    let place = Place::start().await;
+    let (app, anna) = (&place.app, &place.anna);
+    let read = place.fact("Anna keeps bees.").await;
+    let never = place.fact("The bicycle has 21 gears.").await;
+    get(anna, read).await;
+    app.activity.flush().await.unwrap();
+    place
+        .sent(read, &[("action", "half_life"), ("days", "30")])
+        .await;
+    let lines = export(app, anna).await;
+    let items = records(&lines, "item");
+    let of = |id: i64| items.iter().find(|item| item["id"] == id).unwrap().clone();
+    assert_eq!(of(read)["access_count"], 1);
+    assert!(of(read)["last_accessed"].is_string());
+    assert_eq!(
+        (&of(never)["access_count"], &of(never)["last_accessed"]),
+        (&json!(0), &Value::Null)
+    );
+    let rate = of(read)["decay_rate"].as_f64().unwrap();
+    assert!((rate - std::f64::consts::LN_2 / 30.0).abs() < 1e-9);
+
+    // Three years later, somewhere else: nothing of it fades in the first night.
+    app.clock.advance(Duration::days(1_000));
+    let ben = app.user("ben").await;
+    let outcome = import(app, &ben, &lines).await;
+    assert_eq!(
+        (outcome.added, outcome.failed),
+        (3, 0),
+        "{:?}",
+        outcome.problems
+    );
+    let rows: Vec<(String, i64, Option<f64>)> = sqlx::query_as(
+        "SELECT i.content, u.access_count, i.decay_rate FROM memory_items i
+         JOIN memory_uses u ON u.user_id = i.user_id AND u.item_id = i.id WHERE i.user_id = $1 ORDER BY i.id",
+    )
+    .bind(ben.id.0)
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(rows.iter().map(|row| row.1).collect::<Vec<_>>(), [0, 1, 0]);
+    assert_eq!(rows[1].2, Some(rate));
+    let bad = lines
+        .replace("\"access_count\":1", "\"access_count\":-1")
+        .replace("bees", "wasps");
+    let outcome = import(app, &ben, &bad).await;
+    assert!(
+        outcome.problems[0].sentence.contains("`access_count`"),
+        "{:?}",
+        outcome.problems
+    );
+}
