@@ -251,7 +251,7 @@ pub fn tool_called(tool: &'static str, door: &'static str, outcome: &'static str
     observe(&METRICS.tools, &labels, took);
 }
 
-/// `purpose` is `embedding`, `chat` or `evaluation`, `failure` its kind.
+/// `purpose` is `embedding` or that of a chat call, `failure` its kind.
 pub fn provider_called(
     purpose: &'static str,
     provider_type: &'static str,
@@ -454,11 +454,11 @@ mod tests {
     #[test]
     fn what_is_counted_and_what_is_asked_stand_in_the_text() {
         answered("GET", "/memory/{id}", 404, Duration::from_millis(3));
-        let call = |failure, took| provider_called("chat", "openai", failure, took);
+        let call = |failure, took| provider_called("facts", "openai", failure, took);
         call(None, Duration::from_millis(20));
         call(Some("timed_out"), Duration::from_secs(30));
         texts_embedded("embedding", "openai", 3);
-        tokens_spent("chat", "openai", 120, 7);
+        tokens_spent("facts", "openai", 120, 7);
         tokens_spent("evaluation", "openai", 50, 5);
         let pool = |pool, value| Gauge {
             name: "pool_connections",

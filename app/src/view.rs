@@ -21,7 +21,7 @@ mod work;
 use std::collections::BTreeMap;
 
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
-pub use chat::{ChatEndpointView, ChatPage, DayTokens, SystemChatView};
+pub use chat::{ChatEndpointView, ChatPage, DayTokens, PurposeView, SystemChatView};
 pub use data::{DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use documents::{

@@ -104,6 +104,14 @@ pub async fn commit_without_waiting(conn: &mut PgConnection) -> Result<(), sqlx:
     Ok(())
 }
 
+/// Of this transaction: shorter than the time after which PostgreSQL looks for a deadlock.
+pub async fn wait_a_moment_for_locks(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query!("SET LOCAL lock_timeout = '200ms'")
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
 pub async fn list(
     conn: &mut PgConnection,
     user: UserId,

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use sqlx::{Connection, PgConnection};
 use time::OffsetDateTime;
 use tokio::sync::Notify;
 
 use super::{Activity, Entry, OK, store};
+use crate::accounts::UserId;
 use crate::metrics;
 
 /// From the first call that waits to the write of all that came meanwhile.
@@ -190,9 +192,30 @@ impl Activity {
         store::insert(&mut tx, first.user, batch).await?;
         let uses = uses_in(batch);
         if !uses.is_empty() {
-            store::count_uses(&mut tx, first.user, &uses).await?;
+            count_if_free(&mut tx, first.user, &uses).await?;
         }
         tx.commit().await
+    }
+}
+
+/// Uses are hints and a writer's locks are not: where one holds an item for longer than a moment, these uses are not counted,
+/// and the calls are recorded without them. Two that lock items in different orders would otherwise wait for each other.
+async fn count_if_free(
+    conn: &mut PgConnection,
+    user: UserId,
+    uses: &[(i64, i64, OffsetDateTime)],
+) -> Result<(), sqlx::Error> {
+    let mut counting = conn.begin().await?;
+    store::wait_a_moment_for_locks(&mut counting).await?;
+    match store::count_uses(&mut counting, user, uses).await {
+        Ok(()) => counting.commit().await,
+        Err(error)
+            if error.as_database_error().and_then(|e| e.code()).as_deref()
+                == Some(LOCK_NOT_AVAILABLE) =>
+        {
+            counting.rollback().await
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -211,6 +234,8 @@ fn uses_in(batch: &[Entry]) -> Vec<(i64, i64, OffsetDateTime)> {
     flat.collect()
 }
 
+const LOCK_NOT_AVAILABLE: &str = "55P03";
+
 /// SQLSTATE classes: connections, transactions (a standby that takes over reads only),
 /// access, rollbacks, resources, locks, an operator's doing, the system's.
 const PASSING: [&str; 9] = ["08", "25", "28", "3D", "40", "53", "55", "57", "58"];
@@ -227,7 +252,6 @@ fn may_pass(error: &sqlx::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accounts::UserId;
     use crate::activity::model::{ITEMS_MAX, KEPT_QUERY_CHARS_MAX, OfTeam};
 
     /// The older its call, the higher the user's id.

@@ -15,6 +15,7 @@ use crate::db::UserId;
 use crate::entities::Evidence;
 use crate::memories::quota::ItemQuota;
 use crate::memories::{self, Expiry, ItemKey, MemoryError, NewItem, Provenance, Yielding};
+use crate::providers::chat::ChatPurpose;
 use crate::search::{RawQuery, SearchQuery};
 use crate::sessions::ledger;
 use crate::sessions::model::{Counts, Ending, Extraction, Outcome};
@@ -129,7 +130,12 @@ impl Consolidation {
             let pairs: Vec<(String, String)> = some.iter().map(pair).collect();
             let schema: Value = prompt::comparison_schema(pairs.len());
             let Ok(completion) = self
-                .ask_for(user, &prompt::comparison(&pairs), &schema)
+                .ask_for(
+                    user,
+                    ChatPurpose::Facts,
+                    &prompt::comparison(&pairs),
+                    &schema,
+                )
                 .await
             else {
                 break;

@@ -469,7 +469,7 @@ mod tests {
         ] {
             let messages = [ChatMessage::system(ask.system), ChatMessage::user(ask.user)];
             let request = ChatRequest {
-                purpose: ChatPurpose::Memory,
+                purpose: ChatPurpose::Facts,
                 messages: &messages,
                 schema: None,
                 max_tokens: AskLimits::default().answer_tokens_max,

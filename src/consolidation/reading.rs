@@ -240,7 +240,7 @@ impl Consolidation {
                 return Ok(());
             }
             let ask = prompt::extraction(window, known, date, by_model, is_flush);
-            match self.ask_for(user, &ask, &schema).await {
+            match self.ask_for(user, ChatPurpose::Facts, &ask, &schema).await {
                 Ok(completion) => {
                     reading.pay(&completion);
                     let text = completion.text;
@@ -298,6 +298,7 @@ impl Consolidation {
     pub(super) async fn ask(
         &self,
         user: UserId,
+        purpose: ChatPurpose,
         ask: &Ask,
         schema: Option<&serde_json::Value>,
         temperature: f32,
@@ -307,7 +308,7 @@ impl Consolidation {
             ChatMessage::user(ask.user.as_str()),
         ];
         let request = ChatRequest {
-            purpose: ChatPurpose::Memory,
+            purpose,
             messages: &messages,
             schema,
             max_tokens: self.limits.answer_tokens_max,
@@ -321,10 +322,11 @@ impl Consolidation {
     pub(super) async fn ask_for(
         &self,
         user: UserId,
+        purpose: ChatPurpose,
         ask: &Ask,
         schema: &serde_json::Value,
     ) -> Result<Completion, ChatError> {
-        self.ask(user, ask, Some(schema), EXTRACTION_TEMPERATURE)
+        self.ask(user, purpose, ask, Some(schema), EXTRACTION_TEMPERATURE)
             .await
     }
 

@@ -168,7 +168,10 @@ pub async fn ask_model(
     texts: &[Text],
     questions: &mut [OwnQuestion],
 ) -> i64 {
-    if !matches!(chat.effective(user).await, Ok(Some(_))) {
+    if !matches!(
+        chat.effective(user, ChatPurpose::Evaluation).await,
+        Ok(Some(_))
+    ) {
         return 0;
     }
     let contents: HashMap<i64, &str> = texts

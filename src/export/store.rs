@@ -97,7 +97,7 @@ pub async fn find_chat_settings(
 ) -> Result<Option<rows::ChatSettings>, sqlx::Error> {
     sqlx::query_as!(
         rows::ChatSettings,
-        "SELECT enabled, own_enabled, provider_type, endpoint, model, daily_token_cap, summary_enabled
+        "SELECT enabled, own_enabled, provider_type, endpoint, model, daily_token_cap, purposes
          FROM chat_settings WHERE user_id = $1",
         user.0
     )
@@ -128,9 +128,10 @@ pub async fn list_chat_spend(
 ) -> Result<Vec<rows::ChatSpend>, sqlx::Error> {
     sqlx::query_as!(
         rows::ChatSpend,
-        r#"SELECT to_char(day, 'YYYY-MM-DD') AS "day!", tokens_in, tokens_out, evaluation_tokens, calls,
+        r#"SELECT to_char(day, 'YYYY-MM-DD') AS "day!", tokens_in, tokens_out, (SELECT coalesce(jsonb_object_agg(p.purpose, p.tokens), '{}')
+                             FROM chat_spend_purposes p WHERE p.user_id = $1 AND p.day = s.day) AS "by_purpose!", calls,
                   failed_calls
-           FROM chat_spend WHERE user_id = $1 ORDER BY day"#,
+           FROM chat_spend s WHERE user_id = $1 ORDER BY day"#,
         user.0
     )
     .fetch_all(conn)

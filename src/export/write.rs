@@ -412,7 +412,7 @@ pub(super) mod rows {
         pub endpoint: String,
         pub model: String,
         pub daily_token_cap: Option<i64>,
-        pub summary_enabled: bool,
+        pub purposes: Value,
     }
 
     #[derive(Serialize)]
@@ -421,7 +421,8 @@ pub(super) mod rows {
         pub day: String,
         pub tokens_in: i64,
         pub tokens_out: i64,
-        pub evaluation_tokens: i64,
+        /// Of both, by what they were for.
+        pub by_purpose: Value,
         pub calls: i64,
         pub failed_calls: i64,
     }

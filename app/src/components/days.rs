@@ -12,28 +12,35 @@ const HEIGHT: f64 = 40.0;
 /// Of a day with any calls at all.
 const HEIGHT_MIN: f64 = 2.0;
 
-/// One day: what the lower part of its bar stands for, and the part on top of it.
+/// What went well, and what failed, on top of it.
+pub const OUTCOMES: &[&str] = &["day-ok", "day-failed"];
+
+/// One day: the parts of its bar, the lowest first.
 pub struct Bar {
     pub title: String,
-    pub low: i64,
-    pub high: i64,
+    pub parts: Vec<i64>,
 }
 
 impl Bar {
     fn total(&self) -> i64 {
-        self.low + self.high
+        self.parts.iter().sum()
     }
 }
 
-/// Days side by side, today the last; `summary` says the same in words.
+/// Days side by side, today the last; `classes` are those of the parts, `summary` says the same in words.
 #[component]
-pub fn Bars(bars: Vec<Bar>, first: Option<String>, summary: String) -> impl IntoView {
+pub fn Bars(
+    bars: Vec<Bar>,
+    first: Option<String>,
+    summary: String,
+    classes: &'static [&'static str],
+) -> impl IntoView {
     let most = bars.iter().map(Bar::total).max().unwrap_or(0).max(1);
     let width = bars.len() * STEP - (STEP - BAR_WIDTH);
     let bars = bars
         .into_iter()
         .enumerate()
-        .map(|(at, one)| bar(at, one, most))
+        .map(|(at, one)| bar(at, one, classes, most))
         .collect_view();
     view! {
         <figure class="days">
@@ -66,38 +73,46 @@ pub fn Days(days: Vec<DayCalls>) -> impl IntoView {
                 (n, 0) => format!("{}: {}", day.day, calls(n)),
                 (n, failed) => format!("{}: {}, {} failed", day.day, calls(n), count(failed)),
             },
-            low: day.ok,
-            high: day.failed,
+            parts: vec![day.ok, day.failed],
         })
         .collect();
-    view! { <Bars bars first summary /> }
+    view! { <Bars bars first summary classes=OUTCOMES /> }
 }
 
 fn total(day: &DayCalls) -> i64 {
     day.ok + day.failed
 }
 
-fn bar(at: usize, bar: Bar, most: i64) -> impl IntoView {
-    let (ok, failed) = heights(bar.low, bar.high, most);
+fn bar(at: usize, bar: Bar, classes: &'static [&'static str], most: i64) -> impl IntoView {
     let x = at * STEP;
+    let mut top = HEIGHT;
+    let parts = heights(&bar.parts, most)
+        .into_iter()
+        .zip(classes)
+        .map(|(height, class)| {
+            top -= height;
+            view! { <rect class=*class x=x y=top width=BAR_WIDTH height=height /> }
+        })
+        .collect_view();
     view! {
         <g>
             <title>{bar.title}</title>
             <rect class="day-rail" x=x y="0" width=BAR_WIDTH height=HEIGHT />
-            <rect class="day-ok" x=x y=HEIGHT - ok width=BAR_WIDTH height=ok />
-            <rect class="day-failed" x=x y=HEIGHT - ok - failed width=BAR_WIDTH height=failed />
+            {parts}
         </g>
     }
 }
 
-/// Of both parts; the second stands on top of the first.
-fn heights(low: i64, high: i64, most: i64) -> (f64, f64) {
-    let scaled = |n: i64| match n {
+/// Of each part, which stands on top of those before it.
+fn heights(parts: &[i64], most: i64) -> Vec<f64> {
+    let scaled = |n: &i64| match n {
         0 => 0.0,
-        n => (n as f64 / most as f64 * HEIGHT).max(HEIGHT_MIN),
+        n => (*n as f64 / most as f64 * HEIGHT).max(HEIGHT_MIN),
     };
-    let failed = scaled(high);
-    (scaled(low).min(HEIGHT - failed), failed)
+    let heights: Vec<f64> = parts.iter().map(scaled).collect();
+    // What is lifted to be seen makes the others a little lower.
+    let factor = (HEIGHT / heights.iter().sum::<f64>()).min(1.0);
+    heights.into_iter().map(|height| height * factor).collect()
 }
 
 /// "1 call", "1,234 calls"
@@ -139,10 +154,13 @@ mod tests {
             (99, 1, 100),
             (100_000, 1, 100_001),
         ] {
-            let (high, higher) = heights(ok, failed, most);
-            assert!(high + higher <= HEIGHT, "{ok} {failed}");
-            assert_eq!(high > 0.0, ok > 0);
-            assert_eq!(higher > 0.0, failed > 0);
+            let heights = heights(&[ok, failed], most);
+            assert!(
+                heights.iter().sum::<f64>() <= HEIGHT + 1e-9,
+                "{ok} {failed}"
+            );
+            assert_eq!(heights[0] > 0.0, ok > 0);
+            assert_eq!(heights[1] > 0.0, failed > 0);
         }
     }
 

@@ -39,7 +39,7 @@ pub use call::{Call, TOOLS, did};
 pub use chat_fields::{CHAT_FIELDS, ChatFields};
 pub use connect::{Connect, FirstCall, TOKEN_PLACE, add_line, search_line, session_line};
 pub use content::Content;
-pub use days::{Bar, Bars, Days, calls};
+pub use days::{Bar, Bars, Days, OUTCOMES, calls};
 pub use endpoint_form::{EndpointForm, FoldedStep, WireFormat};
 pub use facts::{Fact, Facts, space_facts};
 pub use field::{Done, Field, FieldError, FormError, Password};

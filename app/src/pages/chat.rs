@@ -8,7 +8,8 @@ use leptos::prelude::*;
 
 use crate::backend::backend;
 use crate::components::{
-    Done, Facts, Field, FoldedStep, FormError, Frame, Section, StateBadge, Trouble, count,
+    Done, Facts, Field, FieldError, FoldedStep, FormError, Frame, Section, StateBadge, Trouble,
+    count,
 };
 use crate::view::{ChatPage, FormState};
 use endpoint::Endpoint;
@@ -93,13 +94,67 @@ fn Effective(page: ChatPage) -> impl IntoView {
     .into_any()
 }
 
+const LIMIT_FIELDS: &[&str] = &[
+    "daily_token_cap",
+    "share_facts",
+    "share_enrichment",
+    "share_summary",
+    "share_evaluation",
+];
+
+/// The names of a purpose's switch and of its share.
+fn fields_of(purpose: &str) -> (&'static str, &'static str) {
+    match purpose {
+        "facts" => ("on_facts", "share_facts"),
+        "enrichment" => ("on_enrichment", "share_enrichment"),
+        "summary" => ("on_summary", "share_summary"),
+        _ => ("on_evaluation", "share_evaluation"),
+    }
+}
+
 #[component]
 fn Limits(page: ChatPage, form: FormState) -> impl IntoView {
-    let wants_summary = if page.wants_summary { "1" } else { "" };
-    let form = form.or_saved(vec![
-        ("daily_token_cap", page.own_cap.map_or(String::new(), count)),
-        ("summary_enabled", wants_summary.to_owned()),
-    ]);
+    let mut saved = vec![("daily_token_cap", page.own_cap.map_or(String::new(), count))];
+    for purpose in &page.purposes {
+        let (on, share) = fields_of(purpose.name);
+        saved.push((on, if purpose.is_on { "1" } else { "" }.to_owned()));
+        saved.push((share, purpose.share.to_string()));
+    }
+    let form = form.or_saved(saved);
+    let purposes = page.purposes.iter().map(|purpose| {
+        let (on, share) = fields_of(purpose.name);
+        let share_id = format!("limits-{share}");
+        let error = form.error_of(share);
+        view! {
+            <tr>
+                <th scope="row">
+                    <label class="check">
+                        <input type="checkbox" name=on value="1" checked=form.value(on) == "1" />
+                        <span>{purpose.title}</span>
+                    </label>
+                </th>
+                <td class="number">
+                    <label class="visually-hidden" for=share_id.clone()>
+                        {format!("{}: share of the day's tokens, in percent", purpose.title)}
+                    </label>
+                    <input
+                        id=share_id
+                        class="share"
+                        type="text"
+                        name=share
+                        inputmode="numeric"
+                        autocomplete="off"
+                        maxlength="3"
+                        value=form.value(share)
+                        aria-invalid=error.is_some().then_some("true")
+                    />
+                    " %"
+                    <FieldError id=format!("{share}-error") error />
+                </td>
+            </tr>
+        }
+    });
+    let purposes = purposes.collect_view();
     let unset = format!(
         "Left empty, {} hold. A day begins at midnight, UTC.",
         count(page.server_cap)
@@ -108,27 +163,29 @@ fn Limits(page: ChatPage, form: FormState) -> impl IntoView {
         <section class="part" id="limits" aria-labelledby="limits-title">
             <h2 id="limits-title">"What it may do"</h2>
             <form class="stack" method="post" action=PATH>
-                <FormError form=form.clone() fields=&["daily_token_cap"] />
+                <FormError form=form.clone() fields=LIMIT_FIELDS />
                 <p class="hint">{unset}</p>
                 <Field
                     form=form.clone()
                     name="daily_token_cap"
                     label="Tokens a day"
-                    hint="1,000 to 1,000,000,000"
+                    hint="10,000 to 1,000,000,000"
                     inputmode="numeric"
                     autocomplete="off"
                     maxlength="14"
                     optional=true
                 />
-                <label class="check">
-                    <input
-                        type="checkbox"
-                        name="summary_enabled"
-                        value="1"
-                        checked=form.value("summary_enabled") == "1"
-                    />
-                    <span>"Write a summary of what is remembered"</span>
-                </label>
+                <table class="purposes">
+                    <thead>
+                        <tr>
+                            <th scope="col">"What for"</th>
+                            <th scope="col" class="number">
+                                "At most, of the day's tokens"
+                            </th>
+                        </tr>
+                    </thead>
+                    <tbody>{purposes}</tbody>
+                </table>
                 <div>
                     <button type="submit" name="action" value="limits">
                         "Save limits"

@@ -77,10 +77,10 @@ fn Switch(page: FadingPage) -> impl IntoView {
 /// What is going to be archived, in words.
 fn outlook(page: &FadingPage) -> String {
     let [now, month, year] = page.weak;
-    let will = if page.is_on {
-        "are archived"
-    } else {
-        "would be archived"
+    let will = match (page.is_on, now) {
+        (true, 1) => "is archived",
+        (true, _) => "are archived",
+        (false, _) => "would be archived",
     };
     if page.active == 0 {
         return "Nothing is remembered yet.".to_owned();
@@ -261,7 +261,7 @@ fn Curves(page: FadingPage) -> impl IntoView {
                     let ends = *half as f64 * (CONFIDENCE / limit).log2().max(0.0);
                     format!(
                         "{} after {} days",
-                        label_of(name),
+                        label_of(name).to_lowercase(),
                         count(ends.round() as i64)
                     )
                 }

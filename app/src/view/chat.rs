@@ -30,8 +30,8 @@ pub struct DayTokens {
     pub day: String,
     pub tokens_in: i64,
     pub tokens_out: i64,
-    /// Of both.
-    pub evaluation_tokens: i64,
+    /// Of both, in the order of [`ChatPage::purposes`] and after them what is of before.
+    pub by_purpose: Vec<i64>,
     /// Those that failed too.
     pub calls: i64,
     pub failed_calls: i64,
@@ -62,10 +62,23 @@ pub struct ChatPage {
     pub server_cap: i64,
     /// What the user has set.
     pub own_cap: Option<i64>,
-    pub wants_summary: bool,
+    /// What the model may be called for.
+    pub purposes: Vec<PurposeView>,
     /// The last 30, the oldest first; today is the last.
     pub days: Vec<DayTokens>,
     pub is_admin: bool,
+}
+
+/// One thing that the model may be called for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PurposeView {
+    /// As the form names it: `facts`.
+    pub name: &'static str,
+    /// "Reading sessions"
+    pub title: &'static str,
+    pub is_on: bool,
+    /// Of the day's cap, in percent.
+    pub share: i64,
 }
 
 /// What an admin has set for everybody.

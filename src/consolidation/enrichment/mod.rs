@@ -20,7 +20,7 @@ use crate::entities::{self, Evidence};
 use crate::memories::mentions::normal::words;
 use crate::memories::mentions::{self, FoundBy, Named, NamingSource};
 use crate::memories::{ItemId, Trust};
-use crate::providers::chat::ChatError;
+use crate::providers::chat::{ChatError, ChatPurpose};
 use crate::queue::Slice;
 
 /// Memories of one user and night, and of one question.
@@ -58,7 +58,7 @@ impl Consolidation {
 
     /// One user's night. Killed in the middle, what was read is kept, and the rest read again.
     pub async fn enrich(&self, user: UserId, slice: &Slice) -> Result<(), ConsolidationError> {
-        let why_not = match self.chat.effective(user).await {
+        let why_not = match self.chat.effective(user, ChatPurpose::Enrichment).await {
             Ok(Some(_)) => None,
             Ok(None) => Some("no chat model is set, so nothing was read for entities"),
             Err(ChatError::Database(error)) => return Err(error.into()),
@@ -97,7 +97,15 @@ impl Consolidation {
                 .map(|i| (i.content.as_str(), i.created_at.date()))
                 .collect();
             let ask = prompt::naming(&texts);
-            let answer = match self.ask_for(user, &ask, &prompt::naming_schema()).await {
+            let answer = match self
+                .ask_for(
+                    user,
+                    ChatPurpose::Enrichment,
+                    &ask,
+                    &prompt::naming_schema(),
+                )
+                .await
+            {
                 Ok(completion) => completion.text,
                 Err(ChatError::Database(error)) => return Err(error.into()),
                 Err(error) => {
@@ -212,7 +220,16 @@ impl Consolidation {
             tx.commit().await?;
             let memories: Vec<String> = told.iter().map(|item| item.content.clone()).collect();
             let ask = prompt::portrait(&one.name, &memories);
-            let completion = match self.ask(user, &ask, None, PORTRAIT_TEMPERATURE).await {
+            let completion = match self
+                .ask(
+                    user,
+                    ChatPurpose::Enrichment,
+                    &ask,
+                    None,
+                    PORTRAIT_TEMPERATURE,
+                )
+                .await
+            {
                 Ok(completion) => completion,
                 Err(ChatError::Database(error)) => return Err(error.into()),
                 Err(_) => return Ok(()),

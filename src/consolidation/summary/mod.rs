@@ -13,7 +13,7 @@ use time::{Duration, OffsetDateTime};
 use super::{Consolidation, ConsolidationError, back_off};
 use crate::db::{UserId, go_on, is_of_a_gone_user};
 use crate::memories::{ItemId, Trust};
-use crate::providers::chat::{ChatError, Effective};
+use crate::providers::chat::{ChatError, ChatPurpose, Effective};
 use crate::queue;
 use facts::Fact;
 
@@ -253,7 +253,16 @@ impl Consolidation {
         hash: Vec<u8>,
         total: i64,
     ) -> Result<End, ConsolidationError> {
-        let completion = match self.ask(user, &facts::ask(facts), None, TEMPERATURE).await {
+        let completion = match self
+            .ask(
+                user,
+                ChatPurpose::Summary,
+                &facts::ask(facts),
+                None,
+                TEMPERATURE,
+            )
+            .await
+        {
             Ok(completion) => completion,
             Err(ChatError::Database(error)) => return Err(error.into()),
             Err(ChatError::NoProvider) => return Ok(End::Left),
@@ -323,7 +332,7 @@ impl Consolidation {
     async fn why_off(&self, user: UserId) -> Result<Option<Off>, ConsolidationError> {
         let (settings, effective) = self.chat.chosen(user).await?;
         Ok(match effective {
-            _ if !settings.summary_enabled => Some(Off::Unwanted),
+            _ if !settings.purposes.of(ChatPurpose::Summary).is_on => Some(Off::Unwanted),
             Effective::Off => Some(Off::Chat),
             Effective::Nothing => Some(Off::NoModel),
             Effective::Own(_) | Effective::System(_) => None,

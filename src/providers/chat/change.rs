@@ -9,7 +9,7 @@ use super::settings::{
     own_key, parse_cap,
 };
 use super::spend::{self, DaySpend, SHOWN_DAYS};
-use super::{Chat, ChatEndpoint, ChatError, ChatReport};
+use super::{Allowances, Chat, ChatEndpoint, ChatError, ChatReport};
 use crate::accounts::people::{self, About, Act, By};
 use crate::db::UserId;
 use crate::providers::settings::KeyWish;
@@ -26,7 +26,7 @@ pub struct ChatChange<'a> {
 pub struct ChatLimits<'a> {
     /// Empty: as the server has it.
     pub daily_token_cap: &'a str,
-    pub summary_enabled: bool,
+    pub purposes: Allowances,
 }
 
 /// What the page Settings › Chat model shows.
@@ -104,12 +104,15 @@ impl Chat {
             "" => None,
             text => Some(parse_cap(text)?),
         };
-        let (kept, _) = self.settings(user).await?;
+        let (kept, system) = self.settings(user).await?;
         let wanted = ChatSettings {
             daily_token_cap,
-            summary_enabled: limits.summary_enabled,
+            purposes: limits.purposes,
             ..kept
         };
+        let who = Effective::of(&wanted, &system).would_be(&system);
+        let cap = settings::cap(&wanted, &system, who);
+        wanted.purposes.check(cap)?;
         self.save_settings(user, &wanted).await
     }
 

@@ -7,6 +7,7 @@ mod dialect;
 mod model;
 mod ollama;
 mod openai;
+mod purpose;
 mod report;
 pub mod settings;
 pub mod spend;
@@ -17,9 +18,9 @@ use std::time::Duration;
 
 pub use change::{ChatChange, ChatLimits, Overview};
 pub use model::{
-    ChatEndpoint, ChatMessage, ChatModel, ChatPurpose, ChatRequest, ChatRole, Completion,
-    estimated_tokens,
+    ChatEndpoint, ChatMessage, ChatModel, ChatRequest, ChatRole, Completion, estimated_tokens,
 };
+pub use purpose::{Allowance, Allowances, ChatPurpose};
 pub use report::ChatReport;
 pub use settings::{ChatForm, ChatProvider, ChatSettings, Effective, SystemChat, Who};
 pub use spend::{CapReached, DaySpend, Spent};
@@ -45,7 +46,9 @@ const SETTLED_WITHIN: Duration = Duration::from_secs(60);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
-    #[error("no chat model is set: choose one in Settings › Chat model, or ask an admin for one")]
+    #[error(
+        "no chat model is set for this: choose one, or switch it on, in Settings › Chat model, or ask an admin for one"
+    )]
     NoProvider,
     #[error(transparent)]
     CapReached(#[from] CapReached),
@@ -85,6 +88,8 @@ pub struct EffectiveChat {
     pub who: Who,
     /// Tokens a day.
     pub cap: i64,
+    /// Of these for what it was asked for.
+    pub purpose_cap: i64,
 }
 
 /// Cheap to clone; one is made at the start.
@@ -109,9 +114,17 @@ impl Chat {
     }
 
     /// Who answers for this user, by what is configured and never by what is healthy
-    /// right now. `None`: switched off, or nothing is set.
-    pub async fn effective(&self, user: UserId) -> Result<Option<EffectiveChat>, ChatError> {
+    /// right now. `None`: switched off, as a whole or for this, or nothing is set.
+    pub async fn effective(
+        &self,
+        user: UserId,
+        purpose: ChatPurpose,
+    ) -> Result<Option<EffectiveChat>, ChatError> {
         let (own, system) = self.settings(user).await?;
+        let allowance = own.purposes.of(purpose);
+        if !allowance.is_on {
+            return Ok(None);
+        }
         let effective = Effective::of(&own, &system);
         let Some((who, provider)) = effective.provider() else {
             return Ok(None);
@@ -121,10 +134,12 @@ impl Chat {
             Who::Own => (settings::own_key(user), self.reach(user, &url).await?),
             Who::System => (settings::SYSTEM_KEY, Reach::Private),
         };
+        let cap = settings::cap(&own, &system, who);
         Ok(Some(EffectiveChat {
             endpoint: self.endpoint(provider, bound, url, reach)?,
             who,
-            cap: settings::cap(&own, &system, who),
+            cap,
+            purpose_cap: allowance.cap(cap),
         }))
     }
 
@@ -141,8 +156,9 @@ impl Chat {
         user: UserId,
         request: &ChatRequest<'_>,
     ) -> Result<Completion, ChatError> {
-        let chat = self.effective(user).await?.ok_or(ChatError::NoProvider)?;
-        let reservation = self.reserve(user, chat.cap, request).await?;
+        let chat = self.effective(user, request.purpose).await?;
+        let chat = chat.ok_or(ChatError::NoProvider)?;
+        let reservation = self.reserve(user, &chat, request).await?;
         let answer = self.0.model.complete(&chat.endpoint, request).await;
         let spent = Spent::of(&answer, request);
         let settled = self.settle(user, &reservation, spent).await;
@@ -160,13 +176,15 @@ impl Chat {
     async fn reserve(
         &self,
         user: UserId,
-        cap: i64,
+        chat: &EffectiveChat,
         request: &ChatRequest<'_>,
     ) -> Result<spend::Reservation, ChatError> {
         let now = self.0.clock.now();
         let wish = spend::Wish {
             tokens: i64::try_from(request.estimated_tokens_max()).unwrap_or(i64::MAX),
-            cap,
+            purpose: request.purpose,
+            cap: chat.cap,
+            purpose_cap: chat.purpose_cap,
             now,
             until: now + request.deadline + SETTLED_WITHIN,
         };

@@ -11,30 +11,13 @@ use serde_json::Value;
 use tracing::Instrument;
 
 use super::dialect::Dialects;
+use super::purpose::ChatPurpose;
 use super::report::{self, ChatReport};
 use super::wire::Said;
 use super::{CHARS_A_TOKEN, TEST_TIMEOUT, TOKEN_BYTES_MAX, ollama, openai};
 use crate::metrics;
 use crate::providers::client::{AROUND_BYTES_MAX, Http, Target};
 use crate::providers::{EndpointUrl, ProviderError, ProviderType, Reach, SecretKey};
-
-/// What a call is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChatPurpose {
-    /// What is remembered: sessions are read, the summary is written.
-    Memory,
-    Evaluation,
-}
-
-impl ChatPurpose {
-    /// As figures name it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Memory => "chat",
-            Self::Evaluation => "evaluation",
-        }
-    }
-}
 
 /// All that a call needs.
 #[derive(Clone, Debug)]
@@ -262,7 +245,7 @@ impl ChatModel {
         let schema = report::schema();
         let messages = report::question();
         let request = ChatRequest {
-            purpose: ChatPurpose::Memory,
+            purpose: ChatPurpose::Facts,
             messages: &messages,
             schema: Some(&schema),
             max_tokens: report::TOKENS_MAX,

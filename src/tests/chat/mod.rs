@@ -46,7 +46,7 @@ pub async fn use_server(app: &TestApp, user: &TestUser, server: &ChatServer) {
 pub async fn ask(app: &TestApp, user: &TestUser) -> Result<Completion, ChatError> {
     let messages = [ChatMessage::user("Hello?")];
     let request = ChatRequest {
-        purpose: ChatPurpose::Memory,
+        purpose: ChatPurpose::Facts,
         messages: &messages,
         schema: None,
         max_tokens: 98,

@@ -1,3 +1,5 @@
+use keepsake::providers::chat::ChatPurpose;
+
 use super::{KEY, ask, chat, form, use_server};
 use crate::support::{ChatServer, TestApp, refused};
 
@@ -52,7 +54,7 @@ async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
     let (_, page) = browser.get(PAGE).await;
     assert!(page.contains("50 of 19,000 tokens today"));
     let settings = chat(&app).overview(anna.id).await.unwrap().settings;
-    assert!(!settings.summary_enabled && settings.own_enabled);
+    assert!(!settings.purposes.of(ChatPurpose::Summary).is_on && settings.own_enabled);
     let removed = browser.post(PAGE, &[("action", "remove")]).await;
     assert!(removed.text().await.unwrap().contains("are forgotten"));
     let (_, page) = browser.get(PAGE).await;
@@ -175,7 +177,13 @@ async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing() {
             "{refused}"
         );
     }
-    assert!(chat(&app).effective(anna.id).await.unwrap().is_none());
+    assert!(
+        chat(&app)
+            .effective(anna.id, ChatPurpose::Facts)
+            .await
+            .unwrap()
+            .is_none()
+    );
 }
 
 #[tokio::test]

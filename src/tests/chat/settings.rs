@@ -1,4 +1,4 @@
-use keepsake::providers::chat::{ChatChange, ChatError, Effective, Who};
+use keepsake::providers::chat::{ChatChange, ChatError, ChatPurpose, Effective, Who};
 use keepsake::providers::{ProviderError, Reach};
 
 use super::{KEY, ask, chat, form, use_server};
@@ -9,7 +9,12 @@ async fn ones_own_comes_before_the_servers_and_off_before_both() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let chat = chat(&app);
-    assert!(chat.effective(anna.id).await.unwrap().is_none());
+    assert!(
+        chat.effective(anna.id, ChatPurpose::Facts)
+            .await
+            .unwrap()
+            .is_none()
+    );
     assert!(matches!(ask(&app, &anna).await, Err(ChatError::NoProvider)));
     let (own, all) = (
         ChatServer::saying("own").await,
@@ -18,12 +23,20 @@ async fn ones_own_comes_before_the_servers_and_off_before_both() {
     chat.save_system(&form(&all.url(), KEY), "15000")
         .await
         .unwrap();
-    let effective = chat.effective(anna.id).await.unwrap().unwrap();
+    let effective = chat
+        .effective(anna.id, ChatPurpose::Facts)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!((effective.who, effective.cap), (Who::System, 15_000));
     assert_eq!(effective.endpoint.reach, Reach::Private);
     assert_eq!(ask(&app, &anna).await.unwrap().text, "all");
     use_server(&app, &anna, &own).await;
-    let effective = chat.effective(anna.id).await.unwrap().unwrap();
+    let effective = chat
+        .effective(anna.id, ChatPurpose::Facts)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!((effective.who, effective.cap), (Who::Own, 200_000));
     assert_eq!(ask(&app, &anna).await.unwrap().text, "own");
     // Each is sent its own key and no other.
@@ -34,7 +47,12 @@ async fn ones_own_comes_before_the_servers_and_off_before_both() {
         );
     }
     chat.set_enabled(anna.id, false).await.unwrap();
-    assert!(chat.effective(anna.id).await.unwrap().is_none());
+    assert!(
+        chat.effective(anna.id, ChatPurpose::Facts)
+            .await
+            .unwrap()
+            .is_none()
+    );
     chat.set_enabled(anna.id, true).await.unwrap();
     chat.remove(anna.id).await.unwrap();
     assert_eq!(ask(&app, &anna).await.unwrap().text, "all");

@@ -3,7 +3,9 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use keepsake::clock::Clock;
 use keepsake::providers::chat::spend::{self, Wish};
-use keepsake::providers::chat::{CapReached, ChatError, ChatLimits, ChatPurpose, DaySpend, Spent};
+use keepsake::providers::chat::{
+    Allowance, Allowances, CapReached, ChatError, ChatLimits, ChatPurpose, DaySpend, Spent,
+};
 use time::OffsetDateTime;
 use wiremock::ResponseTemplate;
 
@@ -13,7 +15,9 @@ use crate::support::{ChatServer, TestApp, TestUser, refused, said};
 fn wish(tokens: i64, now: OffsetDateTime) -> Wish {
     Wish {
         tokens,
+        purpose: ChatPurpose::Facts,
         cap: 1_000,
+        purpose_cap: 1_000,
         now,
         until: now + Duration::from_secs(180),
     }
@@ -34,7 +38,7 @@ async fn settle(app: &TestApp, user: &TestUser, held: &spend::Reservation, token
     let spent = Spent {
         tokens_in: tokens,
         tokens_out: 0,
-        purpose: ChatPurpose::Memory,
+        purpose: ChatPurpose::Facts,
         is_failed: false,
     };
     let mut tx = app.db.as_user(user.id).await.unwrap();
@@ -43,12 +47,12 @@ async fn settle(app: &TestApp, user: &TestUser, held: &spend::Reservation, token
 }
 
 async fn today(app: &TestApp, user: &TestUser) -> DaySpend {
-    *chat(app)
+    chat(app)
         .overview(user.id)
         .await
         .unwrap()
         .days
-        .last()
+        .pop()
         .unwrap()
 }
 
@@ -66,7 +70,7 @@ async fn calls_at_once_on_two_servers_never_pass_the_cap_together() {
                     settle(app, anna, &held, 80).await;
                     1
                 }
-                Err(CapReached { cap }) => {
+                Err(CapReached { cap, .. }) => {
                     assert_eq!(cap, 1_000);
                     0
                 }
@@ -122,6 +126,82 @@ async fn what_a_killed_server_held_counts_no_more_after_its_time() {
         (1, 1),
         "the lost call is counted as failed"
     );
+}
+
+#[tokio::test]
+async fn each_purpose_has_a_switch_and_a_share_and_its_cost_is_told_apart() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let now = app.clock.now();
+    // A share counts what is spent and what is held, of its own purpose alone.
+    let of = |purpose, tokens| Wish {
+        purpose,
+        purpose_cap: 400,
+        ..wish(tokens, now)
+    };
+    let held = reserve(&app, &anna, &of(ChatPurpose::Summary, 300)).await;
+    let too_much = reserve(&app, &anna, &of(ChatPurpose::Summary, 101)).await;
+    let refused = too_much.unwrap_err();
+    assert_eq!(
+        (refused.cap, refused.purpose),
+        (400, Some(ChatPurpose::Summary))
+    );
+    assert!(refused.to_string().contains("for summary"), "{refused}");
+    assert!(
+        reserve(&app, &anna, &of(ChatPurpose::Enrichment, 400))
+            .await
+            .is_ok()
+    );
+    settle(&app, &anna, &held.unwrap(), 50).await;
+    let enough = reserve(&app, &anna, &of(ChatPurpose::Facts, 351)).await;
+    assert_eq!(
+        enough.unwrap_err().purpose,
+        Some(ChatPurpose::Facts),
+        "50 were spent"
+    );
+    assert!(
+        reserve(&app, &anna, &of(ChatPurpose::Facts, 350))
+            .await
+            .is_ok()
+    );
+    assert_eq!(
+        today(&app, &anna).await.by_purpose,
+        [(Some(ChatPurpose::Facts), 50)]
+    );
+
+    // What is switched off is not asked, whatever else is.
+    let server = ChatServer::saying("Hi.").await;
+    use_server(&app, &ben, &server).await;
+    let off = Allowance {
+        is_on: false,
+        share: 100,
+    };
+    let save = async |purposes| {
+        let limits = ChatLimits {
+            daily_token_cap: "20000",
+            purposes,
+        };
+        chat(&app).save_limits(ben.id, limits).await
+    };
+    save(Allowances::default().with(ChatPurpose::Facts, off))
+        .await
+        .unwrap();
+    assert!(matches!(ask(&app, &ben).await, Err(ChatError::NoProvider)));
+    assert_eq!(server.asked().len(), 0);
+    save(Allowances::default().with(ChatPurpose::Summary, off))
+        .await
+        .unwrap();
+    assert!(ask(&app, &ben).await.is_ok());
+    // A share too small for any call is refused; nothing of the form is kept.
+    let small = Allowance {
+        is_on: true,
+        share: 40,
+    };
+    let refused = save(Allowances::default().with(ChatPurpose::Facts, small)).await;
+    assert!(
+        matches!(refused, Err(ChatError::Invalid(ref invalid)) if invalid.field == "share_facts")
+    );
+    assert!(ask(&app, &ben).await.is_ok());
 }
 
 #[tokio::test]
@@ -185,7 +265,7 @@ async fn past_the_cap_nothing_is_sent() {
     use_server(&app, &anna, &server).await;
     let limits = ChatLimits {
         daily_token_cap: "10,000",
-        summary_enabled: true,
+        purposes: Allowances::default(),
     };
     chat(&app).save_limits(anna.id, limits).await.unwrap();
     let spent = "INSERT INTO chat_spend (user_id, day, tokens_in) VALUES ($1, $2, 9000)";
@@ -200,7 +280,15 @@ async fn past_the_cap_nothing_is_sent() {
     let made = answers.iter().filter(|a| a.is_ok()).count();
     let capped = answers
         .iter()
-        .filter(|a| matches!(a, Err(ChatError::CapReached(CapReached { cap: 10_000 }))))
+        .filter(|a| {
+            matches!(
+                a,
+                Err(ChatError::CapReached(CapReached {
+                    cap: 10_000,
+                    purpose: None
+                }))
+            )
+        })
         .count();
     assert_eq!((made + capped, server.asked().len()), (25, made));
     assert!(capped > 0, "{made} were made");

@@ -1,5 +1,5 @@
 use keepsake::consolidation::{AskLimits, Consolidation};
-use keepsake::providers::chat::ChatLimits;
+use keepsake::providers::chat::{Allowance, Allowances, ChatLimits, ChatPurpose};
 use keepsake::sessions::ledger as session_ledger;
 use serde_json::json;
 use time::Duration;
@@ -8,6 +8,14 @@ use wiremock::ResponseTemplate;
 use super::{active, fact, finding, items, ledger, prose, read_due, told, user_of, user_says};
 use crate::chat::chat;
 use crate::support::{ChatServer, DueNow, TestApp, refused, said};
+
+fn without_summary() -> Allowances {
+    let off = Allowance {
+        is_on: false,
+        share: 100,
+    };
+    Allowances::default().with(ChatPurpose::Summary, off)
+}
 
 const TALK: &str = "My name is Anna. Can you help me with the shelf?";
 
@@ -106,7 +114,7 @@ async fn a_cap_in_the_middle_keeps_what_was_found_and_goes_on_tomorrow() {
     // One window of 12,000 characters may come to some 6,000 tokens, and comes to 6,100.
     let limits = ChatLimits {
         daily_token_cap: "10000",
-        summary_enabled: false,
+        purposes: without_summary(),
     };
     chat(&app).save_limits(user.id, limits).await.unwrap();
     let messages: Vec<_> = (0..300)
@@ -180,7 +188,7 @@ async fn a_first_message_longer_than_a_day_is_read_on_each_day_and_nothing_of_it
     let user = user_of(&app, "anna", &model).await;
     let limits = ChatLimits {
         daily_token_cap: "10000",
-        summary_enabled: false,
+        purposes: without_summary(),
     };
     chat(&app).save_limits(user.id, limits).await.unwrap();
     let parts: String = (0..2_000)

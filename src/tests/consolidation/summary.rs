@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex};
 
 use keepsake::consolidation::Consolidation;
 use keepsake::consolidation::summary::{ASKED_EVERY, BEGUN_EVERY, STILL_FOR, WAITS_MAX, WORDS_MAX};
-use keepsake::providers::chat::ChatLimits;
+use keepsake::providers::chat::{Allowances, ChatLimits};
 use serde_json::{Value, json};
 use time::Duration;
 use wiremock::ResponseTemplate;
@@ -382,7 +382,7 @@ async fn without_a_model_or_when_it_is_not_wanted_none_is_written_and_the_page_s
     assert_eq!(model.calls(), 1, "and no model is asked");
     let wanted = ChatLimits {
         daily_token_cap: "",
-        summary_enabled: true,
+        purposes: Allowances::default(),
     };
     chat(&app).save_limits(anna.id, wanted).await.unwrap();
     model.says("Anna lives in Graz and rows.");
@@ -423,7 +423,7 @@ async fn a_cap_that_is_reached_is_said_and_it_is_written_the_next_day() {
     anna.add("Anna lives in Graz").await;
     let capped = ChatLimits {
         daily_token_cap: "10000",
-        summary_enabled: true,
+        purposes: Allowances::default(),
     };
     chat(&app).save_limits(anna.id, capped).await.unwrap();
     app.clock.advance(BEGUN_EVERY);
@@ -452,7 +452,7 @@ async fn a_cap_that_is_reached_is_said_and_it_is_written_the_next_day() {
     );
     let raised = ChatLimits {
         daily_token_cap: "",
-        summary_enabled: true,
+        purposes: Allowances::default(),
     };
     chat(&app).save_limits(anna.id, raised).await.unwrap();
     app.clock.advance(Duration::days(1));

@@ -93,6 +93,36 @@ async fn uses_are_counted_beside_the_calls_and_raise_no_revision() {
 }
 
 #[tokio::test]
+async fn a_writer_who_holds_an_item_is_never_ended_by_a_count_of_uses() {
+    let place = Place::start().await;
+    let (app, anna) = (&place.app, &place.anna);
+    let bees = place.fact("Anna keeps bees.").await;
+    let goats = place.fact("Anna keeps goats.").await;
+    for (held, other) in [(bees, goats), (goats, bees)] {
+        let mut writer = app.superuser().await;
+        let lock =
+            |id: i64| sqlx::query("SELECT FROM memory_items WHERE id = $1 FOR UPDATE").bind(id);
+        sqlx::query("BEGIN").execute(&mut writer).await.unwrap();
+        lock(held).execute(&mut writer).await.unwrap();
+        for id in [other, held] {
+            get(anna, id).await;
+        }
+        // It does not wait for the writer, who may want what was counted first.
+        app.activity.flush().await.unwrap();
+        lock(other).execute(&mut writer).await.unwrap();
+        sqlx::query("COMMIT").execute(&mut writer).await.unwrap();
+    }
+    let calls: i64 = sqlx::query_scalar("SELECT count(*) FROM activity WHERE tool = 'memory_get'")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(calls, 4, "each call is recorded");
+    assert_eq!(uses(app, bees).await, None, "and no use of what was held");
+    get(anna, bees).await;
+    assert_eq!(uses(app, bees).await, Some((1, 0.0)));
+}
+
+#[tokio::test]
 async fn at_night_what_nobody_uses_is_archived_and_nothing_that_is_confirmed_kept_or_used() {
     let place = Place::start().await;
     let (app, anna) = (&place.app, &place.anna);
@@ -138,7 +168,7 @@ async fn at_night_what_nobody_uses_is_archived_and_nothing_that_is_confirmed_kep
     night_after(&place, 200).await;
     let (_, page) = place.browser.get(PAGE).await;
     assert!(
-        page.contains("1 are archived on the next night") && page.contains("The kettle is blue."),
+        page.contains("1 is archived on the next night") && page.contains("The kettle is blue."),
         "{page}"
     );
     assert_eq!(app.run_job("fade").await, 1);

@@ -47,7 +47,7 @@ async fn ask(
 ) -> Result<Completion, ProviderError> {
     let messages = messages();
     let request = ChatRequest {
-        purpose: ChatPurpose::Memory,
+        purpose: ChatPurpose::Facts,
         messages: &messages,
         schema,
         max_tokens: 100,
@@ -307,7 +307,7 @@ async fn a_silent_model_is_given_up_at_the_deadline() {
     .await;
     let messages = messages();
     let request = ChatRequest {
-        purpose: ChatPurpose::Memory,
+        purpose: ChatPurpose::Facts,
         messages: &messages,
         schema: None,
         max_tokens: 1,

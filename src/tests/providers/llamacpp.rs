@@ -149,7 +149,7 @@ async fn it_answers_in_json_by_the_schema_that_it_is_given() {
         ChatMessage::user("I drink tea every morning. Do I like tea?"),
     ];
     let request = ChatRequest {
-        purpose: ChatPurpose::Memory,
+        purpose: ChatPurpose::Facts,
         messages: &messages,
         schema: Some(&schema),
         max_tokens: 24,

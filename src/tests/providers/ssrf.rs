@@ -244,7 +244,7 @@ async fn chat(embedder: &Embedder, url: &str, reach: Reach) -> Result<(), Provid
     };
     let messages = [ChatMessage::user("one")];
     let request = ChatRequest {
-        purpose: ChatPurpose::Memory,
+        purpose: ChatPurpose::Facts,
         messages: &messages,
         schema: None,
         max_tokens: 1,

@@ -8,6 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use keepsake::clock::WallClock;
 use keepsake::embedding::{self, Embeddings, Resealed, reseal};
+use keepsake::providers::chat::ChatPurpose;
 use keepsake::providers::settings::{EndpointForm, own_key};
 use keepsake::providers::{Embedder, SystemNames};
 use keepsake::seal::{Sealer, SecretKey};
@@ -142,7 +143,12 @@ async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
     .await
     .unwrap();
     assert_eq!(copies, 2);
-    let chat = rotating.chat().effective(ben.id).await.unwrap().unwrap();
+    let chat = rotating
+        .chat()
+        .effective(ben.id, ChatPurpose::Facts)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(chat.endpoint.key.unwrap().expose(), crate::chat::KEY);
     // Once more: nothing is left to do.
     assert_eq!(

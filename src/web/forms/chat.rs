@@ -7,7 +7,7 @@ use axum::response::Response;
 
 use super::endpoint_test::{failed, tried};
 use super::{Form, Outcome, done, respond, unknown_action};
-use crate::providers::chat::{ChatChange, ChatError, ChatForm, ChatLimits, ChatReport};
+use crate::providers::chat::{Allowances, ChatChange, ChatError, ChatForm, ChatLimits, ChatReport};
 use crate::web::AppState;
 use crate::web::auth::{Admin, SignedIn};
 use crate::web::error::Problem;
@@ -70,7 +70,7 @@ async fn change_settings(
         "limits" => {
             let limits = ChatLimits {
                 daily_token_cap: form.get("daily_token_cap"),
-                summary_enabled: form.get("summary_enabled") == "1",
+                purposes: Allowances::parse(|name| form.get(name))?,
             };
             chat.save_limits(user, limits).await?;
             Ok(done("chat_limits", "Saved, and in force."))

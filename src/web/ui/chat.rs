@@ -1,11 +1,13 @@
 //! What pages show of chat. No key is among what comes in here, and none goes out.
 
-use app::view::{ChatEndpointView, ChatPage, DayTokens, SystemChatView};
+use app::view::{ChatEndpointView, ChatPage, DayTokens, PurposeView, SystemChatView};
 use time::macros::format_description;
 
 use super::Ui;
 use super::embeddings::host_port;
-use crate::providers::chat::{ChatProvider, DaySpend, Effective, Overview, SystemChat};
+use crate::providers::chat::{
+    ChatProvider, ChatPurpose, DaySpend, Effective, Overview, SystemChat,
+};
 
 impl Ui {
     pub(super) fn chat_view(&self, overview: Overview, is_admin: bool) -> ChatPage {
@@ -43,7 +45,17 @@ impl Ui {
             cap: overview.cap,
             server_cap: overview.server_cap,
             own_cap: settings.daily_token_cap,
-            wants_summary: settings.summary_enabled,
+            purposes: ChatPurpose::ALL
+                .map(|purpose| {
+                    let allowance = settings.purposes.of(purpose);
+                    PurposeView {
+                        name: purpose.as_str(),
+                        title: title_of(purpose),
+                        is_on: allowance.is_on,
+                        share: allowance.share,
+                    }
+                })
+                .to_vec(),
             days: overview.days.iter().map(day_view).collect(),
             is_admin,
         }
@@ -68,13 +80,30 @@ fn endpoint_view(provider: &ChatProvider) -> ChatEndpointView {
     }
 }
 
+fn title_of(purpose: ChatPurpose) -> &'static str {
+    match purpose {
+        ChatPurpose::Facts => "Reading sessions",
+        ChatPurpose::Enrichment => "Reading for entities at night",
+        ChatPurpose::Summary => "Summary",
+        ChatPurpose::Evaluation => "Measuring a rebuild",
+    }
+}
+
 fn day_view(spent: &DaySpend) -> DayTokens {
     let format = format_description!("[day padding:none] [month repr:long]");
     DayTokens {
         day: spent.day.format(format).unwrap_or_default(),
         tokens_in: spent.tokens_in,
         tokens_out: spent.tokens_out,
-        evaluation_tokens: spent.evaluation_tokens,
+        by_purpose: ChatPurpose::ALL
+            .map(Some)
+            .into_iter()
+            .chain([None])
+            .map(|purpose| {
+                let of = spent.by_purpose.iter().filter(|(of, _)| *of == purpose);
+                of.map(|(_, tokens)| tokens).sum()
+            })
+            .collect(),
         calls: spent.calls,
         failed_calls: spent.failed_calls,
     }

@@ -14,7 +14,7 @@ use crate::export::{Overview, Shown, State, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
 /// Rows of a receipt as people call them, in the order in which they are told.
-const LABELS: [(&str, &str); 31] = [
+const LABELS: [(&str, &str); 32] = [
     ("memory_items", "memories"),
     ("memory_embeddings", "vectors"),
     ("memory_item_events", "entries of history"),
@@ -54,6 +54,7 @@ const LABELS: [(&str, &str); 31] = [
     ("embedding_settings", "settings of embeddings"),
     ("chat_settings", "settings of the chat model"),
     ("chat_spend", "days of what chat cost"),
+    ("chat_spend_purposes", "the same by what it was for"),
     ("chat_reservations", "calls of the chat model under way"),
     ("data_imports", "records of imports"),
     ("web_sessions", "web sessions"),

@@ -8,7 +8,7 @@ pub mod store;
 pub use input::{CAP_TOKENS_MAX, CAP_TOKENS_MIN, ChatForm};
 pub(super) use input::{ChatWish, parse_cap};
 
-use super::DAILY_TOKEN_CAP;
+use super::{Allowances, DAILY_TOKEN_CAP};
 use crate::db::UserId;
 use crate::providers::ProviderType;
 use crate::seal::Bound;
@@ -45,8 +45,8 @@ pub struct ChatSettings {
     pub own: ChatProvider,
     /// `None`: as the server has it.
     pub daily_token_cap: Option<i64>,
-    /// A summary of what is remembered is wanted.
-    pub summary_enabled: bool,
+    /// What the model may be used for.
+    pub purposes: Allowances,
 }
 
 impl Default for ChatSettings {
@@ -56,7 +56,7 @@ impl Default for ChatSettings {
             own_enabled: false,
             own: ChatProvider::default(),
             daily_token_cap: None,
-            summary_enabled: true,
+            purposes: Allowances::default(),
         }
     }
 }

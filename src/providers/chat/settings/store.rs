@@ -7,6 +7,7 @@ use time::OffsetDateTime;
 use super::{ChatProvider, ChatSettings, SystemChat};
 use crate::db::UserId;
 use crate::providers::ProviderType;
+use crate::providers::chat::Allowances;
 
 pub async fn find_settings(
     conn: &mut PgConnection,
@@ -14,7 +15,7 @@ pub async fn find_settings(
 ) -> Result<Option<ChatSettings>, sqlx::Error> {
     let row = sqlx::query!(
         "SELECT enabled, own_enabled, provider_type, endpoint, model, sealed_key, daily_token_cap,
-                summary_enabled
+                purposes
          FROM chat_settings WHERE user_id = $1",
         user.0,
     )
@@ -30,7 +31,7 @@ pub async fn find_settings(
             sealed_key: row.sealed_key,
         },
         daily_token_cap: row.daily_token_cap,
-        summary_enabled: row.summary_enabled,
+        purposes: Allowances::from_column(&row.purposes),
     }))
 }
 
@@ -43,11 +44,11 @@ pub async fn save_settings(
     let own = &settings.own;
     sqlx::query!(
         "INSERT INTO chat_settings (user_id, enabled, own_enabled, provider_type, endpoint, model,
-             sealed_key, daily_token_cap, summary_enabled, updated_at)
+             sealed_key, daily_token_cap, purposes, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
          ON CONFLICT (user_id) DO UPDATE
          SET enabled = $2, own_enabled = $3, provider_type = $4, endpoint = $5, model = $6,
-             sealed_key = $7, daily_token_cap = $8, summary_enabled = $9, updated_at = $10",
+             sealed_key = $7, daily_token_cap = $8, purposes = $9, updated_at = $10",
         user.0,
         settings.enabled,
         settings.own_enabled,
@@ -56,7 +57,7 @@ pub async fn save_settings(
         own.model,
         own.sealed_key,
         settings.daily_token_cap,
-        settings.summary_enabled,
+        settings.purposes.as_column(),
         now,
     )
     .execute(conn)

@@ -20,18 +20,23 @@ pub(super) const KEPT_DAYS: Duration = Duration::days(400);
 /// Nothing was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the {cap} tokens of today are used up, or this call could pass them: wait until tomorrow (UTC), or raise the cap"
+    "the {cap} tokens of today{} are used up, or this call could pass them: wait until tomorrow (UTC), or raise the {}",
+    .purpose.map_or(String::new(), |purpose| format!(" for {}", purpose.as_str())), if .purpose.is_some() { "share" } else { "cap" }
 )]
 pub struct CapReached {
     pub cap: i64,
+    /// Of this alone; `None`: of all together.
+    pub purpose: Option<ChatPurpose>,
 }
 
 /// What a call may come to.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
     pub tokens: i64,
-    /// Tokens of the user a day.
+    pub purpose: ChatPurpose,
+    /// Tokens of the user a day, and those of them for this purpose.
     pub cap: i64,
+    pub purpose_cap: i64,
     pub now: OffsetDateTime,
     /// By then the call is settled, or lost.
     pub until: OffsetDateTime,
@@ -78,16 +83,16 @@ impl Spent {
 const TOKENS_A_CALL_MAX: i64 = 1_000_000_000;
 
 /// One day of one user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DaySpend {
     pub day: Date,
     pub tokens_in: i64,
     pub tokens_out: i64,
-    /// Of both.
-    pub evaluation_tokens: i64,
     /// Those that failed too.
     pub calls: i64,
     pub failed_calls: i64,
+    /// Of its tokens, those of each purpose; `None`: of before purposes were told apart.
+    pub by_purpose: Vec<(Option<ChatPurpose>, i64)>,
 }
 
 impl DaySpend {
@@ -96,9 +101,9 @@ impl DaySpend {
             day,
             tokens_in: 0,
             tokens_out: 0,
-            evaluation_tokens: 0,
             calls: 0,
             failed_calls: 0,
+            by_purpose: Vec::new(),
         }
     }
 
@@ -121,9 +126,19 @@ pub async fn reserve(
     let reserved = store::reserved(conn, user, day).await?;
     let left = wish.cap.saturating_sub(spent.saturating_add(reserved));
     if wish.tokens > left {
-        return Ok(Err(CapReached { cap: wish.cap }));
+        let cap = wish.cap;
+        return Ok(Err(CapReached { cap, purpose: None }));
     }
-    let id = store::insert_reservation(conn, user, day, wish.tokens, wish.until).await?;
+    if wish.purpose_cap < wish.cap {
+        let taken = store::taken_for(conn, user, day, wish.purpose).await?;
+        if wish.tokens > wish.purpose_cap.saturating_sub(taken) {
+            return Ok(Err(CapReached {
+                cap: wish.purpose_cap,
+                purpose: Some(wish.purpose),
+            }));
+        }
+    }
+    let id = store::insert_reservation(conn, user, day, wish).await?;
     Ok(Ok(Reservation { id, day }))
 }
 
@@ -147,7 +162,7 @@ pub(super) fn every_day(spent: &[DaySpend], today: Date) -> Vec<DaySpend> {
         .map(|ago| {
             let day = today - Duration::days(ago);
             let found = spent.iter().find(|s| s.day == day);
-            found.copied().unwrap_or(DaySpend::none_on(day))
+            found.cloned().unwrap_or_else(|| DaySpend::none_on(day))
         })
         .collect()
 }

@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 use time::{Date, OffsetDateTime};
 
-use super::{DaySpend, Spent};
+use super::{DaySpend, Spent, Wish};
 use crate::db::UserId;
 use crate::providers::chat::ChatPurpose;
 
@@ -80,19 +80,39 @@ pub async fn reserved(
     .await
 }
 
+/// Tokens of the day for one purpose: what was spent, and what is held.
+pub async fn taken_for(
+    conn: &mut PgConnection,
+    user: UserId,
+    day: Date,
+    purpose: ChatPurpose,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT coalesce((SELECT tokens FROM chat_spend_purposes
+                            WHERE user_id = $1 AND day = $2 AND purpose = $3), 0)
+                + coalesce((SELECT sum(tokens) FROM chat_reservations
+                            WHERE user_id = $1 AND day = $2 AND purpose = $3), 0)::bigint AS "tokens!""#,
+        user.0,
+        day,
+        purpose.as_str(),
+    )
+    .fetch_one(conn)
+    .await
+}
+
 pub async fn insert_reservation(
     conn: &mut PgConnection,
     user: UserId,
     day: Date,
-    tokens: i64,
-    until: OffsetDateTime,
+    wish: &Wish,
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
-        "INSERT INTO chat_reservations (user_id, day, tokens, until) VALUES ($1, $2, $3, $4) RETURNING id",
+        "INSERT INTO chat_reservations (user_id, day, tokens, until, purpose) VALUES ($1, $2, $3, $4, $5) RETURNING id",
         user.0,
         day,
-        tokens,
-        until,
+        wish.tokens,
+        wish.until,
+        wish.purpose.as_str(),
     )
     .fetch_one(conn)
     .await
@@ -119,22 +139,27 @@ pub async fn add(
     day: Date,
     spent: Spent,
 ) -> Result<(), sqlx::Error> {
-    let evaluation_tokens = match spent.purpose {
-        ChatPurpose::Evaluation => spent.tokens_in + spent.tokens_out,
-        ChatPurpose::Memory => 0,
-    };
     sqlx::query!(
-        "INSERT INTO chat_spend AS s (user_id, day, tokens_in, tokens_out, calls, failed_calls, evaluation_tokens)
-         VALUES ($1, $2, $3, $4, 1, $5::bool::int, $6)
+        "INSERT INTO chat_spend AS s (user_id, day, tokens_in, tokens_out, calls, failed_calls)
+         VALUES ($1, $2, $3, $4, 1, $5::bool::int)
          ON CONFLICT (user_id, day) DO UPDATE
          SET tokens_in = s.tokens_in + $3, tokens_out = s.tokens_out + $4, calls = s.calls + 1,
-             failed_calls = s.failed_calls + $5::bool::int, evaluation_tokens = s.evaluation_tokens + $6",
+             failed_calls = s.failed_calls + $5::bool::int",
         user.0,
         day,
         spent.tokens_in,
         spent.tokens_out,
         spent.is_failed,
-        evaluation_tokens,
+    )
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query!(
+        "INSERT INTO chat_spend_purposes AS s (user_id, day, purpose, tokens) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (user_id, day, purpose) DO UPDATE SET tokens = s.tokens + $4",
+        user.0,
+        day,
+        spent.purpose.as_str(),
+        spent.tokens_in + spent.tokens_out,
     )
     .execute(conn)
     .await?;
@@ -147,13 +172,28 @@ pub async fn list_days(
     user: UserId,
     since: Date,
 ) -> Result<Vec<DaySpend>, sqlx::Error> {
-    sqlx::query_as!(
-        DaySpend,
-        "SELECT day, tokens_in, tokens_out, evaluation_tokens, calls, failed_calls FROM chat_spend
-         WHERE user_id = $1 AND day >= $2 ORDER BY day",
+    let rows = sqlx::query!(
+        r#"SELECT s.day, s.tokens_in, s.tokens_out, s.calls, s.failed_calls,
+                  ARRAY(SELECT p.purpose FROM chat_spend_purposes p
+                        WHERE p.user_id = $1 AND p.day = s.day ORDER BY p.purpose) AS "purposes!",
+                  ARRAY(SELECT p.tokens FROM chat_spend_purposes p
+                        WHERE p.user_id = $1 AND p.day = s.day ORDER BY p.purpose) AS "tokens!"
+           FROM chat_spend s WHERE s.user_id = $1 AND s.day >= $2 ORDER BY s.day"#,
         user.0,
         since,
-    )
-    .fetch_all(conn)
-    .await
+    );
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| DaySpend {
+        day: row.day,
+        tokens_in: row.tokens_in,
+        tokens_out: row.tokens_out,
+        calls: row.calls,
+        failed_calls: row.failed_calls,
+        by_purpose: row
+            .purposes
+            .iter()
+            .map(|purpose| ChatPurpose::from_column(purpose))
+            .zip(row.tokens)
+            .collect(),
+    });
+    Ok(rows.collect())
 }

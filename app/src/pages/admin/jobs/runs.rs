@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::{Bar, Bars, count};
+use crate::components::{Bar, Bars, OUTCOMES, count};
 use crate::view::DayRuns;
 
 #[component]
@@ -37,8 +37,7 @@ fn Chart(days: Vec<DayRuns>) -> impl IntoView {
                 count(day.done),
                 count(day.failed)
             ),
-            low: day.done,
-            high: day.failed,
+            parts: vec![day.done, day.failed],
         })
         .collect();
     let rows = days
@@ -56,7 +55,7 @@ fn Chart(days: Vec<DayRuns>) -> impl IntoView {
         });
     view! {
         <div class="runs">
-            <Bars bars first summary />
+            <Bars bars first summary classes=OUTCOMES />
             <p class="hint runs-key" aria-hidden="true">
                 <span class="key-done">"done"</span>
                 <span class="key-failed">"failed"</span>

@@ -1,0 +1,210 @@
+//! What a chat model is called for, and what a user lets it be called for: each purpose with a switch and a share of the
+//! day's cap.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::settings::CAP_TOKENS_MIN;
+use crate::input::Invalid;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChatPurpose {
+    /// Sessions are read for memories; what they were about is told in the same answer.
+    Facts,
+    /// Memories are read at night for what they name.
+    Enrichment,
+    Summary,
+    Evaluation,
+}
+
+impl ChatPurpose {
+    pub const ALL: [Self; 4] = [
+        Self::Facts,
+        Self::Enrichment,
+        Self::Summary,
+        Self::Evaluation,
+    ];
+
+    /// As rows, figures and forms name it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Facts => "facts",
+            Self::Enrichment => "enrichment",
+            Self::Summary => "summary",
+            Self::Evaluation => "evaluation",
+        }
+    }
+
+    /// `None`: a row of before purposes were told apart.
+    pub fn from_column(text: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|purpose| purpose.as_str() == text)
+    }
+}
+
+/// What a user lets the model do for one purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    pub is_on: bool,
+    /// Of the day's cap, 1 to 100 percent.
+    pub share: i64,
+}
+
+impl Allowance {
+    /// Tokens a day.
+    pub fn cap(self, cap: i64) -> i64 {
+        let of_cap = i128::from(cap) * i128::from(self.share) / 100;
+        i64::try_from(of_cap).unwrap_or(cap)
+    }
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self {
+            is_on: true,
+            share: 100,
+        }
+    }
+}
+
+/// Of each purpose; what is not in it is as the default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allowances(BTreeMap<ChatPurpose, Allowance>);
+
+impl Allowances {
+    pub fn of(&self, purpose: ChatPurpose) -> Allowance {
+        self.0.get(&purpose).copied().unwrap_or_default()
+    }
+
+    #[must_use]
+    pub fn with(mut self, purpose: ChatPurpose, allowance: Allowance) -> Self {
+        self.0.insert(purpose, allowance);
+        self
+    }
+
+    /// As the column has it.
+    pub(super) fn from_column(column: &Value) -> Self {
+        let of = |purpose: ChatPurpose| {
+            let found = column.get(purpose.as_str())?;
+            let is_on = found.get("on").and_then(Value::as_bool).unwrap_or(true);
+            let share = found.get("share").and_then(Value::as_i64);
+            let share = share
+                .filter(|share| (1..=100).contains(share))
+                .unwrap_or(100);
+            Some((purpose, Allowance { is_on, share }))
+        };
+        Self(ChatPurpose::ALL.into_iter().filter_map(of).collect())
+    }
+
+    pub(super) fn as_column(&self) -> Value {
+        let of = |(purpose, allowance): (&ChatPurpose, &Allowance)| {
+            let value = json!({ "on": allowance.is_on, "share": allowance.share });
+            (purpose.as_str().to_owned(), value)
+        };
+        Value::Object(self.0.iter().map(of).collect())
+    }
+
+    /// As a form has them: `on_…` and `share_…` of each purpose, which may be empty: all of it.
+    ///
+    /// # Errors
+    /// [`Invalid`] naming the field.
+    pub fn parse<'a>(form: impl Fn(&str) -> &'a str) -> Result<Self, Invalid> {
+        let of = |purpose: ChatPurpose| {
+            let is_on = form(&format!("on_{}", purpose.as_str())) == "1";
+            let field = share_field(purpose);
+            let share = parse_share(field, form(field))?;
+            Ok((purpose, Allowance { is_on, share }))
+        };
+        let parsed: Result<_, Invalid> = ChatPurpose::ALL.into_iter().map(of).collect();
+        parsed.map(Self)
+    }
+
+    /// Each that is on holds one call at least.
+    pub(super) fn check(&self, cap: i64) -> Result<(), Invalid> {
+        let mut all = self.0.iter();
+        match all.find(|(_, one)| one.is_on && one.cap(cap) < CAP_TOKENS_MIN) {
+            None => Ok(()),
+            Some((purpose, one)) => {
+                let field = share_field(*purpose);
+                let least = (100 * CAP_TOKENS_MIN + cap - 1) / cap;
+                let sentence = format!(
+                    "`{field}` is too little: {} % of {cap} tokens a day may not hold one call; give at least {least}.",
+                    one.share
+                );
+                Err(Invalid::new(field, "out_of_range", sentence))
+            }
+        }
+    }
+}
+
+fn share_field(purpose: ChatPurpose) -> &'static str {
+    match purpose {
+        ChatPurpose::Facts => "share_facts",
+        ChatPurpose::Enrichment => "share_enrichment",
+        ChatPurpose::Summary => "share_summary",
+        ChatPurpose::Evaluation => "share_evaluation",
+    }
+}
+
+fn parse_share(field: &'static str, text: &str) -> Result<i64, Invalid> {
+    if text.trim().is_empty() {
+        return Ok(100);
+    }
+    let share = text.trim().parse().ok();
+    share
+        .filter(|share| (1..=100).contains(share))
+        .ok_or_else(|| {
+            let sentence =
+                format!("`{field}` is out of range; give a whole number of percent, 1 to 100.");
+            Invalid::new(field, "out_of_range", sentence)
+        })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_comes_back_and_what_is_missing_is_on_with_all_of_it() {
+        let kept = Allowances::default().with(
+            ChatPurpose::Summary,
+            Allowance {
+                is_on: false,
+                share: 30,
+            },
+        );
+        assert_eq!(Allowances::from_column(&kept.as_column()), kept);
+        assert_eq!(kept.of(ChatPurpose::Facts), Allowance::default());
+        let odd = json!({ "summary": { "share": 900 }, "unknown": {}, "facts": 3 });
+        let read = Allowances::from_column(&odd);
+        assert_eq!(read.of(ChatPurpose::Summary), Allowance::default());
+    }
+
+    #[test]
+    fn a_share_that_holds_no_call_is_refused_with_the_least_that_does() {
+        let form = |name: &str| match name {
+            "share_summary" => "40",
+            name if name.starts_with("share_") => "100",
+            _ => "1",
+        };
+        let parsed = Allowances::parse(form).unwrap();
+        let refused = parsed.check(20_000).unwrap_err();
+        assert!(
+            refused.field == "share_summary" && refused.sentence.contains("at least 50."),
+            "{refused:?}"
+        );
+        assert_eq!(parsed.check(25_000), Ok(()));
+        assert_eq!(parsed.of(ChatPurpose::Summary).cap(25_000), 10_000);
+        for bad in ["0", "101", "1.5", "x"] {
+            let form = |name: &str| if name.starts_with("on") { "1" } else { bad };
+            assert_eq!(
+                Allowances::parse(form).unwrap_err().field,
+                "share_facts",
+                "{bad}"
+            );
+        }
+    }
+}
