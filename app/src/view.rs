@@ -49,7 +49,7 @@ pub use sessions::{
     CameOf, EpisodeView, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow,
     SessionsPage, ToolCallView,
 };
-pub use summary::{SummaryItem, SummaryPage, SummaryState, SummaryText};
+pub use summary::{SourceItem, SummaryPage, SummaryState, SummaryText};
 pub use teams::{JoinPage, TeamMate, TeamView};
 pub use users::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
@@ -274,6 +274,11 @@ pub struct ItemPage {
     pub superseded_by: Option<i64>,
     /// The session that it was read in, and the message's position there.
     pub said_in: Option<(i64, Option<i32>)>,
+    /// What it was written from, where it was; and how much of that is gone.
+    pub origins: Vec<SourceItem>,
+    pub origins_gone: i64,
+    /// Memories that were written from it.
+    pub derived: Vec<i64>,
     /// Those whose place it took, newest first.
     pub superseded: Vec<i64>,
     /// What contradicts it and was put aside, newest first.

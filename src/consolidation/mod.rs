@@ -16,6 +16,7 @@ pub mod note;
 pub(crate) mod prompt;
 mod quoted;
 mod reading;
+pub mod reflection;
 mod same;
 mod store;
 pub mod summary;

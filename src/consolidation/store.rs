@@ -84,7 +84,8 @@ pub async fn list_known(
 }
 
 /// Those of these items that are active, and the active one of this key, of whom what is written now will be too: an
-/// agent's own says nothing again that is shared, and takes the place of none of it. Without a cosine.
+/// agent's own says nothing again that is shared, and takes the place of none of it; nor does anything say a reflection again,
+/// which does not last. Without a cosine.
 pub async fn list_active(
     conn: &mut PgConnection,
     user: UserId,
@@ -96,7 +97,7 @@ pub async fn list_active(
     let rows = sqlx::query!(
         "SELECT i.id, t.slug, i.key, i.content FROM memory_items i
          JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
-         WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $5)
+         WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $5) AND i.type <> 'reflection'
            AND i.owner_agent_id IS NOT DISTINCT FROM new_owner() AND (i.id = ANY ($2) OR (t.slug = $3 AND i.key = $4))
          ORDER BY i.id",
         user.0,

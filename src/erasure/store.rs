@@ -65,6 +65,8 @@ pub async fn item_rows(
                (SELECT count(*) FROM memory_summary_items WHERE user_id = $1 AND item_id = $2),
                'mentions',
                (SELECT count(*) FROM activity WHERE user_id = $1 AND $2 = ANY (item_ids)),
+               'memory_origins',
+               (SELECT count(DISTINCT item_id) FROM memory_origins WHERE user_id = $1 AND source_id = $2),
                'links',
                (SELECT count(*) FROM memory_items WHERE user_id = $1 AND superseded_by = $2)) AS "rows!""#,
         user.0,

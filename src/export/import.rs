@@ -3,6 +3,7 @@
 //! nothing, and one that was interrupted is simply given again.
 
 mod outcome;
+mod records;
 mod store;
 
 use std::collections::{BTreeMap, HashMap};
@@ -14,20 +15,15 @@ use tokio::sync::mpsc;
 
 pub use self::outcome::{Outcome, Problem};
 use self::store::Key;
-use super::documents::{DocumentLine, RevisionLine};
-use super::entities::{EntityLine, RelationLine};
-use super::episodes::EpisodeLine;
+use super::documents::DocumentLine;
 use super::read::{ItemRecord, Record, ThemeRecord};
 use super::source::{self, Piece};
-use crate::accounts::{AgentId, AgentName};
+use crate::accounts::AgentName;
 use crate::activity;
-use crate::consolidation::episodes;
-use crate::db::{Db, UserId, write_as};
-use crate::documents::{DocumentError, Documents};
+use crate::db::{Db, UserId};
 use crate::embedding::{EmbeddingError, Embeddings};
-use crate::entities::{self, EntityId};
-use crate::input::{Invalid, sentence};
-use crate::memories::mentions::EntityType;
+use crate::entities::EntityId;
+use crate::input::Invalid;
 use crate::memories::quota::{ItemQuota, too_many_themes};
 use crate::memories::write::{Event, NewSource, write};
 use crate::memories::{self, Status};
@@ -162,6 +158,10 @@ impl Importer {
                     self.fail(place, invalid.sentence);
                 }
             }
+            Ok(Record::Origins(line)) => {
+                self.write_batch().await?;
+                self.take_origins(&line).await?;
+            }
             Ok(Record::NotImported) => {}
             Ok(Record::Theme(theme)) => self.take_theme(&theme).await?,
             Ok(Record::Agent(name)) => {
@@ -209,118 +209,6 @@ impl Importer {
             return Ok(());
         }
         store::insert_theme(&mut tx, self.user, theme, self.now).await?;
-        tx.commit().await?;
-        Ok(())
-    }
-
-    /// One that is there by name and type is that one; names that it lacks are added.
-    async fn take_entity(
-        &mut self,
-        line: &EntityLine,
-        entity_type: EntityType,
-    ) -> Result<(), ImportError> {
-        let mut tx = self.db.as_writer(self.user).await?;
-        let taken =
-            entities::take_in(&mut tx, self.user, line.as_taken(entity_type), self.now).await?;
-        tx.commit().await?;
-        if let Some(id) = taken {
-            self.entities.insert(line.id, id);
-        }
-        Ok(())
-    }
-
-    async fn take_relation(
-        &mut self,
-        line: &RelationLine,
-    ) -> Result<Result<(), Invalid>, ImportError> {
-        let entity = |id: i64| self.entities.get(&id).copied();
-        let item = |id: i64| self.ids.get(&id).copied();
-        let (stated, owner) = match line.stated(entity, item) {
-            Ok(stated) => stated,
-            Err(invalid) => return Ok(Err(invalid)),
-        };
-        let mut tx = self.db.as_writer(self.user).await?;
-        let owner = self.owner(&mut tx, owner.as_ref()).await??;
-        write_as(&mut tx, owner).await?;
-        for one in stated {
-            entities::relations::note(&mut tx, self.user, &one, self.now).await?;
-        }
-        tx.commit().await?;
-        Ok(Ok(()))
-    }
-
-    async fn take_episode(
-        &mut self,
-        line: &EpisodeLine,
-    ) -> Result<Result<(), Invalid>, ImportError> {
-        let (taken, agent, owner) = match line.taken() {
-            Ok(taken) => taken,
-            Err(invalid) => return Ok(Err(invalid)),
-        };
-        let mut tx = self.db.as_writer(self.user).await?;
-        if store::is_erasing(&mut tx, self.user).await? {
-            return Err(ImportError::Erasing);
-        }
-        let agent = self.agent(&mut tx, agent.as_ref()).await?.map(AgentId);
-        let owner = self.owner(&mut tx, owner.as_ref()).await??;
-        let whose = (agent, owner);
-        episodes::take_in(&mut tx, &self.embeddings, self.user, whose, &taken).await?;
-        tx.commit().await?;
-        Ok(Ok(()))
-    }
-
-    /// What cannot be taken in is told, and the rest goes on.
-    fn told(&mut self, place: String, taken: Result<(), DocumentError>) -> Result<(), ImportError> {
-        match taken {
-            Ok(()) => Ok(()),
-            Err(DocumentError::Database(error)) if !is_refusal(&error) => Err(error.into()),
-            Err(DocumentError::Database(_)) => {
-                self.fail(place, "PostgreSQL cannot keep it.".to_owned());
-                Ok(())
-            }
-            Err(error) => {
-                self.fail(place, sentence(&error.to_string()));
-                Ok(())
-            }
-        }
-    }
-
-    async fn take_document(&mut self, line: &DocumentLine) -> Result<(), DocumentError> {
-        let documents = Documents::new(self.db.clone(), self.embeddings.clone());
-        let mut tx = self.db.as_writer(self.user).await?;
-        if store::is_erasing(&mut tx, self.user).await? {
-            return Err(DocumentError::NotFound);
-        }
-        let (taken, owner) = line.taken()?;
-        let owner = self.owner(&mut tx, owner.as_ref()).await??;
-        let id = documents.take_document(&mut tx, self.user, &taken, owner, self.now);
-        let id = id.await?;
-        tx.commit().await?;
-        if let Some(id) = id {
-            self.documents.insert(line.id, (id, line.clone()));
-        }
-        Ok(())
-    }
-
-    /// Of a document that was known already nothing is taken in.
-    async fn take_revision(&mut self, line: &RevisionLine) -> Result<(), DocumentError> {
-        let Some((id, document)) = self.documents.get(&line.document).cloned() else {
-            return Ok(());
-        };
-        let documents = Documents::new(self.db.clone(), self.embeddings.clone());
-        let (taken, agent) = line.taken()?;
-        let user = self.user;
-        let mut tx = self.db.as_writer(user).await?;
-        if store::is_erasing(&mut tx, user).await? {
-            return Err(DocumentError::NotFound);
-        }
-        let agent = self.agent(&mut tx, agent.as_ref()).await?.map(AgentId);
-        let revision = documents.take_revision(&mut tx, user, id, agent, &taken);
-        revision.await?;
-        if line.revision == document.revision {
-            let end = documents.take_end(&mut tx, user, id, document.archived_at, self.now);
-            end.await?;
-        }
         tx.commit().await?;
         Ok(())
     }

@@ -7,6 +7,7 @@ mod documents;
 mod entities;
 mod episodes;
 mod import;
+mod origins;
 pub mod read;
 mod sessions;
 mod source;

@@ -11,6 +11,7 @@ use super::FORM_VERSION;
 use super::documents::{DocumentLine, RevisionLine};
 use super::entities::{EntityLine, RelationLine};
 use super::episodes::EpisodeLine;
+use super::origins::OriginsLine;
 use crate::accounts::AgentName;
 use crate::input::{Invalid, check_text, required_text};
 use crate::memories::mentions::EntityType;
@@ -55,6 +56,7 @@ pub enum Record {
     Document(DocumentLine),
     Revision(Box<RevisionLine>),
     Episode(Box<EpisodeLine>),
+    Origins(OriginsLine),
     /// Sessions, calls and settings are for their owner to read: they are not taken in.
     NotImported,
     End {
@@ -236,6 +238,7 @@ pub fn parse_line(line: &str) -> Result<Record, Invalid> {
         (None, Some("document")) => parse(line).map(Record::Document),
         (None, Some("revision")) => parse(line).map(Box::new).map(Record::Revision),
         (None, Some("episode")) => parse(line).map(Box::new).map(Record::Episode),
+        (None, Some("origins")) => parse::<OriginsLine>(line)?.checked().map(Record::Origins),
         (None, Some(record)) if PASSED_OVER.contains(&record) => Ok(Record::NotImported),
         (None, Some("end")) => {
             let end: RawEnd = parse(line)?;
@@ -247,7 +250,7 @@ pub fn parse_line(line: &str) -> Result<Record, Invalid> {
             "record",
             "unknown_record",
             format!(
-                "`record` is not known; it is theme, agent, item, entity, relation, document, revision, episode, {} or end.",
+                "`record` is not known; it is theme, agent, item, entity, relation, document, revision, episode, origins, {} or end.",
                 PASSED_OVER.join(", ")
             ),
         )),
@@ -298,7 +301,7 @@ fn theme(raw: RawTheme) -> Result<ThemeRecord, Invalid> {
 }
 
 fn item(raw: RawItem) -> Result<ItemRecord, Invalid> {
-    let item_type = ItemType::parse("type", &raw.r#type)?;
+    let item_type = ItemType::parse_memory("type", &raw.r#type)?;
     let status = match raw.status.as_deref() {
         None | Some("active") => Status::Active,
         Some("archived") => Status::Archived,

@@ -10,6 +10,7 @@ use time::format_description::well_known::Rfc3339;
 use super::documents::store as documents;
 use super::entities::store as entities;
 use super::episodes::store as episodes;
+use super::origins::store as origins;
 use super::{FORM_VERSION, sessions, store};
 use crate::db::{Db, UserId};
 
@@ -76,6 +77,9 @@ enum Stage {
     Episodes {
         after: i64,
     },
+    Origins {
+        after: i64,
+    },
     Sessions {
         after: i64,
     },
@@ -105,6 +109,7 @@ struct Counts {
     documents: usize,
     revisions: usize,
     episodes: usize,
+    origins: usize,
     sessions: usize,
     messages: usize,
     extractions: usize,
@@ -152,6 +157,7 @@ impl Export {
                 Stage::Documents { after } => self.documents(after, &mut lines).await?,
                 Stage::Revisions { after } => self.revisions(after, &mut lines).await?,
                 Stage::Episodes { after } => self.episodes(after, &mut lines).await?,
+                Stage::Origins { after } => self.origins(after, &mut lines).await?,
                 Stage::Sessions { after } => self.sessions(after, &mut lines).await?,
                 Stage::Messages { after } => self.messages(after, &mut lines).await?,
                 Stage::Extractions { after } => self.extractions(after, &mut lines).await?,
@@ -295,6 +301,19 @@ impl Export {
         rows.iter().for_each(|row| write(lines, "episode", row));
         Ok(match rows.last() {
             Some(row) => Stage::Episodes { after: row.id },
+            None => Stage::Origins { after: 0 },
+        })
+    }
+
+    async fn origins(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
+        let mut tx = self.db.as_user(self.user).await?;
+        let within = (after, self.last.item);
+        let rows = origins::list(&mut tx, self.user, within, ROWS_A_PIECE).await?;
+        tx.commit().await?;
+        self.counts.origins += rows.len();
+        rows.iter().for_each(|row| write(lines, "origins", row));
+        Ok(match rows.last() {
+            Some(row) => Stage::Origins { after: row.item },
             None => Stage::Sessions { after: 0 },
         })
     }

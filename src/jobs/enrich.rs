@@ -2,7 +2,7 @@
 
 use time::macros::time;
 
-use super::{Job, Next, Work};
+use super::{Job, Work};
 use crate::clock::Schedule;
 use crate::consolidation::Consolidation;
 
@@ -10,16 +10,7 @@ pub static JOB: Job = Job {
     name: "enrich",
     title: "Entity reading",
     about: "Reads memories that name little for people, projects and places with the chat model, 50 of a user a night.",
-    work: Work::OfUsers(|context| {
-        Box::pin(async move {
-            let now = context.now();
-            let nights = context.rounds(&JOB).await?;
-            let users = Consolidation::new(context.search)
-                .users_to_enrich(&nights)
-                .await?;
-            Ok(users.into_iter().map(|user| (user, now)).collect())
-        })
-    }),
+    work: Work::OfUsers(|context| Box::pin(async move { context.due(&JOB).await })),
     schedule: Some(Schedule::daily(time!(2:00))),
     // Mostly they wait for a model.
     at_once: 4,
@@ -28,7 +19,7 @@ pub static JOB: Job = Job {
             let consolidation = Consolidation::new(context.search.for_jobs());
             consolidation.tell_endpoint(user, &slice).await?;
             consolidation.enrich(user, &slice).await?;
-            Ok(Next::Done)
+            context.done(&JOB, user).await
         })
     },
 };

@@ -10,21 +10,14 @@ pub static JOB: Job = Job {
     name: "fade",
     title: "Fading",
     about: "Archives memories that nobody has used for so long that they are weak, for users who have it on.",
-    work: Work::OfUsers(|context| {
-        Box::pin(async move {
-            let now = context.now();
-            let nights = context.rounds(&JOB).await?;
-            let users = fading::users_due(&context.db, &nights).await?;
-            Ok(users.into_iter().map(|user| (user, now)).collect())
-        })
-    }),
+    work: Work::OfUsers(|context| Box::pin(async move { context.due(&JOB).await })),
     schedule: Some(Schedule::daily(time!(4:00))),
     at_once: 2,
     run: |context, user, slice| {
         Box::pin(async move {
             loop {
                 match fading::fade(&context.db, user, context.now()).await? {
-                    0 => return Ok(Next::Done),
+                    0 => return context.done(&JOB, user).await,
                     faded => slice.note(faded, 0),
                 }
                 if slice.is_over() {

@@ -24,6 +24,7 @@ mod extract;
 mod fade;
 mod overview;
 mod passages;
+mod reflect;
 mod runner;
 pub mod schedule;
 mod summary;
@@ -46,7 +47,7 @@ pub use overview::{DAYS_COUNTED, JobState, Overview, overview, states};
 pub use runner::{Runner, Totals, run, work};
 pub use sweep::ask_for;
 
-pub static JOBS: [&Job; 15] = [
+pub static JOBS: [&Job; 16] = [
     &embed::JOB,
     &passages::JOB,
     &entities::JOB,
@@ -61,6 +62,7 @@ pub static JOBS: [&Job; 15] = [
     &complete::JOB,
     &expire::JOB,
     &fade::JOB,
+    &reflect::JOB,
     &cleanup::JOB,
 ];
 

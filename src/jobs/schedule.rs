@@ -5,13 +5,17 @@
 
 use sqlx::PgConnection;
 use time::macros::format_description;
-use time::{Time, Weekday};
+use time::{Duration, OffsetDateTime, Time, Weekday};
 
-use super::{Failure, Job, JobContext};
+use super::{Failure, Job, JobContext, Next};
 use crate::accounts;
 use crate::clock::{Rounds, Schedule};
+use crate::db::UserId;
 use crate::input::Invalid;
-use crate::queue::store;
+use crate::queue::{self, store};
+
+/// Of one round; the rest come with the next look.
+const USERS_DUE_MAX: i64 = 1_000;
 
 impl JobContext {
     /// The job's schedule that is in force.
@@ -26,6 +30,44 @@ impl JobContext {
         let schedule = in_force(&mut conn, job).await?;
         let zones = accounts::store::list_time_zones(&mut conn).await?;
         Ok(schedule.rounds(zones, self.now()))
+    }
+
+    /// Users for whom the job was not done since it last came round for them; now.
+    pub(super) async fn due(&self, job: &Job) -> Result<Vec<(UserId, OffsetDateTime)>, Failure> {
+        let (rounds, now) = (self.rounds(job).await?, self.now());
+        let mut conn = self.db.system_connection().await?;
+        let users = queue::list_users_due(&mut conn, job.name, &rounds, now, USERS_DUE_MAX).await?;
+        Ok(users.into_iter().map(|user| (user, now)).collect())
+    }
+
+    /// The job was done for the user until it comes round again.
+    pub(super) async fn done(&self, job: &Job, user: UserId) -> Result<Next, Failure> {
+        self.note_round(job, user, Some(self.now()), None).await?;
+        Ok(Next::Done)
+    }
+
+    /// It could not be done now.
+    pub(super) async fn later(
+        &self,
+        job: &Job,
+        user: UserId,
+        after: Duration,
+    ) -> Result<Next, Failure> {
+        let again = self.now() + after;
+        self.note_round(job, user, None, Some(again)).await?;
+        Ok(Next::At(again))
+    }
+
+    async fn note_round(
+        &self,
+        job: &Job,
+        user: UserId,
+        done_at: Option<OffsetDateTime>,
+        next_try_at: Option<OffsetDateTime>,
+    ) -> Result<(), Failure> {
+        let mut tx = self.db.as_user(user).await?;
+        queue::note_round(&mut tx, user, job.name, done_at, next_try_at).await?;
+        Ok(tx.commit().await?)
     }
 }
 

@@ -91,6 +91,21 @@ pub async fn supersede_in(
     Ok(supersedes)
 }
 
+/// The newer one takes the place of these, whoever is trusted more: all are of one making. In the caller's transaction, as above.
+pub async fn replace_in(
+    conn: &mut PgConnection,
+    user: UserId,
+    older: &[i64],
+    newer: ItemId,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    store::archive_items(conn, user, None, older, SUPERSEDED, now).await?;
+    for id in older {
+        link(conn, user, ItemId(*id), newer).await?;
+    }
+    Ok(())
+}
+
 /// Which item is to be corrected.
 #[derive(Clone, Debug)]
 pub enum Target {

@@ -5,6 +5,7 @@ mod add;
 mod change;
 pub mod fading;
 pub mod history;
+mod item_type;
 pub mod manage;
 pub mod mentions;
 pub mod model;
@@ -23,8 +24,8 @@ pub mod write;
 
 pub use add::{Added, Adding, add_in, say_again};
 pub use change::{
-    Again, Correction, Target, archive, archive_expired, confirm, correct, forget, restore,
-    supersede_in, unconfirm, users_with_expired,
+    Again, Correction, Target, archive, archive_expired, confirm, correct, forget, replace_in,
+    restore, supersede_in, unconfirm, users_with_expired,
 };
 pub use history::{GaveWay, ItemEvent, ItemState};
 pub use model::{

@@ -8,6 +8,7 @@ use time::OffsetDateTime;
 use unicode_normalization::UnicodeNormalization;
 
 use super::history::ItemState;
+pub use super::item_type::ItemType;
 use super::part::{Part, Span, Turn};
 use super::period::Period;
 use super::provenance::{Expiry, ItemKey, Provenance, Yielding};
@@ -31,73 +32,6 @@ pub struct ItemId(pub i64);
 impl fmt::Display for ItemId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ItemType {
-    Preference,
-    Fact,
-    Instruction,
-    Summary,
-    Other,
-    /// What was said in a conversation, as it was said. Nobody adds one: searches alone know it.
-    Turn,
-    /// A part of a document. Nobody adds one: it comes and goes with its document.
-    Document,
-    /// What a session was about. Nobody adds one: it is written when the session is read.
-    Episode,
-}
-
-impl ItemType {
-    /// Those that can be added.
-    pub const ALL: [Self; 5] = [
-        Self::Preference,
-        Self::Fact,
-        Self::Instruction,
-        Self::Summary,
-        Self::Other,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Preference => "preference",
-            Self::Fact => "fact",
-            Self::Instruction => "instruction",
-            Self::Summary => "summary",
-            Self::Other => "other",
-            Self::Turn => "turn",
-            Self::Document => "document",
-            Self::Episode => "episode",
-        }
-    }
-
-    /// Whether it is a memory, which people and agents add, list and change.
-    pub fn is_memory(self) -> bool {
-        Self::ALL.contains(&self)
-    }
-
-    pub fn parse(field: &'static str, text: &str) -> Result<Self, Invalid> {
-        Self::ALL.into_iter().find(|t| t.as_str() == text).ok_or_else(|| {
-            Invalid::new(
-                field,
-                "invalid_type",
-                format!("`{field}` is not known; give preference, fact, instruction, summary or other."),
-            )
-        })
-    }
-
-    /// What a search may be narrowed to. None where it is no type.
-    pub fn searched(text: &str) -> Option<Self> {
-        let mut types = Self::ALL
-            .into_iter()
-            .chain([Self::Turn, Self::Document, Self::Episode]);
-        types.find(|t| t.as_str() == text)
-    }
-
-    /// The column's check admits nothing else.
-    pub(crate) fn from_column(text: &str) -> Self {
-        Self::searched(text).unwrap_or(Self::Other)
     }
 }
 

@@ -59,6 +59,8 @@ pub enum Source {
     UserExplicit,
     Web,
     Guess,
+    /// Written by the chat model of what is remembered.
+    Derived,
 }
 
 impl Source {
@@ -81,13 +83,16 @@ impl Source {
             Self::UserExplicit => "user_explicit",
             Self::Web => "web",
             Self::Guess => "guess",
+            Self::Derived => "derived",
         }
     }
 
     /// Whose word it is where nobody has looked: that the user said it is the agent's word alone.
     pub fn trust(self) -> Trust {
         match self {
-            Self::Agent | Self::Conversation | Self::UserExplicit | Self::Guess => Trust::Agent,
+            Self::Agent | Self::Conversation | Self::UserExplicit | Self::Guess | Self::Derived => {
+                Trust::Agent
+            }
             Self::ToolCall | Self::AutoDiscovery => Trust::Tool,
             Self::Web => Trust::External,
         }
@@ -99,7 +104,7 @@ impl Source {
         match self {
             Self::ToolCall | Self::AutoDiscovery => 95,
             Self::UserExplicit => 80,
-            Self::Agent | Self::Conversation => 70,
+            Self::Agent | Self::Conversation | Self::Derived => 70,
             Self::Web => 50,
             Self::Guess => 30,
         }

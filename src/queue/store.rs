@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use time::{OffsetDateTime, Weekday};
 
 use super::{BACK_OFF_MAX, LEASE, PATIENCE};
-use crate::clock::Schedule;
+use crate::clock::{Rounds, Schedule};
 use crate::db::UserId;
 
 pub async fn push(
@@ -25,6 +25,47 @@ pub async fn push(
         job,
         size,
         now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// As the system role: users with a memory for whom a job was done last before the round that came.
+pub async fn list_users_due(
+    conn: &mut PgConnection,
+    job: &str,
+    rounds: &Rounds,
+    now: OffsetDateTime,
+    limit: i64,
+) -> Result<Vec<UserId>, sqlx::Error> {
+    let users = sqlx::query_scalar!(
+        r#"SELECT user_id AS "id!" FROM users_due($1, $2, $3, $4) ORDER BY 1 LIMIT $5"#,
+        job,
+        &rounds.zones,
+        &rounds.at,
+        now,
+        limit,
+    );
+    let users = users.fetch_all(conn).await?;
+    Ok(users.into_iter().map(UserId).collect())
+}
+
+/// A round was done, or could not be and is tried again then; in a transaction that knows its user.
+pub async fn note_round(
+    conn: &mut PgConnection,
+    user: UserId,
+    job: &str,
+    done_at: Option<OffsetDateTime>,
+    next_try_at: Option<OffsetDateTime>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO job_rounds AS r (user_id, job, done_at, next_try_at) SELECT id, $2, $3, $4 FROM users WHERE id = $1
+         ON CONFLICT (user_id, job) DO UPDATE SET done_at = coalesce($3, r.done_at), next_try_at = $4",
+        user.0,
+        job,
+        done_at,
+        next_try_at,
     )
     .execute(conn)
     .await?;

@@ -14,8 +14,8 @@ use sha2::{Digest, Sha256};
 use time::{Duration, OffsetDateTime};
 
 use crate::accounts::{AgentSettings, Viewer};
-use crate::consolidation::{Consolidation, ConsolidationError};
-use crate::db::{Db, Tx};
+use crate::consolidation::{Consolidation, ConsolidationError, reflection};
+use crate::db::{Db, Tx, UserId};
 use crate::memories::{ItemId, ItemType, Status, Trust, fading};
 use crate::search::fuse::reciprocal;
 use crate::search::{Filters, LentFound, Search, Signals};
@@ -33,6 +33,8 @@ const FACTS_MAX: usize = 5;
 const EPISODES_MAX: usize = 2;
 /// Characters of the message that are looked for.
 const QUERY_CHARS_MAX: usize = 2_000;
+/// Of the room that is left, before the summary.
+const REFLECTION_SHARE: usize = 40;
 /// Stands for the summary among what was told.
 const SUMMARY: i64 = 0;
 
@@ -153,6 +155,7 @@ fn filters() -> Filters {
             ItemType::Instruction,
             ItemType::Summary,
             ItemType::Other,
+            ItemType::Reflection,
             ItemType::Episode,
         ],
         status: Some(Status::Active),
@@ -259,16 +262,17 @@ impl Recall {
         let match_count = sources.len();
         let mut section = Section::new(usize::try_from(budget).unwrap_or_default());
         let (told, mut reason) = choose(&mut section, sources, &told_before);
+        let mut noted: Vec<i64> = told.iter().map(|told| told.id.0).collect();
         let mut has_summary = false;
         if is_first {
+            noted.extend(self.tell_reflection(user, &mut section, &noted).await?);
             let summary = Consolidation::new(self.search.clone())
                 .summary(user)
                 .await?;
             has_summary = summary
                 .told
-                .is_some_and(|told| section.add_summary(&told.text));
+                .is_some_and(|told| section.add_beginning("In short", &told.text, 100));
         }
-        let mut noted: Vec<i64> = told.iter().map(|told| told.id.0).collect();
         noted.extend(has_summary.then_some(SUMMARY));
         if let Some(agent) = viewer
             .agent_id
@@ -293,6 +297,25 @@ impl Recall {
             degraded: gathered.degraded,
             has_lent: gathered.lent.is_some(),
         })
+    }
+
+    /// The beginning of what the last week was about; its id, where it is told and was not.
+    async fn tell_reflection(
+        &self,
+        user: UserId,
+        section: &mut Section,
+        told: &[i64],
+    ) -> Result<Option<i64>, sqlx::Error> {
+        let mut tx = self.db.as_user(user).await?;
+        let latest = reflection::find_latest(&mut tx, user).await?;
+        tx.commit().await?;
+        let latest = latest.filter(|latest| !told.contains(&latest.id.0));
+        let told = latest.filter(|latest| {
+            let day = latest.created_at.date();
+            let title = format!("The week to {day} (#{})", latest.id);
+            section.add_beginning(&title, &latest.content, REFLECTION_SHARE)
+        });
+        Ok(told.map(|latest| latest.id.0))
     }
 
     /// The sources of these, each with how relevant it is; the most relevant first, of which what is used and sure counts more. Of what is lent a session is nobody's here.

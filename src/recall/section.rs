@@ -72,18 +72,19 @@ impl Section {
         fits
     }
 
-    /// As many of its sentences as fit; false where none does.
-    pub fn add_summary(&mut self, text: &str) -> bool {
+    /// As many sentences of what it calls so as fit into this share of what is left, in percent; false where none does.
+    pub fn add_beginning(&mut self, title: &str, text: &str, share: usize) -> bool {
+        let budget = self.tokens + self.budget.saturating_sub(self.tokens) * share / 100;
         let mut told = String::new();
         for sentence in sentences(text) {
             let longer = format!("{told} {}", sentence.trim());
-            if self.tokens + passages::tokens(&longer) + 4 > self.budget {
+            if self.tokens + passages::tokens(title) + passages::tokens(&longer) + 2 > budget {
                 break;
             }
             told = longer;
         }
         let told = one_line_of(&told);
-        !told.is_empty() && self.push(format!("In short: {told}"))
+        !told.is_empty() && self.push(format!("{title}: {told}"))
     }
 
     fn push(&mut self, line: String) -> bool {
@@ -173,10 +174,14 @@ mod tests {
     #[test]
     fn of_a_summary_whole_sentences_are_taken() {
         let mut section = Section::new(55);
-        assert!(section.add_summary("Anna keeps bees. She lives in Porto and works at night. She has two sisters, who live in Ulm."));
+        assert!(section.add_beginning("In short", "Anna keeps bees. She lives in Porto and works at night. She has two sisters, who live in Ulm.", 100));
         let (text, _) = section.finish(OffsetDateTime::UNIX_EPOCH);
         assert!(text.contains("In short: Anna keeps bees."), "{text}");
         assert!(!text.contains("Ulm"), "{text}");
-        assert!(!Section::new(30).add_summary("Anna keeps bees and lives in Porto."));
+        assert!(!Section::new(30).add_beginning(
+            "In short",
+            "Anna keeps bees and lives in Porto.",
+            100
+        ));
     }
 }

@@ -6,12 +6,13 @@ use leptos::prelude::*;
 use crate::view::{EmbeddingState, Retired};
 
 /// The types of items, as slugs, in the order in which filters list them.
-pub const ITEM_TYPES: [&str; 8] = [
+pub const ITEM_TYPES: [&str; 9] = [
     "preference",
     "fact",
     "instruction",
     "summary",
     "other",
+    "reflection",
     "turn",
     "episode",
     "document",
@@ -38,6 +39,8 @@ pub fn shape_of(item_type: &str) -> &'static str {
         "fact" => "M6 1.8a4.2 4.2 0 1 1 0 8.4 4.2 4.2 0 0 1 0-8.4z",
         "instruction" => "M2.5 1.5 10.5 6l-8 4.5z",
         "summary" => "M1.5 2h9v1.7h-9zM1.5 5.2h9v1.7h-9zM1.5 8.4h5.5v1.7H1.5z",
+        // a crescent
+        "reflection" => "M7.6 1.2a5 5 0 1 0 3.4 7.2A4.6 4.6 0 0 1 7.6 1.2z",
         "turn" => "M1.5 1.5h9v6.3H6L3.2 10.7V7.8H1.5z",
         // an hourglass
         "episode" => "M2 1h8v1.4L7.2 6 10 9.6V11H2V9.6L4.8 6 2 2.4z",

@@ -99,6 +99,7 @@ const LIMIT_FIELDS: &[&str] = &[
     "share_facts",
     "share_enrichment",
     "share_summary",
+    "share_reflection",
     "share_evaluation",
 ];
 
@@ -108,6 +109,7 @@ fn fields_of(purpose: &str) -> (&'static str, &'static str) {
         "facts" => ("on_facts", "share_facts"),
         "enrichment" => ("on_enrichment", "share_enrichment"),
         "summary" => ("on_summary", "share_summary"),
+        "reflection" => ("on_reflection", "share_reflection"),
         _ => ("on_evaluation", "share_evaluation"),
     }
 }

@@ -10,12 +10,12 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 use crate::address::{session_at, session_from};
 use crate::backend::backend;
 use crate::components::{
-    Content, EmbeddingMark, Fact, Facts, Frame, Marked, Section, StateBadge, Trouble, TypeBadge,
-    When, WordOf, did, retired_state,
+    Content, EmbeddingMark, Fact, Facts, Frame, Marked, Section, SourceList, StateBadge, Trouble,
+    TypeBadge, When, WordOf, count, did, memories, retired_state,
 };
 use crate::view::{
     ActivityFilters, EntityLink, FormState, HistoryEntry, ItemPage, MemoryFilters, Moment,
-    PartPlace, PutAside, Reading, Retired, SpanPlace, TurnPlace,
+    PartPlace, PutAside, Reading, Retired, SourceItem, SpanPlace, TurnPlace,
 };
 use manage::{Decided, Manage};
 use why::{Surfaces, Vector};
@@ -91,6 +91,7 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
                     <Content text=item.content.clone() />
                     <Names names=item.names.clone() />
                     {retired}
+                    <Derived ids=item.derived.clone() />
                     <Chain older=item.superseded.clone() newer=item.superseded_by />
                     <Contradictions put_aside=item.put_aside.clone() />
                 </div>
@@ -98,6 +99,7 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
                 {item.turn.clone().map(|turn| view! { <WhereSaid turn /> })}
                 {item.part.clone().map(|part| view! { <OfDocument part /> })}
                 {item.span.clone().map(|span| view! { <OfSession span /> })}
+                <Origins items=item.origins.clone() gone=item.origins_gone />
             </div>
             <div class="parts">
                 <section class="part" aria-labelledby="provenance">
@@ -149,6 +151,49 @@ fn Chain(older: Vec<i64>, newer: Option<i64>) -> impl IntoView {
     view! {
         {newer}
         {older}
+    }
+    .into_any()
+}
+
+/// What was written from it.
+#[component]
+fn Derived(ids: Vec<i64>) -> impl IntoView {
+    if ids.is_empty() {
+        return ().into_any();
+    }
+    let links = ids.into_iter().enumerate().map(|(n, id)| {
+        let joint = if n == 0 { "" } else { ", " };
+        view! {
+            {joint}
+            {memory_link(id)}
+        }
+    });
+    view! { <p class="aside">"Written from it: " {links.collect_view()} "."</p> }.into_any()
+}
+
+/// What it was written from.
+#[component]
+fn Origins(items: Vec<SourceItem>, gone: i64) -> impl IntoView {
+    if items.is_empty() && gone == 0 {
+        return ().into_any();
+    }
+    let told = items.len() as i64;
+    let gone = match gone {
+        0 => String::new(),
+        1 => " One more is gone, since its time was over.".to_owned(),
+        n => format!(" {} more are gone, since their time was over.", count(n)),
+    };
+    view! {
+        <section class="part" aria-labelledby="origins-title">
+            <h2 id="origins-title">"What it stands on"</h2>
+            <p class="hint">
+                "It was written from these. When one of them is erased, this text goes too." {gone}
+            </p>
+            <details class="sources">
+                <summary>{memories(told)}</summary>
+                <SourceList items />
+            </details>
+        </section>
     }
     .into_any()
 }

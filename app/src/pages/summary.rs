@@ -6,10 +6,10 @@ use leptos_router::hooks::use_query_map;
 
 use crate::backend::backend;
 use crate::components::{
-    Fact, Facts, FormError, Frame, Marked, Renewal, Section, StateBadge, Trouble, When, count,
-    memories,
+    Fact, Facts, FormError, Frame, Marked, Renewal, Section, SourceList, StateBadge, Trouble, When,
+    count, memories,
 };
-use crate::view::{FormState, SummaryItem, SummaryPage, SummaryState, SummaryText};
+use crate::view::{FormState, SummaryPage, SummaryState, SummaryText};
 
 const PATH: &str = "/summary";
 
@@ -200,23 +200,9 @@ fn Sources(text: SummaryText) -> impl IntoView {
             </p>
             <details class="sources">
                 <summary>{memories(told)}</summary>
-                <ul>{text.items.into_iter().map(source).collect_view()}</ul>
+                <SourceList items=text.items />
             </details>
         </section>
-    }
-    .into_any()
-}
-
-fn source(item: SummaryItem) -> AnyView {
-    let archived = (!item.is_active).then(|| view! { <StateBadge state="archived" /> });
-    view! {
-        <li>
-            <a href=format!("/memory/{}", item.id) dir="auto">
-                <Marked text=item.beginning />
-            </a>
-            <span class="source">{item.word}</span>
-            {archived}
-        </li>
     }
     .into_any()
 }

@@ -93,4 +93,6 @@ pub struct ItemErasure {
     pub links: i64,
     /// The summary stands on it.
     pub is_in_summary: bool,
+    /// Memories that were written from it.
+    pub derived: i64,
 }

@@ -19,8 +19,9 @@ pub enum SummaryState {
     MemoryOff,
 }
 
+/// A memory, or an episode, that a text was written from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SummaryItem {
+pub struct SourceItem {
     pub id: i64,
     /// Of its text.
     pub beginning: String,
@@ -36,7 +37,7 @@ pub struct SummaryText {
     pub made: Moment,
     pub model: Option<String>,
     /// Those that it stands on.
-    pub items: Vec<SummaryItem>,
+    pub items: Vec<SourceItem>,
     /// Memories that there were then; where they are more, the rest was left out.
     pub items_total: i64,
     /// Memories have come or gone since.

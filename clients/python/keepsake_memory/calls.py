@@ -13,7 +13,7 @@ from . import schema
 from .server import Request
 
 ItemType = Literal["preference", "fact", "instruction", "summary", "other"]
-FoundType = Literal[ItemType, "turn", "document", "episode"]
+FoundType = Literal[ItemType, "reflection", "turn", "document", "episode"]
 Status = Literal["active", "archived", "any"]
 Role = Literal["user", "assistant", "tool"]
 ToolCall = schema.SessionMessagesRequestMessageToolCall

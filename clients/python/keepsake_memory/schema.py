@@ -25,7 +25,7 @@ class MemoryRecallResponseItem(TypedDict):
     text: str
     theme: str | None
     trust: Literal['user', 'agent', 'tool', 'external']
-    type: Literal['preference', 'fact', 'instruction', 'summary', 'other', 'turn', 'document', 'episode']
+    type: Literal['preference', 'fact', 'instruction', 'summary', 'other', 'reflection', 'turn', 'document', 'episode']
 
 
 class MemoryRecallResponse(TypedDict):
@@ -77,7 +77,7 @@ class MemorySearchRequest(TypedDict):
     recency_days: NotRequired[int | None]
     status: NotRequired[Literal['active', 'archived', 'any'] | None]
     theme: NotRequired[str | None]
-    types: NotRequired[list[Literal['preference', 'fact', 'instruction', 'summary', 'other', 'turn', 'document', 'episode']] | None]
+    types: NotRequired[list[Literal['preference', 'fact', 'instruction', 'summary', 'other', 'reflection', 'turn', 'document', 'episode']] | None]
 
 
 class MemorySearchResponseResultExplainWeights(TypedDict):
@@ -151,7 +151,7 @@ class MemorySearchResponseResult(TypedDict):
     theme: str | None
     told_of: NotRequired[MemorySearchResponseResultToldOf | None]
     trust: Literal['user', 'agent', 'tool', 'external']
-    type: Literal['preference', 'fact', 'instruction', 'summary', 'other', 'turn', 'document', 'episode']
+    type: Literal['preference', 'fact', 'instruction', 'summary', 'other', 'reflection', 'turn', 'document', 'episode']
     valid_from: NotRequired[str | None]
     valid_until: NotRequired[str | None]
 

@@ -57,7 +57,7 @@ export interface components {
                 /** @enum {string} */
                 trust: "user" | "agent" | "tool" | "external";
                 /** @enum {string} */
-                type: "preference" | "fact" | "instruction" | "summary" | "other" | "turn" | "document" | "episode";
+                type: "preference" | "fact" | "instruction" | "summary" | "other" | "reflection" | "turn" | "document" | "episode";
             }[];
             /**
              * Format: uint
@@ -169,7 +169,7 @@ export interface components {
             /** @description Only this theme (slug). */
             theme?: string | null;
             /** @description Only these. A turn is what was said, word by word. */
-            types?: ("preference" | "fact" | "instruction" | "summary" | "other" | "turn" | "document" | "episode")[] | null;
+            types?: ("preference" | "fact" | "instruction" | "summary" | "other" | "reflection" | "turn" | "document" | "episode")[] | null;
         };
         MemorySearchResponse: {
             /** @description Give it back to read on; null at the end. */
@@ -317,7 +317,7 @@ export interface components {
                  */
                 trust: "user" | "agent" | "tool" | "external";
                 /** @enum {string} */
-                type: "preference" | "fact" | "instruction" | "summary" | "other" | "turn" | "document" | "episode";
+                type: "preference" | "fact" | "instruction" | "summary" | "other" | "reflection" | "turn" | "document" | "episode";
                 /**
                  * Format: date-time
                  * @description Since when what it says is true.

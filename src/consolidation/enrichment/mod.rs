@@ -13,7 +13,6 @@ use super::reading::off_the_runtime;
 use super::summary::facts::Fact;
 use super::summary::narrative;
 use super::{Consolidation, ConsolidationError};
-use crate::clock::Rounds;
 use crate::db::UserId;
 use crate::embedding::{QueryVector, serving_space};
 use crate::entities::{self, Evidence};
@@ -47,15 +46,6 @@ pub struct Item {
 }
 
 impl Consolidation {
-    /// Whose memories were not read since these nights. Ids alone.
-    pub async fn users_to_enrich(
-        &self,
-        nights: &Rounds,
-    ) -> Result<Vec<UserId>, ConsolidationError> {
-        let mut conn = self.db.system_connection().await?;
-        Ok(store::list_users_due(&mut conn, nights).await?)
-    }
-
     /// One user's night. Killed in the middle, what was read is kept, and the rest read again.
     pub async fn enrich(&self, user: UserId, slice: &Slice) -> Result<(), ConsolidationError> {
         let why_not = match self.chat.effective(user, ChatPurpose::Enrichment).await {
@@ -75,11 +65,7 @@ impl Consolidation {
                 }
             }
         }
-        self.renew_vectors(user, slice).await?;
-        let mut tx = self.db.as_user(user).await?;
-        store::note_night(&mut tx, user, self.now()).await?;
-        tx.commit().await?;
-        Ok(())
+        self.renew_vectors(user, slice).await
     }
 
     /// False where the model would not answer any more.
@@ -235,7 +221,8 @@ impl Consolidation {
                 Err(_) => return Ok(()),
             };
             let facts: Vec<Fact> = told.iter().map(fact_of).collect();
-            let read = move || narrative::read(&completion.text, completion.is_cut_off, &facts);
+            let read =
+                move || narrative::read(&completion.text, completion.is_cut_off, &ask, &facts);
             let summary = off_the_runtime(read).await.ok();
             let summary = summary.map(|text| text.replace("\n\n", " "));
             let summary = summary.filter(|text| text.chars().count() <= PORTRAIT_CHARS_MAX);

@@ -1,49 +1,12 @@
-//! The statements of the nightly reading. They run as the app role in a transaction that knows its user, but for the one
-//! that says otherwise.
+//! The statements of the nightly reading, as the app role in a transaction that knows its user.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::Item;
-use crate::clock::Rounds;
 use crate::db::UserId;
 use crate::embedding::{QueryVector, SpaceId};
 use crate::memories::Trust;
-
-/// As the system role: users with a memory whose last night was before the one that came round.
-pub async fn list_users_due(
-    conn: &mut PgConnection,
-    nights: &Rounds,
-) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        "SELECT u.id FROM users u
-         JOIN memory_revisions r ON r.user_id = u.id
-         LEFT JOIN unnest($1::text[], $2::timestamptz[]) AS n (zone, night) ON n.zone = u.time_zone
-         LEFT JOIN entity_settings s ON s.user_id = u.id
-         WHERE u.erasing_at IS NULL AND u.disabled_at IS NULL AND u.memory_enabled AND n.night IS NOT NULL
-           AND coalesce(s.enriched_at, u.created_at) < n.night
-         ORDER BY u.id LIMIT 1000",
-        &nights.zones,
-        &nights.at,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
-}
-
-pub async fn note_night(
-    conn: &mut PgConnection,
-    user: UserId,
-    now: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "INSERT INTO entity_settings (user_id, enriched_at) VALUES ($1, $2) ON CONFLICT (user_id) DO UPDATE SET enriched_at = $2",
-        user.0,
-        now
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
 
 struct ItemRow {
     id: i64,

@@ -139,21 +139,21 @@ pub async fn insert_retold(
     Ok(())
 }
 
-/// Whether an episode without a session says the same of the same time.
-pub async fn is_known(
+/// The episode that says the same of the same time.
+pub async fn find_known_taken(
     conn: &mut PgConnection,
     user: UserId,
     taken: &Taken<'_>,
-) -> Result<bool, sqlx::Error> {
+) -> Result<Option<i64>, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"SELECT EXISTS (SELECT FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
-                          WHERE e.user_id = $1 AND e.began_at = $2 AND e.ended_at = $3 AND i.content = $4) AS "known!""#,
+        "SELECT e.source_id FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
+         WHERE e.user_id = $1 AND e.began_at = $2 AND e.ended_at = $3 AND i.content = $4 LIMIT 1",
         user.0,
         taken.began_at,
         taken.ended_at,
         taken.summary,
     )
-    .fetch_one(conn)
+    .fetch_optional(conn)
     .await
 }
 

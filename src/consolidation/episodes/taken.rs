@@ -26,8 +26,8 @@ pub struct Taken<'a> {
     pub promoted_at: Option<OffsetDateTime>,
 }
 
-/// Takes in an episode, in a transaction that raises the user's revision. False where it is known, its time is over, or there
-/// are as many as there may be.
+/// Takes in an episode, in a transaction that raises the user's revision: its number, also where it is known. None where its
+/// time is over, or there are as many as there may be.
 ///
 /// # Errors
 /// What the database says, and where no more vectors may be asked for.
@@ -37,14 +37,14 @@ pub async fn take_in(
     user: UserId,
     (agent, owner): (Option<AgentId>, Option<i64>),
     taken: &Taken<'_>,
-) -> Result<bool, EmbeddingError> {
+) -> Result<Option<i64>, EmbeddingError> {
     let now = embeddings.now();
     let is_over = taken.expires_at.is_some_and(|at| at <= now);
-    if is_over
-        || store::is_known(&mut *conn, user, taken).await?
-        || store::count_taken(&mut *conn, user, TAKEN_MAX).await? >= TAKEN_MAX
-    {
-        return Ok(false);
+    if let Some(known) = store::find_known_taken(&mut *conn, user, taken).await? {
+        return Ok(Some(known));
+    }
+    if is_over || store::count_taken(&mut *conn, user, TAKEN_MAX).await? >= TAKEN_MAX {
+        return Ok(None);
     }
     let source = NewSource {
         agent_id: agent.map(|agent| agent.0),
@@ -56,9 +56,10 @@ pub async fn take_in(
         ..NewSource::new("episode", taken.summary, None, taken.topics, now)
     };
     let written = write(&mut *conn, user, &[source], now).await?;
-    if let Some(Some(id)) = written.ids.first() {
+    let id = written.ids.first().copied().flatten();
+    if let Some(id) = id {
         store::insert_taken(&mut *conn, user, id.0, taken).await?;
         embeddings.see_to(conn, user, written.noted).await?;
     }
-    Ok(true)
+    Ok(id.map(|id| id.0))
 }

@@ -84,7 +84,7 @@ pub const LEFT_OUT: [&str; 5] = [
     "passwords, keys and other secrets",
 ];
 
-/// Asks for the summary. Themes stand in the order of their first fact.
+/// Asks for the summary.
 pub fn ask(facts: &[Fact]) -> Ask {
     let list = |lines: &[&str]| -> String { lines.iter().map(|l| format!("- {l}\n")).collect() };
     let system = format!(
@@ -92,6 +92,14 @@ pub fn ask(facts: &[Fact]) -> Ask {
         list(&RULES),
         list(&LEFT_OUT),
     );
+    Ask {
+        system,
+        user: format!("<facts>\n{}</facts>", as_data(&told(facts))),
+    }
+}
+
+/// By theme, in the order of their first facts.
+pub fn told(facts: &[Fact]) -> String {
     let mut themes: Vec<&str> = Vec::new();
     for fact in facts {
         if !themes.contains(&fact.theme.as_str()) {
@@ -104,10 +112,7 @@ pub fn ask(facts: &[Fact]) -> Ask {
         let of_theme = facts.iter().filter(|fact| fact.theme == theme);
         told.extend(of_theme.map(Fact::line));
     }
-    Ask {
-        system,
-        user: format!("<facts>\n{}</facts>", as_data(&told)),
-    }
+    told
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ mod guard;
 pub(super) mod narrative;
 mod store;
 
+pub(super) use store::hold_items;
+
 use time::{Duration, OffsetDateTime};
 
 use super::{Consolidation, ConsolidationError, back_off};
@@ -32,7 +34,7 @@ pub const ASKED_EVERY: Duration = Duration::minutes(1);
 /// Users of one round.
 const USERS_MAX: i64 = 200;
 /// Of an item that it stands on, as much is shown.
-const BEGINNING_CHARS_MAX: i32 = 160;
+pub(super) const BEGINNING_CHARS_MAX: i32 = 160;
 
 /// Of what an agent alone remembers, as many items are told.
 const OWN_MAX: i64 = 20;
@@ -253,14 +255,9 @@ impl Consolidation {
         hash: Vec<u8>,
         total: i64,
     ) -> Result<End, ConsolidationError> {
+        let asked = facts::ask(facts);
         let completion = match self
-            .ask(
-                user,
-                ChatPurpose::Summary,
-                &facts::ask(facts),
-                None,
-                TEMPERATURE,
-            )
+            .ask(user, ChatPurpose::Summary, &asked, None, TEMPERATURE)
             .await
         {
             Ok(completion) => completion,
@@ -272,7 +269,7 @@ impl Consolidation {
             Err(error) => return Ok(self.summary_failed(attempt, error.to_string())),
         };
         Ok(
-            match narrative::read(&completion.text, completion.is_cut_off, facts) {
+            match narrative::read(&completion.text, completion.is_cut_off, &asked, facts) {
                 Ok(text) => End::Written {
                     told: Some((text, completion.model)),
                     hash,
@@ -299,7 +296,7 @@ impl Consolidation {
         let now = self.now();
         let ids: Vec<i64> = facts.iter().map(|fact| fact.id.0).collect();
         let mut tx = self.db.as_user(user).await?;
-        let are_all_there = store::hold_items(&mut tx, user, &ids).await? == ids.len();
+        let are_all_there = hold_items(&mut tx, user, &ids).await? == ids.len();
         if !store::is_ours(&mut tx, user, attempt).await? {
             return Ok(());
         }

@@ -3,10 +3,13 @@
 //! sentence. And how a narrative is handed to a program: between tags that it cannot close.
 
 use super::WORDS_MAX;
-use super::facts::{Fact, RULES, TASK};
+use super::facts::Fact;
 use super::guard::Named;
 use crate::consolidation::likeness::sentences;
+use crate::consolidation::prompt::Ask;
 
+/// A shorter line of what was asked may be said by chance.
+const RULE_CHARS_MIN: usize = 40;
 const PARAGRAPHS_MAX: usize = 4;
 /// One paragraph of so many sentences is parted in two.
 const PARTED_FROM: usize = 4;
@@ -48,14 +51,27 @@ const CHATTER: [&str; 7] = [
 ];
 
 /// The narrative in an answer, its paragraphs parted by an empty line.
-pub fn read(answer: &str, is_cut_off: bool, facts: &[Fact]) -> Result<String, NoNarrative> {
+/// `asked`: what it answers, which a weak model says again.
+pub fn read(
+    answer: &str,
+    is_cut_off: bool,
+    asked: &Ask,
+    facts: &[Fact],
+) -> Result<String, NoNarrative> {
     let answer: String = answer.chars().take(ANSWER_CHARS_MAX).collect();
     let answer = without_thoughts(&answer).replace("**", "");
     let plain = answer.trim().to_lowercase().replace('’', "'");
-    let is_ours = |line: &&str| answer.contains(*line);
+    let lines = asked
+        .system
+        .lines()
+        .map(|line| line.trim_start_matches("- "));
+    let is_given_back = lines
+        .filter(|line| line.chars().count() >= RULE_CHARS_MIN)
+        .any(|line| answer.contains(line));
     if plain.starts_with(['{', '['])
         || REFUSALS.iter().any(|refusal| plain.starts_with(refusal))
-        || [TASK, "<facts>"].iter().chain(&RULES).any(is_ours)
+        || is_given_back
+        || answer.contains("<facts>")
     {
         return Err(NoNarrative::SomethingElse);
     }
@@ -205,6 +221,7 @@ fn laid_out(mut paragraphs: Vec<Vec<String>>) -> String {
 mod tests {
     use time::OffsetDateTime;
 
+    use super::super::facts::{RULES, TASK, ask};
     use super::*;
     use crate::consolidation::transcript::without_own_memory;
     use crate::memories::ItemId;
@@ -222,7 +239,7 @@ mod tests {
             trust: crate::memories::Trust::Agent,
             content: content.to_owned(),
         });
-        read(answer, false, &facts)
+        read(answer, false, &ask(&facts), &facts)
     }
 
     #[test]

@@ -125,7 +125,7 @@ pub async fn claim(
 }
 
 /// What a summary may stand on: active items that are shared, what tools and pages say last, the most certain first, of those the latest. What
-/// was merely said (type `turn`) is none.
+/// was merely said (type `turn`) is none, nor is what was written of memories.
 pub async fn list_facts(
     conn: &mut PgConnection,
     user: UserId,
@@ -136,7 +136,7 @@ pub async fn list_facts(
     let rows = sqlx::query!(
         r#"SELECT i.id, t.slug, i.key, i.trust, left(i.content, $2) AS "content!"
            FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
-           WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $4) AND i.theme_id IS NOT NULL AND i.owner_agent_id IS NULL
+           WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $4) AND i.theme_id IS NOT NULL AND i.type <> 'reflection' AND i.owner_agent_id IS NULL
            ORDER BY i.protected DESC, i.trust IN ('user', 'agent') DESC, i.confidence DESC, greatest(i.last_verified_at, i.created_at) DESC, i.id DESC
            LIMIT $3"#,
         user.0,
@@ -165,7 +165,7 @@ pub async fn count_facts(
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "n!" FROM memory_items
-           WHERE user_id = $1 AND is_live(status, live_until, $2) AND theme_id IS NOT NULL AND owner_agent_id IS NULL"#,
+           WHERE user_id = $1 AND is_live(status, live_until, $2) AND theme_id IS NOT NULL AND type <> 'reflection' AND owner_agent_id IS NULL"#,
         user.0,
         now,
     )
@@ -332,7 +332,7 @@ pub async fn find(
                   coalesce(s.made_event, 0) AS "made_event!", s.next_try_at, s.writing_since, s.started_at, s.failure,
                   u.memory_enabled AS is_memory_on, sees_shared() AS "sees_shared!",
                   (SELECT coalesce(max(id), 0) FROM memory_item_events WHERE user_id = $1) AS "newest_event!",
-                  EXISTS (SELECT FROM memory_items WHERE user_id = $1 AND is_live(status, live_until, $2) AND theme_id IS NOT NULL) AS "has_facts!"
+                  EXISTS (SELECT FROM memory_items WHERE user_id = $1 AND is_live(status, live_until, $2) AND theme_id IS NOT NULL AND type <> 'reflection') AS "has_facts!"
            FROM users u LEFT JOIN memory_summaries s ON s.user_id = u.id
            WHERE u.id = $1"#,
         user.0,

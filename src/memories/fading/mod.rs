@@ -16,7 +16,6 @@ use super::model::{Item, ItemId, ItemType};
 use super::store::{archive_items, count_by_status};
 use super::{FADED, MemoryError};
 use crate::activity::Call;
-use crate::clock::Rounds;
 use crate::db::{Db, UserId, raise_revision};
 use crate::input::Invalid;
 pub(super) use store::count_faded;
@@ -303,15 +302,6 @@ pub async fn set_half_life(
     Ok(())
 }
 
-/// Whose night has come, of those for whom memories fade.
-///
-/// # Errors
-/// Only what the database says.
-pub async fn users_due(db: &Db, nights: &Rounds) -> Result<Vec<UserId>, sqlx::Error> {
-    let mut conn = db.system_connection().await?;
-    store::list_users_due(&mut conn, nights).await
-}
-
 /// Archives some of a user's memories that are weak. How many; at 0 the night is over.
 ///
 /// # Errors
@@ -326,8 +316,6 @@ pub async fn fade(db: &Db, user: UserId, now: OffsetDateTime) -> Result<usize, s
     };
     let mut weak = find(&mut tx).await?;
     if weak.is_empty() {
-        store::note_night(&mut tx, user, settings.is_on, now).await?;
-        tx.commit().await?;
         return Ok(0);
     }
     raise_revision(&mut tx, user).await?;

@@ -1,4 +1,4 @@
-//! The statements of fading. They run as the app role in a transaction that knows its user, but for the one that says otherwise.
+//! The statements of fading. They run as the app role in a transaction that knows its user.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,6 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::{FadingSettings, Strength};
-use crate::clock::Rounds;
 use crate::db::UserId;
 use crate::memories::model::{ItemId, ItemType};
 
@@ -240,42 +239,4 @@ pub async fn set_decay_rate(
         rate,
     );
     Ok(set.execute(conn).await?.rows_affected() == 1)
-}
-
-/// As the system role: users for whom memories fade, whose last night was before the one that came round.
-pub async fn list_users_due(
-    conn: &mut PgConnection,
-    nights: &Rounds,
-) -> Result<Vec<UserId>, sqlx::Error> {
-    let users = sqlx::query_scalar!(
-        "SELECT u.id FROM users u
-         JOIN memory_revisions r ON r.user_id = u.id
-         LEFT JOIN unnest($1::text[], $2::timestamptz[]) AS n (zone, night) ON n.zone = u.time_zone
-         LEFT JOIN fading_settings s ON s.user_id = u.id
-         WHERE u.erasing_at IS NULL AND u.disabled_at IS NULL AND u.memory_enabled AND n.night IS NOT NULL
-           AND coalesce(s.is_on, u.operator_id IS NULL) AND coalesce(s.faded_at, u.created_at) < n.night
-         ORDER BY u.id LIMIT 1000",
-        &nights.zones,
-        &nights.at,
-    );
-    let users = users.fetch_all(conn).await?;
-    Ok(users.into_iter().map(UserId).collect())
-}
-
-pub async fn note_night(
-    conn: &mut PgConnection,
-    user: UserId,
-    is_on: bool,
-    now: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "INSERT INTO fading_settings (user_id, is_on, faded_at) SELECT id, $2, $3 FROM users WHERE id = $1
-         ON CONFLICT (user_id) DO UPDATE SET faded_at = $3",
-        user.0,
-        is_on,
-        now
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
 }

@@ -15,14 +15,17 @@ pub enum ChatPurpose {
     /// Memories are read at night for what they name.
     Enrichment,
     Summary,
+    /// What a week was about.
+    Reflection,
     Evaluation,
 }
 
 impl ChatPurpose {
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Facts,
         Self::Enrichment,
         Self::Summary,
+        Self::Reflection,
         Self::Evaluation,
     ];
 
@@ -32,6 +35,7 @@ impl ChatPurpose {
             Self::Facts => "facts",
             Self::Enrichment => "enrichment",
             Self::Summary => "summary",
+            Self::Reflection => "reflection",
             Self::Evaluation => "evaluation",
         }
     }
@@ -144,6 +148,7 @@ fn share_field(purpose: ChatPurpose) -> &'static str {
         ChatPurpose::Facts => "share_facts",
         ChatPurpose::Enrichment => "share_enrichment",
         ChatPurpose::Summary => "share_summary",
+        ChatPurpose::Reflection => "share_reflection",
         ChatPurpose::Evaluation => "share_evaluation",
     }
 }

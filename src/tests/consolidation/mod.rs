@@ -10,6 +10,7 @@ mod extraction;
 mod flush;
 mod kept;
 mod real_model;
+mod reflection;
 mod summary;
 
 use keepsake::consolidation::Consolidation;

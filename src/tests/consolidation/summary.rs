@@ -12,13 +12,13 @@ use crate::chat::{chat, use_server};
 use crate::support::{Browser, ChatServer, TestApp, TestUser, ids, refused, said};
 
 /// A model that writes this, or refuses, as the test has it now.
-struct Writer {
-    server: ChatServer,
+pub(super) struct Writer {
+    pub(super) server: ChatServer,
     says: Arc<Mutex<Option<String>>>,
 }
 
 impl Writer {
-    async fn saying(text: &str) -> Self {
+    pub(super) async fn saying(text: &str) -> Self {
         let says = Arc::new(Mutex::new(Some(text.to_owned())));
         let now = says.clone();
         let answer = move |_: &Value, _| -> ResponseTemplate {
@@ -31,23 +31,23 @@ impl Writer {
         Self { server, says }
     }
 
-    fn says(&self, text: &str) {
+    pub(super) fn says(&self, text: &str) {
         *self.says.lock().unwrap() = Some(text.to_owned());
     }
 
-    fn fails(&self) {
+    pub(super) fn fails(&self) {
         *self.says.lock().unwrap() = None;
     }
 
     /// What it was asked in its last call: system and user.
-    fn asked(&self) -> (String, String) {
+    pub(super) fn asked(&self) -> (String, String) {
         let asked = self.server.asked();
         let messages = &asked.last().unwrap().body["messages"];
         let of = |n: usize| messages[n]["content"].as_str().unwrap().to_owned();
         (of(0), of(1))
     }
 
-    fn calls(&self) -> usize {
+    pub(super) fn calls(&self) -> usize {
         self.server.asked().len()
     }
 }
@@ -86,7 +86,7 @@ fn text(told: &Value) -> String {
         .to_owned()
 }
 
-async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
+pub(super) async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
     let browser = app.browser();
     browser.sign_in(user).await;
     browser

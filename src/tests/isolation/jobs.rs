@@ -3,6 +3,7 @@
 
 use keepsake::clock::SharedClock;
 use keepsake::consolidation::Consolidation;
+use keepsake::consolidation::reflection::Reflected;
 use keepsake::erasure::{self, Step};
 use keepsake::evaluation::Evaluation;
 use keepsake::memories::ItemId;
@@ -20,7 +21,7 @@ use crate::support::{ChatServer, DueNow, Provider, change_model, turns_due};
 /// Its test is below, under this name.
 const CASES: &[&str] = &[
     "cleanup", "complete", "delete", "embed", "enrich", "entities", "erase", "evaluate", "expire",
-    "extract", "fade", "passages", "summary", "sweep", "turns",
+    "extract", "fade", "passages", "reflect", "summary", "sweep", "turns",
 ];
 
 #[test]
@@ -354,4 +355,27 @@ async fn entities_are_kept_and_read_for_one_user_alone() {
         "{asked}"
     );
     scene.assert_untouched("enrich").await;
+}
+
+#[tokio::test]
+async fn reflect_reads_one_users_week_with_that_users_model() {
+    let scene = Scene::start().await;
+    let app = &scene.app;
+    for text in ["Ben rows at dawn.", "Ben bakes bread.", "Ben keeps bees."] {
+        scene.ben.add(text).await;
+    }
+    let chat = ChatServer::saying("Ben bakes bread and keeps bees.").await;
+    use_server(app, &scene.ben, &chat).await;
+    let consolidation = Consolidation::new(app.search.clone());
+    let reflected = consolidation.reflect(scene.ben.id).await.unwrap();
+    assert_eq!(reflected, Reflected::Written);
+    let asked = format!("{:?}", chat.asked());
+    assert!(
+        !asked.contains("quokka") && asked.contains("Ben"),
+        "{asked}"
+    );
+    scene.assert_untouched("reflect").await;
+    let nobody = keepsake::db::UserId(999_999_999);
+    let reflected = consolidation.reflect(nobody).await.unwrap();
+    assert!(matches!(reflected, Reflected::Nothing(_)), "{reflected:?}");
 }

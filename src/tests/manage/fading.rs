@@ -232,6 +232,8 @@ async fn whoever_was_here_before_or_belongs_to_an_operator_decides_first() {
     );
     assert_eq!(place.row(id).await["status"], "active");
     switch("on").await;
+    assert_eq!(app.run_job("fade").await, 0, "on the next night");
+    night_after(&place, 1).await;
     assert_eq!(app.run_job("fade").await, 1);
 
     // The settings as they were for whoever had an account when fading came: off. An operator's user has no page.

@@ -85,6 +85,7 @@ fn title_of(purpose: ChatPurpose) -> &'static str {
         ChatPurpose::Facts => "Reading sessions",
         ChatPurpose::Enrichment => "Reading for entities at night",
         ChatPurpose::Summary => "Summary",
+        ChatPurpose::Reflection => "Weekly reflection",
         ChatPurpose::Evaluation => "Measuring a rebuild",
     }
 }

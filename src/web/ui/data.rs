@@ -132,6 +132,7 @@ impl Ui {
             mentions: of("mentions"),
             links: of("links"),
             is_in_summary: of("memory_summary_items") > 0,
+            derived: of("memory_origins"),
         })
     }
 }

@@ -7,16 +7,18 @@ use app::view::{
 };
 use time::{Duration, OffsetDateTime};
 
+use super::summary::source_item;
 use super::{Ui, database, embeddings, invalid, memory_error};
 use crate::accounts::Viewer;
 use crate::activity::KEPT_DAYS;
+use crate::consolidation::reflection;
 use crate::embedding::ItemEmbedding;
 use crate::entities;
 use crate::input::sentence;
 use crate::memories::manage::{self, UNDO_FOR};
 use crate::memories::{
-    self, Found, ItemEvent, ItemId, ItemState, MemoryError, Part, Status, Trust, Turn, fading,
-    words,
+    self, Found, ItemEvent, ItemId, ItemState, MemoryError, Part, Source, Status, Trust, Turn,
+    fading, words,
 };
 use crate::search::FoundItem;
 use crate::search::query::RESULTS_MAX;
@@ -108,7 +110,12 @@ impl Ui {
     }
 
     /// Oldest first; `now`: what the item is.
-    fn history(&self, events: Vec<ItemEvent>, now: ItemState) -> Vec<HistoryEntry> {
+    fn history(
+        &self,
+        events: Vec<ItemEvent>,
+        now: ItemState,
+        is_derived: bool,
+    ) -> Vec<HistoryEntry> {
         let mut after = now;
         let mut entries: Vec<HistoryEntry> = Vec::with_capacity(events.len());
         for event in events.into_iter().rev() {
@@ -117,7 +124,7 @@ impl Ui {
                 Some(was) if event.event == "changed" => self.changes(was, &after),
                 _ => Vec::new(),
             };
-            entries.push(self.history_entry(event, changes));
+            entries.push(self.history_entry(event, changes, is_derived));
             // What is superseded keeps its confidence alone.
             let confidence = was_confidence.unwrap_or(after.confidence);
             after = was.unwrap_or(ItemState {
@@ -159,9 +166,18 @@ impl Ui {
         told
     }
 
-    fn history_entry(&self, event: ItemEvent, changes: Vec<String>) -> HistoryEntry {
-        // Time has no name.
-        let is_by_nobody = ["expired", "faded"].contains(&event.event.as_str());
+    fn history_entry(
+        &self,
+        event: ItemEvent,
+        changes: Vec<String>,
+        is_derived: bool,
+    ) -> HistoryEntry {
+        // Time has no name, and the server writes what is derived.
+        let is_by_nobody = match event.event.as_str() {
+            "expired" | "faded" => true,
+            "added" | "superseded" => is_derived,
+            _ => false,
+        };
         let actor = event.agent.unwrap_or_else(|| "you".to_owned());
         HistoryEntry {
             event: in_plain_words(event.event),
@@ -213,9 +229,12 @@ impl Ui {
         };
         let (put_aside, superseded): (Vec<_>, Vec<_>) =
             gave_way.into_iter().partition(|older| older.is_put_aside);
+        let origins = reflection::origins(&self.state.db, viewer.user_id, id).await;
+        let origins = origins.map_err(database)?;
         let names = entities::of_source(&self.state.db, viewer.user_id, id).await;
         let names = names.map_err(database)?.into_iter();
         let state = item.state();
+        let is_derived = item.source == Source::Derived.as_str();
         let fading = fading::settings(&self.state.db, viewer.user_id).await;
         let fading = fading.map_err(database)?;
         let strength = strength.map(|strength| self.item_strength(&item, strength, &fading));
@@ -228,6 +247,9 @@ impl Ui {
             }),
             retired,
             verified: item.last_verified_at.map(|at| self.moment(at)),
+            origins: origins.items.into_iter().map(source_item).collect(),
+            origins_gone: origins.gone,
+            derived: origins.derived.into_iter().map(|id| id.0).collect(),
             superseded: superseded.into_iter().map(|older| older.id.0).collect(),
             put_aside: put_aside
                 .into_iter()
@@ -275,7 +297,7 @@ impl Ui {
             expires: item.expires_at.map(|at| self.moment(at)),
             superseded_by: item.superseded_by.map(|id| id.0),
             said_in: item.said_in,
-            history: self.history(history, state),
+            history: self.history(history, state, is_derived),
             readings: self.readings(&viewer, id).await?,
             erasure: self.item_erasure(&viewer, id).await?,
             kept_days: KEPT_DAYS,
@@ -363,6 +385,7 @@ fn source_in_plain_words(source: String, trust: Trust) -> String {
         "user_explicit" => "you said so",
         "web" => "the web",
         "guess" => "a guess",
+        "derived" => "written from other memories",
         "import" => "an import",
         "user" => "said by you",
         "assistant" => "said by the assistant",

@@ -1,12 +1,12 @@
 //! The summary as its page shows it.
 
 use app::backend::PageError;
-use app::view::{SummaryItem, SummaryPage, SummaryState, SummaryText};
+use app::view::{SourceItem, SummaryPage, SummaryState, SummaryText};
 
 use super::{Ui, database, items::whose};
 use crate::accounts::Viewer;
 use crate::consolidation::Consolidation;
-use crate::consolidation::summary::{Off, State, Told};
+use crate::consolidation::summary::{self, Off, State, Told};
 use crate::input::sentence;
 use crate::tools::ToolError;
 
@@ -47,22 +47,25 @@ impl Ui {
     }
 
     fn summary_text(&self, told: Told) -> SummaryText {
-        let items = told.items.into_iter().map(|item| SummaryItem {
-            id: item.id.0,
-            beginning: match item.is_cut {
-                true => format!("{}…", item.beginning.trim_end()),
-                false => item.beginning,
-            },
-            word: whose(item.trust),
-            is_active: item.is_active,
-        });
         SummaryText {
             paragraphs: told.text.split("\n\n").map(str::to_owned).collect(),
             made: self.moment(told.made_at),
             model: told.model,
-            items: items.collect(),
+            items: told.items.into_iter().map(source_item).collect(),
             items_total: told.facts_total,
             is_stale: told.is_stale,
         }
+    }
+}
+
+pub(super) fn source_item(item: summary::SourceItem) -> SourceItem {
+    SourceItem {
+        id: item.id.0,
+        beginning: match item.is_cut {
+            true => format!("{}…", item.beginning.trim_end()),
+            false => item.beginning,
+        },
+        word: whose(item.trust),
+        is_active: item.is_active,
     }
 }

@@ -298,6 +298,14 @@ fn goes(erasure: ItemErasure) -> String {
         said +=
             " The summary stands on it: its text is removed as well, and written again without it.";
     }
+    if erasure.derived > 0 {
+        let what = of(
+            erasure.derived,
+            "memory that was written from it goes",
+            "memories that were written from it go",
+        );
+        said += &format!(" {what}, too.");
+    }
     if erasure.links > 0 {
         said += &format!(
             " {} to it.",

@@ -1,0 +1,189 @@
+//! The statements of reflections, as the app role in a transaction that knows its user; those that change something, in one
+//! that has raised their revision.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::{Recent, TOLD};
+use crate::consolidation::summary::SourceItem;
+use crate::consolidation::summary::facts::Fact;
+use crate::db::UserId;
+use crate::memories::{ItemId, Trust};
+
+/// When one was written last, whatever became of it.
+pub async fn find_last(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<OffsetDateTime>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT created_at FROM memory_items WHERE user_id = $1 AND type = 'reflection' ORDER BY created_at DESC LIMIT 1",
+        user.0
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// What was remembered or said again since then, and what sessions were about, shared alone; the newest first.
+pub(super) async fn list_recent(
+    conn: &mut PgConnection,
+    user: UserId,
+    since: OffsetDateTime,
+    (chars_max, limit): (i32, i64),
+    now: OffsetDateTime,
+) -> Result<Vec<Recent>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, t.slug AS "slug?", i.key, i.trust, left(i.content, $3) AS "content!", e.session_id AS "session_id?"
+           FROM memory_items i
+           LEFT JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
+           LEFT JOIN episodes e ON e.user_id = i.user_id AND e.source_id = i.id
+           WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $5) AND i.owner_agent_id IS NULL
+             AND (i.theme_id IS NOT NULL AND i.type <> 'reflection' AND greatest(i.last_verified_at, i.created_at) > $2
+                  OR e.ended_at > $2)
+           ORDER BY greatest(i.last_verified_at, i.created_at) DESC, i.id DESC LIMIT $4"#,
+        user.0,
+        since,
+        chars_max,
+        limit,
+        now,
+    );
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Recent {
+        session: row.session_id,
+        is_memory: row.slug.is_some(),
+        fact: Fact {
+            id: ItemId(row.id),
+            theme: row.slug.unwrap_or_else(|| TOLD.to_owned()),
+            key: row.key,
+            trust: Trust::from_column(&row.trust),
+            content: row.content,
+        },
+    });
+    Ok(rows.collect())
+}
+
+/// Holds these until the transaction ends, in the order in which an erasure is never waited for in a circle. False where one
+/// is gone.
+pub(super) async fn hold(
+    conn: &mut PgConnection,
+    user: UserId,
+    sources: &[Recent],
+) -> Result<bool, sqlx::Error> {
+    let ids: Vec<i64> = sources.iter().map(|one| one.fact.id.0).collect();
+    let held = crate::consolidation::summary::hold_items(conn, user, &ids).await?;
+    Ok(held == ids.len())
+}
+
+pub async fn list_active(conn: &mut PgConnection, user: UserId) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT id FROM memory_items WHERE user_id = $1 AND type = 'reflection' AND status = 'active' ORDER BY id",
+        user.0
+    )
+    .fetch_all(conn)
+    .await
+}
+
+pub(super) async fn insert_origins(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+    sources: &[Recent],
+) -> Result<(), sqlx::Error> {
+    let ids: Vec<i64> = sources.iter().map(|one| one.fact.id.0).collect();
+    let sessions: Vec<Option<i64>> = sources.iter().map(|one| one.session).collect();
+    sqlx::query!(
+        "INSERT INTO memory_origins (user_id, item_id, source_id, session_id)
+         SELECT $1, $2, source, session FROM unnest($3::bigint[], $4::bigint[]) AS s (source, session)
+         ON CONFLICT DO NOTHING",
+        user.0,
+        item.0,
+        &ids,
+        &sessions as &[Option<i64>],
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// What an item was written from, as far as it is there, with the beginning of each text.
+pub(super) async fn list_origins(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+    chars_max: i32,
+) -> Result<Vec<SourceItem>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, left(i.content, $3) AS "content!", length(i.content) > $3 AS "is_cut!", i.trust,
+                  i.status = 'active' AS "is_active!"
+           FROM memory_origins o JOIN memory_items i ON i.user_id = $1 AND i.id = o.source_id
+           WHERE o.user_id = $1 AND o.item_id = $2 ORDER BY i.id"#,
+        user.0,
+        item.0,
+        chars_max,
+    );
+    let rows = rows.fetch_all(conn).await?.into_iter();
+    Ok(rows
+        .map(|row| SourceItem {
+            id: ItemId(row.id),
+            beginning: row.content,
+            trust: Trust::from_column(&row.trust),
+            is_cut: row.is_cut,
+            is_active: row.is_active,
+        })
+        .collect())
+}
+
+pub(super) async fn count_gone_origins(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "n!" FROM memory_origins o
+           WHERE o.user_id = $1 AND o.item_id = $2
+             AND NOT EXISTS (SELECT FROM memory_items i WHERE i.user_id = $1 AND i.id = o.source_id)"#,
+        user.0,
+        item.0,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Memories that were written from an item, the newest first.
+pub(super) async fn list_derived(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+) -> Result<Vec<ItemId>, sqlx::Error> {
+    let ids = sqlx::query_scalar!(
+        "SELECT item_id FROM memory_origins WHERE user_id = $1 AND source_id = $2 ORDER BY item_id DESC LIMIT 50",
+        user.0,
+        item.0,
+    );
+    Ok(ids.fetch_all(conn).await?.into_iter().map(ItemId).collect())
+}
+
+/// The one that stands.
+pub struct Latest {
+    pub id: ItemId,
+    pub content: String,
+    pub created_at: OffsetDateTime,
+}
+
+/// As whoever asks sees it.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn find_latest(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<Latest>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT id, content, created_at FROM memory_items
+         WHERE user_id = $1 AND type = 'reflection' AND status = 'active' ORDER BY created_at DESC LIMIT 1",
+        user.0
+    );
+    Ok(row.fetch_optional(conn).await?.map(|row| Latest {
+        id: ItemId(row.id),
+        content: row.content,
+        created_at: row.created_at,
+    }))
+}

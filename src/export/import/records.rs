@@ -1,0 +1,144 @@
+//! Taking in what is no memory itself: entities and relations, documents, episodes, and what memories were derived from.
+
+use super::{ImportError, Importer, is_refusal, store};
+use crate::accounts::AgentId;
+use crate::consolidation::episodes;
+use crate::db::write_as;
+use crate::documents::{DocumentError, Documents};
+use crate::entities;
+use crate::export::documents::{DocumentLine, RevisionLine};
+use crate::export::entities::{EntityLine, RelationLine};
+use crate::export::episodes::EpisodeLine;
+use crate::export::origins::{self, OriginsLine};
+use crate::input::{Invalid, sentence};
+use crate::memories::mentions::EntityType;
+
+impl Importer {
+    /// One that is there by name and type is that one; names that it lacks are added.
+    pub(super) async fn take_entity(
+        &mut self,
+        line: &EntityLine,
+        entity_type: EntityType,
+    ) -> Result<(), ImportError> {
+        let mut tx = self.db.as_writer(self.user).await?;
+        let taken =
+            entities::take_in(&mut tx, self.user, line.as_taken(entity_type), self.now).await?;
+        tx.commit().await?;
+        if let Some(id) = taken {
+            self.entities.insert(line.id, id);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn take_relation(
+        &mut self,
+        line: &RelationLine,
+    ) -> Result<Result<(), Invalid>, ImportError> {
+        let entity = |id: i64| self.entities.get(&id).copied();
+        let item = |id: i64| self.ids.get(&id).copied();
+        let (stated, owner) = match line.stated(entity, item) {
+            Ok(stated) => stated,
+            Err(invalid) => return Ok(Err(invalid)),
+        };
+        let mut tx = self.db.as_writer(self.user).await?;
+        let owner = self.owner(&mut tx, owner.as_ref()).await??;
+        write_as(&mut tx, owner).await?;
+        for one in stated {
+            entities::relations::note(&mut tx, self.user, &one, self.now).await?;
+        }
+        tx.commit().await?;
+        Ok(Ok(()))
+    }
+
+    pub(super) async fn take_episode(
+        &mut self,
+        line: &EpisodeLine,
+    ) -> Result<Result<(), Invalid>, ImportError> {
+        let (taken, agent, owner) = match line.taken() {
+            Ok(taken) => taken,
+            Err(invalid) => return Ok(Err(invalid)),
+        };
+        let mut tx = self.db.as_writer(self.user).await?;
+        if store::is_erasing(&mut tx, self.user).await? {
+            return Err(ImportError::Erasing);
+        }
+        let agent = self.agent(&mut tx, agent.as_ref()).await?.map(AgentId);
+        let owner = self.owner(&mut tx, owner.as_ref()).await??;
+        let whose = (agent, owner);
+        let id = episodes::take_in(&mut tx, &self.embeddings, self.user, whose, &taken).await?;
+        tx.commit().await?;
+        self.ids.extend(id.map(|id| (line.id, id)));
+        Ok(Ok(()))
+    }
+
+    pub(super) async fn take_origins(&mut self, line: &OriginsLine) -> Result<(), ImportError> {
+        let Some(item) = self.ids.get(&line.item) else {
+            return Ok(());
+        };
+        let sources = line.sources.iter().filter_map(|id| self.ids.get(id));
+        let sources: Vec<i64> = sources.copied().collect();
+        let mut tx = self.db.as_user(self.user).await?;
+        origins::store::insert(&mut tx, self.user, *item, &sources).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// What cannot be taken in is told, and the rest goes on.
+    pub(super) fn told(
+        &mut self,
+        place: String,
+        taken: Result<(), DocumentError>,
+    ) -> Result<(), ImportError> {
+        match taken {
+            Ok(()) => Ok(()),
+            Err(DocumentError::Database(error)) if !is_refusal(&error) => Err(error.into()),
+            Err(DocumentError::Database(_)) => {
+                self.fail(place, "PostgreSQL cannot keep it.".to_owned());
+                Ok(())
+            }
+            Err(error) => {
+                self.fail(place, sentence(&error.to_string()));
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) async fn take_document(&mut self, line: &DocumentLine) -> Result<(), DocumentError> {
+        let documents = Documents::new(self.db.clone(), self.embeddings.clone());
+        let mut tx = self.db.as_writer(self.user).await?;
+        if store::is_erasing(&mut tx, self.user).await? {
+            return Err(DocumentError::NotFound);
+        }
+        let (taken, owner) = line.taken()?;
+        let owner = self.owner(&mut tx, owner.as_ref()).await??;
+        let id = documents.take_document(&mut tx, self.user, &taken, owner, self.now);
+        let id = id.await?;
+        tx.commit().await?;
+        if let Some(id) = id {
+            self.documents.insert(line.id, (id, line.clone()));
+        }
+        Ok(())
+    }
+
+    /// Of a document that was known already nothing is taken in.
+    pub(super) async fn take_revision(&mut self, line: &RevisionLine) -> Result<(), DocumentError> {
+        let Some((id, document)) = self.documents.get(&line.document).cloned() else {
+            return Ok(());
+        };
+        let documents = Documents::new(self.db.clone(), self.embeddings.clone());
+        let (taken, agent) = line.taken()?;
+        let user = self.user;
+        let mut tx = self.db.as_writer(user).await?;
+        if store::is_erasing(&mut tx, user).await? {
+            return Err(DocumentError::NotFound);
+        }
+        let agent = self.agent(&mut tx, agent.as_ref()).await?.map(AgentId);
+        let revision = documents.take_revision(&mut tx, user, id, agent, &taken);
+        revision.await?;
+        if line.revision == document.revision {
+            let end = documents.take_end(&mut tx, user, id, document.archived_at, self.now);
+            end.await?;
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+}

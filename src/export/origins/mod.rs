@@ -1,0 +1,29 @@
+//! What derived memories stand on, as lines of an export and of an import.
+
+pub(super) mod store;
+
+use serde::{Deserialize, Serialize};
+
+use crate::input::Invalid;
+
+const SOURCES_MAX: usize = 1_000;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OriginsLine {
+    /// The `id` of the memory.
+    pub item: i64,
+    /// The `id`s of memories and episodes.
+    pub sources: Vec<i64>,
+}
+
+impl OriginsLine {
+    /// # Errors
+    /// [`Invalid`] naming the field.
+    pub fn checked(self) -> Result<Self, Invalid> {
+        if self.sources.len() <= SOURCES_MAX {
+            return Ok(self);
+        }
+        let sentence = format!("`sources` has at most {SOURCES_MAX} entries.");
+        Err(Invalid::new("sources", "too_many", sentence))
+    }
+}

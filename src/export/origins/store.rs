@@ -1,0 +1,51 @@
+//! The statements of origins of an export and an import, as the app role in a transaction that knows its user.
+
+use sqlx::PgConnection;
+
+use super::OriginsLine;
+use crate::db::UserId;
+
+/// In the order of their items' numbers.
+pub async fn list(
+    conn: &mut PgConnection,
+    user: UserId,
+    (after, last): (i64, i64),
+    limit: i64,
+) -> Result<Vec<OriginsLine>, sqlx::Error> {
+    sqlx::query_as!(
+        OriginsLine,
+        r#"SELECT item_id AS item, array_agg(source_id ORDER BY source_id) AS "sources!" FROM memory_origins
+           WHERE user_id = $1 AND item_id > $2 AND item_id <= $3
+           GROUP BY item_id ORDER BY item_id LIMIT $4"#,
+        user.0,
+        after,
+        last,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Of a memory that is derived; what is not there is left out.
+pub async fn insert(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: i64,
+    sources: &[i64],
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO memory_origins (user_id, item_id, source_id, session_id)
+         SELECT $1, d.id, s.id, e.session_id
+         FROM memory_items d
+         JOIN memory_items s ON s.user_id = $1 AND s.id = ANY ($3) AND s.type NOT IN ('reflection', 'turn', 'document')
+         LEFT JOIN episodes e ON e.user_id = $1 AND e.source_id = s.id
+         WHERE d.user_id = $1 AND d.id = $2 AND d.type = 'reflection'
+         ON CONFLICT DO NOTHING",
+        user.0,
+        item,
+        sources,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! On Sunday night the chat model writes what the week was about, while sessions of the night are completed.
+
+use time::macros::time;
+use time::{Duration, Weekday};
+
+use super::{Job, Work};
+use crate::clock::Schedule;
+use crate::consolidation::Consolidation;
+use crate::consolidation::reflection::Reflected;
+
+/// After a model that did not answer.
+const AGAIN_AFTER: Duration = Duration::hours(1);
+
+pub static JOB: Job = Job {
+    name: "reflect",
+    title: "Reflection",
+    about: "Writes what a week was about with the chat model, of users of whom three memories or more were kept in it.",
+    work: Work::OfUsers(|context| Box::pin(async move { context.due(&JOB).await })),
+    schedule: Some(Schedule::weekly(Weekday::Sunday, time!(3:00))),
+    // Mostly they wait for a model.
+    at_once: 4,
+    run: |context, user, slice| {
+        Box::pin(async move {
+            let consolidation = Consolidation::new(context.search.for_jobs());
+            consolidation.tell_endpoint(user, &slice).await?;
+            match consolidation.reflect(user).await? {
+                Reflected::Written => slice.note(1, 0),
+                Reflected::Nothing(why) => drop(why.map(|why| slice.say(why))),
+                Reflected::Later(why) => {
+                    slice.say(why);
+                    return context.later(&JOB, user, AGAIN_AFTER).await;
+                }
+            }
+            context.done(&JOB, user).await
+        })
+    },
+};

@@ -1,0 +1,403 @@
+//! Once a week what was remembered and told is read together: written once, of what is there alone, as sure as the least sure
+//! of it, and gone with any of it.
+
+use keepsake::erasure::{self, Memories};
+use keepsake::providers::chat::{Allowance, Allowances, ChatLimits, ChatPurpose};
+use keepsake::sessions::SessionId;
+use serde_json::{Value, json};
+use time::{Duration, Time, Weekday};
+
+use super::summary::{Writer, signed_in};
+use super::{fact, told, user_of, user_says};
+use crate::chat::chat;
+use crate::data::{export, import, records};
+use crate::support::{ChatServer, DueNow, TestApp, TestUser, said};
+
+const WEEK: &str = "Anna took up beekeeping and bought two hives.";
+
+/// The next Sunday, a minute past three in the morning.
+fn to_sunday(app: &TestApp) {
+    let now = app.embeddings.now();
+    let mut day = now.replace_time(Time::from_hms(3, 1, 0).unwrap());
+    while day <= now || day.weekday() != Weekday::Sunday {
+        day += Duration::days(1);
+    }
+    app.clock.advance(day - now);
+}
+
+async fn a_week(app: &TestApp, anna: &TestUser) -> [i64; 3] {
+    to_sunday(app);
+    app.run_job("reflect").await;
+    app.clock.advance(Duration::days(4));
+    let mut ids = [0; 3];
+    for (id, text) in ids.iter_mut().zip([
+        "Anna took up beekeeping",
+        "Anna bought two hives",
+        "Prefers linden honey",
+    ]) {
+        *id = anna.add(text).await;
+    }
+    ids
+}
+
+async fn reflections(anna: &TestUser) -> Vec<Value> {
+    let input = json!({ "query": "Anna", "types": ["reflection"], "status": "any" });
+    let found = anna.call("memory_search", input).await;
+    let mut all = Vec::new();
+    for one in found["results"].as_array().unwrap() {
+        all.push(
+            anna.call("memory_get", json!({ "item_id": one["id"] }))
+                .await,
+        );
+    }
+    all
+}
+
+/// Of all users: item, and source where it is there.
+async fn origins(app: &TestApp) -> Vec<(i64, Option<i64>)> {
+    sqlx::query_as("SELECT o.item_id, i.id FROM memory_origins o LEFT JOIN memory_items i ON i.id = o.source_id ORDER BY 1, 2")
+        .fetch_all(&mut app.superuser().await)
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn on_sunday_a_week_is_written_as_one_memory_and_the_next_takes_its_place() {
+    let app = TestApp::start().await;
+    let model = Writer::saying(&format!("{WEEK} She moved to Paris in 2031.")).await;
+    let anna = user_of(&app, "anna", &model.server).await;
+    let ids = a_week(&app, &anna).await;
+    assert_eq!(app.run_job("reflect").await, 0, "it is Thursday");
+    to_sunday(&app);
+    assert_eq!(app.run_job("reflect").await, 1);
+    let (system, asked) = model.asked();
+    assert!(system.contains("one week of a person") && asked.contains("Anna bought two hives"));
+    let all = reflections(&anna).await;
+    let [first] = all.as_slice() else {
+        panic!("{all:?}")
+    };
+    let expected = json!({
+        "type": "reflection", "theme": "reflections", "tags": ["weekly"], "content": WEEK, "source": "derived",
+        "trust": "agent", "agent": null, "status": "active",
+    });
+    for (name, value) in expected.as_object().unwrap() {
+        assert_eq!(&first[name], value, "{name}");
+    }
+    let first_id = first["id"].as_i64().unwrap();
+    assert_eq!(
+        origins(&app).await,
+        ids.map(|id| (first_id, Some(id))).to_vec()
+    );
+    assert_eq!(app.run_job("reflect").await, 0, "once a week");
+    app.clock.advance(Duration::days(3));
+    assert_eq!(app.run_job("reflect").await, 0);
+    // Its page says what it stands on, and theirs that it was written from them.
+    let browser = signed_in(&app, &anna).await;
+    let (_, page) = browser.get(&format!("/memory/{first_id}")).await;
+    assert!(page.contains("What it stands on") && page.contains("Prefers linden honey"));
+    let (_, source) = browser.get(&format!("/memory/{}", ids[0])).await;
+    assert!(
+        source.contains("Written from it:") && source.contains(&format!("/memory/{first_id}\""))
+    );
+    // At the beginning of a session it is told, once.
+    let recall = json!({ "messages": ["What did Berta bake?"], "session": "s1" });
+    let section = anna.post("/api/v1/recall", &recall).await;
+    let section: Value = section.json().await.unwrap();
+    let section = section["section"].as_str().unwrap().to_owned();
+    assert!(
+        section.contains("The week to") && section.contains("took up beekeeping"),
+        "{section}"
+    );
+    let again = anna.post("/api/v1/recall", &recall).await;
+    let again: Value = again.json().await.unwrap();
+    assert!(!again["section"].as_str().unwrap().contains("The week to"));
+    // A year without any use fades nothing of it.
+    let strength = &reflections(&anna).await[0]["strength"];
+    app.clock.advance(Duration::days(365));
+    assert_eq!(&reflections(&anna).await[0]["strength"], strength);
+
+    a_week(&app, &anna).await;
+    anna.add("Anna sold one of two hives").await;
+    model.says("Anna sold one of two hives.");
+    to_sunday(&app);
+    assert_eq!(app.run_job("reflect").await, 1);
+    let mut all = reflections(&anna).await;
+    all.sort_by_key(|one| one["id"].as_i64());
+    let next_id = all[1]["id"].as_i64().unwrap();
+    assert_eq!(
+        (
+            &all[0]["status"],
+            &all[0]["superseded_by"],
+            &all[1]["status"]
+        ),
+        (&json!("archived"), &json!(next_id), &json!("active"))
+    );
+}
+
+#[tokio::test]
+async fn a_person_of_another_time_zone_has_another_sunday() {
+    let app = TestApp::start().await;
+    let model = Writer::saying(WEEK).await;
+    let anna = user_of(&app, "anna", &model.server).await;
+    let browser = signed_in(&app, &anna).await;
+    let zone = [("time_zone", "Pacific/Auckland")];
+    browser.post("/account/time-zone", &zone).await;
+    a_week(&app, &anna).await;
+    to_sunday(&app);
+    // It has been three o'clock there for 14 or 15 hours less nine: Saturday noon in UTC was too soon.
+    app.clock.advance(Duration::hours(-13));
+    assert_eq!(app.run_job("reflect").await, 1, "Sunday 03:01 in Auckland");
+}
+
+#[tokio::test]
+async fn without_enough_or_without_leave_none_is_written() {
+    let app = TestApp::start().await;
+    let model = Writer::saying(WEEK).await;
+    let anna = user_of(&app, "anna", &model.server).await;
+    let ben = app.user("ben").await;
+    let ids = a_week(&app, &anna).await;
+    for text in ["Ben rows", "Ben bakes", "Ben sings"] {
+        ben.add(text).await;
+    }
+    anna.call("memory_archive", json!({ "item_id": ids[0] }))
+        .await;
+    to_sunday(&app);
+    assert_eq!(app.run_job("reflect").await, 0, "Ben has no model");
+    assert_eq!(model.calls(), 0, "two memories are no week");
+    // Not wanted.
+    let off = Allowance {
+        is_on: false,
+        ..Allowance::default()
+    };
+    let set = |purposes| ChatLimits {
+        daily_token_cap: "",
+        purposes,
+    };
+    let none = Allowances::default().with(ChatPurpose::Reflection, off);
+    chat(&app).save_limits(anna.id, set(none)).await.unwrap();
+    a_week(&app, &anna).await;
+    to_sunday(&app);
+    assert_eq!(app.run_job("reflect").await, 0);
+    assert_eq!(model.calls(), 0);
+    chat(&app)
+        .save_limits(anna.id, set(Allowances::default()))
+        .await
+        .unwrap();
+    a_week(&app, &anna).await;
+    to_sunday(&app);
+    assert_eq!(app.run_job("reflect").await, 1);
+}
+
+#[tokio::test]
+async fn a_model_that_fails_is_asked_again_in_an_hour_and_one_that_invents_in_a_week() {
+    let app = TestApp::start().await;
+    let model = Writer::saying(WEEK).await;
+    let anna = user_of(&app, "anna", &model.server).await;
+    a_week(&app, &anna).await;
+    to_sunday(&app);
+    model.fails();
+    assert_eq!(app.run_job("reflect").await, 0);
+    let calls = model.calls();
+    app.clock.advance(Duration::minutes(50));
+    assert_eq!(app.run_job("reflect").await, 0);
+    assert_eq!(model.calls(), calls, "not yet");
+    app.clock.advance(Duration::minutes(11));
+    model.says("Then she moved to Paris in 2031 with Zoltan.");
+    assert_eq!(app.run_job("reflect").await, 0);
+    app.clock.advance(Duration::hours(5));
+    model.says(WEEK);
+    assert_eq!(
+        app.run_job("reflect").await,
+        0,
+        "what it said is not believed, nor asked again"
+    );
+    assert!(reflections(&anna).await.is_empty() && origins(&app).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_erased_takes_what_was_written_from_it_along() {
+    let app = TestApp::start().await;
+    let model = Writer::saying(WEEK).await;
+    let anna = user_of(&app, "anna", &model.server).await;
+    let browser = signed_in(&app, &anna).await;
+    let ids = a_week(&app, &anna).await;
+    to_sunday(&app);
+    browser.sign_in(&anna).await;
+    // While it is written.
+    let held = model.server.hold();
+    let erase = async {
+        model.server.until_asked().await;
+        app.delete_item(&browser, ids[2]).await;
+        drop(held);
+    };
+    let (written, ()) = tokio::join!(app.run_job("reflect"), erase);
+    assert_eq!(
+        (written, reflections(&anna).await.len()),
+        (0, 0),
+        "it is thrown away"
+    );
+    let other = anna.add("Anna likes clover honey").await;
+    app.clock.advance(Duration::minutes(61));
+    assert_eq!(app.run_job("reflect").await, 1, "and written anew");
+    // After it was.
+    browser.sign_in(&anna).await;
+    let (_, page) = browser.get(&format!("/memory/{other}")).await;
+    assert!(
+        page.contains("1 memory that was written from it goes, too."),
+        "{page}"
+    );
+    app.delete_item(&browser, other).await;
+    let left: i64 = sqlx::query_scalar("SELECT count(*) FROM memory_items WHERE type = 'reflection' OR content LIKE '%two hives.%'")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!((left, origins(&app).await), (0, vec![]));
+}
+
+#[tokio::test]
+async fn an_episode_that_expires_leaves_it_and_its_session_takes_it_along() {
+    let app = TestApp::start().await;
+    let model = Writer::saying(WEEK).await;
+    let anna = app.user("anna").await;
+    to_sunday(&app);
+    app.clock.advance(Duration::days(4));
+    let words = "I took up beekeeping and bought two hives from a farmer in the village today.";
+    told(&anna, "talk", &[user_says("m1", words)]).await;
+    let consolidation = keepsake::consolidation::Consolidation::new(app.search.clone());
+    for due in consolidation.due().await.unwrap() {
+        consolidation.extract(due).await.unwrap();
+    }
+    crate::chat::use_server(&app, &anna, &model.server).await;
+    for text in [
+        "Anna took up beekeeping",
+        "Anna bought two hives",
+        "Prefers linden honey",
+    ] {
+        anna.add(text).await;
+    }
+    to_sunday(&app);
+    assert_eq!(app.run_job("reflect").await, 1);
+    assert_eq!(
+        origins(&app).await.len(),
+        4,
+        "three memories and an episode"
+    );
+    assert!(model.asked().1.contains("[sessions]"));
+    app.clock.advance(Duration::days(100));
+    app.run_job("expire").await;
+    let gone = origins(&app)
+        .await
+        .iter()
+        .filter(|(_, s)| s.is_none())
+        .count();
+    assert_eq!((gone, reflections(&anna).await.len()), (1, 1));
+    let session: i64 = sqlx::query_scalar("SELECT id FROM sessions")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let (db, now) = (&app.db, app.embeddings.now());
+    let session = SessionId(session);
+    let erased = erasure::session(db, &app.activity, anna.id, session, Memories::Stay, now);
+    erased.await.unwrap();
+    assert_eq!(reflections(&anna).await.len(), 0);
+    assert_eq!(origins(&app).await, vec![]);
+}
+
+#[tokio::test]
+async fn what_is_said_later_is_kept_beside_it_and_never_within_it() {
+    let app = TestApp::start().await;
+    let words = "Anna took up beekeeping and bought two hives";
+    let facts = json!([fact("projects", "hives", words, "user_explicit", words)]);
+    let model = ChatServer::answering(move |body, _| {
+        let asked = body["messages"][0]["content"].as_str().unwrap();
+        match asked.contains("one week of a person") {
+            true => said(WEEK),
+            false => said(&json!({ "facts": facts }).to_string()),
+        }
+    })
+    .await;
+    let anna = user_of(&app, "anna", &model).await;
+    to_sunday(&app);
+    app.run_job("reflect").await;
+    app.clock.advance(Duration::days(4));
+    for text in [
+        "Anna took up beekeeping",
+        "Anna buys hives",
+        "Prefers linden honey",
+    ] {
+        anna.add(text).await;
+    }
+    anna.add("Has two hives of linden").await;
+    to_sunday(&app);
+    assert_eq!(app.run_job("reflect").await, 1);
+    told(&anna, "talk", &[user_says("m1", words)]).await;
+    let consolidation = keepsake::consolidation::Consolidation::new(app.search.clone());
+    for due in consolidation.due().await.unwrap() {
+        consolidation.extract(due).await.unwrap();
+    }
+    let input = json!({ "query": words, "types": ["preference", "fact", "other"] });
+    let found = anna.call("memory_search", input).await;
+    let is_kept = |one: &Value| {
+        one["content_snippet"]
+            .as_str()
+            .unwrap_or_default()
+            .contains("beekeeping and bought two hives")
+    };
+    assert!(
+        found["results"].as_array().unwrap().iter().any(is_kept),
+        "{found}"
+    );
+    // Nor does the summary stand on it.
+    app.clock.advance(Duration::hours(2));
+    consolidation.sweep_summaries().await.unwrap();
+    consolidation.summarize(anna.id).await.unwrap();
+    let asked = model.asked();
+    let of_summary = asked.iter().filter(|one| {
+        one.body
+            .to_string()
+            .contains("what an assistant knows of its user")
+    });
+    assert!(of_summary.clone().count() > 0);
+    assert!(
+        of_summary
+            .clone()
+            .all(|one| !one.body.to_string().contains(WEEK))
+    );
+}
+
+#[tokio::test]
+async fn an_export_takes_along_what_it_stands_on() {
+    let app = TestApp::start().await;
+    let model = Writer::saying(WEEK).await;
+    let anna = user_of(&app, "anna", &model.server).await;
+    a_week(&app, &anna).await;
+    to_sunday(&app);
+    assert_eq!(app.run_job("reflect").await, 1);
+    let file = export(&app, &anna).await;
+    let items = records(&file, "item");
+    assert_eq!((items.len(), records(&file, "origins").len()), (4, 1));
+    let ben = app.user("ben").await;
+    for _ in 0..2 {
+        let taken = import(&app, &ben, &file).await;
+        assert_eq!(taken.failed, 0, "{taken:?}");
+    }
+    let bens: i64 = sqlx::query_scalar("SELECT count(*) FROM memory_origins WHERE user_id = $1")
+        .bind(ben.id.0)
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!((bens, reflections(&ben).await.len()), (3, 1));
+    // A file that makes memories stand on each other, and on what is nobody's, is no way to more.
+    let reflection = items.iter().find(|line| line["type"] == "reflection");
+    let own = reflection.unwrap()["id"].as_i64().unwrap();
+    let bad = json!({ "record": "origins", "item": own, "sources": [own, 999_999] });
+    let (lines, end) = file.trim_end().rsplit_once('\n').unwrap();
+    let forged = format!("{lines}\n{bad}\n{end}\n");
+    import(&app, &ben, &forged).await;
+    let still: i64 = sqlx::query_scalar("SELECT count(*) FROM memory_origins WHERE user_id = $1")
+        .bind(ben.id.0)
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(still, bens);
+}
