@@ -11,7 +11,7 @@ mod users;
 pub use activity::PERIODS;
 pub use documents::{document_path, folder_of, folder_path};
 pub use entities::{DEPTHS, entity_path};
-pub use sessions::{session_at, session_from};
+pub use sessions::{said_in, session_from};
 
 use crate::backend::{PAGE_SIZE, ROWS_MAX};
 use crate::view::{EmbeddingState, MemoryFilters};

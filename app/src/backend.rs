@@ -11,8 +11,8 @@ use crate::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, DataPage, DocsPage,
     DocumentFilters, DocumentPage, DocumentsPage, EmbeddingsPage, EntitiesPage, EntityFilters,
     EntityPage, FadingPage, FormState, GraphFilters, GraphPage, InvitationPage, ItemPage, JobsPage,
-    JoinPage, MemoryFilters, MemoryPage, Receipt, ResetPage, SessionFilters, SessionPage,
-    SessionsPage, SignInOffer, SummaryPage, UsersFilters, UsersPage, WorkPage,
+    JoinPage, LearnedPage, MemoryFilters, MemoryPage, Receipt, ResetPage, SessionFilters,
+    SessionPage, SessionsPage, SignInOffer, SummaryPage, UsersFilters, UsersPage, WorkPage,
 };
 
 /// Rows a step of "load more", and at first.
@@ -109,6 +109,7 @@ pub trait Backend: Send + Sync {
     async fn receipt(&self, id: &str) -> Result<Option<Receipt>, PageError>;
     async fn chat_page(&self) -> Result<ChatPage, PageError>;
     async fn embeddings_page(&self) -> Result<EmbeddingsPage, PageError>;
+    async fn learned_page(&self) -> Result<LearnedPage, PageError>;
     async fn fading_page(&self) -> Result<FadingPage, PageError>;
     async fn work_page(&self) -> Result<WorkPage, PageError>;
     /// `None` when the person is no admin.

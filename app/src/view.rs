@@ -11,6 +11,7 @@ mod embeddings;
 mod entities;
 mod fading;
 mod jobs;
+mod learned;
 mod manage;
 mod sessions;
 mod summary;
@@ -44,6 +45,7 @@ pub use jobs::{
     DayRuns, FailedRun, JobFailures, JobRow, JobsLine, JobsPage, LastRun, NextRun, ScheduleView,
     TroubleRow, VectorsView,
 };
+pub use learned::{LearnedPage, LearnedRow, UnwantedRow};
 pub use manage::{Deletion, Rival, Undo};
 pub use sessions::{
     CameOf, EpisodeView, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow,
@@ -55,7 +57,7 @@ pub use users::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
     ResetPage, UsersFilters, UsersPage,
 };
-pub use work::{Task, WorkPage};
+pub use work::{Scheduled, Standing, Task, WorkPage};
 
 /// The person who is signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -211,6 +213,8 @@ pub struct MemoryPage {
     pub has_more: bool,
     /// All items of this user, whatever the filters: 0 asks for the "how to begin" page.
     pub total_items: i64,
+    /// Memories that agents and the server have stored and nobody has looked at.
+    pub learned: i64,
     /// Anything but [`SearchMode::Recent`] is cut at the most relevant 50.
     pub mode: SearchMode,
     /// One sentence: why the search was less than it could be, where `waiting` does not say it.
@@ -395,7 +399,7 @@ pub struct FormState {
     /// (Settings › Chat model); `chat_system`,
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`
     /// and `users_max` (Admin); `jobs` (Admin › Jobs); `people` and `invitation` (Admin › Users; the latter
-    /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `manage` and `half_life` (a memory); `fading` and `fading_settings` (Settings › Fading); `import`, `delete` and `erase` (Your data);
+    /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `manage` and `half_life` (a memory); `fading` and `fading_settings` (Settings › Fading); `learned` and `unwanted` (Learned); `import`, `delete` and `erase` (Your data);
     /// `team` (an agent) and `join` (an invitation to a team); `browser` (Admin); `entity_pairs` and `entity_settings` (Entities); `entity_rename`, `entity_merge`,
     /// `entity_split` and `entity` (an entity); `document` and `document_erase` (a document).
     /// Empty when the page was just opened.

@@ -2,7 +2,7 @@
 //! supersedes something older. Words alone merge only what says the same ([`super::same`]);
 //! vectors only choose what a model is asked about. Where nothing is known, both stay.
 
-use super::prompt::Relation;
+use super::comparison::Relation;
 use super::same::Words;
 use crate::memories::ItemId;
 

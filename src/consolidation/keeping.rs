@@ -4,9 +4,9 @@
 use serde_json::Value;
 use time::OffsetDateTime;
 
+use super::comparison::{self, Relation};
 use super::keep::{Fate, Known, answered, fate};
 use super::named::{note_connection, note_names};
-use super::prompt::{self, Relation};
 use super::reading::{End, Found, Reading};
 use super::same::Words;
 use super::{Consolidation, ConsolidationError, episodes, store};
@@ -128,20 +128,15 @@ impl Consolidation {
                 (older, with_key(key, &newer.value))
             };
             let pairs: Vec<(String, String)> = some.iter().map(pair).collect();
-            let schema: Value = prompt::comparison_schema(pairs.len());
+            let schema: Value = comparison::schema(pairs.len());
             let Ok(completion) = self
-                .ask_for(
-                    user,
-                    ChatPurpose::Facts,
-                    &prompt::comparison(&pairs),
-                    &schema,
-                )
+                .ask_for(user, ChatPurpose::Facts, &comparison::ask(&pairs), &schema)
                 .await
             else {
                 break;
             };
             reading.pay(&completion);
-            let relations = prompt::relations(&completion.text, pairs.len());
+            let relations = comparison::relations(&completion.text, pairs.len());
             let relations = relations.unwrap_or_else(|| vec![Relation::Unrelated; pairs.len()]);
             for ((n, older), relation) in some.iter().zip(relations) {
                 resolved[*n] = answered(older.id, &older.content, &found[*n].value, relation);

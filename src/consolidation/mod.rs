@@ -4,6 +4,7 @@
 //! it found is committed together with how it ended.
 
 mod category;
+mod comparison;
 mod enrichment;
 pub mod episodes;
 mod facts;

@@ -18,7 +18,7 @@ use super::{Consolidation, ConsolidationError, back_off, fallback, store};
 use crate::db::UserId;
 use crate::entities;
 use crate::memories::mentions::EntityType;
-use crate::memories::{ItemKey, ItemType, Period, Source, Trust};
+use crate::memories::{ItemKey, ItemType, Period, Source, Trust, learned};
 use crate::providers::chat::{ChatError, ChatMessage, ChatPurpose, ChatRequest, Completion};
 use crate::sessions::ledger::Handed;
 use crate::sessions::model::Extraction;
@@ -157,7 +157,11 @@ impl Consolidation {
             return Ok(reading);
         }
         let mut tx = self.db.as_user(user).await?;
-        let known = store::list_known(&mut tx, user, prompt::KNOWN_MAX as i64, self.now()).await?;
+        let known = prompt::KNOWN_MAX as i64;
+        let context = prompt::Context {
+            known: store::list_known(&mut tx, user, known, self.now()).await?,
+            unwanted: learned::unwanted(&mut tx, user).await?,
+        };
         tx.commit().await?;
         let by_model = entities::settings::of(&self.db, user).await?.by_model;
         let (messages, dropped) = self.messages(user, row).await?;
@@ -184,7 +188,7 @@ impl Consolidation {
             user,
             row,
             (&transcript, date.date()),
-            (&known, by_model),
+            (&context, by_model),
             &mut reading,
             (&mut found, &mut connections),
         )
@@ -221,7 +225,7 @@ impl Consolidation {
         user: UserId,
         row: &Extraction,
         (transcript, date): (&Transcript, Date),
-        (known, by_model): (&[(String, String)], bool),
+        (context, by_model): (&prompt::Context, bool),
         reading: &mut Reading,
         (found, connections): (&mut Placed<Fact>, &mut Placed<Connection>),
     ) -> Result<(), ConsolidationError> {
@@ -239,7 +243,7 @@ impl Consolidation {
                 reading.end = end;
                 return Ok(());
             }
-            let ask = prompt::extraction(window, known, date, by_model, is_flush);
+            let ask = prompt::extraction(window, context, date, by_model, is_flush);
             match self.ask_for(user, ChatPurpose::Facts, &ask, &schema).await {
                 Ok(completion) => {
                     reading.pay(&completion);

@@ -162,6 +162,12 @@ impl Importer {
                 self.write_batch().await?;
                 self.take_origins(&line).await?;
             }
+            Ok(Record::Unwanted(line)) => {
+                self.write_batch().await?;
+                if let Err(invalid) = self.take_unwanted(&line).await? {
+                    self.fail(place, invalid.sentence);
+                }
+            }
             Ok(Record::NotImported) => {}
             Ok(Record::Theme(theme)) => self.take_theme(&theme).await?,
             Ok(Record::Agent(name)) => {

@@ -11,7 +11,7 @@ use super::FORM_VERSION;
 use super::documents::{DocumentLine, RevisionLine};
 use super::entities::{EntityLine, RelationLine};
 use super::episodes::EpisodeLine;
-use super::origins::OriginsLine;
+use super::origins::{OriginsLine, UnwantedLine};
 use crate::accounts::AgentName;
 use crate::input::{Invalid, check_text, required_text};
 use crate::memories::mentions::EntityType;
@@ -57,6 +57,7 @@ pub enum Record {
     Revision(Box<RevisionLine>),
     Episode(Box<EpisodeLine>),
     Origins(OriginsLine),
+    Unwanted(UnwantedLine),
     /// Sessions, calls and settings are for their owner to read: they are not taken in.
     NotImported,
     End {
@@ -239,6 +240,7 @@ pub fn parse_line(line: &str) -> Result<Record, Invalid> {
         (None, Some("revision")) => parse(line).map(Box::new).map(Record::Revision),
         (None, Some("episode")) => parse(line).map(Box::new).map(Record::Episode),
         (None, Some("origins")) => parse::<OriginsLine>(line)?.checked().map(Record::Origins),
+        (None, Some("unwanted")) => parse(line).map(Record::Unwanted),
         (None, Some(record)) if PASSED_OVER.contains(&record) => Ok(Record::NotImported),
         (None, Some("end")) => {
             let end: RawEnd = parse(line)?;
@@ -250,7 +252,7 @@ pub fn parse_line(line: &str) -> Result<Record, Invalid> {
             "record",
             "unknown_record",
             format!(
-                "`record` is not known; it is theme, agent, item, entity, relation, document, revision, episode, origins, {} or end.",
+                "`record` is not known; it is theme, agent, item, entity, relation, document, revision, episode, origins, unwanted, {} or end.",
                 PASSED_OVER.join(", ")
             ),
         )),

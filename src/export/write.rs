@@ -10,9 +10,11 @@ use time::format_description::well_known::Rfc3339;
 use super::documents::store as documents;
 use super::entities::store as entities;
 use super::episodes::store as episodes;
+use super::origins::UnwantedLine;
 use super::origins::store as origins;
 use super::{FORM_VERSION, sessions, store};
 use crate::db::{Db, UserId};
+use crate::memories::learned;
 
 /// Items of a piece: at most some 16 MB, where each is as long as it may be.
 const ITEMS_A_PIECE: i64 = 200;
@@ -312,10 +314,16 @@ impl Export {
         tx.commit().await?;
         self.counts.origins += rows.len();
         rows.iter().for_each(|row| write(lines, "origins", row));
-        Ok(match rows.last() {
-            Some(row) => Stage::Origins { after: row.item },
-            None => Stage::Sessions { after: 0 },
-        })
+        if let Some(row) = rows.last() {
+            return Ok(Stage::Origins { after: row.item });
+        }
+        // The oldest first, so that an import ends with the same latest.
+        let unwanted = learned::list_unwanted(&self.db, self.user).await?;
+        for one in unwanted.into_iter().rev() {
+            let (text, item) = (one.text, one.item.map(|item| item.0));
+            write(lines, "unwanted", &UnwantedLine { text, item });
+        }
+        Ok(Stage::Sessions { after: 0 })
     }
 
     async fn sessions(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {

@@ -6,6 +6,7 @@ mod change;
 pub mod fading;
 pub mod history;
 mod item_type;
+pub mod learned;
 pub mod manage;
 pub mod mentions;
 pub mod model;

@@ -13,7 +13,7 @@ mod slice;
 pub mod store;
 
 pub use slice::Slice;
-pub use store::{list_users_due, note_round, push_found};
+pub use store::{list_rounds, list_users_due, note_round, push_found};
 
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};

@@ -51,6 +51,19 @@ pub async fn list_users_due(
     Ok(users.into_iter().map(UserId).collect())
 }
 
+/// When jobs were done last for a user, in a transaction that knows them.
+pub async fn list_rounds(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Vec<(String, OffsetDateTime)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT job, done_at AS "done_at!" FROM job_rounds WHERE user_id = $1 AND done_at IS NOT NULL"#,
+        user.0
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows.into_iter().map(|row| (row.job, row.done_at)).collect())
+}
+
 /// A round was done, or could not be and is tried again then; in a transaction that knows its user.
 pub async fn note_round(
     conn: &mut PgConnection,

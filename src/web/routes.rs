@@ -158,6 +158,10 @@ fn people(state: &AppState) -> Router<AppState> {
             "/team/{token}",
             get(pages::behind_sign_in).post(forms::teams::join),
         )
+        .route(
+            "/learned",
+            get(pages::behind_sign_in).post(forms::learned::change),
+        )
         .route("/activity", get(pages::behind_sign_in))
         .route("/activity/queries", post(forms::activity::queries))
         .route(

@@ -92,6 +92,14 @@ impl SessionFilters {
 /// Messages that are shown before the one that is looked for.
 const SAID_BEFORE: i32 = 4;
 
+/// A message of a session, or where no message is known its beginning.
+pub fn said_in((session, position): (i64, Option<i32>)) -> String {
+    match position {
+        Some(position) => session_at(session, position),
+        None => session_from(session, 1),
+    }
+}
+
 /// A message in its session, after a few of those before it.
 pub fn session_at(session_id: i64, position: i32) -> String {
     format!(

@@ -3,11 +3,12 @@
 
 use leptos::prelude::*;
 
-const SHORTCUTS: [(&str, &str); 6] = [
+const SHORTCUTS: [(&str, &str); 7] = [
     ("/", "Search"),
     ("j", "Next memory"),
     ("k", "Previous memory"),
     ("Enter", "Open the memory"),
+    ("y x c", "Keep, forget, confirm: where memories are learned"),
     ("Esc", "Leave the search box, close this"),
     ("?", "Show this list"),
 ];

@@ -1,4 +1,4 @@
-//! The keys: `/` to the search box, `j` and `k` through the rows, `?` for the
+//! The keys: `/` to the search box, `j` and `k` through the rows, `y`, `x` and `c` for what is decided of a row, `?` for the
 //! list of them. It never takes a key from somebody who is typing.
 
 use leptos::prelude::*;
@@ -70,6 +70,7 @@ mod browser_side {
             "j" => step(1),
             "k" => step(-1),
             "?" => show_shortcuts(),
+            key @ ("y" | "x" | "c") => decide(key),
             _ => None,
         }
     }
@@ -78,6 +79,17 @@ mod browser_side {
         element
             .matches("input:not([type=checkbox]), textarea, select, [contenteditable]")
             .unwrap_or(false)
+    }
+
+    /// Presses the button of this key in the row that has the focus, or in the first.
+    fn decide(key: &str) -> Option<()> {
+        let row = match browser::focused().and_then(|here| here.closest("[data-row]").ok()?) {
+            Some(row) => row,
+            None => browser::document()?.query_selector("[data-row]").ok()??,
+        };
+        let button = row.query_selector(&format!("[data-key={key}]")).ok()??;
+        button.dyn_ref::<HtmlElement>()?.click();
+        Some(())
     }
 
     /// Moves the focus by rows; from outside the list, to its first row.

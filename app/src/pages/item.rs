@@ -7,7 +7,7 @@ mod why;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map};
 
-use crate::address::{session_at, session_from};
+use crate::address::said_in;
 use crate::backend::backend;
 use crate::components::{
     Content, EmbeddingMark, Fact, Facts, Frame, Marked, Section, SourceList, StateBadge, Trouble,
@@ -367,14 +367,10 @@ fn Provenance(item: ItemPage) -> impl IntoView {
             </blockquote>
         }
     });
-    let conversation = item.said_in.map(|(session, position)| {
-        let href = match position {
-            Some(position) => session_at(session, position),
-            None => session_from(session, 1),
-        };
+    let conversation = item.said_in.map(|place| {
         view! {
             <p>
-                <a href=href>"In its conversation"</a>
+                <a href=said_in(place)>"In its conversation"</a>
             </p>
         }
     });

@@ -17,6 +17,9 @@ use empty::{Beginning, NothingMatches};
 use filters::{SearchForm, Themes};
 use waiting::Waiting;
 
+/// More are not counted.
+const COUNTED_MAX: i64 = 100;
+
 #[component]
 pub fn Memory() -> impl IntoView {
     let query = use_location().search.get_untracked();
@@ -69,6 +72,7 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
             <SearchForm agents=page.agents filters=filters.clone() />
             <Themes themes=page.themes filters />
             <div class="found">
+                <ToLookAt count=page.learned />
                 <Waiting waiting=page.waiting />
                 <section id="results" class="results" data-live="results" aria-labelledby="count">
                     <h2 id="count" class="count">
@@ -81,6 +85,22 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
             </div>
         </div>
         <LiveResults />
+    }
+    .into_any()
+}
+
+/// The way to what was learned since.
+#[component]
+fn ToLookAt(count: i64) -> impl IntoView {
+    let told = match count {
+        0 => return ().into_any(),
+        n if n >= COUNTED_MAX => format!("{COUNTED_MAX} and more"),
+        n => n.to_string(),
+    };
+    view! {
+        <p class="to-look-at">
+            <a href="/learned">"Learned since you looked" <span class="count-badge">{told}</span></a>
+        </p>
     }
     .into_any()
 }

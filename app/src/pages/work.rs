@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use crate::backend::backend;
 use crate::components::{Frame, Progress, Section, StateBadge, Trouble, When};
 use crate::islands::LiveProgress;
-use crate::view::{Task, WorkPage};
+use crate::view::{Scheduled, Standing, Task, WorkPage};
 
 const PATH: &str = "/settings/work";
 const LOOK_SECONDS: u32 = 2;
@@ -61,8 +61,65 @@ fn Whole(page: WorkPage) -> impl IntoView {
                 {idle}
                 {tasks.collect_view()}
             </div>
+            <ByTheClock scheduled=page.scheduled />
         </div>
         <LiveProgress />
+    }
+    .into_any()
+}
+
+#[component]
+fn ByTheClock(scheduled: Vec<Scheduled>) -> impl IntoView {
+    let rows = scheduled.into_iter().map(|one| {
+        let (state, needs) = match one.standing {
+            Standing::On => ("on", None),
+            Standing::Off => ("off", None),
+            Standing::NoModel => ("off", Some("It needs a chat model.")),
+        };
+        let last = match one.last {
+            Some(moment) => view! { <When moment /> }.into_any(),
+            None => "–".into_any(),
+        };
+        let (href, page) = one.switch;
+        view! {
+            <tr>
+                <th scope="row">
+                    {one.title} <p class="hint">{one.about}</p>
+                </th>
+                <td>{one.when}</td>
+                <td>{last}</td>
+                <td>
+                    <StateBadge state />
+                    {needs.map(|why| view! { <p class="hint">{why}</p> })}
+                </td>
+                <td>
+                    <a href=href>{page}</a>
+                </td>
+            </tr>
+        }
+    });
+    view! {
+        <section class="part" aria-labelledby="scheduled">
+            <h2 id="scheduled">"By the clock"</h2>
+            <p class="hint">
+                "At these times in your own time zone, which is set under " <a href="/account">"Account"</a>
+                ". What could not be done then is made up for."
+            </p>
+            <div class="table" tabindex="0" role="group" aria-label="What is done by the clock">
+                <table class="scheduled">
+                    <thead>
+                        <tr>
+                            <th scope="col">"What"</th>
+                            <th scope="col">"When"</th>
+                            <th scope="col">"Last"</th>
+                            <th scope="col">"State"</th>
+                            <th scope="col">"Set under"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows.collect_view()}</tbody>
+                </table>
+            </div>
+        </section>
     }
     .into_any()
 }

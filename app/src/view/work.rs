@@ -6,6 +6,30 @@ use super::Moment;
 pub struct WorkPage {
     /// What is not idle, in the order in which it is done.
     pub tasks: Vec<Task>,
+    /// What comes round by itself.
+    pub scheduled: Vec<Scheduled>,
+}
+
+/// What is done for the person at a time of day.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scheduled {
+    pub title: &'static str,
+    pub about: &'static str,
+    /// "every day at 04:00"
+    pub when: String,
+    /// `None`: it leaves no note of that, or was not yet.
+    pub last: Option<Moment>,
+    pub standing: Standing,
+    /// The page that switches it, and its name.
+    pub switch: (&'static str, &'static str),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    On,
+    Off,
+    /// It needs a chat model, and there is none.
+    NoModel,
 }
 
 #[derive(Clone, Debug, PartialEq)]

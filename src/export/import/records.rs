@@ -9,9 +9,10 @@ use crate::entities;
 use crate::export::documents::{DocumentLine, RevisionLine};
 use crate::export::entities::{EntityLine, RelationLine};
 use crate::export::episodes::EpisodeLine;
-use crate::export::origins::{self, OriginsLine};
+use crate::export::origins::{self, OriginsLine, UnwantedLine};
 use crate::input::{Invalid, sentence};
 use crate::memories::mentions::EntityType;
+use crate::memories::{ItemId, MemoryError, learned};
 
 impl Importer {
     /// One that is there by name and type is that one; names that it lacks are added.
@@ -69,6 +70,20 @@ impl Importer {
         tx.commit().await?;
         self.ids.extend(id.map(|id| (line.id, id)));
         Ok(Ok(()))
+    }
+
+    pub(super) async fn take_unwanted(
+        &mut self,
+        line: &UnwantedLine,
+    ) -> Result<Result<(), Invalid>, ImportError> {
+        let item = line.item.and_then(|id| self.ids.get(&id)).copied();
+        let added = learned::add_unwanted(&self.db, self.user, item.map(ItemId), &line.text).await;
+        match added {
+            Ok(()) => Ok(Ok(())),
+            Err(MemoryError::Invalid(invalid)) => Ok(Err(invalid)),
+            Err(MemoryError::Database(error)) => Err(error.into()),
+            Err(_) => Ok(Ok(())),
+        }
     }
 
     pub(super) async fn take_origins(&mut self, line: &OriginsLine) -> Result<(), ImportError> {

@@ -1,4 +1,4 @@
-//! What derived memories stand on, as lines of an export and of an import.
+//! What derived memories stand on, and what is not worth keeping, as lines of an export and of an import.
 
 pub(super) mod store;
 
@@ -14,6 +14,15 @@ pub struct OriginsLine {
     pub item: i64,
     /// The `id`s of memories and episodes.
     pub sources: Vec<i64>,
+}
+
+/// What the person does not want to be kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct UnwantedLine {
+    pub text: String,
+    /// The `id` of the memory that was forgotten; null: the person wrote it.
+    #[serde(default)]
+    pub item: Option<i64>,
 }
 
 impl OriginsLine {

@@ -5,6 +5,7 @@ mod conflict;
 mod decisions;
 mod deletion;
 mod fading;
+mod learned;
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};

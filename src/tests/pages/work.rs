@@ -83,3 +83,35 @@ async fn what_stands_in_the_way_is_said_and_so_is_a_pause_of_the_job() {
     let page = look(&hers).await;
     assert!(page.contains("An admin has paused this work."), "{page}");
 }
+
+#[tokio::test]
+async fn what_comes_round_by_the_clock_stands_there_with_where_it_is_switched() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    anna.add("Anna keeps bees.").await;
+    let page = look(&browser).await;
+    for told in [
+        "Reflection",
+        "every Sunday at 03:00",
+        "every day at 04:00",
+        "It needs a chat model.",
+        "href=\"/settings/fading\"",
+    ] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    let of_fading = |page: &str| {
+        let row = page
+            .split("<tr>")
+            .skip(1)
+            .find(|row| row.contains(">Fading"))
+            .unwrap();
+        row.to_owned()
+    };
+    assert!(of_fading(&page).contains("–"), "no night has come: {page}");
+    browser.post("/settings/fading", &[("action", "off")]).await;
+    app.clock.advance(time::Duration::days(2));
+    app.run_job("fade").await;
+    let row = of_fading(&look(&browser).await);
+    assert!(row.contains("just now") && row.contains("off"), "{row}");
+}

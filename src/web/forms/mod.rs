@@ -11,6 +11,7 @@ pub mod entities;
 pub mod fading;
 pub mod invitations;
 pub mod jobs;
+pub mod learned;
 pub mod manage;
 pub mod memory;
 pub mod operators;

@@ -52,7 +52,7 @@ impl Ui {
     }
 
     /// When a job comes round, in words: "every day at 04:00".
-    async fn schedule_of(&self, job: &str) -> Result<String, PageError> {
+    pub(super) async fn schedule_of(&self, job: &str) -> Result<String, PageError> {
         let mut conn = self.state.db.system_connection().await.map_err(database)?;
         let found = match jobs::find(job) {
             Some(job) => schedule::find(&mut conn, job).await.map_err(database)?,

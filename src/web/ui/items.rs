@@ -375,7 +375,7 @@ fn word(source: &str, trust: Trust, agent: Option<String>) -> Word {
 }
 
 /// What the column holds, as a person would say it.
-fn source_in_plain_words(source: String, trust: Trust) -> String {
+pub(super) fn source_in_plain_words(source: String, trust: Trust) -> String {
     let words = match source.as_str() {
         "user_explicit" if trust != Trust::User => "says you said so",
         "agent" => "an agent added it",

@@ -13,6 +13,7 @@ mod fading;
 mod graph;
 mod items;
 mod jobs;
+mod learned;
 mod moment;
 mod sessions;
 mod summary;
@@ -26,9 +27,9 @@ use app::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, DataPage,
     DocsPage, DocumentFilters, DocumentPage, DocumentsPage, EmbeddingsPage, EntitiesPage,
     EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage, InvitationPage,
-    ItemPage, JobsPage, JoinPage, MemoryFilters, MemoryPage, Moment, OperatorRow, Receipt,
-    ResetPage, SearchMode, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage,
-    ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage, WorkPage,
+    ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Moment, OperatorRow,
+    Receipt, ResetPage, SearchMode, SessionFilters, SessionPage, SessionsPage, SignInOffer,
+    SummaryPage, ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage, WorkPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};
@@ -184,6 +185,8 @@ impl Backend for Ui {
         let now = self.state.clock.now();
         let themes = memories::list_themes(&self.state.db, &viewer, THEMES_SHOWN_MAX, now);
         let (themes, _) = themes.await.map_err(memory_error)?;
+        let learned = memories::learned::count(&self.state.db, viewer.user_id, now).await;
+        let learned = learned.map_err(database)?;
         let agents = self.state.accounts.agent_names(viewer.user_id).await;
         let agents = agents.map_err(account_error)?;
         let mode = page.mode;
@@ -209,6 +212,7 @@ impl Backend for Ui {
                 .collect(),
             has_more,
             total_items,
+            learned,
             mode: match mode {
                 Mode::Hybrid => SearchMode::Hybrid,
                 Mode::Fts => SearchMode::Fts,
@@ -316,6 +320,11 @@ impl Backend for Ui {
     async fn work_page(&self) -> Result<WorkPage, PageError> {
         let viewer = self.memory_viewer()?;
         self.work_view(&viewer).await
+    }
+
+    async fn learned_page(&self) -> Result<LearnedPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.learned_view(&viewer).await
     }
 
     async fn fading_page(&self) -> Result<FadingPage, PageError> {

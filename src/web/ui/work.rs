@@ -1,16 +1,19 @@
 //! What is being done for one person: what their own rows say is waiting, and what stands in its way.
 
 use app::backend::PageError;
-use app::view::{ImportState, SummaryState, Task, WorkPage};
+use app::view::{ImportState, Scheduled, Standing, SummaryState, Task, WorkPage};
 use app::words::{count, texts};
 
 use super::{Ui, chat_error, database, embedding_error};
 use crate::accounts::Viewer;
 use crate::embedding::Overview;
+use crate::entities;
 use crate::evaluation::Evaluation;
-use crate::evaluation::asked::Standing;
+use crate::evaluation::asked;
 use crate::input::sentence;
-use crate::memories::passages;
+use crate::jobs;
+use crate::memories::{fading, passages};
+use crate::providers::chat::ChatPurpose;
 use crate::queue;
 use crate::sessions::{ledger, turns};
 
@@ -37,7 +40,73 @@ impl Ui {
                 task.next = None;
             }
         }
-        Ok(WorkPage { tasks })
+        let scheduled = self.scheduled(viewer).await?;
+        Ok(WorkPage { tasks, scheduled })
+    }
+
+    async fn scheduled(&self, viewer: &Viewer) -> Result<Vec<Scheduled>, PageError> {
+        let (user, db) = (viewer.user_id, &self.state.db);
+        let (chat, model) = self
+            .state
+            .embeddings
+            .chat()
+            .chosen(user)
+            .await
+            .map_err(chat_error)?;
+        let by_model = |purpose| match (chat.purposes.of(purpose).is_on, model.provider()) {
+            (false, _) => Standing::Off,
+            (true, None) => Standing::NoModel,
+            (true, Some(_)) => Standing::On,
+        };
+        let switched = |is_on| if is_on { Standing::On } else { Standing::Off };
+        let entities = entities::settings::of(db, user).await.map_err(database)?;
+        let fading = fading::settings(db, user).await.map_err(database)?;
+        let enrich = match entities.by_model {
+            true => by_model(ChatPurpose::Enrichment),
+            false => Standing::Off,
+        };
+        let all = [
+            (
+                "enrich",
+                "Memories that name little are read for people, projects and places.",
+                enrich,
+                ("/entities", "Entities"),
+            ),
+            (
+                "complete",
+                "Sessions that pause are completed, and read for memories.",
+                by_model(ChatPurpose::Facts),
+                ("/settings/chat", "Chat model"),
+            ),
+            (
+                "reflect",
+                "What the week was about is written as a memory.",
+                by_model(ChatPurpose::Reflection),
+                ("/settings/chat", "Chat model"),
+            ),
+            (
+                "fade",
+                "Memories that nobody has used for long are archived.",
+                switched(fading.is_on),
+                ("/settings/fading", "Fading"),
+            ),
+        ];
+        let mut tx = db.as_user(user).await.map_err(database)?;
+        let rounds = queue::list_rounds(&mut tx, user).await.map_err(database)?;
+        tx.commit().await.map_err(database)?;
+        let mut scheduled = Vec::new();
+        for (name, about, standing, switch) in all {
+            let last = rounds.iter().find(|(job, _)| job == name);
+            scheduled.push(Scheduled {
+                title: jobs::find(name).map_or(name, |job| job.title),
+                about,
+                when: self.schedule_of(name).await?,
+                last: last.map(|(_, at)| self.moment(*at)),
+                standing,
+                switch,
+            });
+        }
+        Ok(scheduled)
     }
 
     async fn import_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
@@ -175,7 +244,7 @@ impl Ui {
     async fn evaluation_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
         let evaluation = Evaluation::new(self.state.search.clone());
         let standing = evaluation.standing(viewer.user_id).await;
-        let Standing::UnderWay { answers, total } = standing.map_err(chat_error)? else {
+        let asked::Standing::UnderWay { answers, total } = standing.map_err(chat_error)? else {
             return Ok(None);
         };
         Ok(Some(Task {

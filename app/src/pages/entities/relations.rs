@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use crate::address::{session_at, session_from};
+use crate::address::said_in;
 use crate::components::{Marked, StateBadge, When};
 use crate::view::{RelationBar, RelationEnd, RelationSource, RelationState, RelationView};
 
@@ -165,13 +165,9 @@ fn Source(source: RelationSource) -> impl IntoView {
     let memory = source
         .item
         .map(|id| view! { <a href=format!("/memory/{id}")>"memory " {id}</a> });
-    let session = source.session.map(|(session, position)| {
-        let href = match position {
-            Some(position) => session_at(session, position),
-            None => session_from(session, 1),
-        };
-        view! { <a href=href>"In its conversation"</a> }
-    });
+    let session = source
+        .session
+        .map(|place| view! { <a href=said_in(place)>"In its conversation"</a> });
     view! {
         <div class="span-source">
             {sentence}

@@ -1,0 +1,212 @@
+//! What was learned since one looked last: each memory with the sentence that it came from, kept, forgotten or confirmed with
+//! one key; and what is not worth keeping.
+
+use leptos::prelude::*;
+
+use crate::address::said_in;
+use crate::backend::backend;
+use crate::components::{
+    Done, Field, FormError, Frame, Marked, Section, Trouble, TypeBadge, When, count, memories,
+};
+use crate::view::{FormState, LearnedPage, LearnedRow, MemoryFilters, UnwantedRow};
+
+const PATH: &str = "/learned";
+const FORM: &str = "learned";
+
+#[component]
+pub fn Learned() -> impl IntoView {
+    let backend = backend();
+    let form = backend.form();
+    let page = Suspend::new(async move {
+        match backend.learned_page().await {
+            Ok(page) => view! { <Whole page form /> }.into_any(),
+            Err(error) => {
+                view! { <Trouble heading="Learned" error href=PATH.to_owned() /> }.into_any()
+            }
+        }
+    });
+    view! {
+        <Frame section=Section::Memory title="Learned".to_owned()>
+            {page}
+        </Frame>
+    }
+}
+
+#[component]
+fn Whole(page: LearnedPage, form: FormState) -> impl IntoView {
+    let can_decide = page.is_manageable;
+    let newest = page.rows.first().map(|row| row.id);
+    let line = match (page.count, page.has_more) {
+        (0, _) => "Nothing new. What your agents store, and what is read in their sessions, stands here until you have looked at it.".to_owned(),
+        (n, true) => format!("More than {} memories that you have not looked at, newest first.", count(n)),
+        (1, _) => "1 memory that you have not looked at.".to_owned(),
+        (n, _) => format!("{} that you have not looked at, newest first.", memories(n)),
+    };
+    let left = page.count - page.rows.len() as i64;
+    let left =
+        (left > 0).then(|| view! { <p class="hint">{format!("And {} more.", count(left))}</p> });
+    let all = newest
+        .filter(|_| can_decide && page.rows.len() > 1)
+        .map(|newest| {
+            view! {
+                <form method="post" action=PATH>
+                    <input type="hidden" name="item" value=newest />
+                    <button type="submit" name="action" value="keep_all">
+                        "Keep all"
+                    </button>
+                </form>
+            }
+        });
+    let rows = page
+        .rows
+        .into_iter()
+        .map(|row| view! { <One row can_decide /> });
+    view! {
+        <div class="page">
+            <p class="back">
+                <a href="/memory">
+                    <span aria-hidden="true">"← "</span>
+                    "All memories"
+                </a>
+            </p>
+            <h1>"Learned"</h1>
+            <p class="lead">{line}</p>
+            <Done form=form.of(FORM) />
+            <FormError form=form.of(FORM) fields=&[] />
+            {all}
+            <ol class="learned">{rows.collect_view()}</ol>
+            {left}
+            <NotWorth unwanted=page.unwanted can_decide form=form.of("unwanted") />
+        </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn One(row: LearnedRow, can_decide: bool) -> impl IntoView {
+    let quote = row.quote.map(|quote| {
+        view! {
+            <blockquote class="quote" dir="auto">
+                <Marked text=quote />
+            </blockquote>
+        }
+    });
+    let conversation = row
+        .said_in
+        .map(|place| view! { <a href=said_in(place)>"In its conversation"</a> });
+    let (slug, theme) = row.theme;
+    let href = MemoryFilters::default().with_theme(Some(&slug)).href();
+    let decide = can_decide.then(|| {
+        let button = |action: &'static str, key: &'static str, label: &'static str| {
+            view! {
+                <button type="submit" name="action" value=action data-key=key>
+                    {label}
+                    <span class="visually-hidden">" memory " {row.id}</span>
+                    <kbd aria-hidden="true">{key}</kbd>
+                </button>
+            }
+        };
+        view! {
+            <form class="actions" method="post" action=PATH>
+                <input type="hidden" name="item" value=row.id />
+                {button("keep", "y", "Keep")}
+                {button("forget", "x", "Forget")}
+                {button("confirm", "c", "Confirm")}
+            </form>
+        }
+    });
+    view! {
+        <li data-row="">
+            <p class="badges">
+                <TypeBadge item_type=row.item_type />
+                <a class="theme" href=href>
+                    <bdi>{theme}</bdi>
+                </a>
+            </p>
+            <p class="learned-words">
+                <a href=format!("/memory/{}", row.id) dir="auto">
+                    <Marked text=row.beginning />
+                </a>
+            </p>
+            {quote}
+            <p class="hint">
+                {row.word} ", " {row.source} {row.agent.map(|agent| view! { ", by " <bdi>{agent}</bdi> })} ", "
+                <When moment=row.created /> " " {conversation}
+            </p>
+            {decide}
+        </li>
+    }
+    .into_any()
+}
+
+#[component]
+fn NotWorth(unwanted: Vec<UnwantedRow>, can_decide: bool, form: FormState) -> impl IntoView {
+    let rows = unwanted.into_iter().map(|row| {
+        let action = match row.item {
+            Some(item) => view! {
+                <button type="submit" name="action" value="restore">
+                    "Restore"
+                    <span class="visually-hidden">" memory " {item}</span>
+                </button>
+            }
+            .into_any(),
+            None => ().into_any(),
+        };
+        let actions = can_decide.then(|| {
+            view! {
+                <form class="actions" method="post" action=PATH>
+                    <input type="hidden" name="line" value=row.id />
+                    <input type="hidden" name="item" value=row.item.unwrap_or_default() />
+                    {action}
+                    <button type="submit" name="action" value="wanted">
+                        "Take off the list"
+                    </button>
+                </form>
+            }
+        });
+        view! {
+            <li>
+                <p dir="auto">
+                    <Marked text=row.text />
+                </p>
+                {actions}
+            </li>
+        }
+    });
+    let rows: Vec<_> = rows.collect();
+    let list = match rows.is_empty() {
+        true => view! { <p class="hint">"Nothing yet."</p> }.into_any(),
+        false => view! { <ul class="fading">{rows}</ul> }.into_any(),
+    };
+    let add = can_decide.then(|| {
+        view! {
+            <form class="stack" method="post" action=PATH>
+                <FormError form=form.clone() fields=&["text"] />
+                <Field
+                    form=form.clone()
+                    name="text"
+                    label="Such as"
+                    hint="The weather · what a build printed · which file was open"
+                    autocomplete="off"
+                    maxlength="120"
+                />
+                <div>
+                    <button type="submit" name="action" value="unwanted">
+                        "Add"
+                    </button>
+                </div>
+            </form>
+        }
+    });
+    view! {
+        <section class="part" id="unwanted" aria-labelledby="unwanted-title">
+            <h2 id="unwanted-title">"Not worth keeping"</h2>
+            <p class="hint">
+                "The model that reads your sessions is told not to note what is like these. What you forget above is added by itself; the latest 20 hold."
+            </p>
+            {list}
+            {add}
+        </section>
+    }
+    .into_any()
+}

@@ -1,0 +1,42 @@
+//! What was learned, as its page shows it.
+
+use super::Moment;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LearnedPage {
+    /// The newest first.
+    pub rows: Vec<LearnedRow>,
+    /// Of all that wait.
+    pub count: i64,
+    /// More are not counted.
+    pub has_more: bool,
+    /// The latest first.
+    pub unwanted: Vec<UnwantedRow>,
+    /// A person decides about memories here: not where an admin says so.
+    pub is_manageable: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct LearnedRow {
+    pub id: i64,
+    pub item_type: String,
+    pub theme: (String, String),
+    pub beginning: String,
+    /// Whose word it is.
+    pub word: &'static str,
+    pub source: String,
+    pub agent: Option<String>,
+    /// The sentence that it came from.
+    pub quote: Option<String>,
+    /// The session that it was read in, and the message's position there.
+    pub said_in: Option<(i64, Option<i32>)>,
+    pub created: Moment,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnwantedRow {
+    pub id: i64,
+    pub text: String,
+    /// The memory that was forgotten, which can be restored.
+    pub item: Option<i64>,
+}

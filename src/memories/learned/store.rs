@@ -1,0 +1,159 @@
+//! The statements of what was learned, as the app role in a transaction that knows its user.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::{Learned, Unwanted};
+use crate::db::UserId;
+use crate::memories::{ItemId, ItemType, Trust};
+
+const BEGINNING_CHARS: i32 = 400;
+
+/// The newest first: active, not confirmed, not imported, of an agent or the server, and not looked at yet.
+pub async fn list(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+    limit: i64,
+) -> Result<Vec<Learned>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, i.type AS item_type, t.slug, t.display_name, left(i.content, $4) AS "beginning!",
+                  length(i.content) > $4 AS "is_cut!", i.source, i.trust, i.source_context, i.session_id, i.message_id,
+                  a.name AS "agent?", i.created_at
+           FROM memory_items i
+           JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
+           LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
+           WHERE i.user_id = $1 AND i.status = 'active' AND i.theme_id IS NOT NULL
+             AND i.id > coalesce((SELECT seen_id FROM learned_seen WHERE user_id = $1), 0)
+             AND is_live(i.status, i.live_until, $2) AND NOT i.protected AND (i.agent_id IS NOT NULL OR i.source = 'derived')
+             AND NOT EXISTS (SELECT FROM learned_kept k WHERE k.user_id = $1 AND k.item_id = i.id)
+             AND NOT EXISTS (SELECT FROM memory_item_events e
+                             WHERE e.user_id = $1 AND e.item_id = i.id AND e.event = 'imported')
+           ORDER BY i.id DESC LIMIT $3"#,
+        user.0,
+        now,
+        limit,
+        BEGINNING_CHARS,
+    );
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| {
+        let position = row.message_id.and_then(|id| i32::try_from(id).ok());
+        Learned {
+            id: ItemId(row.id),
+            theme: (row.slug, row.display_name),
+            item_type: ItemType::from_column(&row.item_type),
+            beginning: match row.is_cut {
+                true => format!("{}…", row.beginning.trim_end()),
+                false => row.beginning,
+            },
+            source: row.source,
+            trust: Trust::from_column(&row.trust),
+            quote: row.source_context,
+            said_in: row.session_id.map(|session| (session, position)),
+            agent: row.agent,
+            created_at: row.created_at,
+        }
+    });
+    Ok(rows.collect())
+}
+
+/// The same, looked at. False where it is none of the user's memories.
+pub async fn keep(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+) -> Result<bool, sqlx::Error> {
+    let kept = sqlx::query_scalar!(
+        r#"WITH item AS (SELECT id FROM memory_items WHERE user_id = $1 AND id = $2 AND theme_id IS NOT NULL FOR KEY SHARE),
+                kept AS (INSERT INTO learned_kept (user_id, item_id) SELECT $1, id FROM item ON CONFLICT DO NOTHING)
+           SELECT EXISTS (SELECT FROM item) AS "is_there!""#,
+        user.0,
+        item.0,
+    );
+    kept.fetch_one(conn).await
+}
+
+/// All up to this number was looked at.
+pub async fn keep_all(conn: &mut PgConnection, user: UserId, upto: i64) -> Result<(), sqlx::Error> {
+    // No further than there are memories: a number that is made up would hide what comes.
+    sqlx::query!(
+        "INSERT INTO learned_seen AS s (user_id, seen_id)
+         SELECT $1, least($2, max(id)) FROM memory_items WHERE user_id = $1 HAVING max(id) IS NOT NULL
+         ON CONFLICT (user_id) DO UPDATE SET seen_id = greatest(s.seen_id, excluded.seen_id)",
+        user.0,
+        upto,
+    )
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query!(
+        "DELETE FROM learned_kept WHERE user_id = $1 AND item_id <= (SELECT seen_id FROM learned_seen WHERE user_id = $1)",
+        user.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The latest first; of memories that whoever asks sees, and what a person wrote.
+pub async fn list_unwanted(
+    conn: &mut PgConnection,
+    user: UserId,
+    limit: i64,
+) -> Result<Vec<Unwanted>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT u.id, u.text, i.id AS "item?" FROM unwanted u
+           LEFT JOIN memory_items i ON i.user_id = u.user_id AND i.id = u.item_id
+           WHERE u.user_id = $1 AND (u.item_id IS NULL) = (i.id IS NULL) ORDER BY u.id DESC LIMIT $2"#,
+        user.0,
+        limit,
+    );
+    let rows = rows.fetch_all(conn).await?.into_iter();
+    Ok(rows
+        .map(|row| Unwanted {
+            id: row.id,
+            text: row.text,
+            item: row.item.map(ItemId),
+        })
+        .collect())
+}
+
+/// Adds what a person wrote, or the beginning of a memory; past `most` the oldest go.
+pub async fn add_unwanted(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: Option<ItemId>,
+    text: &str,
+    most: i64,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO unwanted (user_id, item_id, text)
+         SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT FROM unwanted WHERE user_id = $1 AND text = $3 AND item_id IS NOT DISTINCT FROM $2)
+         ON CONFLICT (user_id, item_id) DO NOTHING",
+        user.0,
+        item.map(|item| item.0),
+        text,
+    )
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query!(
+        "DELETE FROM unwanted WHERE user_id = $1
+           AND id <= (SELECT id FROM unwanted WHERE user_id = $1 ORDER BY id DESC OFFSET $2 LIMIT 1)",
+        user.0,
+        most,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn remove_unwanted(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: i64,
+) -> Result<bool, sqlx::Error> {
+    let removed = sqlx::query!(
+        "DELETE FROM unwanted WHERE user_id = $1 AND id = $2",
+        user.0,
+        id
+    );
+    Ok(removed.execute(conn).await?.rows_affected() == 1)
+}

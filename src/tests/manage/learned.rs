@@ -1,0 +1,261 @@
+//! What was learned stands on a page until its person has looked at it; what is forgotten teaches the next reading.
+
+use serde_json::{Value, json};
+
+use super::Place;
+use crate::chat::use_server;
+use crate::consolidation::{fact, user_says};
+use crate::data::{export, import, records};
+use crate::support::{ChatServer, DueNow, TestApp, TestUser, said};
+
+const PATH: &str = "/learned";
+
+async fn look(place: &Place) -> String {
+    let (status, page) = place.browser.get(PATH).await;
+    assert_eq!(status, 200);
+    page
+}
+
+async fn press(place: &Place, fields: &[(&str, &str)]) -> (u16, String) {
+    let answer = place.browser.post(PATH, fields).await;
+    (answer.status().as_u16(), answer.text().await.unwrap())
+}
+
+/// Hands a conversation over and reads it. What the model was asked.
+async fn read(app: &TestApp, anna: &TestUser, model: &ChatServer, session: &str) -> Value {
+    let path = format!("/api/v1/sessions/{session}");
+    let words = "I drink my tea at four, and it rains.";
+    let messages = json!({ "messages": [user_says("m1", words)] });
+    anna.post(&format!("{path}/messages"), &messages).await;
+    anna.post(&format!("{path}/complete"), &json!({})).await;
+    let consolidation = keepsake::consolidation::Consolidation::new(app.search.clone());
+    for due in consolidation.due().await.unwrap() {
+        consolidation.extract(due).await.unwrap();
+    }
+    model.asked().last().unwrap().body["messages"].clone()
+}
+
+#[tokio::test]
+async fn what_agents_store_waits_to_be_looked_at_and_what_is_forgotten_teaches() {
+    let place = Place::start().await;
+    let (app, anna) = (&place.app, &place.anna);
+    let facts = json!([
+        fact(
+            "preferences",
+            "tea",
+            "Drinks tea at four",
+            "user_explicit",
+            "I drink my tea at four"
+        ),
+        fact(
+            "other",
+            "weather",
+            "It rains today",
+            "user_explicit",
+            "it rains"
+        ),
+    ]);
+    // Of the first session alone.
+    let model = ChatServer::answering(move |_, before| {
+        let facts = if before == 0 {
+            facts.clone()
+        } else {
+            json!([])
+        };
+        said(&json!({ "facts": facts }).to_string())
+    })
+    .await;
+    use_server(app, anna, &model).await;
+    let (_, memory) = place.browser.get("/memory").await;
+    assert!(
+        memory.contains("Learned since you looked") && memory.contains(">1</span>"),
+        "{memory}"
+    );
+    let asked = read(app, anna, &model, "s1").await;
+    assert!(!asked.to_string().contains("unwanted"), "{asked}");
+    let page = look(&place).await;
+    for told in [
+        "3 memories that you have not looked at, newest first.",
+        "Berta lives in Bern.",
+        "Drinks tea at four",
+        "I drink my tea at four",
+        "In its conversation",
+    ] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    let id_of = async |words: &str| -> String {
+        let id: i64 = sqlx::query_scalar(
+            "SELECT id FROM memory_items WHERE content = $1 AND theme_id IS NOT NULL",
+        )
+        .bind(words)
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+        id.to_string()
+    };
+    let (rain, tea) = (
+        id_of("It rains today").await,
+        id_of("Drinks tea at four").await,
+    );
+    let (status, page) = press(&place, &[("action", "forget"), ("item", &rain)]).await;
+    assert_eq!(status, 200);
+    assert!(
+        page.contains("such things are not noted any more") && page.contains("2 memories that you"),
+        "{page}"
+    );
+    assert_eq!(place.row(rain.parse().unwrap()).await["status"], "archived");
+    press(&place, &[("action", "keep"), ("item", &tea)]).await;
+    let berta = id_of("Berta lives in Bern.").await;
+    let (_, page) = press(&place, &[("action", "confirm"), ("item", &berta)]).await;
+    assert!(
+        page.contains("is confirmed") && page.contains("Nothing new."),
+        "{page}"
+    );
+    assert_eq!(place.row(berta.parse().unwrap()).await["protected"], true);
+
+    // The next reading is told, as data.
+    press(
+        &place,
+        &[("action", "unwanted"), ("text", "  what a\tbuild printed ")],
+    )
+    .await;
+    let asked = read(app, anna, &model, "s2").await;
+    let (system, user) = (
+        asked[0]["content"].as_str().unwrap(),
+        asked[1]["content"].as_str().unwrap(),
+    );
+    assert!(system.contains("the person did not want such things to be kept"));
+    assert!(
+        user.contains("<unwanted>\n- what a build printed\n- It rains today\n</unwanted>"),
+        "{user}"
+    );
+    // It comes back with one click, and is off the list.
+    let page = look(&place).await;
+    let line = page.split("name=\"line\" value=\"").nth(2).unwrap();
+    let line = line.split('"').next().unwrap().to_owned();
+    let (_, page) = press(
+        &place,
+        &[("action", "restore"), ("item", &rain), ("line", &line)],
+    )
+    .await;
+    assert!(
+        page.contains(&format!("Memory {rain} is active again.")),
+        "{page}"
+    );
+    assert_eq!(place.row(rain.parse().unwrap()).await["status"], "active");
+    let asked = read(app, anna, &model, "s3").await;
+    assert!(!asked.to_string().contains("- It rains today"), "{asked}");
+
+    // All at once; what comes later stands there again.
+    press(&place, &[("action", "keep_all"), ("item", "999999999")]).await;
+    assert!(look(&place).await.contains("Nothing new."));
+    anna.add("Anna rows.").await;
+    assert!(
+        look(&place)
+            .await
+            .contains("1 memory that you have not looked at.")
+    );
+}
+
+#[tokio::test]
+async fn what_is_imported_or_erased_stands_there_no_more() {
+    let place = Place::start().await;
+    let app = &place.app;
+    let file = r#"{"keepsake_export":1,"exported_at":"2026-11-01T00:00:00Z"}
+{"record":"agent","name":"old-agent"}
+{"record":"item","id":1,"type":"fact","theme":"home","content":"The roof is red.","agent":"old-agent","created_at":"2026-10-01T00:00:00Z"}
+{"record":"end","counts":{"items":1}}"#;
+    assert_eq!(import(app, &place.anna, file).await.added, 1);
+    let page = look(&place).await;
+    assert!(
+        !page.contains("The roof is red.") && page.contains("Berta"),
+        "{page}"
+    );
+    let canary = place.fact("The canary is called Zebedee.").await;
+    let id = canary.to_string();
+    press(&place, &[("action", "forget"), ("item", &id)]).await;
+    assert!(look(&place).await.contains("Zebedee"), "on the list");
+    // An export takes the list along.
+    let file = export(app, &place.anna).await;
+    let lines = records(&file, "unwanted");
+    assert_eq!((lines.len(), &lines[0]["item"]), (1, &json!(canary)));
+    let ben = app.user("ben").await;
+    for _ in 0..2 {
+        assert_eq!(import(app, &ben, &file).await.failed, 0);
+    }
+    let of_ben: Vec<Option<i64>> =
+        sqlx::query_scalar("SELECT item_id FROM unwanted WHERE user_id = $1")
+            .bind(ben.id.0)
+            .fetch_all(&mut app.superuser().await)
+            .await
+            .unwrap();
+    assert!(
+        matches!(of_ben.as_slice(), [Some(item)] if *item != canary),
+        "{of_ben:?}"
+    );
+    app.delete_item(&place.browser, canary).await;
+    assert!(
+        !look(&place).await.contains("Zebedee"),
+        "what is erased goes from the list, too"
+    );
+    let left: i64 = sqlx::query_scalar("SELECT count(*) FROM unwanted")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(left, 1, "Ben's");
+}
+
+#[tokio::test]
+async fn the_list_is_bounded_and_bad_input_gets_one_sentence() {
+    let place = Place::start().await;
+    for n in 0..25 {
+        press(
+            &place,
+            &[("action", "unwanted"), ("text", &format!("kind {n}"))],
+        )
+        .await;
+    }
+    let page = look(&place).await;
+    assert!(page.contains("kind 24") && page.contains("kind 5<") && !page.contains("kind 4<"));
+    for (text, sentence) in [("", "`text` is empty"), (&*"x".repeat(121), "`text`")] {
+        let (status, page) = press(&place, &[("action", "unwanted"), ("text", text)]).await;
+        assert_eq!(status, 422);
+        assert!(page.contains(sentence), "{page}");
+    }
+    for fields in [
+        [("action", "forget"), ("item", "x")],
+        [("action", "keep"), ("item", "-1")],
+        [("action", "confirm"), ("item", "99999999999999999999")],
+    ] {
+        assert_eq!(press(&place, &fields).await.0, 404, "{fields:?}");
+    }
+    let (status, _) = press(&place, &[("action", "dance")]).await;
+    assert_eq!(status, 422);
+}
+
+#[tokio::test]
+async fn a_stranger_and_a_closed_browser_change_nothing() {
+    let place = Place::start().await;
+    let app = &place.app;
+    let bees = place.fact("Anna keeps bees.").await.to_string();
+    let ben = app.user("ben").await;
+    let his = app.browser();
+    his.sign_in(&ben).await;
+    assert!(!his.get(PATH).await.1.contains("bees"));
+    for action in ["keep", "forget", "confirm", "restore"] {
+        let answer = his.post(PATH, &[("action", action), ("item", &bees)]).await;
+        assert_eq!(answer.status(), 404, "{action}");
+    }
+    his.post(PATH, &[("action", "keep_all"), ("item", &bees)])
+        .await;
+    keepsake::memories::manage::set_browser_read_only(&app.db, &app.embeddings.clock(), true)
+        .await
+        .unwrap();
+    let page = look(&place).await;
+    assert!(page.contains("Anna keeps bees.") && !page.contains("value=\"forget\""));
+    for action in ["keep", "forget", "confirm", "keep_all", "unwanted"] {
+        let fields = [("action", action), ("item", &*bees), ("text", "x")];
+        assert_eq!(press(&place, &fields).await.0, 403, "{action}");
+    }
+    assert_eq!(place.row(bees.parse().unwrap()).await["status"], "active");
+}
