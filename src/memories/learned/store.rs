@@ -8,6 +8,8 @@ use crate::db::UserId;
 use crate::memories::{ItemId, ItemType, Trust};
 
 const BEGINNING_CHARS: i32 = 400;
+/// So many of the newest memories are looked through: behind an import of very many nothing is found.
+const LOOKED_THROUGH_MAX: i64 = 1_000;
 
 /// The newest first: active, not confirmed, not imported, of an agent or the server, and not looked at yet.
 pub async fn list(
@@ -20,12 +22,13 @@ pub async fn list(
         r#"SELECT i.id, i.type AS item_type, t.slug, t.display_name, left(i.content, $4) AS "beginning!",
                   length(i.content) > $4 AS "is_cut!", i.source, i.trust, i.source_context, i.session_id, i.message_id,
                   a.name AS "agent?", i.created_at
-           FROM memory_items i
+           FROM (SELECT * FROM memory_items
+                 WHERE user_id = $1 AND status = 'active' AND theme_id IS NOT NULL
+                   AND id > coalesce((SELECT seen_id FROM learned_seen WHERE user_id = $1), 0)
+                 ORDER BY id DESC LIMIT $5) i
            JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
            LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
-           WHERE i.user_id = $1 AND i.status = 'active' AND i.theme_id IS NOT NULL
-             AND i.id > coalesce((SELECT seen_id FROM learned_seen WHERE user_id = $1), 0)
-             AND is_live(i.status, i.live_until, $2) AND NOT i.protected AND (i.agent_id IS NOT NULL OR i.source = 'derived')
+           WHERE is_live(i.status, i.live_until, $2) AND NOT i.protected AND (i.agent_id IS NOT NULL OR i.source = 'derived')
              AND NOT EXISTS (SELECT FROM learned_kept k WHERE k.user_id = $1 AND k.item_id = i.id)
              AND NOT EXISTS (SELECT FROM memory_item_events e
                              WHERE e.user_id = $1 AND e.item_id = i.id AND e.event = 'imported')
@@ -34,6 +37,7 @@ pub async fn list(
         now,
         limit,
         BEGINNING_CHARS,
+        LOOKED_THROUGH_MAX,
     );
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| {
         let position = row.message_id.and_then(|id| i32::try_from(id).ok());

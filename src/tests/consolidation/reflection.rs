@@ -140,13 +140,15 @@ async fn a_person_of_another_time_zone_has_another_sunday() {
     let model = Writer::saying(WEEK).await;
     let anna = user_of(&app, "anna", &model.server).await;
     let browser = signed_in(&app, &anna).await;
-    let zone = [("time_zone", "Pacific/Auckland")];
+    let zone = [("time_zone", "Asia/Tokyo")];
     browser.post("/account/time-zone", &zone).await;
     a_week(&app, &anna).await;
     to_sunday(&app);
-    // It has been three o'clock there for 14 or 15 hours less nine: Saturday noon in UTC was too soon.
-    app.clock.advance(Duration::hours(-13));
-    assert_eq!(app.run_job("reflect").await, 1, "Sunday 03:01 in Auckland");
+    // Nine hours before it is three o'clock in UTC.
+    app.clock.advance(Duration::hours(-10));
+    assert_eq!(app.run_job("reflect").await, 0, "Sunday 02:01 in Tokyo");
+    app.clock.advance(Duration::hours(1));
+    assert_eq!(app.run_job("reflect").await, 1, "Sunday 03:01 in Tokyo");
 }
 
 #[tokio::test]
