@@ -169,6 +169,7 @@ test("every page is accessible and fits a phone", async (t) => {
   await passes("item that is not there", "/memory/999999999");
   await passes("account", "/account");
   await passes("learned", "/learned");
+  await passes("dreams", "/dreams");
   await passes("fading", "/settings/fading");
   await passes("background work", "/settings/work");
   await passes("404", "/nothing-here");

@@ -9,10 +9,11 @@ use leptos::prelude::expect_context;
 
 use crate::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, DataPage, DocsPage,
-    DocumentFilters, DocumentPage, DocumentsPage, EmbeddingsPage, EntitiesPage, EntityFilters,
-    EntityPage, FadingPage, FormState, GraphFilters, GraphPage, InvitationPage, ItemPage, JobsPage,
-    JoinPage, LearnedPage, MemoryFilters, MemoryPage, Receipt, ResetPage, SessionFilters,
-    SessionPage, SessionsPage, SignInOffer, SummaryPage, UsersFilters, UsersPage, WorkPage,
+    DocumentFilters, DocumentPage, DocumentsPage, DreamsPage, EmbeddingsPage, EntitiesPage,
+    EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage, InvitationPage,
+    ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Receipt, ResetPage,
+    SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage, UsersFilters, UsersPage,
+    WorkPage,
 };
 
 /// Rows a step of "load more", and at first.
@@ -110,6 +111,8 @@ pub trait Backend: Send + Sync {
     async fn chat_page(&self) -> Result<ChatPage, PageError>;
     async fn embeddings_page(&self) -> Result<EmbeddingsPage, PageError>;
     async fn learned_page(&self) -> Result<LearnedPage, PageError>;
+    /// From before this dream on.
+    async fn dreams_page(&self, before: Option<i64>) -> Result<DreamsPage, PageError>;
     async fn fading_page(&self) -> Result<FadingPage, PageError>;
     async fn work_page(&self) -> Result<WorkPage, PageError>;
     /// `None` when the person is no admin.

@@ -7,6 +7,7 @@ mod chat;
 mod data;
 mod docs;
 mod documents;
+mod dreams;
 mod embeddings;
 mod entities;
 mod fading;
@@ -28,6 +29,9 @@ pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use documents::{
     Block, DiffLine, DiffView, DocumentBody, DocumentFilters, DocumentFolder, DocumentPage,
     DocumentRow, DocumentTree, DocumentsPage, Inline, LineChange, ListItem, PartPlace, RevisionRow,
+};
+pub use dreams::{
+    DreamView, DreamsPage, DreamtOf, ProposalKind, ProposalSide, ProposalState, ProposalView,
 };
 pub use embeddings::{
     AdminPage, Confirmation, EffectiveProvider, EmbeddingCounts, EmbeddingState, EmbeddingWait,
@@ -215,6 +219,8 @@ pub struct MemoryPage {
     pub total_items: i64,
     /// Memories that agents and the server have stored and nobody has looked at.
     pub learned: i64,
+    /// What dreams propose and nobody has decided.
+    pub proposals: i64,
     /// Anything but [`SearchMode::Recent`] is cut at the most relevant 50.
     pub mode: SearchMode,
     /// One sentence: why the search was less than it could be, where `waiting` does not say it.
@@ -399,7 +405,7 @@ pub struct FormState {
     /// (Settings › Chat model); `chat_system`,
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`
     /// and `users_max` (Admin); `jobs` (Admin › Jobs); `people` and `invitation` (Admin › Users; the latter
-    /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `manage` and `half_life` (a memory); `fading` and `fading_settings` (Settings › Fading); `learned` and `unwanted` (Learned); `import`, `delete` and `erase` (Your data);
+    /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `manage` and `half_life` (a memory); `fading` and `fading_settings` (Settings › Fading); `learned` and `unwanted` (Learned); `dreams` and `dream_settings` (Dreams); `import`, `delete` and `erase` (Your data);
     /// `team` (an agent) and `join` (an invitation to a team); `browser` (Admin); `entity_pairs` and `entity_settings` (Entities); `entity_rename`, `entity_merge`,
     /// `entity_split` and `entity` (an entity); `document` and `document_erase` (a document).
     /// Empty when the page was just opened.

@@ -5,6 +5,7 @@
 
 mod category;
 mod comparison;
+pub mod dreaming;
 mod enrichment;
 pub mod episodes;
 mod facts;
@@ -18,6 +19,7 @@ pub(crate) mod prompt;
 mod quoted;
 mod reading;
 pub mod reflection;
+mod round;
 mod same;
 mod store;
 pub mod summary;
@@ -38,6 +40,7 @@ use crate::queue::Slice;
 use crate::search::Search;
 use crate::sessions::model::{Counts, Due, Ending, Extraction, Outcome};
 use crate::sessions::{self, ledger};
+pub use round::Round;
 use transcript::without_own_memory;
 
 /// A stretch whose reading was begun so often and never ended, with the server killed each

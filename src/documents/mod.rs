@@ -25,6 +25,7 @@ pub use taken::{TakenDocument, TakenRevision};
 use crate::accounts::UserId;
 use crate::db::{Db, Tx};
 use crate::embedding::Embeddings;
+use crate::input::Invalid;
 use store::NewRevision;
 
 /// Revisions that are told of one document.
@@ -322,6 +323,29 @@ impl Documents {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+
+    /// A new document at the first of these paths that is free, likewise.
+    ///
+    /// # Errors
+    /// [`DocumentError::Exists`] where none of so many is.
+    pub async fn create_first_free(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        by: By<'_>,
+        path: impl Fn(usize) -> Result<DocumentPath, Invalid>,
+        text: &str,
+        paths_max: usize,
+    ) -> Result<Document, DocumentError> {
+        let now = self.embeddings.now();
+        for n in 1..=paths_max {
+            let path = path(n)?;
+            if store::find(&mut *conn, user, &path, true).await?.is_none() {
+                return self.create(conn, user, by, &path, text, now).await;
+            }
+        }
+        Err(DocumentError::Exists)
     }
 
     async fn create(

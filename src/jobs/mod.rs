@@ -14,6 +14,7 @@ mod cleanup;
 mod complete;
 pub mod control;
 mod delete;
+mod dream;
 mod embed;
 mod enrich;
 mod entities;
@@ -47,7 +48,7 @@ pub use overview::{DAYS_COUNTED, JobState, Overview, overview, states};
 pub use runner::{Runner, Totals, run, work};
 pub use sweep::ask_for;
 
-pub static JOBS: [&Job; 16] = [
+pub static JOBS: [&Job; 17] = [
     &embed::JOB,
     &passages::JOB,
     &entities::JOB,
@@ -63,6 +64,7 @@ pub static JOBS: [&Job; 16] = [
     &expire::JOB,
     &fade::JOB,
     &reflect::JOB,
+    &dream::JOB,
     &cleanup::JOB,
 ];
 

@@ -5,8 +5,7 @@ use time::{Duration, Weekday};
 
 use super::{Job, Work};
 use crate::clock::Schedule;
-use crate::consolidation::Consolidation;
-use crate::consolidation::reflection::Reflected;
+use crate::consolidation::{Consolidation, Round};
 
 /// After a model that did not answer.
 const AGAIN_AFTER: Duration = Duration::hours(1);
@@ -24,9 +23,9 @@ pub static JOB: Job = Job {
             let consolidation = Consolidation::new(context.search.for_jobs());
             consolidation.tell_endpoint(user, &slice).await?;
             match consolidation.reflect(user).await? {
-                Reflected::Written => slice.note(1, 0),
-                Reflected::Nothing(why) => drop(why.map(|why| slice.say(why))),
-                Reflected::Later(why) => {
+                Round::Written => slice.note(1, 0),
+                Round::Nothing(why) => drop(why.map(|why| slice.say(why))),
+                Round::Later(why) => {
                     slice.say(why);
                     return context.later(&JOB, user, AGAIN_AFTER).await;
                 }

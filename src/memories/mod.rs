@@ -15,6 +15,7 @@ pub mod passages;
 pub mod period;
 pub mod provenance;
 pub mod quota;
+pub mod settle;
 pub mod speakers;
 mod stop_words;
 pub mod store;
@@ -55,6 +56,8 @@ const SUPERSEDED: &str = "superseded";
 const PUT_ASIDE: &str = "put_aside";
 const EXPIRED: &str = "expired";
 const FADED: &str = "faded";
+/// Another says the same, and stands for it.
+const MERGED: &str = "merged";
 /// … and came back.
 const RESTORED: &str = "restored";
 const CONFIRMED: &str = "confirmed";

@@ -124,6 +124,7 @@ const READ_BY: [(&str, &[&str]); 6] = [
             "accounts/agents/store.rs",
             "accounts/teams/store.rs",
             "activity/store.rs",
+            "consolidation/dreaming/store.rs",
             "consolidation/enrichment/store.rs",
             "consolidation/episodes/store.rs",
             "consolidation/reflection/store.rs",

@@ -162,6 +162,10 @@ fn people(state: &AppState) -> Router<AppState> {
             "/learned",
             get(pages::behind_sign_in).post(forms::learned::change),
         )
+        .route(
+            "/dreams",
+            get(pages::behind_sign_in).post(forms::dreams::change),
+        )
         .route("/activity", get(pages::behind_sign_in))
         .route("/activity/queries", post(forms::activity::queries))
         .route(

@@ -100,6 +100,7 @@ const LIMIT_FIELDS: &[&str] = &[
     "share_enrichment",
     "share_summary",
     "share_reflection",
+    "share_dreaming",
     "share_evaluation",
 ];
 
@@ -110,6 +111,7 @@ fn fields_of(purpose: &str) -> (&'static str, &'static str) {
         "enrichment" => ("on_enrichment", "share_enrichment"),
         "summary" => ("on_summary", "share_summary"),
         "reflection" => ("on_reflection", "share_reflection"),
+        "dreaming" => ("on_dreaming", "share_dreaming"),
         _ => ("on_evaluation", "share_evaluation"),
     }
 }

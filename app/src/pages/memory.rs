@@ -72,7 +72,7 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
             <SearchForm agents=page.agents filters=filters.clone() />
             <Themes themes=page.themes filters />
             <div class="found">
-                <ToLookAt count=page.learned />
+                <ToLookAt learned=page.learned proposals=page.proposals />
                 <Waiting waiting=page.waiting />
                 <section id="results" class="results" data-live="results" aria-labelledby="count">
                     <h2 id="count" class="count">
@@ -89,20 +89,32 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
     .into_any()
 }
 
-/// The way to what was learned since.
+/// The way to what was learned since, and to what dreams propose.
 #[component]
-fn ToLookAt(count: i64) -> impl IntoView {
-    let told = match count {
-        0 => return ().into_any(),
-        n if n >= COUNTED_MAX => format!("{COUNTED_MAX} and more"),
-        n => n.to_string(),
+fn ToLookAt(learned: i64, proposals: i64) -> impl IntoView {
+    let link = |href: &'static str, words: &'static str, count: i64| {
+        let told = match count {
+            0 => return None,
+            n if n >= COUNTED_MAX => format!("{COUNTED_MAX} and more"),
+            n => n.to_string(),
+        };
+        Some(view! {
+            <a href=href>
+                {words} " " <span class="count-badge">{told}</span>
+            </a>
+        })
     };
-    view! {
-        <p class="to-look-at">
-            <a href="/learned">"Learned since you looked" <span class="count-badge">{told}</span></a>
-        </p>
+    let links: Vec<_> = [
+        link("/learned", "Learned since you looked", learned),
+        link("/dreams", "Proposed in dreams", proposals),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    match links.is_empty() {
+        true => ().into_any(),
+        false => view! { <p class="to-look-at">{links}</p> }.into_any(),
     }
-    .into_any()
 }
 
 /// What the list is, in a few words: the heading, and what is announced.

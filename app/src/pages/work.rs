@@ -61,7 +61,7 @@ fn Whole(page: WorkPage) -> impl IntoView {
                 {idle}
                 {tasks.collect_view()}
             </div>
-            <ByTheClock scheduled=page.scheduled />
+            <Schedule scheduled=page.scheduled />
         </div>
         <LiveProgress />
     }
@@ -69,7 +69,7 @@ fn Whole(page: WorkPage) -> impl IntoView {
 }
 
 #[component]
-fn ByTheClock(scheduled: Vec<Scheduled>) -> impl IntoView {
+fn Schedule(scheduled: Vec<Scheduled>) -> impl IntoView {
     let rows = scheduled.into_iter().map(|one| {
         let (state, needs) = match one.standing {
             Standing::On => ("on", None),
@@ -100,12 +100,12 @@ fn ByTheClock(scheduled: Vec<Scheduled>) -> impl IntoView {
     });
     view! {
         <section class="part" aria-labelledby="scheduled">
-            <h2 id="scheduled">"By the clock"</h2>
+            <h2 id="scheduled">"Schedule"</h2>
             <p class="hint">
-                "At these times in your own time zone, which is set under " <a href="/account">"Account"</a>
+                "Times are those of your own time zone, which is set under " <a href="/account">"Account"</a>
                 ". What could not be done then is made up for."
             </p>
-            <div class="table" tabindex="0" role="group" aria-label="What is done by the clock">
+            <div class="table" tabindex="0" role="group" aria-label="Schedule">
                 <table class="scheduled">
                     <thead>
                         <tr>

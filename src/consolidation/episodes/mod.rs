@@ -325,7 +325,7 @@ pub(super) async fn keep(
     };
     let written = write(&mut *conn, user, &[source], now).await?;
     if let Some(Some(id)) = written.ids.first() {
-        store::insert(&mut *conn, user, id.0, row, last_position, draft).await?;
+        store::insert(&mut *conn, user, id.0, row, last_position, draft, now).await?;
         let seen_to = embeddings.see_to(conn, user, written.noted).await;
         seen_to.map_err(MemoryError::from)?;
     }

@@ -40,7 +40,7 @@ pub async fn retell(
     if let Some(Some(id)) = written.ids.first() {
         let first = sentences(summary).map(str::trim).find(is_telling);
         let short = cut(first.unwrap_or(summary));
-        store::insert_retold(&mut tx, user, id.0, session, &newest, &short).await?;
+        store::insert_retold(&mut tx, user, id.0, session, &newest, &short, now).await?;
         let seen_to = embeddings.see_to(&mut tx, user, written.noted).await;
         seen_to.map_err(MemoryError::from)?;
     }

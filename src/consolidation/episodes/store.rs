@@ -51,10 +51,12 @@ pub async fn insert(
     row: &Extraction,
     last_position: i32,
     draft: &Draft,
+    now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "INSERT INTO episodes (user_id, source_id, session_id, first_position, last_position, abstract, made_by, began_at, ended_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        "INSERT INTO episodes (user_id, source_id, session_id, first_position, last_position, abstract, made_by, began_at, ended_at,
+                               kept_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         user.0,
         source,
         row.session_id.0,
@@ -64,6 +66,7 @@ pub async fn insert(
         draft.made_by.as_str(),
         draft.began_at,
         draft.ended_at,
+        now,
     )
     .execute(conn)
     .await?;
@@ -120,10 +123,12 @@ pub async fn insert_retold(
     session: SessionId,
     newest: &Newest,
     short: &str,
+    now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "INSERT INTO episodes (user_id, source_id, session_id, first_position, last_position, abstract, made_by, began_at, ended_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        "INSERT INTO episodes (user_id, source_id, session_id, first_position, last_position, abstract, made_by, began_at, ended_at,
+                               kept_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         user.0,
         source,
         session.0,
@@ -133,6 +138,7 @@ pub async fn insert_retold(
         MadeBy::Agent.as_str(),
         newest.began_at,
         newest.ended_at,
+        now,
     )
     .execute(conn)
     .await?;
@@ -178,10 +184,12 @@ pub async fn insert_taken(
     user: UserId,
     source: i64,
     taken: &Taken<'_>,
+    now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "INSERT INTO episodes (user_id, source_id, first_position, last_position, abstract, made_by, began_at, ended_at, promoted_at)
-         VALUES ($1, $2, 1, 1, $3, $4, $5, $6, $7)",
+        "INSERT INTO episodes (user_id, source_id, first_position, last_position, abstract, made_by, began_at, ended_at, promoted_at,
+                               kept_at)
+         VALUES ($1, $2, 1, 1, $3, $4, $5, $6, $7, $8)",
         user.0,
         source,
         taken.short,
@@ -189,6 +197,7 @@ pub async fn insert_taken(
         taken.began_at,
         taken.ended_at,
         taken.promoted_at,
+        now,
     )
     .execute(conn)
     .await?;

@@ -58,7 +58,7 @@ pub async fn take_in(
     let written = write(&mut *conn, user, &[source], now).await?;
     let id = written.ids.first().copied().flatten();
     if let Some(id) = id {
-        store::insert_taken(&mut *conn, user, id.0, taken).await?;
+        store::insert_taken(&mut *conn, user, id.0, taken, now).await?;
         embeddings.see_to(conn, user, written.noted).await?;
     }
     Ok(id.map(|id| id.0))

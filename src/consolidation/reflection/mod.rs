@@ -8,6 +8,7 @@ use time::Duration;
 
 use super::prompt::{Ask, as_data};
 use super::reading::off_the_runtime;
+use super::round::Round;
 use super::summary::facts::{self, Fact, LEFT_OUT, within_bounds};
 use super::summary::{BEGINNING_CHARS_MAX, SourceItem, narrative};
 use super::{Consolidation, ConsolidationError};
@@ -16,8 +17,8 @@ use crate::db::{Db, UserId};
 use crate::memories::{
     ItemId, ItemType, MemoryError, NewItem, Provenance, Source, Trust, add_in, replace_in,
 };
-use crate::providers::chat::{ChatError, ChatPurpose};
-pub use store::{Latest, find_latest};
+use crate::providers::chat::ChatPurpose;
+pub use store::{Latest, find_latest, insert_origins};
 
 /// Fewer memories of a week are not reflected on.
 const MEMORIES_MIN: usize = 3;
@@ -62,58 +63,40 @@ pub async fn origins(db: &Db, user: UserId, item: ItemId) -> Result<Origins, sql
     Ok(origins)
 }
 
-/// How a user's round ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reflected {
-    /// It was written.
-    Written,
-    /// There was nothing to do, or nobody to do it: until the next round.
-    Nothing(Option<&'static str>),
-    /// The same may succeed later.
-    Later(&'static str),
-}
-
 impl Consolidation {
     /// Writes the user's reflection of the last seven days, if there is enough to reflect on. Killed in the middle, nothing is
     /// written.
     ///
     /// # Errors
     /// What the database says.
-    pub async fn reflect(&self, user: UserId) -> Result<Reflected, ConsolidationError> {
-        match self.chat.effective(user, ChatPurpose::Reflection).await {
-            Ok(Some(_)) => {}
-            Ok(None) => return Ok(Reflected::Nothing(Some("no chat model is set"))),
-            Err(ChatError::Database(error)) => return Err(error.into()),
-            Err(_) => return Ok(Reflected::Later("the chat model cannot be asked")),
+    pub async fn reflect(&self, user: UserId) -> Result<Round, ConsolidationError> {
+        if let Some(why_not) = self.why_not(user, ChatPurpose::Reflection).await? {
+            return Ok(why_not);
         }
         let now = self.now();
         let mut tx = self.db.as_user(user).await?;
         let last = store::find_last(&mut tx, user).await?;
         if last.is_some_and(|at| at > now - NOT_WITHIN) {
-            return Ok(Reflected::Nothing(None));
+            return Ok(Round::Nothing(None));
         }
         let bounds = (facts::FACT_CHARS_MAX as i32, SOURCES_MAX);
         let recent = store::list_recent(&mut tx, user, now - WEEK, bounds, now).await?;
         tx.commit().await?;
         if recent.iter().filter(|one| one.is_memory).count() < MEMORIES_MIN {
-            return Ok(Reflected::Nothing(None));
+            return Ok(Round::Nothing(None));
         }
         let facts = within_bounds(recent.iter().map(|one| one.fact.clone()).collect());
         let asked = ask(&facts);
-        let answer = self.ask(user, ChatPurpose::Reflection, &asked, None, TEMPERATURE);
-        let completion = match answer.await {
+        let purpose = ChatPurpose::Reflection;
+        let answer = self.ask_in_round(user, purpose, (&asked, None), TEMPERATURE);
+        let completion = match answer.await? {
             Ok(completion) => completion,
-            Err(ChatError::Database(error)) => return Err(error.into()),
-            Err(ChatError::NoProvider) => return Ok(Reflected::Nothing(None)),
-            Err(ChatError::CapReached(_)) => {
-                return Ok(Reflected::Later("the tokens of the day are spent"));
-            }
-            Err(_) => return Ok(Reflected::Later("the chat model did not answer")),
+            Err(ends) => return Ok(ends),
         };
         let known = facts.clone();
         let read = move || narrative::read(&completion.text, completion.is_cut_off, &asked, &known);
         let Ok(text) = off_the_runtime(read).await else {
-            return Ok(Reflected::Nothing(Some(
+            return Ok(Round::Nothing(Some(
                 "the chat model answered with nothing that stands on the memories",
             )));
         };
@@ -127,7 +110,7 @@ impl Consolidation {
         user: UserId,
         text: &str,
         sources: &[Recent],
-    ) -> Result<Reflected, ConsolidationError> {
+    ) -> Result<Round, ConsolidationError> {
         let now = self.now();
         let trust = sources.iter().map(|one| one.fact.trust).min();
         let provenance = Provenance {
@@ -139,7 +122,7 @@ impl Consolidation {
         let item = item.map_err(MemoryError::from)?.with_provenance(provenance);
         let mut tx = self.db.as_writer(user).await?;
         if !store::hold(&mut tx, user, sources).await? {
-            return Ok(Reflected::Later(
+            return Ok(Round::Later(
                 "what it was written from was erased meanwhile",
             ));
         }
@@ -150,14 +133,20 @@ impl Consolidation {
             Err(MemoryError::Database(error)) => return Err(error.into()),
             Err(error) => {
                 tracing::info!(user = user.0, %error, "a reflection was not kept");
-                return Ok(Reflected::Nothing(Some("there is no room for it")));
+                return Ok(Round::Nothing(Some("there is no room for it")));
             }
         };
+        // Word for word a memory of another kind: what erases a source may not erase that.
+        if added.duplicate && !older.contains(&added.id.0) {
+            return Ok(Round::Nothing(Some("the same is remembered already")));
+        }
         older.retain(|id| *id != added.id.0);
         replace_in(&mut tx, user, &older, added.id, now).await?;
-        store::insert_origins(&mut tx, user, added.id, sources).await?;
+        let sources = sources.iter().map(|one| (one.fact.id.0, one.session));
+        let sources: Vec<_> = sources.collect();
+        insert_origins(&mut tx, user, added.id.0, &sources).await?;
         tx.commit().await?;
-        Ok(Reflected::Written)
+        Ok(Round::Written)
     }
 }
 

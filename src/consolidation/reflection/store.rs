@@ -81,20 +81,23 @@ pub async fn list_active(conn: &mut PgConnection, user: UserId) -> Result<Vec<i6
     .await
 }
 
-pub(super) async fn insert_origins(
+/// What a memory or a document was written from: each source, with the session that an episode among them told of.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn insert_origins(
     conn: &mut PgConnection,
     user: UserId,
-    item: ItemId,
-    sources: &[Recent],
+    item: i64,
+    sources: &[(i64, Option<i64>)],
 ) -> Result<(), sqlx::Error> {
-    let ids: Vec<i64> = sources.iter().map(|one| one.fact.id.0).collect();
-    let sessions: Vec<Option<i64>> = sources.iter().map(|one| one.session).collect();
+    let (ids, sessions): (Vec<i64>, Vec<Option<i64>>) = sources.iter().copied().unzip();
     sqlx::query!(
         "INSERT INTO memory_origins (user_id, item_id, source_id, session_id)
          SELECT $1, $2, source, session FROM unnest($3::bigint[], $4::bigint[]) AS s (source, session)
          ON CONFLICT DO NOTHING",
         user.0,
-        item.0,
+        item,
         &ids,
         &sessions as &[Option<i64>],
     )

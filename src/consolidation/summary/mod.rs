@@ -4,7 +4,7 @@
 //! is erased, its text goes at once (docs/consolidation.md).
 
 pub(in crate::consolidation) mod facts;
-mod guard;
+pub(super) mod guard;
 pub(super) mod narrative;
 mod store;
 

@@ -87,7 +87,8 @@ impl Importer {
     }
 
     pub(super) async fn take_origins(&mut self, line: &OriginsLine) -> Result<(), ImportError> {
-        let Some(item) = self.ids.get(&line.item) else {
+        let document = self.documents.get(&line.item).map(|(id, _)| id);
+        let Some(item) = self.ids.get(&line.item).or(document) else {
             return Ok(());
         };
         let sources = line.sources.iter().filter_map(|id| self.ids.get(id));

@@ -26,7 +26,7 @@ pub async fn list(
     .await
 }
 
-/// Of a memory that is derived; what is not there is left out.
+/// Of a memory that is derived, or a document that a dream wrote; what is not there is left out.
 pub async fn insert(
     conn: &mut PgConnection,
     user: UserId,
@@ -36,10 +36,10 @@ pub async fn insert(
     sqlx::query!(
         "INSERT INTO memory_origins (user_id, item_id, source_id, session_id)
          SELECT $1, d.id, s.id, e.session_id
-         FROM memory_items d
+         FROM (SELECT id FROM memory_items WHERE user_id = $1 AND id = $2 AND type = 'reflection'
+               UNION ALL SELECT id FROM documents WHERE user_id = $1 AND id = $2 AND starts_with(path, '_system/dreaming/')) d
          JOIN memory_items s ON s.user_id = $1 AND s.id = ANY ($3) AND s.type NOT IN ('reflection', 'turn', 'document')
          LEFT JOIN episodes e ON e.user_id = $1 AND e.source_id = s.id
-         WHERE d.user_id = $1 AND d.id = $2 AND d.type = 'reflection'
          ON CONFLICT DO NOTHING",
         user.0,
         item,

@@ -17,15 +17,18 @@ pub enum ChatPurpose {
     Summary,
     /// What a week was about.
     Reflection,
+    /// What lasts of several sessions, and which memories belong together.
+    Dreaming,
     Evaluation,
 }
 
 impl ChatPurpose {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Facts,
         Self::Enrichment,
         Self::Summary,
         Self::Reflection,
+        Self::Dreaming,
         Self::Evaluation,
     ];
 
@@ -36,6 +39,7 @@ impl ChatPurpose {
             Self::Enrichment => "enrichment",
             Self::Summary => "summary",
             Self::Reflection => "reflection",
+            Self::Dreaming => "dreaming",
             Self::Evaluation => "evaluation",
         }
     }
@@ -149,6 +153,7 @@ fn share_field(purpose: ChatPurpose) -> &'static str {
         ChatPurpose::Enrichment => "share_enrichment",
         ChatPurpose::Summary => "share_summary",
         ChatPurpose::Reflection => "share_reflection",
+        ChatPurpose::Dreaming => "share_dreaming",
         ChatPurpose::Evaluation => "share_evaluation",
     }
 }

@@ -3,7 +3,7 @@
 
 use keepsake::clock::SharedClock;
 use keepsake::consolidation::Consolidation;
-use keepsake::consolidation::reflection::Reflected;
+use keepsake::consolidation::Round;
 use keepsake::erasure::{self, Step};
 use keepsake::evaluation::Evaluation;
 use keepsake::memories::ItemId;
@@ -20,8 +20,8 @@ use crate::support::{ChatServer, DueNow, Provider, change_model, turns_due};
 
 /// Its test is below, under this name.
 const CASES: &[&str] = &[
-    "cleanup", "complete", "delete", "embed", "enrich", "entities", "erase", "evaluate", "expire",
-    "extract", "fade", "passages", "reflect", "summary", "sweep", "turns",
+    "cleanup", "complete", "delete", "dream", "embed", "enrich", "entities", "erase", "evaluate",
+    "expire", "extract", "fade", "passages", "reflect", "summary", "sweep", "turns",
 ];
 
 #[test]
@@ -368,7 +368,7 @@ async fn reflect_reads_one_users_week_with_that_users_model() {
     use_server(app, &scene.ben, &chat).await;
     let consolidation = Consolidation::new(app.search.clone());
     let reflected = consolidation.reflect(scene.ben.id).await.unwrap();
-    assert_eq!(reflected, Reflected::Written);
+    assert_eq!(reflected, Round::Written);
     let asked = format!("{:?}", chat.asked());
     assert!(
         !asked.contains("quokka") && asked.contains("Ben"),
@@ -377,5 +377,39 @@ async fn reflect_reads_one_users_week_with_that_users_model() {
     scene.assert_untouched("reflect").await;
     let nobody = keepsake::db::UserId(999_999_999);
     let reflected = consolidation.reflect(nobody).await.unwrap();
-    assert!(matches!(reflected, Reflected::Nothing(_)), "{reflected:?}");
+    assert!(matches!(reflected, Round::Nothing(_)), "{reflected:?}");
+}
+
+#[tokio::test]
+async fn dream_reads_one_users_sessions_with_that_users_model() {
+    let scene = Scene::start().await;
+    let app = &scene.app;
+    let consolidation = Consolidation::new(app.search.clone());
+    for n in 0..5 {
+        let path = format!("/api/v1/sessions/row{n}");
+        let words = format!("Ben rows with {n} friends on the lake before the sun is up.");
+        let said = json!({ "messages": [{ "id": "1", "role": "user", "content": words }] });
+        scene.ben.post(&format!("{path}/messages"), &said).await;
+        scene
+            .ben
+            .post(&format!("{path}/complete"), &json!({}))
+            .await;
+        let due = consolidation.due().await.unwrap();
+        for due in due.into_iter().filter(|due| due.user == scene.ben.id) {
+            consolidation.extract(due).await.unwrap();
+        }
+    }
+    let chat = ChatServer::saying("## Recurring patterns\n- Ben rows on the lake.").await;
+    use_server(app, &scene.ben, &chat).await;
+    app.clock.advance(Duration::minutes(11));
+    assert_eq!(app.run_job("dream").await, 1);
+    let asked = format!("{:?}", chat.asked());
+    assert!(
+        !asked.contains("quokka") && asked.contains("Ben rows with 4"),
+        "{asked}"
+    );
+    scene.assert_untouched("dream").await;
+    let nobody = keepsake::db::UserId(999_999_999);
+    let dreamt = consolidation.dream(nobody).await.unwrap();
+    assert!(matches!(dreamt, Round::Nothing(_)), "{dreamt:?}");
 }

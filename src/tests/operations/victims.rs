@@ -2,6 +2,7 @@
 
 use keepsake::clock::SharedClock;
 use keepsake::consolidation::Consolidation;
+use keepsake::consolidation::dreaming::{self, DreamSettings};
 use keepsake::evaluation::Evaluation;
 use keepsake::evaluation::asked::{Answer, Standing};
 use keepsake::memories::{ItemId, manage};
@@ -13,7 +14,7 @@ use time::Duration;
 use crate::chat::use_server;
 use crate::embedding::workers::Worker;
 use crate::evaluation::with_memories;
-use crate::support::{ChatServer, Provider, TestApp, TestUser, change_model, until};
+use crate::support::{ChatServer, DueNow, Provider, TestApp, TestUser, change_model, until};
 
 const FACT: &str = r#"{"facts":[{"category":"profile","key":"sport","value":"Anna rows at dawn","source":"conversation","source_context":""}]}"#;
 /// What no job comes past.
@@ -52,6 +53,28 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
         ChatServer::saying(FACT).await,
         ChatServer::saying("Zoe rows.").await,
     );
+    // Two sessions to dream of, read without a model.
+    let dora = app.user("dora").await;
+    let consolidation = Consolidation::new(app.search.clone());
+    for session in ["one", "two"] {
+        say(
+            &dora,
+            session,
+            "I row on the lake with Zoe every Friday at dawn.",
+        )
+        .await;
+        let path = format!("/api/v1/sessions/{session}/complete");
+        assert_eq!(dora.post(&path, &json!({})).await.status(), 200);
+        for due in consolidation.due().await.unwrap() {
+            consolidation.extract(due).await.unwrap();
+        }
+    }
+    let settings = DreamSettings {
+        applies: false,
+        episodes_min: 2,
+    };
+    dreaming::save(&app.db, dora.id, settings).await.unwrap();
+    use_server(&app, &dora, &reader).await;
     use_server(&app, &anna, &reader).await;
     use_server(&app, &zoe, &writer).await;
     // Expiry, completion, cleaning up and a Sunday come within nine days.
@@ -83,7 +106,6 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     anna.add("Anna sings.").await;
     zoe.add("Zoe rows.").await;
     let now = app.embeddings.now();
-    let consolidation = Consolidation::new(app.search.clone());
     consolidation.ask_for_summary(zoe.id).await.unwrap();
     erasure::begin(&app.db, carl.id, now).await.unwrap();
     let clock: SharedClock = app.clock.clone();
@@ -143,6 +165,8 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
             let rows = app.vectors(user, "active").await;
             !rows.is_empty() && rows.iter().all(|(_, state)| state == "ready")
         };
+        let runs: Vec<(String, String, Option<String>)> = sqlx::query_as("SELECT job, outcome, message FROM job_runs WHERE job = 'dream'").fetch_all(&mut app.superuser().await).await.unwrap();
+        eprintln!("{runs:?} {}", count(&app, "SELECT count(*) FROM dreams").await);
         let standing = evaluation.standing(anna.id).await.unwrap();
         standing == Standing::Measured
             && are_ready(&anna).await
@@ -155,6 +179,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
             && count(&app, "SELECT count(*) FROM job_runs WHERE ended_at < '2021-01-01'").await == 0
             && count(&app, "SELECT count(*) FROM memory_items WHERE delete_at IS NOT NULL").await == 0
             && count(&app, "SELECT count(*) FROM memory_passages_due").await == 0
+            && count(&app, "SELECT count(*) FROM dreams").await == 1
             && count(&app, "SELECT count(*) FROM memory_items WHERE content = 'The tea is hot.' AND status = 'active'")
                 .await
                 == 0

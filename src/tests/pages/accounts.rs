@@ -372,6 +372,7 @@ async fn every_answer_carries_the_security_headers() {
         "/memory",
         "/agents",
         "/account",
+        "/dreams",
         "/learned",
         "/settings/fading",
         "/settings/work",

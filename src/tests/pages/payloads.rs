@@ -274,6 +274,7 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
         "/agents",
         "/activity",
         "/account",
+        "/dreams",
         "/learned",
         "/settings/fading",
         "/settings/work",

@@ -5,6 +5,7 @@ pub mod activity;
 pub mod chat;
 pub mod data;
 pub mod documents;
+pub mod dreams;
 pub mod embeddings;
 mod endpoint_test;
 pub mod entities;

@@ -86,6 +86,7 @@ fn title_of(purpose: ChatPurpose) -> &'static str {
         ChatPurpose::Enrichment => "Reading for entities at night",
         ChatPurpose::Summary => "Summary",
         ChatPurpose::Reflection => "Weekly reflection",
+        ChatPurpose::Dreaming => "Dreaming",
         ChatPurpose::Evaluation => "Measuring a rebuild",
     }
 }

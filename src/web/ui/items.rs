@@ -11,7 +11,8 @@ use super::summary::source_item;
 use super::{Ui, database, embeddings, invalid, memory_error};
 use crate::accounts::Viewer;
 use crate::activity::KEPT_DAYS;
-use crate::consolidation::reflection;
+use crate::consolidation::dreaming::decide::OfItem;
+use crate::consolidation::{dreaming, reflection};
 use crate::embedding::ItemEmbedding;
 use crate::entities;
 use crate::input::sentence;
@@ -115,6 +116,7 @@ impl Ui {
         events: Vec<ItemEvent>,
         now: ItemState,
         is_derived: bool,
+        dreams: &[OfItem],
     ) -> Vec<HistoryEntry> {
         let mut after = now;
         let mut entries: Vec<HistoryEntry> = Vec::with_capacity(events.len());
@@ -124,7 +126,7 @@ impl Ui {
                 Some(was) if event.event == "changed" => self.changes(was, &after),
                 _ => Vec::new(),
             };
-            entries.push(self.history_entry(event, changes, is_derived));
+            entries.push(self.history_entry(event, changes, is_derived, dreams));
             // What is superseded keeps its confidence alone.
             let confidence = was_confidence.unwrap_or(after.confidence);
             after = was.unwrap_or(ItemState {
@@ -171,6 +173,7 @@ impl Ui {
         event: ItemEvent,
         changes: Vec<String>,
         is_derived: bool,
+        dreams: &[OfItem],
     ) -> HistoryEntry {
         // Time has no name, and the server writes what is derived.
         let is_by_nobody = match event.event.as_str() {
@@ -178,7 +181,13 @@ impl Ui {
             "added" | "superseded" => is_derived,
             _ => false,
         };
-        let actor = event.agent.unwrap_or_else(|| "you".to_owned());
+        let in_dream = dreams.iter().find(|dream| dream.at == event.at);
+        let actor = match (event.agent, in_dream) {
+            (Some(agent), _) => agent,
+            (None, Some(dream)) if dream.by_dream => "a dream".to_owned(),
+            (None, Some(_)) => "you, as a dream proposed".to_owned(),
+            (None, None) => "you".to_owned(),
+        };
         HistoryEntry {
             event: in_plain_words(event.event),
             actor: (!is_by_nobody).then_some(actor),
@@ -231,6 +240,8 @@ impl Ui {
             gave_way.into_iter().partition(|older| older.is_put_aside);
         let origins = reflection::origins(&self.state.db, viewer.user_id, id).await;
         let origins = origins.map_err(database)?;
+        let dreams = dreaming::decide::of_item(&self.state.db, viewer.user_id, id).await;
+        let dreams = dreams.map_err(database)?;
         let names = entities::of_source(&self.state.db, viewer.user_id, id).await;
         let names = names.map_err(database)?.into_iter();
         let state = item.state();
@@ -297,7 +308,7 @@ impl Ui {
             expires: item.expires_at.map(|at| self.moment(at)),
             superseded_by: item.superseded_by.map(|id| id.0),
             said_in: item.said_in,
-            history: self.history(history, state, is_derived),
+            history: self.history(history, state, is_derived, &dreams),
             readings: self.readings(&viewer, id).await?,
             erasure: self.item_erasure(&viewer, id).await?,
             kept_days: KEPT_DAYS,
@@ -342,6 +353,7 @@ fn part_place(part: Part) -> PartPlace {
 fn in_plain_words(event: String) -> String {
     let words = match event.as_str() {
         "superseded" => "replaced by another memory",
+        "merged" => "merged into another memory, which says the same",
         "put_aside" => "put aside, since another memory holds",
         "unconfirmed" => "confirmation removed",
         "shared" => "shared with all agents",

@@ -7,8 +7,10 @@ mod chat;
 mod data;
 mod docs;
 mod documents;
+mod dreams;
 mod embeddings;
 mod entities;
+mod errors;
 mod fading;
 mod graph;
 mod items;
@@ -22,14 +24,16 @@ mod work;
 
 pub(super) use embeddings::host_port;
 
+use errors::{account_error, chat_error, database, embedding_error, invalid, memory_error};
+
 use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, DataPage,
-    DocsPage, DocumentFilters, DocumentPage, DocumentsPage, EmbeddingsPage, EntitiesPage,
-    EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage, InvitationPage,
-    ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Moment, OperatorRow,
-    Receipt, ResetPage, SearchMode, SessionFilters, SessionPage, SessionsPage, SignInOffer,
-    SummaryPage, ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage, WorkPage,
+    DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage, EmbeddingsPage,
+    EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage,
+    InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Moment,
+    OperatorRow, Receipt, ResetPage, SearchMode, SessionFilters, SessionPage, SessionsPage,
+    SignInOffer, SummaryPage, ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage, WorkPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};
@@ -39,17 +43,17 @@ use time::OffsetDateTime;
 
 use super::AppState;
 use super::auth::Visitor;
-use super::error::{DATABASE_SENTENCE, Problem, RETRY_AFTER_S};
+use super::error::RETRY_AFTER_S;
 use crate::accounts::model::TokenRecord;
 use crate::accounts::operators::Operator;
-use crate::accounts::{AccountError, Role, Viewer};
+use crate::accounts::{Role, Viewer};
 use crate::clock::Zone;
-use crate::embedding::{EmbeddingError, ItemEmbedding, PENDING, Waiting};
+use crate::consolidation::dreaming::decide;
+use crate::embedding::{ItemEmbedding, PENDING, Waiting};
 use crate::erasure;
 use crate::evaluation::Evaluation;
 use crate::input::{Invalid, sentence};
-use crate::memories::{self, ItemType, MemoryError};
-use crate::providers::chat::ChatError;
+use crate::memories::{self, ItemType};
 use crate::search::query::RESULTS_MAX;
 use crate::search::{self, Mode, RawQuery, SearchQuery};
 
@@ -187,6 +191,7 @@ impl Backend for Ui {
         let (themes, _) = themes.await.map_err(memory_error)?;
         let learned = memories::learned::count(&self.state.db, viewer.user_id, now).await;
         let learned = learned.map_err(database)?;
+        let proposals = decide::count_open(&self.state.db, viewer.user_id).await;
         let agents = self.state.accounts.agent_names(viewer.user_id).await;
         let agents = agents.map_err(account_error)?;
         let mode = page.mode;
@@ -213,6 +218,7 @@ impl Backend for Ui {
             has_more,
             total_items,
             learned,
+            proposals: proposals.map_err(database)?,
             mode: match mode {
                 Mode::Hybrid => SearchMode::Hybrid,
                 Mode::Fts => SearchMode::Fts,
@@ -320,6 +326,11 @@ impl Backend for Ui {
     async fn work_page(&self) -> Result<WorkPage, PageError> {
         let viewer = self.memory_viewer()?;
         self.work_view(&viewer).await
+    }
+
+    async fn dreams_page(&self, before: Option<i64>) -> Result<DreamsPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.dreams_view(&viewer, before).await
     }
 
     async fn learned_page(&self) -> Result<LearnedPage, PageError> {
@@ -493,63 +504,5 @@ async fn list(
 fn set_status(status: StatusCode) {
     if let Some(options) = use_context::<ResponseOptions>() {
         options.set_status(status);
-    }
-}
-
-fn invalid(invalid: Invalid) -> PageError {
-    PageError {
-        is_invalid: true,
-        sentence: invalid.sentence,
-    }
-}
-
-fn database(error: sqlx::Error) -> PageError {
-    // Logged where every database error is.
-    let Problem { detail, .. } = error.into();
-    PageError {
-        is_invalid: false,
-        sentence: detail,
-    }
-}
-
-fn memory_error(error: MemoryError) -> PageError {
-    match error {
-        MemoryError::Database(error) => database(error),
-        MemoryError::Embedding(error) => embedding_error(error),
-        MemoryError::NotFound(_) => PageError {
-            is_invalid: false,
-            sentence: "There is no such memory.".to_owned(),
-        },
-        // Pages add and correct nothing.
-        error => PageError {
-            is_invalid: true,
-            sentence: sentence(&error.to_string()),
-        },
-    }
-}
-
-fn embedding_error(error: EmbeddingError) -> PageError {
-    let problem = Problem::from(error);
-    PageError {
-        is_invalid: problem.status.is_client_error(),
-        sentence: problem.detail,
-    }
-}
-
-fn chat_error(error: ChatError) -> PageError {
-    let problem = Problem::from(error);
-    PageError {
-        is_invalid: problem.status.is_client_error(),
-        sentence: problem.detail,
-    }
-}
-
-fn account_error(error: AccountError) -> PageError {
-    match error {
-        AccountError::Database(error) => database(error),
-        _ => PageError {
-            is_invalid: false,
-            sentence: DATABASE_SENTENCE.to_owned(),
-        },
     }
 }

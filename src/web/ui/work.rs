@@ -74,8 +74,8 @@ impl Ui {
             ),
             (
                 "complete",
-                "Sessions that pause are completed, and read for memories.",
-                by_model(ChatPurpose::Facts),
+                "Sessions that pause are completed; a chat model that is on then reads them for memories.",
+                Standing::On,
                 ("/settings/chat", "Chat model"),
             ),
             (
@@ -83,6 +83,12 @@ impl Ui {
                 "What the week was about is written as a memory.",
                 by_model(ChatPurpose::Reflection),
                 ("/settings/chat", "Chat model"),
+            ),
+            (
+                "dream",
+                "What lasts of several sessions is written down, and changes to memories are proposed.",
+                by_model(ChatPurpose::Dreaming),
+                ("/dreams", "Dreams"),
             ),
             (
                 "fade",
@@ -100,7 +106,10 @@ impl Ui {
             scheduled.push(Scheduled {
                 title: jobs::find(name).map_or(name, |job| job.title),
                 about,
-                when: self.schedule_of(name).await?,
+                when: match name {
+                    "dream" => "after sessions have ended".to_owned(),
+                    _ => self.schedule_of(name).await?,
+                },
                 last: last.map(|(_, at)| self.moment(*at)),
                 standing,
                 switch,

@@ -99,7 +99,9 @@ fn LastDays(days: Vec<DayTokens>, purposes: Vec<PurposeView>) -> impl IntoView {
 }
 
 /// A class for each purpose, and one for what is of before.
-const PURPOSES: &[&str] = &["part-0", "part-1", "part-2", "part-3", "part-4", "part-5"];
+const PURPOSES: &[&str] = &[
+    "part-0", "part-1", "part-2", "part-3", "part-4", "part-5", "part-6",
+];
 const WEEK_DAYS: usize = 7;
 
 /// Of the last seven days: a purpose, its tokens, and what all would have been without it.

@@ -414,6 +414,7 @@ async fn pages(all: &Everything, item: &Value) {
         "/agents".into(),
         "/activity".into(),
         "/account".into(),
+        "/dreams".into(),
         "/learned".into(),
         "/settings/fading".into(),
         "/settings/work".into(),

@@ -23,7 +23,7 @@ use crate::tools::ToolError;
 use crate::web::error::Problem;
 
 impl Ui {
-    fn documents(&self) -> Documents {
+    pub(super) fn documents(&self) -> Documents {
         Documents::new(self.state.db.clone(), self.state.embeddings.clone())
     }
 

@@ -1,0 +1,299 @@
+//! What a person decides of what a dream proposes: accept, dismiss, and take back what was applied. Each is one transaction, which
+//! reads both memories again.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::{Kind, store};
+use crate::db::{Db, UserId};
+use crate::memories::settle::{Decider, Pair, TakenBack, settle_in, take_back_in};
+use crate::memories::{ItemId, Trust};
+
+/// On its page.
+pub const DREAMS_SHOWN: i64 = 10;
+const BEGINNING_CHARS_MAX: i32 = 300;
+
+/// A dream, what it read, wrote and proposes.
+pub struct Dream {
+    pub id: i64,
+    /// By number and path; `None`: nothing lasted.
+    pub document: Option<(i64, String)>,
+    /// Its document was deleted by an agent or a person, and can be restored.
+    pub is_archived: bool,
+    pub trust: Option<Trust>,
+    /// The agent whose own it is about; `None`: of what is shared.
+    pub owner: Option<String>,
+    /// That it read, also those that are gone.
+    pub episodes: i64,
+    pub dreamt_at: OffsetDateTime,
+    pub read: Vec<ReadEpisode>,
+    pub proposals: Vec<Proposal>,
+}
+
+/// What a session was about, that a dream read.
+pub struct ReadEpisode {
+    pub id: ItemId,
+    pub session: Option<i64>,
+    pub short: String,
+    pub ended_at: OffsetDateTime,
+}
+
+pub struct Proposal {
+    pub n: i16,
+    pub kind: Kind,
+    pub why: String,
+    pub state: ProposalState,
+    pub decided_at: Option<OffsetDateTime>,
+    /// It was applied without its person.
+    pub by_dream: bool,
+    pub gone: Side,
+    pub kept: Side,
+}
+
+/// One of the two memories.
+pub struct Side {
+    pub id: ItemId,
+    pub beginning: String,
+    pub trust: Trust,
+    pub is_confirmed: bool,
+    /// When it was last said.
+    pub stated_at: OffsetDateTime,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProposalState {
+    Open,
+    Applied,
+    Dismissed,
+    Undone,
+    /// One of the two has changed since: it can be proposed no more.
+    Void,
+}
+
+impl ProposalState {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Applied => "applied",
+            Self::Dismissed => "dismissed",
+            Self::Undone => "undone",
+            Self::Void => "void",
+        }
+    }
+
+    /// The column's check admits nothing else.
+    pub(super) fn from_column(text: &str) -> Self {
+        let all = [Self::Open, Self::Applied, Self::Dismissed, Self::Undone];
+        let found = all.into_iter().find(|state| state.as_str() == text);
+        found.unwrap_or(Self::Void)
+    }
+}
+
+/// The newest first, from before a number on; and whether there are more.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn list(
+    db: &Db,
+    user: UserId,
+    before: Option<i64>,
+) -> Result<(Vec<Dream>, bool), sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let mut dreams = store::list_dreams(&mut tx, user, before, DREAMS_SHOWN + 1).await?;
+    let has_more = dreams.len() > DREAMS_SHOWN as usize;
+    dreams.truncate(DREAMS_SHOWN as usize);
+    let ids: Vec<i64> = dreams.iter().map(|dream| dream.id).collect();
+    let documents: Vec<i64> = dreams
+        .iter()
+        .filter_map(|dream| dream.document.as_ref().map(|(id, _)| *id))
+        .collect();
+    let read = store::list_read(&mut tx, user, &documents).await?;
+    let proposals = store::list_proposals(&mut tx, user, &ids, BEGINNING_CHARS_MAX).await?;
+    tx.commit().await?;
+    for (document, episode) in read {
+        let of = |dream: &&mut Dream| {
+            dream
+                .document
+                .as_ref()
+                .is_some_and(|(id, _)| *id == document)
+        };
+        if let Some(dream) = dreams.iter_mut().find(of) {
+            dream.read.push(episode);
+        }
+    }
+    for (id, proposal) in proposals {
+        if let Some(dream) = dreams.iter_mut().find(|dream| dream.id == id) {
+            dream.proposals.push(proposal);
+        }
+    }
+    Ok((dreams, has_more))
+}
+
+/// Proposals that wait for the person.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn count_open(db: &Db, user: UserId) -> Result<i64, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let open = store::count_open(&mut tx, user).await?;
+    tx.commit().await?;
+    Ok(open)
+}
+
+/// A dream's proposal about an item, that was applied or taken back.
+pub struct OfItem {
+    pub dream: i64,
+    pub at: OffsetDateTime,
+    pub by_dream: bool,
+}
+
+/// # Errors
+/// Only what the database says.
+pub async fn of_item(db: &Db, user: UserId, item: ItemId) -> Result<Vec<OfItem>, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let found = store::list_of_item(&mut tx, user, item).await?;
+    tx.commit().await?;
+    Ok(found)
+}
+
+/// How many sessions wait to be dreamt of.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn count_waiting(db: &Db, user: UserId, now: OffsetDateTime) -> Result<i64, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let waiting = store::count_waiting(&mut tx, user, now).await?;
+    tx.commit().await?;
+    Ok(waiting)
+}
+
+/// How many proposals a decision was about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decided {
+    pub applied: usize,
+    /// Of them one has changed since.
+    pub void: usize,
+}
+
+/// The person accepts one proposal of a dream, or all that do not ask which of two holds. `kept`: which stays, of a
+/// contradiction; else as it was proposed. Accepting it again changes nothing.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn accept(
+    db: &Db,
+    user: UserId,
+    (dream, n): (i64, Option<i16>),
+    kept: Option<ItemId>,
+    now: OffsetDateTime,
+) -> Result<Decided, sqlx::Error> {
+    let mut tx = db.as_writer(user).await?;
+    let mut decided = Decided::default();
+    for open in store::list_in_state(&mut tx, user, dream, n, ProposalState::Open).await? {
+        let Pair { gone, kept: other } = open.pair;
+        let pair = match kept {
+            None if open.kind == Kind::Contradiction => continue,
+            Some(kept) if kept == gone => Pair {
+                gone: other,
+                kept: gone,
+            },
+            Some(kept) if kept != other => continue,
+            _ => open.pair,
+        };
+        let how = (open.kind.stands(), Decider::Person);
+        let state = match settle_in(&mut tx, user, pair, how, now).await? {
+            true => {
+                decided.applied += 1;
+                ProposalState::Applied
+            }
+            false => {
+                decided.void += 1;
+                ProposalState::Void
+            }
+        };
+        store::set_state(&mut tx, user, (dream, open.n), pair, (state, false), now).await?;
+    }
+    tx.commit().await?;
+    Ok(decided)
+}
+
+/// What a dream may do by itself of what it proposes; the rest waits for the person. In the dream's own transaction.
+pub(super) async fn apply_own_in(
+    conn: &mut PgConnection,
+    user: UserId,
+    dream: i64,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    for open in store::list_in_state(&mut *conn, user, dream, None, ProposalState::Open).await? {
+        let how = (open.kind.stands(), Decider::Dream);
+        if open.kind != Kind::Contradiction
+            && settle_in(&mut *conn, user, open.pair, how, now).await?
+        {
+            let (at, state) = ((dream, open.n), (ProposalState::Applied, true));
+            store::set_state(&mut *conn, user, at, open.pair, state, now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The person does not want it: one, or all that are open. How many.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn dismiss(
+    db: &Db,
+    user: UserId,
+    (dream, n): (i64, Option<i16>),
+    now: OffsetDateTime,
+) -> Result<usize, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let open = store::list_in_state(&mut tx, user, dream, n, ProposalState::Open).await?;
+    for one in &open {
+        let state = (ProposalState::Dismissed, false);
+        store::set_state(&mut tx, user, (dream, one.n), one.pair, state, now).await?;
+    }
+    tx.commit().await?;
+    Ok(open.len())
+}
+
+/// What taking a dream back came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Undone {
+    /// So many changes were taken back.
+    pub done: usize,
+    /// These were changed by hand since, and stay as they are.
+    pub changed: Vec<ItemId>,
+    /// A memory that would come back, and the newer one that stands on what took its place.
+    pub stood_on: Vec<(ItemId, ItemId)>,
+}
+
+/// Takes back what was applied of a dream, all of it or one change, the last first. Doing so again changes nothing.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn undo(
+    db: &Db,
+    user: UserId,
+    (dream, n): (i64, Option<i16>),
+    now: OffsetDateTime,
+) -> Result<Undone, sqlx::Error> {
+    let mut tx = db.as_writer(user).await?;
+    let mut undone = Undone::default();
+    let mut applied = store::list_in_state(&mut tx, user, dream, n, ProposalState::Applied).await?;
+    applied.sort_by_key(|one| std::cmp::Reverse((one.decided_at, one.n)));
+    for one in applied {
+        let settled_at = one.decided_at.unwrap_or(now);
+        match take_back_in(&mut tx, user, one.pair, settled_at, now).await? {
+            TakenBack::Done => undone.done += 1,
+            TakenBack::Changed => undone.changed.push(one.pair.gone),
+            TakenBack::StoodOn(newer) => {
+                undone.stood_on.push((one.pair.gone, newer));
+                continue;
+            }
+        }
+        let state = (ProposalState::Undone, false);
+        store::set_state(&mut tx, user, (dream, one.n), one.pair, state, now).await?;
+    }
+    tx.commit().await?;
+    Ok(undone)
+}

@@ -1,0 +1,388 @@
+//! Dreaming (GoClaw's): where several sessions have ended, what they were about is read together. What lasts of it is written as
+//! a document, `_system/dreaming/20261125-consolidated.md`, each line of which must stand on what was read; it is trusted as the
+//! least trusted of that, and goes with any of it that is erased. A dream also proposes which memories say the same and which
+//! give way (`decide.rs`): its person accepts, dismisses, and undoes.
+
+pub mod decide;
+mod prompt;
+mod store;
+
+use std::time::Duration as StdDuration;
+
+use time::macros::format_description;
+use time::{Duration, OffsetDateTime};
+
+use super::reading::off_the_runtime;
+use super::round::Round;
+use super::summary::facts::{Fact, within_bounds};
+use super::summary::hold_items;
+use super::{AskLimits, Consolidation, ConsolidationError};
+use crate::accounts::store::find_time_zone;
+use crate::accounts::{AgentId, Viewer};
+use crate::db::{Db, UserId, write_as};
+use crate::documents::{By, DocumentError, DocumentPath, Documents};
+use crate::input::Invalid;
+use crate::memories::settle::{Stands, may_give_way};
+use crate::memories::store::find_item;
+use crate::memories::{Item, ItemId, MemoryError, Status, Trust};
+use crate::providers::chat::ChatPurpose;
+use crate::search::{RawQuery, SearchQuery};
+use prompt::NamedPair;
+
+/// So long nothing was added, and no dream was begun.
+pub const QUIET_FOR: Duration = Duration::minutes(10);
+pub const EPISODES_MIN: i16 = 5;
+/// Read in one dream.
+pub const EPISODES_MAX: i16 = 10;
+/// Of what a session was about, in characters.
+const EPISODE_CHARS_MAX: i32 = 1_100;
+const ANSWER_TOKENS_MAX: u32 = 4_096;
+const CALL_DEADLINE: StdDuration = StdDuration::from_secs(240);
+const TEMPERATURE: f32 = 0.3;
+/// Memories that a dream compares: of each session those nearest to it.
+const MEMORIES_MAX: usize = 60;
+const NEAREST: i64 = 10;
+const MEMORY_CHARS_MAX: i32 = 300;
+const FOLDER: &str = "_system/dreaming";
+/// Dreams of one day and owner.
+const A_DAY_MAX: usize = 1_000;
+
+/// What a dream proposes of two memories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Both say the same.
+    Merge,
+    /// The later one holds in the earlier one's place.
+    Supersede,
+    /// Both cannot hold; its person says which does.
+    Contradiction,
+}
+
+impl Kind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Supersede => "supersede",
+            Self::Contradiction => "contradiction",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        let all = [Self::Merge, Self::Supersede, Self::Contradiction];
+        all.into_iter().find(|kind| kind.as_str() == text)
+    }
+
+    /// Why, where the model's own words do not stand on the two.
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Merge => "Both say the same.",
+            Self::Supersede => "The later one holds in the earlier one's place.",
+            Self::Contradiction => "Both cannot be true.",
+        }
+    }
+
+    fn stands(self) -> Stands {
+        match self {
+            Self::Merge => Stands::Same,
+            Self::Supersede | Self::Contradiction => Stands::InPlace,
+        }
+    }
+}
+
+/// What a user lets dreams do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DreamSettings {
+    /// What a dream proposes holds at once, unless it is about the person's own word.
+    pub applies: bool,
+    /// 2 to 10
+    pub episodes_min: i16,
+}
+
+impl Default for DreamSettings {
+    fn default() -> Self {
+        Self {
+            applies: false,
+            episodes_min: EPISODES_MIN,
+        }
+    }
+}
+
+impl DreamSettings {
+    /// As a form has them.
+    ///
+    /// # Errors
+    /// [`Invalid`] naming the field.
+    pub fn parse(mode: &str, episodes_min: &str) -> Result<Self, Invalid> {
+        let applies = match mode {
+            "propose" => false,
+            "apply" => true,
+            _ => {
+                let sentence = "`mode` is not known; give propose or apply.";
+                return Err(Invalid::new("mode", "invalid_mode", sentence));
+            }
+        };
+        let least = episodes_min.trim().parse().ok();
+        let least = least.filter(|least| (2..=EPISODES_MAX).contains(least));
+        let episodes_min = least.ok_or_else(|| {
+            let sentence = format!(
+                "`episodes_min` is out of range; give a whole number of sessions, 2 to {EPISODES_MAX}."
+            );
+            Invalid::new("episodes_min", "out_of_range", sentence)
+        })?;
+        Ok(Self {
+            applies,
+            episodes_min,
+        })
+    }
+}
+
+/// Users who have enough to dream of, and let a model do it; at most so many.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn users_due(
+    db: &Db,
+    now: OffsetDateTime,
+    limit: i64,
+) -> Result<Vec<UserId>, sqlx::Error> {
+    let mut conn = db.system_connection().await?;
+    store::list_users_due(&mut conn, now, limit).await
+}
+
+/// # Errors
+/// Only what the database says.
+pub async fn settings(db: &Db, user: UserId) -> Result<DreamSettings, sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    let settings = store::find_settings(&mut tx, user).await?;
+    tx.commit().await?;
+    Ok(settings)
+}
+
+/// # Errors
+/// Only what the database says.
+pub async fn save(db: &Db, user: UserId, settings: DreamSettings) -> Result<(), sqlx::Error> {
+    let mut tx = db.as_user(user).await?;
+    store::save_settings(&mut tx, user, settings).await?;
+    tx.commit().await
+}
+
+/// What a session was about, as a dream reads it.
+struct Episode {
+    fact: Fact,
+    session: Option<i64>,
+    short: String,
+    ended_at: OffsetDateTime,
+}
+
+/// A memory that a dream compares.
+struct Memory {
+    fact: Fact,
+    /// When it was last said.
+    stated_at: OffsetDateTime,
+}
+
+impl Consolidation {
+    /// One dream of a user, if there is enough to dream of. Killed in the middle, nothing of it is kept.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn dream(&self, user: UserId) -> Result<Round, ConsolidationError> {
+        if let Some(why_not) = self.why_not(user, ChatPurpose::Dreaming).await? {
+            return Ok(why_not);
+        }
+        let dreamer = self.clone().with_limits(AskLimits {
+            answer_tokens_max: ANSWER_TOKENS_MAX,
+            call_deadline: CALL_DEADLINE,
+        });
+        let now = self.now();
+        let mut tx = self.db.as_user(user).await?;
+        let least = store::find_settings(&mut tx, user).await?.episodes_min;
+        let waiting = store::find_waiting(&mut tx, user, least, now - QUIET_FOR, now).await?;
+        let Some(owner) = waiting else {
+            return Ok(Round::Nothing(None));
+        };
+        let bounds = (EPISODE_CHARS_MAX, EPISODES_MAX);
+        let mut episodes = store::list_waiting(&mut tx, user, owner, bounds, now).await?;
+        tx.commit().await?;
+        let facts = within_bounds(episodes.iter().map(|one| one.fact.clone()).collect());
+        episodes.truncate(facts.len());
+        let asked = prompt::ask_document(&facts);
+        let purpose = ChatPurpose::Dreaming;
+        let answer = dreamer.ask_in_round(user, purpose, (&asked, None), TEMPERATURE);
+        let answer = match answer.await? {
+            Ok(completion) => completion.text,
+            Err(ends) => return Ok(ends),
+        };
+        let read = move || prompt::read_document(&answer, &asked, &facts);
+        let text = off_the_runtime(read).await;
+        let pairs = dreamer.find_pairs(user, owner, &episodes).await?;
+        self.keep_dream(user, owner, &episodes, text, &pairs).await
+    }
+
+    /// Which memories near the sessions belong together. A model that cannot be asked any more has found none.
+    async fn find_pairs(
+        &self,
+        user: UserId,
+        owner: Option<i64>,
+        episodes: &[Episode],
+    ) -> Result<Vec<NamedPair>, ConsolidationError> {
+        let mut near: Vec<i64> = Vec::new();
+        for episode in episodes {
+            let query = SearchQuery::parse(RawQuery {
+                query: &episode.short,
+                limit: Some(NEAREST),
+                memories_alone: true,
+                ..RawQuery::default()
+            });
+            let query = query.map_err(MemoryError::from)?;
+            let page = self.search.find(&Viewer::person(user), &query).await?;
+            let found = page.hits.iter().map(|hit| hit.item.id.0);
+            near.extend(found.filter(|id| !near.contains(id)).collect::<Vec<_>>());
+        }
+        near.truncate(MEMORIES_MAX);
+        let now = self.now();
+        let mut tx = self.db.as_user(user).await?;
+        let memories =
+            store::list_memories(&mut tx, user, (owner, &near), MEMORY_CHARS_MAX, now).await?;
+        tx.commit().await?;
+        if memories.len() < 2 {
+            return Ok(Vec::new());
+        }
+        let asked = prompt::ask_pairs(&memories);
+        let schema = prompt::pairs_schema(memories.len());
+        let purpose = ChatPurpose::Dreaming;
+        let answer = self.ask_in_round(user, purpose, (&asked, Some(&schema)), 0.0);
+        let Ok(completion) = answer.await? else {
+            return Ok(Vec::new());
+        };
+        let read = move || prompt::read_pairs(&completion.text, &memories);
+        Ok(off_the_runtime(read).await)
+    }
+
+    /// In one transaction: the document, what it stands on, that the sessions were dreamt of, and what is proposed.
+    async fn keep_dream(
+        &self,
+        user: UserId,
+        owner: Option<i64>,
+        episodes: &[Episode],
+        text: Option<String>,
+        pairs: &[NamedPair],
+    ) -> Result<Round, ConsolidationError> {
+        let now = self.now();
+        let ids: Vec<i64> = episodes.iter().map(|one| one.fact.id.0).collect();
+        let mut tx = self.db.as_writer(user).await?;
+        let settings = store::find_settings(&mut tx, user).await?;
+        let zone = find_time_zone(&mut tx, user).await?;
+        let held = hold_items(&mut tx, user, &ids).await?;
+        // What was read may be gone since: it is dreamt of anew.
+        let (Some(zone), true) = (zone, held == ids.len()) else {
+            return Ok(Round::Later("what was read was erased meanwhile"));
+        };
+        if store::promote(&mut tx, user, &ids, now).await? != ids.len() {
+            return Ok(Round::Later("what was read was dreamt of meanwhile"));
+        }
+        write_as(&mut tx, owner).await?;
+        let mut document = None;
+        if let Some(text) = text {
+            let trust = episodes.iter().map(|one| one.fact.trust).min();
+            let by = By {
+                agent: owner.map(AgentId),
+                trust: trust.unwrap_or(Trust::Agent).min(Trust::Agent),
+                call: None,
+            };
+            let days = episodes.iter().map(|one| zone.local(one.ended_at).date());
+            let text = text_of(days.clone().min().zip(days.max()), episodes.len(), &text);
+            let day = zone
+                .local(now)
+                .format(format_description!("[year][month][day]"));
+            let day = day.unwrap_or_default();
+            let documents = Documents::new(self.db.clone(), self.embeddings.clone());
+            let path = |n| path_of(&day, n);
+            match documents
+                .create_first_free(&mut tx, user, by, path, &text, A_DAY_MAX)
+                .await
+            {
+                Ok(written) => document = Some(written.id),
+                Err(DocumentError::Database(error)) => return Err(error.into()),
+                // There is no room for it: the sessions are not promoted.
+                Err(error) => {
+                    tracing::info!(user = user.0, %error, "a dream was not written");
+                    return Ok(Round::Later("there is no room for what it wrote"));
+                }
+            }
+        }
+        let dream = store::insert_dream(&mut tx, user, (document, owner), ids.len(), now).await?;
+        if let Some(document) = document {
+            store::insert_origins(&mut tx, user, document, episodes).await?;
+        }
+        let mut n = 0;
+        for pair in pairs {
+            let Some((kind, gone, kept)) = self.weighed(&mut tx, user, owner, pair).await? else {
+                continue;
+            };
+            n += 1;
+            store::insert_proposal(&mut tx, user, (dream, n), kind, (gone, kept), &pair.why)
+                .await?;
+        }
+        if settings.applies {
+            decide::apply_own_in(&mut tx, user, dream, now).await?;
+        }
+        tx.commit().await?;
+        Ok(Round::Written)
+    }
+
+    /// What may be proposed of a pair: which of the two would give way. A person's own word gives way to none that is trusted less, and
+    /// where it would to a later one of theirs, they are asked which holds.
+    async fn weighed(
+        &self,
+        conn: &mut sqlx::PgConnection,
+        user: UserId,
+        owner: Option<i64>,
+        pair: &NamedPair,
+    ) -> Result<Option<(Kind, ItemId, ItemId)>, sqlx::Error> {
+        let now = self.now();
+        let mut found = Vec::with_capacity(2);
+        for id in [pair.first.min(pair.second), pair.first.max(pair.second)] {
+            let item = find_item(&mut *conn, user, id).await?;
+            let is_of_owner = |item: &Item| item.owner.as_ref().map(|(id, _)| *id) == owner;
+            found.extend(
+                item.filter(|item| item.status_at(now) == Status::Active && is_of_owner(item)),
+            );
+        }
+        let [first, second] = found.as_slice() else {
+            return Ok(None);
+        };
+        let strength = |item: &Item| (item.protected, item.trust, item.confidence);
+        let said = |item: &Item| (item.stated_at(), item.id);
+        let is_first_gone = match pair.kind {
+            Kind::Merge => (strength(first), said(first)) < (strength(second), said(second)),
+            Kind::Supersede | Kind::Contradiction => said(first) < said(second),
+        };
+        let (gone, kept) = match is_first_gone {
+            true => (first, second),
+            false => (second, first),
+        };
+        let kind = match pair.kind {
+            Kind::Supersede if !may_give_way(gone, kept, Stands::InPlace) => Kind::Contradiction,
+            kind => kind,
+        };
+        Ok(Some((kind, gone.id, kept.id)))
+    }
+}
+
+fn path_of(day: &str, n: usize) -> Result<DocumentPath, Invalid> {
+    let path = match n {
+        1 => format!("{FOLDER}/{day}-consolidated.md"),
+        n => format!("{FOLDER}/{day}-{n}-consolidated.md"),
+    };
+    DocumentPath::parse("path", &path)
+}
+
+fn text_of(days: Option<(time::Date, time::Date)>, sessions: usize, body: &str) -> String {
+    let when = match days {
+        Some((first, last)) if first == last => format!(" of {first}"),
+        Some((first, last)) => format!(" from {first} to {last}"),
+        None => String::new(),
+    };
+    format!("# What lasts of {sessions} conversations{when}\n\n{body}")
+}

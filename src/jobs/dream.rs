@@ -1,0 +1,52 @@
+//! Where several sessions have ended and nothing was added for a while, the chat model reads what they were about together.
+
+use time::Duration;
+
+use super::{Job, Work};
+use crate::consolidation::{Consolidation, Round, dreaming};
+
+/// Of one look.
+const USERS_MAX: i64 = 1_000;
+/// After a dream, whatever it was.
+const NEXT_AFTER: Duration = dreaming::QUIET_FOR;
+/// After a model that did not answer.
+const AGAIN_AFTER: Duration = Duration::hours(1);
+
+pub static JOB: Job = Job {
+    name: "dream",
+    title: "Dreaming",
+    about: "Writes what lasts of five sessions or more with the chat model, and proposes which memories belong together.",
+    work: Work::OfUsers(|context| {
+        Box::pin(async move {
+            let now = context.now();
+            let users = dreaming::users_due(&context.db, now, USERS_MAX).await?;
+            Ok(users.into_iter().map(|user| (user, now)).collect())
+        })
+    }),
+    schedule: None,
+    // Mostly they wait for a model.
+    at_once: 4,
+    run: |context, user, slice| {
+        Box::pin(async move {
+            let consolidation = Consolidation::new(context.search.for_jobs());
+            consolidation.tell_endpoint(user, &slice).await?;
+            let after = match consolidation.dream(user).await? {
+                Round::Written => {
+                    slice.note(1, 0);
+                    NEXT_AFTER
+                }
+                Round::Nothing(why) => {
+                    if let Some(why) = why {
+                        slice.say(why);
+                    }
+                    NEXT_AFTER
+                }
+                Round::Later(why) => {
+                    slice.say(why);
+                    AGAIN_AFTER
+                }
+            };
+            context.later(&JOB, user, after).await
+        })
+    },
+};

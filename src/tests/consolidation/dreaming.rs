@@ -1,0 +1,732 @@
+//! What several sessions were about is read together once they have ended: written down once, of what was said alone, gone with
+//! any of it; and what is proposed of memories changes nothing of the person's own word, and can be taken back.
+
+use std::sync::{Arc, Mutex};
+
+use keepsake::consolidation::Consolidation;
+use keepsake::erasure::{self, Memories};
+use keepsake::providers::chat::{Allowance, Allowances, ChatLimits, ChatPurpose};
+use keepsake::sessions::SessionId;
+use serde_json::{Value, json};
+use time::Duration;
+
+use super::summary::signed_in;
+use super::{told, user_says};
+use crate::chat::{chat, use_server};
+use crate::data::{export, import, records};
+use crate::support::{Browser, ChatServer, DueNow, TestApp, TestUser, refused, said};
+
+const QUIET: Duration = Duration::minutes(11);
+const WROTE: &str = "## Preferences\n- Anna prefers linden honey over clover honey.\n## Key decisions\n- Anna sold one of her hives to Marta.\n- Anna moves to Paris in 2031.";
+/// What five sessions are about.
+const TALKS: [&str; 5] = [
+    "I am Anna, and I sold one of my hives to Marta Helgesen this morning.",
+    "I always prefer linden honey over clover honey, whatever it costs.",
+    "My bees need a new queen before the summer, says the vet in Graz.",
+    "The shed behind the house is where I keep all my honey jars now.",
+    "Marta Helgesen helps me every Friday with the hives in the garden.",
+];
+
+/// A model that writes a document, and names pairs of memories by their words.
+struct Dreamer {
+    server: ChatServer,
+    wrote: Arc<Mutex<String>>,
+    pairs: Arc<Mutex<Vec<[&'static str; 4]>>>,
+}
+
+impl Dreamer {
+    async fn new() -> Self {
+        let wrote = Arc::new(Mutex::new(WROTE.to_owned()));
+        let pairs: Arc<Mutex<Vec<[&'static str; 4]>>> = Arc::default();
+        let (written, named) = (wrote.clone(), pairs.clone());
+        let server = ChatServer::answering(move |body, _| {
+            let text = |n: usize| body["messages"][n]["content"].as_str().unwrap().to_owned();
+            if text(0).contains("write down what lasts") {
+                let wrote = written.lock().unwrap().clone();
+                return match wrote.is_empty() {
+                    true => refused(500, "out of order"),
+                    false => said(&wrote),
+                };
+            }
+            let place = |words: &str| {
+                let line = text(1).lines().find(|line| line.contains(words)).map(str::to_owned);
+                line.and_then(|line| line.split('.').next()?.parse::<u64>().ok())
+            };
+            let pairs = named.lock().unwrap().clone();
+            let pairs: Vec<Value> = pairs
+                .iter()
+                .map(|[kind, first, second, why]| {
+                    json!({ "kind": kind, "first": place(first), "second": place(second), "why": why })
+                })
+                .collect();
+            said(&json!({ "pairs": pairs }).to_string())
+        })
+        .await;
+        Self {
+            server,
+            wrote,
+            pairs,
+        }
+    }
+
+    fn writes(&self, text: &str) {
+        *self.wrote.lock().unwrap() = text.to_owned();
+    }
+
+    fn names(&self, pairs: &[[&'static str; 4]]) {
+        *self.pairs.lock().unwrap() = pairs.to_vec();
+    }
+
+    fn asked(&self) -> String {
+        self.server
+            .asked()
+            .iter()
+            .map(|one| one.body.to_string())
+            .collect()
+    }
+}
+
+/// A session of one sentence, read without a model.
+async fn session(app: &TestApp, user: &TestUser, name: &str, words: &str) {
+    told(user, name, &[user_says("m1", words)]).await;
+    let consolidation = Consolidation::new(app.search.clone());
+    for due in consolidation.due().await.unwrap() {
+        consolidation.extract(due).await.unwrap();
+    }
+}
+
+/// Anna with five sessions, and a model from then on.
+async fn five(app: &TestApp, model: &Dreamer) -> TestUser {
+    let anna = app.user("anna").await;
+    for (n, words) in TALKS.iter().enumerate() {
+        session(app, &anna, &format!("s{n}"), words).await;
+    }
+    use_server(app, &anna, &model.server).await;
+    anna
+}
+
+async fn count(app: &TestApp, what: &str) -> i64 {
+    sqlx::query_scalar(sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {what}")))
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap()
+}
+
+async fn paths(app: &TestApp) -> Vec<String> {
+    sqlx::query_scalar("SELECT path FROM documents ORDER BY id")
+        .fetch_all(&mut app.superuser().await)
+        .await
+        .unwrap()
+}
+
+async fn item(user: &TestUser, id: i64) -> Value {
+    user.call("memory_get", json!({ "item_id": id })).await
+}
+
+async fn press(browser: &Browser, fields: &[(&str, &str)]) -> (u16, String) {
+    let answer = browser.post("/dreams", fields).await;
+    (answer.status().as_u16(), answer.text().await.unwrap())
+}
+
+async fn look(browser: &Browser) -> String {
+    let (status, page) = browser.get("/dreams").await;
+    assert_eq!(status, 200);
+    page
+}
+
+/// Two memories that a person and an agent said, the later one later.
+async fn memories(app: &TestApp, anna: &TestUser) -> [i64; 6] {
+    let mut ids = [0; 6];
+    for (id, (words, source)) in ids.iter_mut().zip([
+        ("Anna keeps three hives in the garden", "conversation"),
+        ("Anna keeps two hives in the garden", "conversation"),
+        ("Anna prefers linden honey", "conversation"),
+        ("Linden honey is what Anna likes best", "conversation"),
+        ("I keep my honey jars in the shed", "user_explicit"),
+        ("Anna keeps her honey jars in the cellar", "conversation"),
+    ]) {
+        let mut input = json!({ "content": words, "type": "fact", "theme": "bees", "source": source, "tags": [format!("t{}", words.len())] });
+        if source == "user_explicit" {
+            input["source_context"] = json!(TALKS[3]);
+        }
+        *id = anna.call("memory_add", input).await["id"].as_i64().unwrap();
+        app.clock.advance(Duration::minutes(1));
+    }
+    ids
+}
+
+/// Of a memory that comes back as it was.
+const KEPT: [&str; 10] = [
+    "content",
+    "status",
+    "confidence",
+    "protected",
+    "trust",
+    "tags",
+    "superseded_by",
+    "last_verified_at",
+    "key",
+    "valid_from",
+];
+const PAIRS: [[&str; 4]; 3] = [
+    [
+        "supersede",
+        "keeps three hives",
+        "keeps two hives",
+        "Two hives came after three hives.",
+    ],
+    [
+        "merge",
+        "prefers linden honey",
+        "what Anna likes best",
+        "Both say linden honey, as Zoltan told in 2031.",
+    ],
+    [
+        "supersede",
+        "jars in the shed",
+        "jars in the cellar",
+        "The cellar came later.",
+    ],
+];
+
+#[tokio::test]
+async fn five_sessions_that_have_ended_become_one_document() {
+    let app = TestApp::start().await;
+    let model = Dreamer::new().await;
+    let anna = app.user("anna").await;
+    use_server(&app, &anna, &model.server).await;
+    let off = Allowance {
+        is_on: false,
+        ..Allowance::default()
+    };
+    let set = |purposes| ChatLimits {
+        daily_token_cap: "",
+        purposes,
+    };
+    let dreams_alone = ChatPurpose::ALL
+        .into_iter()
+        .filter(|purpose| *purpose != ChatPurpose::Dreaming)
+        .fold(Allowances::default(), |all, purpose| all.with(purpose, off));
+    chat(&app)
+        .save_limits(anna.id, set(dreams_alone.clone()))
+        .await
+        .unwrap();
+    for (n, words) in TALKS[..4].iter().enumerate() {
+        session(&app, &anna, &format!("s{n}"), words).await;
+    }
+    app.clock.advance(QUIET);
+    assert_eq!(app.run_job("dream").await, 0, "four are too few");
+    let browser = signed_in(&app, &anna).await;
+    let page = look(&browser).await;
+    assert!(
+        page.contains("4 of 5 sessions have ended since the last dream."),
+        "{page}"
+    );
+    session(&app, &anna, "s4", TALKS[4]).await;
+    assert_eq!(app.run_job("dream").await, 0, "something may still come");
+    // Not wanted.
+    chat(&app)
+        .save_limits(
+            anna.id,
+            set(dreams_alone.clone().with(ChatPurpose::Dreaming, off)),
+        )
+        .await
+        .unwrap();
+    app.clock.advance(QUIET);
+    assert_eq!(app.run_job("dream").await, 0);
+    assert!(look(&browser).await.contains("that needs a chat model"));
+    assert_eq!(model.server.asked().len(), 0);
+    chat(&app)
+        .save_limits(anna.id, set(dreams_alone))
+        .await
+        .unwrap();
+    assert_eq!(app.run_job("dream").await, 1);
+    let asked = model.server.asked();
+    assert_eq!(
+        (asked.len(), asked[0].body["max_tokens"].as_u64()),
+        (1, Some(4_096)),
+        "no memory, no pair"
+    );
+    assert!(
+        asked[0]
+            .body
+            .to_string()
+            .contains("new queen before the summer")
+    );
+
+    let day = app.embeddings.now().date().to_string().replace('-', "");
+    assert_eq!(
+        paths(&app).await,
+        [format!("_system/dreaming/{day}-consolidated.md")]
+    );
+    let input = json!({ "query": "Which honey is preferred?", "types": ["document"] });
+    let found = anna.call("memory_search", input).await;
+    assert_eq!(found["results"][0]["trust"], "agent", "{found}");
+    let page = look(&browser).await;
+    for kept in [
+        "Anna prefers linden honey over clover honey.",
+        "Anna sold one of her hives to Marta.",
+        "5 sessions",
+        "Marta Helgesen helps me",
+    ] {
+        assert!(page.contains(kept), "{kept}: {page}");
+    }
+    assert!(!page.contains("Paris"), "nothing that nobody said");
+    assert_eq!(
+        count(&app, "episodes WHERE promoted_at IS NOT NULL").await,
+        5
+    );
+    assert_eq!(count(&app, "memory_origins").await, 5);
+    app.clock.advance(QUIET);
+    assert_eq!(app.run_job("dream").await, 0, "once");
+    // Of five more another, of the same day.
+    for (n, words) in TALKS.iter().enumerate() {
+        session(&app, &anna, &format!("again{n}"), words).await;
+    }
+    app.clock.advance(QUIET);
+    assert_eq!(app.run_job("dream").await, 1);
+    let both = paths(&app).await;
+    assert_eq!((both.len(), both[0] == both[1]), (2, false));
+    let spent: String = sqlx::query_scalar("SELECT purpose FROM chat_spend_purposes")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(spent, "dreaming");
+}
+
+#[tokio::test]
+async fn a_model_that_fails_is_asked_again_in_an_hour_and_one_that_invents_is_not() {
+    let app = TestApp::start().await;
+    let model = Dreamer::new().await;
+    model.writes("");
+    let anna = five(&app, &model).await;
+    app.clock.advance(QUIET);
+    assert_eq!(app.run_job("dream").await, 0);
+    let calls = model.server.asked().len();
+    assert_eq!(
+        (
+            count(&app, "dreams").await,
+            count(&app, "episodes WHERE promoted_at IS NULL").await
+        ),
+        (0, 5)
+    );
+    app.clock.advance(Duration::minutes(50));
+    assert_eq!(app.run_job("dream").await, 0);
+    assert_eq!(model.server.asked().len(), calls, "not yet");
+    app.clock.advance(QUIET);
+    model.writes("- Zoltan Berg moved to Paris in 2031.");
+    assert_eq!(app.run_job("dream").await, 1);
+    assert_eq!(
+        (
+            count(&app, "dreams WHERE document_id IS NULL").await,
+            count(&app, "documents").await
+        ),
+        (1, 0)
+    );
+    let browser = signed_in(&app, &anna).await;
+    assert!(look(&browser).await.contains("Nothing that lasts."));
+    app.clock.advance(Duration::hours(3));
+    assert_eq!(app.run_job("dream").await, 0);
+}
+
+#[tokio::test]
+async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
+    let app = TestApp::start().await;
+    let model = Dreamer::new().await;
+    model.names(&PAIRS);
+    let anna = five(&app, &model).await;
+    let ids = memories(&app, &anna).await;
+    let [three, two, prefers, likes, shed, cellar] = ids;
+    let mut before = Vec::new();
+    for id in ids {
+        before.push(item(&anna, id).await);
+    }
+    app.clock.advance(QUIET);
+    assert_eq!(app.run_job("dream").await, 1);
+    for (id, was) in ids.iter().zip(&before) {
+        let now = item(&anna, *id).await;
+        for field in KEPT {
+            assert_eq!(now[field], was[field], "it only proposes: {field} of {id}");
+        }
+    }
+    let browser = signed_in(&app, &anna).await;
+    let (_, memory) = browser.get("/memory").await;
+    assert!(
+        memory.contains("Proposed in dreams") && memory.contains(">3</span>"),
+        "{memory}"
+    );
+    let page = look(&browser).await;
+    for told in [
+        "Two hives came after three hives.",
+        "Both say the same.",
+        "Both cannot be true. Which holds?",
+        "your word",
+        "Accept 2",
+    ] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    assert!(!page.contains("Zoltan"), "why, in words of the two alone");
+    let dream: i64 = sqlx::query_scalar("SELECT id FROM dreams")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let dream = dream.to_string();
+    let of = |action: &'static str| vec![("dream", dream.as_str()), ("action", action)];
+
+    // Of a contradiction the person says what holds; without that, nothing is changed.
+    let (_, page) = press(&browser, &[of("accept"), vec![("n", "3")]].concat()).await;
+    assert!(page.contains("Nothing was changed."), "{page}");
+    let (_, page) = press(&browser, &of("accept_all")).await;
+    assert!(
+        page.contains("2 changes were made; they can be undone."),
+        "{page}"
+    );
+    let is = async |id: i64| {
+        let item = item(&anna, id).await;
+        (
+            item["status"].as_str().unwrap().to_owned(),
+            item["superseded_by"].as_i64(),
+        )
+    };
+    let gone = |by: i64| ("archived".to_owned(), Some(by));
+    let active = ("active".to_owned(), None);
+    assert_eq!(is(three).await, gone(two));
+    assert_eq!(is(prefers).await, gone(likes));
+    assert_eq!(
+        (is(shed).await, is(cellar).await),
+        (active.clone(), active.clone())
+    );
+    let tags = item(&anna, likes).await["tags"].as_array().unwrap().len();
+    assert_eq!(tags, 2, "it takes over what the other was tagged with");
+    let (_, history) = browser.get(&format!("/memory/{prefers}")).await;
+    assert!(
+        history.contains("merged into another memory")
+            && history.contains("you, as a dream proposed"),
+        "{history}"
+    );
+    let shed_text = shed.to_string();
+    let kept = [of("accept"), vec![("n", "3"), ("kept", &shed_text)]].concat();
+    press(&browser, &kept).await;
+    assert_eq!(
+        (is(cellar).await, is(shed).await),
+        (gone(shed), active.clone())
+    );
+    // Again nothing.
+    let (_, page) = press(&browser, &kept).await;
+    assert!(page.contains("Nothing was changed."));
+
+    // One, and all; months later.
+    app.clock.advance(Duration::days(20));
+    press(&browser, &[of("undo"), vec![("n", "3")]].concat()).await;
+    assert_eq!(
+        (is(cellar).await, is(three).await),
+        (active.clone(), gone(two))
+    );
+    let (_, page) = press(&browser, &of("undo")).await;
+    assert!(page.contains("2 changes were taken back."), "{page}");
+    for (id, was) in ids.iter().zip(&before) {
+        let now = item(&anna, *id).await;
+        for field in KEPT {
+            assert_eq!(now[field], was[field], "{field} of {id}");
+        }
+    }
+    let (_, page) = press(&browser, &of("undo")).await;
+    assert!(page.contains("Nothing was taken back."));
+}
+
+#[tokio::test]
+async fn what_something_newer_stands_on_is_named_and_stays() {
+    let app = TestApp::start().await;
+    let model = Dreamer::new().await;
+    model.names(&PAIRS);
+    let anna = five(&app, &model).await;
+    let [three, two, prefers, likes, ..] = memories(&app, &anna).await;
+    app.clock.advance(QUIET);
+    app.run_job("dream").await;
+    let browser = signed_in(&app, &anna).await;
+    let dream: i64 = sqlx::query_scalar("SELECT id FROM dreams")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let dream = dream.to_string();
+    let of = |action: &'static str| vec![("dream", dream.as_str()), ("action", action)];
+    press(&browser, &of("accept_all")).await;
+    let correct = json!({ "item_id": two, "content": "Anna keeps one hive in the garden" });
+    let newer = anna.call("memory_correct", correct).await["id"]
+        .as_i64()
+        .unwrap();
+    // The other was restored by hand.
+    let fields = [("action", "restore"), ("newer", &*likes.to_string())];
+    let restored = browser.post(&format!("/memory/{prefers}"), &fields).await;
+    assert_eq!(restored.status(), 303);
+    let (_, page) = press(&browser, &of("undo")).await;
+    let stays = format!(
+        "Memory {three} stays archived: memory {newer}, which is newer, stands in its place."
+    );
+    let changed = format!("Memory {prefers} was changed since, and stays as it is.");
+    assert!(page.contains(&stays) && page.contains(&changed), "{page}");
+    assert_eq!(item(&anna, three).await["status"], "archived");
+    assert_eq!(item(&anna, newer).await["status"], "active");
+}
+
+#[tokio::test]
+async fn what_has_changed_since_it_was_proposed_is_proposed_no_more() {
+    let app = TestApp::start().await;
+    let model = Dreamer::new().await;
+    model.names(&PAIRS);
+    let anna = five(&app, &model).await;
+    let [three, two, prefers, likes, ..] = memories(&app, &anna).await;
+    app.clock.advance(QUIET);
+    app.run_job("dream").await;
+    anna.call("memory_archive", json!({ "item_id": two })).await;
+    let browser = signed_in(&app, &anna).await;
+    let dream: i64 = sqlx::query_scalar("SELECT id FROM dreams")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let (_, page) = press(
+        &browser,
+        &[("dream", &*dream.to_string()), ("action", "accept_all")],
+    )
+    .await;
+    let told = "1 change was made; it can be undone. 1 no longer applies: one of its memories has changed.";
+    assert!(page.contains(told), "{page}");
+    let status = async |id: i64| item(&anna, id).await["status"].as_str().unwrap().to_owned();
+    assert_eq!(
+        (
+            status(three).await.as_str(),
+            status(prefers).await.as_str(),
+            status(likes).await.as_str()
+        ),
+        ("active", "archived", "active")
+    );
+}
+
+#[tokio::test]
+async fn a_dream_that_applies_never_touches_what_the_person_said_or_confirmed() {
+    let app = TestApp::start().await;
+    let model = Dreamer::new().await;
+    model.names(&PAIRS);
+    let anna = five(&app, &model).await;
+    let browser = signed_in(&app, &anna).await;
+    for (mode, least) in [
+        ("eat", "5"),
+        ("apply", "1"),
+        ("apply", "11"),
+        ("apply", "x"),
+        ("apply", ""),
+    ] {
+        let fields = [("action", "save"), ("mode", mode), ("episodes_min", least)];
+        let (status, page) = press(&browser, &fields).await;
+        assert!(
+            status == 422 || status == 400,
+            "{status} {mode} {least}: {page}"
+        );
+    }
+    let (_, page) = press(
+        &browser,
+        &[("action", "save"), ("mode", "apply"), ("episodes_min", "4")],
+    )
+    .await;
+    assert!(page.contains("Saved, and in force"), "{page}");
+    let [three, two, prefers, likes, shed, cellar] = memories(&app, &anna).await;
+    anna.call("memory_confirm", json!({ "item_id": prefers }))
+        .await;
+    app.clock.advance(QUIET);
+    assert_eq!(app.run_job("dream").await, 1);
+    let status = async |id: i64| item(&anna, id).await["status"].as_str().unwrap().to_owned();
+    assert_eq!(status(three).await, "archived");
+    assert_eq!(status(two).await, "active");
+    assert_eq!(status(prefers).await, "active", "it is confirmed");
+    assert_eq!(status(likes).await, "archived");
+    assert_eq!(
+        (status(shed).await, status(cellar).await),
+        ("active".to_owned(), "active".to_owned())
+    );
+    let (_, history) = browser.get(&format!("/memory/{three}")).await;
+    assert!(
+        history.contains("by <bdi>a dream</bdi>") || history.contains("a dream"),
+        "{history}"
+    );
+    let page = look(&browser).await;
+    assert!(
+        page.contains("Both cannot be true. Which holds?") && page.contains("Undo all 2 changes"),
+        "{page}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_erased_takes_the_document_along() {
+    let app = TestApp::start().await;
+    let model = Dreamer::new().await;
+    model.names(&PAIRS);
+    let anna = five(&app, &model).await;
+    let [three, ..] = memories(&app, &anna).await;
+    let session = async |name: &str| -> i64 {
+        sqlx::query_scalar("SELECT id FROM sessions WHERE external_id = $1")
+            .bind(name)
+            .fetch_one(&mut app.superuser().await)
+            .await
+            .unwrap()
+    };
+    let erase = async |id: i64| {
+        let now = app.embeddings.now();
+        let erased = erasure::session(
+            &app.db,
+            &app.activity,
+            anna.id,
+            SessionId(id),
+            Memories::Stay,
+            now,
+        );
+        erased.await.unwrap();
+    };
+    app.clock.advance(QUIET);
+    // While the model writes.
+    let held = model.server.hold();
+    let first = session("s0").await;
+    let erasing = async {
+        model.server.until_asked().await;
+        erase(first).await;
+        drop(held);
+    };
+    let (dreamt, ()) = tokio::join!(app.run_job("dream"), erasing);
+    assert_eq!(
+        (dreamt, count(&app, "documents").await),
+        (0, 0),
+        "it is thrown away"
+    );
+    use_server(&app, &anna, &model.server).await;
+    let off = Allowance {
+        is_on: false,
+        ..Allowance::default()
+    };
+    let purposes = Allowances::default().with(ChatPurpose::Facts, off);
+    chat(&app)
+        .save_limits(
+            anna.id,
+            ChatLimits {
+                daily_token_cap: "",
+                purposes,
+            },
+        )
+        .await
+        .unwrap();
+    self::session(&app, &anna, "s9", TALKS[0]).await;
+    app.clock.advance(Duration::minutes(61));
+    assert_eq!(app.run_job("dream").await, 1);
+    assert_eq!(
+        (
+            count(&app, "documents").await,
+            count(&app, "dream_proposals").await
+        ),
+        (1, 3)
+    );
+    // A memory takes what was proposed of it along.
+    let browser = signed_in(&app, &anna).await;
+    app.delete_item(&browser, three).await;
+    assert_eq!(
+        (
+            count(&app, "documents").await,
+            count(&app, "dream_proposals").await
+        ),
+        (1, 2)
+    );
+    // Episodes that expire leave the document, and their sessions take it along.
+    app.clock.advance(Duration::days(100));
+    app.run_job("expire").await;
+    assert_eq!(
+        (
+            count(&app, "episodes").await,
+            count(&app, "documents").await
+        ),
+        (0, 1)
+    );
+    erase(session("s9").await).await;
+    for table in [
+        "documents",
+        "document_revisions",
+        "dreams",
+        "dream_proposals",
+        "memory_origins",
+        "memory_items WHERE type = 'document'",
+    ] {
+        assert_eq!(count(&app, table).await, 0, "{table}");
+    }
+    let receipts = count(&app, "erasure_receipts WHERE erased ->> 'documents' = '1'").await;
+    assert_eq!(receipts, 1);
+}
+
+#[tokio::test]
+async fn an_export_takes_along_what_a_document_stands_on() {
+    let app = TestApp::start().await;
+    let model = Dreamer::new().await;
+    let anna = five(&app, &model).await;
+    app.clock.advance(QUIET);
+    assert_eq!(app.run_job("dream").await, 1);
+    let file = export(&app, &anna).await;
+    assert_eq!(records(&file, "origins").len(), 1);
+    let ben = app.user("ben").await;
+    for _ in 0..2 {
+        let taken = import(&app, &ben, &file).await;
+        assert_eq!(taken.failed, 0, "{taken:?}");
+    }
+    let bens = format!("memory_origins WHERE user_id = {}", ben.id.0);
+    assert_eq!(count(&app, &bens).await, 5);
+    let waiting = format!(
+        "episodes WHERE promoted_at IS NULL AND user_id = {}",
+        ben.id.0
+    );
+    assert_eq!(
+        count(&app, &waiting).await,
+        0,
+        "they are not dreamt of again"
+    );
+    let browser = signed_in(&app, &ben).await;
+    let episode: i64 = sqlx::query_scalar("SELECT min(source_id) FROM episodes WHERE user_id = $1")
+        .bind(ben.id.0)
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    app.delete_item(&browser, episode).await;
+    assert_eq!(
+        count(&app, &format!("documents WHERE user_id = {}", ben.id.0)).await,
+        0
+    );
+    assert_eq!(count(&app, "documents").await, 1, "Anna's stays");
+}
+
+#[tokio::test]
+async fn nobody_else_decides_and_an_admin_may_close_it() {
+    let app = TestApp::start().await;
+    let model = Dreamer::new().await;
+    model.names(&PAIRS);
+    let anna = five(&app, &model).await;
+    let ben = app.user("ben").await;
+    let ids = memories(&app, &anna).await;
+    app.clock.advance(QUIET);
+    app.run_job("dream").await;
+    let dream: i64 = sqlx::query_scalar("SELECT id FROM dreams")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let dream = dream.to_string();
+    let his = signed_in(&app, &ben).await;
+    assert!(look(&his).await.contains("that needs a chat model"));
+    let all = |action: &'static str| [("dream", dream.as_str()), ("action", action)];
+    for action in ["accept_all", "dismiss_all", "undo"] {
+        press(&his, &all(action)).await;
+    }
+    let hers = signed_in(&app, &anna).await;
+    keepsake::memories::manage::set_browser_read_only(&app.db, &app.embeddings.clock(), true)
+        .await
+        .unwrap();
+    let (status, _) = press(&hers, &all("accept_all")).await;
+    assert_eq!(status, 403);
+    assert!(!look(&hers).await.contains("Accept"));
+    assert_eq!(count(&app, "dream_proposals WHERE state = 'open'").await, 3);
+    for id in ids {
+        assert_eq!(item(&anna, id).await["status"], "active");
+    }
+    assert!(!model.asked().contains("ben"));
+}
