@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use keepsake::accounts::{AgentSettings, Scope};
 use keepsake::consolidation::Consolidation;
 use keepsake::erasure::{self, Memories};
 use keepsake::providers::chat::{Allowance, Allowances, ChatLimits, ChatPurpose};
@@ -16,6 +17,7 @@ use crate::chat::{chat, use_server};
 use crate::data::{export, import, records};
 use crate::support::{Browser, ChatServer, DueNow, TestApp, TestUser, refused, said};
 
+const ALL: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::SessionsWrite];
 const QUIET: Duration = Duration::minutes(11);
 const WROTE: &str = "## Preferences\n- Anna prefers linden honey over clover honey.\n## Key decisions\n- Anna sold one of her hives to Marta.\n- Anna moves to Paris in 2031.";
 /// What five sessions are about.
@@ -694,6 +696,86 @@ async fn an_export_takes_along_what_a_document_stands_on() {
         0
     );
     assert_eq!(count(&app, "documents").await, 1, "Anna's stays");
+}
+
+#[tokio::test]
+async fn what_one_agent_keeps_for_itself_is_dreamt_of_apart() {
+    let app = TestApp::start().await;
+    let model = Dreamer::new().await;
+    model.names(&PAIRS);
+    let anna = app.user("anna").await;
+    let token = app.token(anna.id, "only", &ALL, None).await;
+    let settings = AgentSettings::parse(&json!({ "memory_scope": "own_only" })).unwrap();
+    let agents = app.accounts.list_agents(anna.id).await.unwrap();
+    let (only, _) = agents
+        .iter()
+        .find(|(agent, _)| agent.name == "only")
+        .unwrap();
+    app.accounts
+        .set_agent_settings(anna.id, only.id, &settings)
+        .await
+        .unwrap();
+    let only = anna.with_token(&token);
+    // Three each are too few, whoever counts them together.
+    for (n, words) in TALKS[..3].iter().enumerate() {
+        session(&app, &anna, &format!("s{n}"), words).await;
+        session(&app, &only, &format!("o{n}"), words).await;
+    }
+    use_server(&app, &anna, &model.server).await;
+    let off = Allowance {
+        is_on: false,
+        ..Allowance::default()
+    };
+    let purposes = Allowances::default().with(ChatPurpose::Facts, off);
+    let limits = ChatLimits {
+        daily_token_cap: "",
+        purposes,
+    };
+    chat(&app).save_limits(anna.id, limits).await.unwrap();
+    app.clock.advance(QUIET);
+    assert_eq!(app.run_job("dream").await, 0);
+    // Half of each pair is shared, half its own.
+    for (n, (words, user)) in [
+        ("Anna keeps three hives in the garden", &anna),
+        ("Anna keeps two hives in the garden", &only),
+        ("Anna prefers linden honey", &only),
+        ("Linden honey is what Anna likes best", &only),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        user.add(words).await;
+        app.clock.advance(Duration::minutes(n as i64));
+    }
+    for (n, words) in TALKS[3..].iter().enumerate() {
+        session(&app, &only, &format!("p{n}"), words).await;
+    }
+    app.clock.advance(QUIET);
+    assert_eq!(app.run_job("dream").await, 1);
+    let owned = "documents d JOIN agents a ON a.id = d.owner_agent_id WHERE a.name = 'only'";
+    assert_eq!(
+        (count(&app, owned).await, count(&app, "documents").await),
+        (1, 1)
+    );
+    let kinds: Vec<String> = sqlx::query_scalar("SELECT kind FROM dream_proposals")
+        .fetch_all(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(
+        kinds,
+        ["merge"],
+        "nothing between what is its own and what is shared"
+    );
+    let input = json!({ "query": "linden honey over clover", "types": ["document"] });
+    let seen = async |user: &TestUser| {
+        let found = user.call("memory_search", input.clone()).await;
+        found["results"].as_array().unwrap().len()
+    };
+    let other = anna.with_token(&app.token(anna.id, "other", &ALL, None).await);
+    assert_eq!((seen(&only).await, seen(&other).await), (1, 0));
+    let browser = signed_in(&app, &anna).await;
+    let page = look(&browser).await;
+    assert!(page.contains("keeps for itself"), "{page}");
 }
 
 #[tokio::test]

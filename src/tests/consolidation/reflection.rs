@@ -257,6 +257,26 @@ async fn what_is_erased_takes_what_was_written_from_it_along() {
 }
 
 #[tokio::test]
+async fn a_memory_that_says_the_same_word_for_word_is_left_as_it_is() {
+    let app = TestApp::start().await;
+    let model = Writer::saying(WEEK).await;
+    let anna = user_of(&app, "anna", &model.server).await;
+    let own = anna.add_to("reflections", WEEK).await;
+    let ids = a_week(&app, &anna).await;
+    to_sunday(&app);
+    assert_eq!(app.run_job("reflect").await, 0);
+    assert_eq!(origins(&app).await, vec![]);
+    // So that what is erased does not take it along.
+    let browser = signed_in(&app, &anna).await;
+    app.delete_item(&browser, ids[0]).await;
+    let left = anna.call("memory_get", json!({ "item_id": own })).await;
+    assert_eq!(
+        (&left["content"], &left["status"]),
+        (&json!(WEEK), &json!("active"))
+    );
+}
+
+#[tokio::test]
 async fn an_episode_that_expires_leaves_it_and_its_session_takes_it_along() {
     let app = TestApp::start().await;
     let model = Writer::saying(WEEK).await;

@@ -165,8 +165,6 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
             let rows = app.vectors(user, "active").await;
             !rows.is_empty() && rows.iter().all(|(_, state)| state == "ready")
         };
-        let runs: Vec<(String, String, Option<String>)> = sqlx::query_as("SELECT job, outcome, message FROM job_runs WHERE job = 'dream'").fetch_all(&mut app.superuser().await).await.unwrap();
-        eprintln!("{runs:?} {}", count(&app, "SELECT count(*) FROM dreams").await);
         let standing = evaluation.standing(anna.id).await.unwrap();
         standing == Standing::Measured
             && are_ready(&anna).await
