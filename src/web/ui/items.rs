@@ -17,7 +17,7 @@ use crate::entities;
 use crate::input::sentence;
 use crate::memories::manage::{self, UNDO_FOR};
 use crate::memories::{
-    self, Found, ItemEvent, ItemId, ItemState, MemoryError, Part, Source, Status, Trust, Turn,
+    self, Day, Found, ItemEvent, ItemId, ItemState, MemoryError, Part, Source, Status, Trust, Turn,
     fading, words,
 };
 use crate::search::FoundItem;
@@ -194,7 +194,14 @@ impl Ui {
     ) -> Result<Option<ItemPage>, PageError> {
         let viewer = self.memory_viewer()?;
         let id = ItemId(item_id);
-        let found = memories::get_whole(&self.state.db, &self.state.embeddings, &viewer, id).await;
+        let found = memories::get_whole(
+            &self.state.db,
+            &self.state.embeddings,
+            &viewer,
+            id,
+            &Day::default(),
+        )
+        .await;
         let (whole, history) = match found {
             Ok(found) => found,
             Err(MemoryError::NotFound(_)) => return Ok(None),
