@@ -20,6 +20,7 @@ pub mod speakers;
 mod stop_words;
 pub mod store;
 pub mod themes;
+pub mod timeline;
 pub mod trust;
 pub mod words;
 pub mod write;

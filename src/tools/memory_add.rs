@@ -41,7 +41,7 @@ pub struct Input {
     /// Default by source, 30 to 95.
     #[schemars(range(min = 0, max = CONFIDENCE_MAX))]
     confidence: Option<Whole>,
-    /// For what holds only so long.
+    /// For what holds so long.
     #[schemars(range(min = 1, max = EXPIRES_IN_DAYS_MAX))]
     expires_in_days: Option<Whole>,
     /// Since when: 2019, 2019-05 or 2019-05-17.

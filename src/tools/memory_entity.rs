@@ -31,9 +31,9 @@ pub struct Input {
     /// In place of the name.
     #[schemars(range(min = 1))]
     id: Option<Whole>,
-    /// What was known that day, such as 2024-05-17.
+    /// As known on 2024-05-17.
     as_of: Option<String>,
-    /// What was true that day.
+    /// True then.
     at: Option<String>,
 }
 

@@ -16,7 +16,7 @@ pub struct MemoryGet;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The `id` of a search result.
+    /// A search result's `id`.
     #[schemars(range(min = 1))]
     item_id: Whole,
     as_of: Option<String>,

@@ -34,7 +34,7 @@ pub struct Input {
     relation: Option<String>,
     /// What was true that day, such as 2024-05-17.
     at: Option<String>,
-    /// What was known that day.
+    /// As known then.
     as_of: Option<String>,
     /// Default 25.
     #[schemars(range(min = 1, max = NODES_MAX))]

@@ -25,7 +25,7 @@ pub struct Input {
     /// Default 10.
     #[schemars(range(min = 1, max = RESULTS_MAX))]
     limit: Option<Whole>,
-    /// Only this theme (slug).
+    /// Only this theme.
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
     /// Only these. A turn is what was said, word by word.
@@ -42,7 +42,7 @@ pub struct Input {
     /// Default active.
     #[schemars(extend("enum" = ["active", "archived", "any", null]))]
     status: Option<String>,
-    /// As known then: 2024-05-17.
+    /// As known on 2024-05-17.
     as_of: Option<String>,
     /// True then.
     at: Option<String>,

@@ -162,6 +162,7 @@ fn people(state: &AppState) -> Router<AppState> {
             "/learned",
             get(pages::behind_sign_in).post(forms::learned::change),
         )
+        .route("/timeline", get(pages::behind_sign_in))
         .route("/activity", get(pages::behind_sign_in))
         .route("/activity/queries", post(forms::activity::queries))
         .route(

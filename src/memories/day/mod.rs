@@ -11,6 +11,7 @@ use time::{Duration, OffsetDateTime};
 use super::history::ItemState;
 use super::model::{Item, ItemId, Status};
 use super::{MemoryError, period};
+use crate::clock::Zone;
 use crate::db::UserId;
 use crate::input::Invalid;
 
@@ -53,7 +54,27 @@ impl Day {
         at: Option<&str>,
         now: OffsetDateTime,
     ) -> Result<Self, Invalid> {
-        let as_of = match period::parse_given("as_of", as_of)? {
+        Self::parse_in(&Zone::from_column(Zone::UTC), as_of, at, now)
+    }
+
+    /// The same, of days in this time zone.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_in(
+        zone: &Zone,
+        as_of: Option<&str>,
+        at: Option<&str>,
+        now: OffsetDateTime,
+    ) -> Result<Self, Invalid> {
+        let read = |field, text| -> Result<_, Invalid> {
+            let given = period::parse_given(field, text)?;
+            Ok(given.map(|(begins, ends)| match begins == ends {
+                true => (begins, ends),
+                false => (zone.midnight(begins.date()), zone.midnight(ends.date())),
+            }))
+        };
+        let as_of = match read("as_of", as_of)? {
             Some((begins, _)) if begins > now => {
                 return Err(Invalid::new(
                     "as_of",
@@ -63,7 +84,7 @@ impl Day {
             }
             given => given.map(last_moment).map(|as_of| as_of.min(now)),
         };
-        let at = period::parse_given("at", at)?.map(last_moment);
+        let at = read("at", at)?.map(last_moment);
         Ok(Self { as_of, at })
     }
 

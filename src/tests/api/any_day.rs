@@ -2,12 +2,14 @@
 
 use keepsake::accounts::Scope;
 use keepsake::clock::Clock;
-use keepsake::memories::Period;
+use keepsake::export::Export;
 use keepsake::memories::mentions::EntityType;
+use keepsake::memories::{Day, Period};
 use serde_json::{Value, json};
 use time::Duration;
 use time::format_description::well_known::Rfc3339;
 
+use crate::data::{import, records};
 use crate::documents::create;
 use crate::entities::related::{say, state};
 use crate::support::{TestApp, TestUser, ids};
@@ -502,4 +504,62 @@ async fn entities_are_told_as_they_were_known_and_as_it_was() {
         (names(&["Lyon"]), Some(first))
     );
     assert_eq!(graph(json!({ "as_of": "2020" })).await, (vec![], None));
+}
+
+#[tokio::test]
+async fn an_export_as_of_a_day_has_what_was_known_and_is_imported() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let home = json!({ "content": "Lives in the city of Lyon.", "key": "home", "tags": ["home"] });
+    let lyon = add(&anna, home).await;
+    let gone = add(&anna, json!({ "content": "Works in the city hall." })).await;
+    anna.call("memory_archive", json!({ "item_id": gone }))
+        .await;
+    ended(&app, &anna, "one", &[message("1", "user", "I saw Lyon.")]).await;
+    create(&anna, "memory/sea.md", "The walrus sleeps.\n").await;
+    days(&app, 1);
+    let day = Day::parse(Some(&now(&app)), None, app.clock.now()).unwrap();
+    days(&app, 1);
+    let home = json!({ "content": "Lives in the city of Freiburg.", "key": "home" });
+    add(&anna, home).await;
+    anna.call(
+        "memory_add",
+        json!({ "type": "fact", "theme": "later", "content": "Swims." }),
+    )
+    .await;
+    ended(&app, &anna, "two", &[message("1", "user", "I saw Basel.")]).await;
+    let changed = json!({ "command": "insert", "path": "/memories/memory/sea.md", "insert_line": 1, "insert_text": "It woke.\n" });
+    anna.call("memory_files", changed).await;
+
+    let mut export = Export::new(&app.db, anna.id, app.clock.now()).as_of(&day);
+    let mut file = Vec::new();
+    while let Some(lines) = export.next().await.unwrap() {
+        file.extend(lines);
+    }
+    let file = String::from_utf8(file).unwrap();
+    for later in [
+        "Freiburg",
+        "Swims",
+        "Basel",
+        "woke",
+        "later",
+        "superseded\"",
+    ] {
+        assert!(!file.contains(later), "{later}: {file}");
+    }
+    let items = records(&file, "item");
+    assert_eq!(items.len(), 2);
+    assert_eq!(
+        (&items[0]["id"], &items[0]["status"]),
+        (&json!(lyon), &json!("active"))
+    );
+    assert_eq!(items[1]["status"], "archived");
+    assert_eq!(records(&file, "document")[0]["revision"], 1);
+    assert!(file.lines().next().unwrap().contains("\"as_of\""), "{file}");
+    let taken = import(&app, &ben, &file).await;
+    assert_eq!((taken.failed, taken.problems.len()), (0, 0));
+    let told = ben.call("memory_search", json!({ "query": "city" })).await;
+    let told = told["results"].as_array().unwrap();
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0]["content_snippet"], "Lives in the city of Lyon.");
 }

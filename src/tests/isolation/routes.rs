@@ -181,6 +181,7 @@ const CASES: &[Case] = &[
     post("/admin/operators/{operator_id}/tokens/{token_id}/revoke",
         Admin("/admin/operators/{operator}/tokens/{operator_token}/revoke", &[])),
     get("/account", Own("/account", &[], 200)),
+    get("/timeline", Own("/timeline", &[], 200)),
     get("/learned", Own("/learned", &[], 200)),
     post("/learned", Row("/learned", &[("action", "keep"), ("item", "{item}")], 404)),
     post("/learned", Row("/learned", &[("action", "forget"), ("item", "{item}")], 404)),

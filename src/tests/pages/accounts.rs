@@ -373,6 +373,7 @@ async fn every_answer_carries_the_security_headers() {
         "/agents",
         "/account",
         "/learned",
+        "/timeline",
         "/settings/fading",
         "/settings/work",
         "/nowhere",

@@ -275,6 +275,7 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
         "/activity",
         "/account",
         "/learned",
+        "/timeline",
         "/settings/fading",
         "/settings/work",
         "/settings/embeddings",

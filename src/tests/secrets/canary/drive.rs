@@ -415,6 +415,7 @@ async fn pages(all: &Everything, item: &Value) {
         "/activity".into(),
         "/account".into(),
         "/learned".into(),
+        "/timeline".into(),
         "/settings/fading".into(),
         "/settings/work".into(),
         "/admin".into(),
