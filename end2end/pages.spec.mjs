@@ -170,6 +170,8 @@ test("every page is accessible and fits a phone", async (t) => {
   await passes("account", "/account");
   await passes("learned", "/learned");
   await passes("dreams", "/dreams");
+  await passes("timeline", "/timeline");
+  await passes("memory, on another day", "/memory?as_of=2026-03-03");
   await passes("fading", "/settings/fading");
   await passes("background work", "/settings/work");
   await passes("404", "/nothing-here");

@@ -75,6 +75,7 @@ what is found now, and what the last rebuild changed. Nothing of that is written
 
 const EXPORT: &str = "Example:
   keepsake export --email anna@example.com > memory.jsonl
+  keepsake export --email anna@example.com --as-of 2026-03-03 > then.jsonl
 
 Themes, agents, memories with their history, settings and calls, one a line; docs/export.md says what a
 line holds. No password, token, key or vector is in it. The last line counts what was written: a file
@@ -107,7 +108,7 @@ enum Command {
     Eval(Eval),
     /// Write all that an account holds to standard output, as JSON Lines
     #[command(after_help = EXPORT)]
-    Export(Account),
+    Export(ExportArgs),
     /// Take in an export from standard input: Keepsake's, mem0's or ChatGPT's
     #[command(after_help = IMPORT)]
     Import(Account),
@@ -151,6 +152,15 @@ struct Eval {
     /// Print the figures as one JSON object
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Args)]
+struct ExportArgs {
+    #[command(flatten)]
+    account: Account,
+    /// The memory as it was known then: 2026, 2026-03, 2026-03-03 or a moment
+    #[arg(long, value_name = "DATE")]
+    as_of: Option<String>,
 }
 
 #[derive(Args)]
@@ -301,7 +311,9 @@ async fn obey(command: Command, config: Config) -> anyhow::Result<()> {
             (Some(email), _) => eval::own(&config, &email, json).await,
             (None, file) => eval::data_set(&config, &file.unwrap_or_default(), json).await,
         },
-        Command::Export(Account { email }) => transfer::export(&config, &email).await,
+        Command::Export(ExportArgs { account, as_of }) => {
+            transfer::export(&config, &account.email, as_of.as_deref()).await
+        }
         Command::Import(Account { email }) => transfer::import(&config, &email).await,
         Command::Secret(SecretCommand::Rotate) => secret::rotate(&config).await,
         Command::Mcp => bridge::run(BridgeConfig::from_env()?).await,

@@ -9,10 +9,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::accounts::Email;
 use keepsake::config::Config;
 use keepsake::export::{Export, Importer, Outcome, Overview};
+use keepsake::memories::Day;
 use keepsake::wiring::{self, Database};
 
-pub async fn export(config: &Config, email: &str) -> anyhow::Result<()> {
+pub async fn export(config: &Config, email: &str, as_of: Option<&str>) -> anyhow::Result<()> {
     let email = Email::parse(email)?;
+    let day = Day::parse(as_of, None, wiring::now())?;
     let database = Database::of_command(config).await?;
     let exported = async {
         let user = super::find_user(config, &database, &email).await?;
@@ -21,7 +23,8 @@ pub async fn export(config: &Config, email: &str) -> anyhow::Result<()> {
         bar.set_style(ProgressStyle::with_template(
             "{wide_bar} {pos} of {len} · {per_sec} · {eta} left",
         )?);
-        write_all(Export::new(&database.db, user, wiring::now()), &bar).await
+        let export = Export::new(&database.db, user, wiring::now()).as_of(&day);
+        write_all(export, &bar).await
     }
     .await;
     database.close().await?;

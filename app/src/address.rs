@@ -14,7 +14,7 @@ pub use entities::{DEPTHS, entity_path};
 pub use sessions::{said_in, session_from};
 
 use crate::backend::{PAGE_SIZE, ROWS_MAX};
-use crate::view::{EmbeddingState, MemoryFilters};
+use crate::view::{DayFilters, EmbeddingState, MemoryFilters};
 
 /// How far a list is read on; what is no such number is its beginning.
 fn rows_shown(value: &str) -> usize {
@@ -56,7 +56,7 @@ impl MemoryFilters {
                 "embedding" => filters.embedding = EmbeddingState::from_slug(&value),
                 "agent" => filters.agent = value.parse().ok(),
                 "shown" => filters.shown = rows_shown(&value),
-                _ => {}
+                name => filters.day.take(name, &value),
             }
         }
         filters
@@ -86,6 +86,7 @@ impl MemoryFilters {
         if let Some(agent) = self.agent {
             query.append_pair("agent", &agent.to_string());
         }
+        self.day.append(&mut query);
         if self.shown > PAGE_SIZE {
             query.append_pair("shown", &self.shown.to_string());
         }
@@ -132,6 +133,13 @@ impl MemoryFilters {
         }
     }
 
+    pub fn today(&self) -> Self {
+        Self {
+            day: DayFilters::default(),
+            ..self.at_the_top()
+        }
+    }
+
     pub fn with_archived(&self) -> Self {
         Self {
             include_archived: true,
@@ -155,7 +163,7 @@ mod tests {
 
     #[test]
     fn an_address_is_read_and_written_back_unchanged() {
-        let address = "q=caf%C3%A9+%26+tea&theme=food&type=fact&type=preference&archived=1&embedding=error&shown=75";
+        let address = "q=caf%C3%A9+%26+tea&theme=food&type=fact&type=preference&archived=1&embedding=error&as_of=2026-03-03&at=2020&shown=75";
         let filters = MemoryFilters::from_query(address);
         assert_eq!(filters.q, "café & tea");
         assert_eq!(filters.types, ["fact", "preference"]);

@@ -8,12 +8,12 @@ use async_trait::async_trait;
 use leptos::prelude::expect_context;
 
 use crate::view::{
-    Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, DataPage, DocsPage,
-    DocumentFilters, DocumentPage, DocumentsPage, DreamsPage, EmbeddingsPage, EntitiesPage,
-    EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage, InvitationPage,
-    ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Receipt, ResetPage,
-    SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage, UsersFilters, UsersPage,
-    WorkPage,
+    Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, DataPage, DayFilters,
+    DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage, EmbeddingsPage,
+    EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage,
+    InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Receipt,
+    ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage,
+    TimelineFilters, TimelinePage, UsersFilters, UsersPage, WorkPage,
 };
 
 /// Rows a step of "load more", and at first.
@@ -74,11 +74,12 @@ pub trait Backend: Send + Sync {
     async fn sign_in_offer(&self) -> Result<SignInOffer, PageError>;
     async fn memory_page(&self, filters: &MemoryFilters) -> Result<MemoryPage, PageError>;
     /// `None` when there is no such item, or it is another's.
-    /// With `query`, also whether and why a search for it finds this item.
+    /// On another day, as it was known then; refused where it was not. With `query`, also whether and why a search for it finds this item.
     async fn item_page(
         &self,
         item_id: i64,
         query: Option<&str>,
+        day: &DayFilters,
     ) -> Result<Option<ItemPage>, PageError>;
     async fn entities_page(&self, filters: &EntityFilters) -> Result<EntitiesPage, PageError>;
     /// `None` when there is no such entity, or it is another's. Of one that was merged, the one
@@ -113,6 +114,7 @@ pub trait Backend: Send + Sync {
     async fn learned_page(&self) -> Result<LearnedPage, PageError>;
     /// From before this dream on.
     async fn dreams_page(&self, before: Option<i64>) -> Result<DreamsPage, PageError>;
+    async fn timeline_page(&self, filters: &TimelineFilters) -> Result<TimelinePage, PageError>;
     async fn fading_page(&self) -> Result<FadingPage, PageError>;
     async fn work_page(&self) -> Result<WorkPage, PageError>;
     /// `None` when the person is no admin.

@@ -11,7 +11,7 @@ use leptos_router::{SsrMode, path};
 use crate::pages::{
     Account, Activity, Admin, Agents, Chat, Data, Docs, Document, Documents, Dreams, Embeddings,
     Entities, Entity, Erased, Fading, Graph, Invitation, Item, Jobs, Join, Learned, Login, Memory,
-    NotFound, Reset, Session, Sessions, Summary, Users, Work,
+    NotFound, Reset, Session, Sessions, Summary, Timeline, Users, Work,
 };
 
 /// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.
@@ -54,6 +54,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/memory/:id") view=Item ssr=SsrMode::Async />
                 <Route path=path!("/learned") view=Learned ssr=SsrMode::Async />
                 <Route path=path!("/dreams") view=Dreams ssr=SsrMode::Async />
+                <Route path=path!("/timeline") view=Timeline ssr=SsrMode::Async />
                 <Route path=path!("/summary") view=Summary ssr=SsrMode::Async />
                 <Route path=path!("/entities") view=Entities ssr=SsrMode::Async />
                 <Route path=path!("/entities/:id") view=Entity ssr=SsrMode::Async />

@@ -5,6 +5,7 @@
 mod activity;
 mod chat;
 mod data;
+mod day;
 mod docs;
 mod documents;
 mod dreams;
@@ -17,6 +18,7 @@ mod manage;
 mod sessions;
 mod summary;
 mod teams;
+mod timeline;
 mod users;
 mod work;
 
@@ -25,6 +27,7 @@ use std::collections::BTreeMap;
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
 pub use chat::{ChatEndpointView, ChatPage, DayTokens, PurposeView, SystemChatView};
 pub use data::{DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};
+pub use day::{DayFilters, DayTold};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 pub use documents::{
     Block, DiffLine, DiffView, DocumentBody, DocumentFilters, DocumentFolder, DocumentPage,
@@ -57,6 +60,10 @@ pub use sessions::{
 };
 pub use summary::{SourceItem, SummaryPage, SummaryState, SummaryText};
 pub use teams::{JoinPage, TeamMate, TeamView};
+pub use timeline::{
+    CalendarDay, DifferenceView, FactBar, HappeningRow, MemoryLine, StreamDay, TimelineFilters,
+    TimelinePage,
+};
 pub use users::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
     ResetPage, UsersFilters, UsersPage,
@@ -107,6 +114,8 @@ pub struct MemoryFilters {
     pub embedding: Option<EmbeddingState>,
     /// `agent=`: only what this agent added.
     pub agent: Option<i64>,
+    /// `as_of=`, `at=`: what was known, and true, on another day.
+    pub day: DayFilters,
     /// How many rows to show, in steps of [`PAGE_SIZE`](crate::backend::PAGE_SIZE).
     pub shown: usize,
 }
@@ -122,6 +131,8 @@ pub struct ThemeCount {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItemRow {
     pub id: i64,
+    /// Its page, on the day of the list.
+    pub href: String,
     /// A turn has none.
     pub theme: Option<String>,
     /// Of a turn: where it was said.
@@ -215,6 +226,8 @@ pub struct MemoryPage {
     pub rows: Vec<ItemRow>,
     /// More rows than `shown` exist: offer `shown + PAGE_SIZE`.
     pub has_more: bool,
+    /// `None`: today.
+    pub day: Option<DayTold>,
     /// All items of this user, whatever the filters: 0 asks for the "how to begin" page.
     pub total_items: i64,
     /// Memories that agents and the server have stored and nobody has looked at.
@@ -246,6 +259,10 @@ pub struct HistoryEntry {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ItemPage {
     pub id: i64,
+    /// `None`: as it is today.
+    pub day: Option<DayTold>,
+    /// How the fact of its key changed, newest first; nothing where it never did.
+    pub fact: Vec<FactBar>,
     /// By slug and name; a turn has none.
     pub theme: Option<(String, String)>,
     /// It is no memory, but what was said.

@@ -52,6 +52,18 @@ impl Zone {
         at.to_offset(offset.unwrap_or(UtcOffset::UTC))
     }
 
+    /// When a day begins there. Past the calendar's ends, as in UTC.
+    pub fn midnight(&self, day: time::Date) -> OffsetDateTime {
+        let [year, month, date] = [
+            day.year(),
+            i32::from(u8::from(day.month())),
+            i32::from(day.day()),
+        ];
+        let local = Date::new(year as i16, month as i8, date as i8).ok();
+        let begins = local.and_then(|day| self.instant(day.at(0, 0, 0, 0)));
+        begins.unwrap_or_else(|| day.with_time(Time::MIDNIGHT).assume_utc())
+    }
+
     fn date(&self, at: OffsetDateTime) -> Option<Date> {
         let at = Timestamp::from_nanosecond(at.unix_timestamp_nanos()).ok()?;
         Some(self.0.to_datetime(at).date())

@@ -12,6 +12,8 @@ pub mod settings;
 mod store;
 pub mod upkeep;
 
+use std::collections::HashSet;
+
 use time::OffsetDateTime;
 
 pub use model::{
@@ -21,13 +23,16 @@ pub use predicates::Predicate;
 
 use crate::db::{Db, UserId};
 use crate::embedding::QueryVector;
-use crate::memories::ItemId;
+use crate::input::Invalid;
 use crate::memories::mentions::EntityType;
 use crate::memories::mentions::normal::{normal, words};
+use crate::memories::{Day, ItemId, day};
 use crate::search::{Search, store as found};
 
 /// Relations of one entity that are told.
 pub const RELATIONS_SHOWN: i64 = 100;
+/// Sources of an entity that are looked at for another day than today, the newest.
+const SOURCES_OF_A_DAY: i64 = 2_000;
 const NAMES_SHOWN: i64 = 50;
 const DECISIONS_SHOWN: i64 = 20;
 /// "Same?" pairs on one page.
@@ -44,7 +49,7 @@ pub enum EntityError {
     #[error("{0}")]
     Conflict(&'static str),
     #[error(transparent)]
-    Invalid(#[from] crate::input::Invalid),
+    Invalid(#[from] Invalid),
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }
@@ -158,21 +163,52 @@ pub async fn profile(
     sources: i64,
     now: OffsetDateTime,
 ) -> Result<Profile, EntityError> {
+    profile_on(db, user, id, sources, &Day::default(), now).await
+}
+
+/// The same on a day: what was known of it then, and memories that were true then. Its summary is of today.
+///
+/// # Errors
+/// [`EntityError::NotFound`], [`Invalid`] where it was not known, and what the database says.
+pub async fn profile_on(
+    db: &Db,
+    user: UserId,
+    id: EntityId,
+    sources: i64,
+    day: &Day,
+    now: OffsetDateTime,
+) -> Result<Profile, EntityError> {
     let mut tx = db.as_user(user).await?;
     let root = store::find_root(&mut tx, user, id).await?;
     let root = root.ok_or(EntityError::NotFound(id))?;
-    let entity = store::list_of_ids(&mut tx, user, &[root.0]).await?.pop();
-    let ids = store::list_sources(&mut tx, user, root, sources).await?;
+    let mut entity = store::list_of_ids(&mut tx, user, &[root.0])
+        .await?
+        .pop()
+        .ok_or(EntityError::NotFound(id))?;
+    let ids = match day.is_now() {
+        true => store::list_sources(&mut tx, user, root, sources).await?,
+        false => {
+            let all = store::list_sources(&mut tx, user, root, SOURCES_OF_A_DAY).await?;
+            let then = day::store::list_ids(&mut tx, user, day, now, Some(&all)).await?;
+            entity.as_then(day, then.len());
+            let then: HashSet<i64> = then.into_iter().collect();
+            let newest = all.into_iter().filter(|id| then.contains(id));
+            newest.take(sources.max(0) as usize).collect()
+        }
+    };
     let mut newest = found::list_found(&mut tx, user, &ids, now).await?;
     newest.sort_by_key(|item| std::cmp::Reverse((item.created_at, item.id.0)));
     let profile = Profile {
-        entity: entity.ok_or(EntityError::NotFound(id))?,
-        names: model::each_once(store::list_names(&mut tx, user, root, NAMES_SHOWN).await?),
+        entity,
+        names: model::each_once(
+            store::list_names(&mut tx, user, root, day.as_of, NAMES_SHOWN).await?,
+        ),
         relations: relations::store::list_relations(
             &mut tx,
             user,
             &[root.0],
             true,
+            day.as_of,
             RELATIONS_SHOWN,
         )
         .await?,
@@ -180,7 +216,18 @@ pub async fn profile(
         decisions: decide::store::list_decisions(&mut tx, user, root, DECISIONS_SHOWN).await?,
     };
     tx.commit().await?;
-    Ok(profile)
+    let was_known = profile.entity.is_user
+        || profile.entity.first_seen.is_some()
+        || !profile.relations.is_empty();
+    match was_known || day.as_of.is_none() {
+        true => Ok(profile),
+        false => Err(Invalid::new(
+            "as_of",
+            "not_then",
+            "it was not known then; leave out `as_of` to read it as it is now.",
+        )
+        .into()),
+    }
 }
 
 /// Whether there is such an entity, merged into another or not.

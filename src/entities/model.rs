@@ -9,7 +9,7 @@ use super::predicates::Predicate;
 use crate::input::Invalid;
 use crate::memories::mentions::EntityType;
 use crate::memories::mentions::normal::{NAME_CHARS_MAX, visible};
-use crate::memories::{ItemId, Period, Trust};
+use crate::memories::{Day, ItemId, Period, Trust};
 use crate::search::FoundItem;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,6 +38,20 @@ pub struct Entity {
     pub last_seen: Option<OffsetDateTime>,
     /// Current ones, at either end.
     pub relations: i64,
+}
+
+impl Entity {
+    /// On another day than today, on which so many sources named it: its summary is of today.
+    pub(super) fn as_then(&mut self, day: &Day, mentions: usize) {
+        self.summary = None;
+        let Some(as_of) = day.as_of else { return };
+        self.first_seen = self.first_seen.filter(|at| *at <= as_of);
+        self.last_seen = self
+            .last_seen
+            .map(|at| at.min(as_of))
+            .filter(|_| self.first_seen.is_some());
+        self.mentions = mentions as i64;
+    }
 }
 
 /// One of the names of an entity.

@@ -190,15 +190,18 @@ pub async fn list_names(
     conn: &mut PgConnection,
     user: UserId,
     id: EntityId,
+    seen_by: Option<OffsetDateTime>,
     limit: i64,
 ) -> Result<Vec<Alias>, sqlx::Error> {
     sqlx::query_as!(
         Alias,
         "SELECT id, name, mentions FROM entity_names WHERE user_id = $1 AND entity_id = $2
+           AND ($4::timestamptz IS NULL OR first_seen <= $4)
          ORDER BY mentions DESC, id LIMIT $3",
         user.0,
         id.0,
         limit,
+        seen_by,
     )
     .fetch_all(conn)
     .await

@@ -9,6 +9,7 @@ mod episodes;
 mod import;
 mod origins;
 pub mod read;
+mod rows;
 mod sessions;
 mod source;
 mod store;

@@ -2,27 +2,36 @@
 //! its user.
 
 use sqlx::PgConnection;
+use time::OffsetDateTime;
 
-use super::write::{Overview, rows};
+use super::rows;
+use super::write::Overview;
 use crate::db::UserId;
+use crate::memories::day;
 
-/// The newest ids that there are.
+/// The newest ids that there are, and the day as of which all is told; `None`: now.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Last {
+    pub as_of: Option<OffsetDateTime>,
     pub item: i64,
     pub document: i64,
     pub session: i64,
     pub call: i64,
 }
 
-pub async fn find_last(conn: &mut PgConnection, user: UserId) -> Result<Last, sqlx::Error> {
+pub async fn find_last(
+    conn: &mut PgConnection,
+    user: UserId,
+    as_of: Option<OffsetDateTime>,
+) -> Result<Last, sqlx::Error> {
     sqlx::query_as!(
         Last,
-        r#"SELECT coalesce((SELECT max(id) FROM memory_items WHERE user_id = $1), 0) AS "item!",
+        r#"SELECT $2::timestamptz AS as_of, coalesce((SELECT max(id) FROM memory_items WHERE user_id = $1), 0) AS "item!",
                   coalesce((SELECT max(id) FROM documents WHERE user_id = $1), 0) AS "document!",
                   coalesce((SELECT max(id) FROM sessions WHERE user_id = $1), 0) AS "session!",
                   coalesce((SELECT max(id) FROM activity WHERE user_id = $1), 0) AS "call!""#,
         user.0,
+        as_of,
     )
     .fetch_one(conn)
     .await
@@ -142,15 +151,18 @@ pub async fn list_themes(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
+    last: &Last,
     limit: i64,
 ) -> Result<Vec<rows::Theme>, sqlx::Error> {
     sqlx::query_as!(
         rows::Theme,
         "SELECT id, slug, display_name, description, created_at, updated_at
-         FROM memory_themes WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3",
+         FROM memory_themes WHERE user_id = $1 AND id > $2 AND ($4::timestamptz IS NULL OR created_at <= $4)
+         ORDER BY id LIMIT $3",
         user.0,
         after,
         limit,
+        last.as_of,
     )
     .fetch_all(conn)
     .await
@@ -162,7 +174,7 @@ pub async fn list_items(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
-    last: i64,
+    last: &Last,
     limit: i64,
 ) -> Result<Vec<rows::Item>, sqlx::Error> {
     let found = sqlx::query!(
@@ -176,15 +188,17 @@ pub async fn list_items(
            LEFT JOIN agents a ON a.user_id = i.user_id AND a.id = i.agent_id
            LEFT JOIN agents o ON o.user_id = i.user_id AND o.id = i.owner_agent_id
            LEFT JOIN memory_uses u ON u.user_id = i.user_id AND u.item_id = i.id
-           WHERE i.user_id = $1 AND i.id > $2 AND i.id <= $3 ORDER BY i.id LIMIT $4"#,
+           WHERE i.user_id = $1 AND i.id > $2 AND i.id <= $3 AND ($5::timestamptz IS NULL OR i.created_at <= $5)
+           ORDER BY i.id LIMIT $4"#,
         user.0,
         after,
-        last,
+        last.item,
         limit,
+        last.as_of,
     )
-    .fetch_all(conn)
+    .fetch_all(&mut *conn)
     .await?;
-    Ok(found
+    let mut items: Vec<rows::Item> = found
         .into_iter()
         .map(|row| rows::Item {
             id: row.id,
@@ -214,7 +228,17 @@ pub async fn list_items(
             updated_at: row.updated_at,
             events: Vec::new(),
         })
-        .collect())
+        .collect();
+    if let Some(as_of) = last.as_of {
+        let ids: Vec<i64> = items.iter().map(|item| item.id).collect();
+        let mut then = day::then(conn, user, &ids, as_of).await?;
+        for item in &mut items {
+            if let Some(then) = then.remove(&item.id) {
+                item.as_then(then);
+            }
+        }
+    }
+    Ok(items)
 }
 
 /// Of these items, each with the item's id.
@@ -222,14 +246,17 @@ pub async fn list_events(
     conn: &mut PgConnection,
     user: UserId,
     items: &[i64],
+    last: &Last,
 ) -> Result<Vec<(i64, rows::Event)>, sqlx::Error> {
     let found = sqlx::query!(
         r#"SELECT e.item_id, e.event, a.name AS "agent?", e.at
            FROM memory_item_events e
            LEFT JOIN agents a ON a.user_id = e.user_id AND a.id = e.agent_id
-           WHERE e.user_id = $1 AND e.item_id = ANY ($2) ORDER BY e.item_id, e.id"#,
+           WHERE e.user_id = $1 AND e.item_id = ANY ($2) AND ($3::timestamptz IS NULL OR e.at <= $3)
+           ORDER BY e.item_id, e.id"#,
         user.0,
         items,
+        last.as_of,
     )
     .fetch_all(conn)
     .await?;
@@ -250,7 +277,7 @@ pub async fn list_calls(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
-    last: i64,
+    last: &Last,
     limit: i64,
 ) -> Result<Vec<rows::Call>, sqlx::Error> {
     sqlx::query_as!(
@@ -258,11 +285,13 @@ pub async fn list_calls(
         r#"SELECT c.id, c.at, a.name AS "agent?", c.tool, c.outcome, c.duration_us, c.item_ids, c.query
            FROM activity c
            LEFT JOIN agents a ON a.user_id = c.user_id AND a.id = c.agent_id
-           WHERE c.user_id = $1 AND c.id > $2 AND c.id <= $3 ORDER BY c.id LIMIT $4"#,
+           WHERE c.user_id = $1 AND c.id > $2 AND c.id <= $3 AND ($5::timestamptz IS NULL OR c.at <= $5)
+           ORDER BY c.id LIMIT $4"#,
         user.0,
         after,
-        last,
+        last.call,
         limit,
+        last.as_of,
     )
     .fetch_all(conn)
     .await

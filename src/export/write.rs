@@ -3,7 +3,7 @@
 //! What is added after it began is not in it; nothing of it is ever a secret.
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -14,7 +14,7 @@ use super::origins::UnwantedLine;
 use super::origins::store as origins;
 use super::{FORM_VERSION, sessions, store};
 use crate::db::{Db, UserId};
-use crate::memories::learned;
+use crate::memories::{Day, learned};
 
 /// Items of a piece: at most some 16 MB, where each is as long as it may be.
 const ITEMS_A_PIECE: i64 = 200;
@@ -139,6 +139,12 @@ impl Export {
         }
     }
 
+    /// All of it as it was known then.
+    pub fn as_of(mut self, day: &Day) -> Self {
+        self.last.as_of = day.as_of;
+        self
+    }
+
     /// Items, messages and calls that were written so far.
     pub fn written(&self) -> u64 {
         (self.counts.items + self.counts.messages + self.counts.calls) as u64
@@ -179,7 +185,7 @@ impl Export {
 
     async fn head(&mut self, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
         let mut tx = self.db.as_user(self.user).await?;
-        self.last = store::find_last(&mut tx, self.user).await?;
+        self.last = store::find_last(&mut tx, self.user, self.last.as_of).await?;
         let account = store::find_account(&mut tx, self.user).await?;
         let agents = store::list_agents(&mut tx, self.user).await?;
         let settings = store::find_embedding_settings(&mut tx, self.user).await?;
@@ -189,7 +195,10 @@ impl Export {
         tx.commit().await?;
         // By hand: the version comes first, by which an import knows the file.
         let at = self.now.format(&Rfc3339).unwrap_or_default();
-        let first = format!("{{\"keepsake_export\":{FORM_VERSION},\"exported_at\":\"{at}\"}}\n");
+        let as_of = self.last.as_of.and_then(|at| at.format(&Rfc3339).ok());
+        let as_of = as_of.map_or(String::new(), |at| format!(",\"as_of\":\"{at}\""));
+        let first =
+            format!("{{\"keepsake_export\":{FORM_VERSION},\"exported_at\":\"{at}\"{as_of}}}\n");
         lines.extend_from_slice(first.as_bytes());
         account.iter().for_each(|row| write(lines, "account", row));
         self.counts.agents = agents.len();
@@ -199,14 +208,17 @@ impl Export {
             .for_each(|row| write(lines, "embedding_settings", row));
         chat.iter()
             .for_each(|row| write(lines, "chat_settings", row));
-        spent.iter().for_each(|row| write(lines, "chat_spend", row));
-        summary.iter().for_each(|row| write(lines, "summary", row));
+        // Of today: what it cost, and what was written of what is known by now.
+        if self.last.as_of.is_none() {
+            spent.iter().for_each(|row| write(lines, "chat_spend", row));
+            summary.iter().for_each(|row| write(lines, "summary", row));
+        }
         Ok(Stage::Themes { after: 0 })
     }
 
     async fn themes(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
         let mut tx = self.db.as_user(self.user).await?;
-        let rows = store::list_themes(&mut tx, self.user, after, ROWS_A_PIECE).await?;
+        let rows = store::list_themes(&mut tx, self.user, after, &self.last, ROWS_A_PIECE).await?;
         tx.commit().await?;
         self.counts.themes += rows.len();
         rows.iter().for_each(|row| write(lines, "theme", row));
@@ -218,10 +230,10 @@ impl Export {
 
     async fn items(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
         let mut tx = self.db.as_user(self.user).await?;
-        let last = self.last.item;
+        let last = &self.last;
         let mut rows = store::list_items(&mut tx, self.user, after, last, ITEMS_A_PIECE).await?;
         let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
-        let events = store::list_events(&mut tx, self.user, &ids).await?;
+        let events = store::list_events(&mut tx, self.user, &ids, last).await?;
         tx.commit().await?;
         self.counts.items += rows.len();
         self.counts.events += events.len();
@@ -239,7 +251,8 @@ impl Export {
 
     async fn entities(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
         let mut tx = self.db.as_user(self.user).await?;
-        let rows = entities::list_entities(&mut tx, self.user, after, ROWS_A_PIECE).await?;
+        let last = &self.last;
+        let rows = entities::list_entities(&mut tx, self.user, after, last, ROWS_A_PIECE).await?;
         tx.commit().await?;
         self.counts.entities += rows.len();
         rows.iter().for_each(|row| write(lines, "entity", row));
@@ -251,7 +264,8 @@ impl Export {
 
     async fn relations(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
         let mut tx = self.db.as_user(self.user).await?;
-        let rows = entities::list_relations(&mut tx, self.user, after, ROWS_A_PIECE).await?;
+        let last = &self.last;
+        let rows = entities::list_relations(&mut tx, self.user, after, last, ROWS_A_PIECE).await?;
         tx.commit().await?;
         self.counts.relations += rows.len();
         rows.iter().for_each(|row| write(lines, "relation", row));
@@ -263,8 +277,8 @@ impl Export {
 
     async fn documents(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
         let mut tx = self.db.as_user(self.user).await?;
-        let within = (after, self.last.document);
-        let rows = documents::list_documents(&mut tx, self.user, within, ROWS_A_PIECE).await?;
+        let last = &self.last;
+        let rows = documents::list_documents(&mut tx, self.user, after, last, ROWS_A_PIECE).await?;
         tx.commit().await?;
         self.counts.documents += rows.len();
         rows.iter().for_each(|row| write(lines, "document", row));
@@ -280,7 +294,7 @@ impl Export {
         lines: &mut Vec<u8>,
     ) -> Result<Stage, sqlx::Error> {
         let mut tx = self.db.as_user(self.user).await?;
-        let last = self.last.document;
+        let last = &self.last;
         let rows =
             documents::list_revisions(&mut tx, self.user, after, last, REVISIONS_A_PIECE).await?;
         tx.commit().await?;
@@ -296,8 +310,7 @@ impl Export {
 
     async fn episodes(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
         let mut tx = self.db.as_user(self.user).await?;
-        let within = (after, self.last.item);
-        let rows = episodes::list(&mut tx, self.user, within, ROWS_A_PIECE).await?;
+        let rows = episodes::list(&mut tx, self.user, after, &self.last, ROWS_A_PIECE).await?;
         tx.commit().await?;
         self.counts.episodes += rows.len();
         rows.iter().for_each(|row| write(lines, "episode", row));
@@ -309,13 +322,16 @@ impl Export {
 
     async fn origins(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
         let mut tx = self.db.as_user(self.user).await?;
-        let within = (after, self.last.item);
-        let rows = origins::list(&mut tx, self.user, within, ROWS_A_PIECE).await?;
+        let rows = origins::list(&mut tx, self.user, after, &self.last, ROWS_A_PIECE).await?;
         tx.commit().await?;
         self.counts.origins += rows.len();
         rows.iter().for_each(|row| write(lines, "origins", row));
         if let Some(row) = rows.last() {
             return Ok(Stage::Origins { after: row.item });
+        }
+        // Nobody kept when it was said.
+        if self.last.as_of.is_some() {
+            return Ok(Stage::Sessions { after: 0 });
         }
         // The oldest first, so that an import ends with the same latest.
         let unwanted = learned::list_unwanted(&self.db, self.user).await?;
@@ -328,7 +344,7 @@ impl Export {
 
     async fn sessions(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
         let mut tx = self.db.as_user(self.user).await?;
-        let last = self.last.session;
+        let last = &self.last;
         let rows = sessions::list_sessions(&mut tx, self.user, after, last, ROWS_A_PIECE).await?;
         tx.commit().await?;
         self.counts.sessions += rows.len();
@@ -345,7 +361,7 @@ impl Export {
         lines: &mut Vec<u8>,
     ) -> Result<Stage, sqlx::Error> {
         let mut tx = self.db.as_user(self.user).await?;
-        let last = (self.last.session, self.now);
+        let last = (self.last.session, self.last.as_of.unwrap_or(self.now));
         let rows =
             sessions::list_messages(&mut tx, self.user, after, last, MESSAGES_A_PIECE).await?;
         tx.commit().await?;
@@ -361,7 +377,7 @@ impl Export {
 
     async fn extractions(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
         let mut tx = self.db.as_user(self.user).await?;
-        let last = self.last.session;
+        let last = &self.last;
         let rows =
             sessions::list_extractions(&mut tx, self.user, after, last, ROWS_A_PIECE).await?;
         tx.commit().await?;
@@ -375,7 +391,7 @@ impl Export {
 
     async fn calls(&mut self, after: i64, lines: &mut Vec<u8>) -> Result<Stage, sqlx::Error> {
         let mut tx = self.db.as_user(self.user).await?;
-        let last = self.last.call;
+        let last = &self.last;
         let rows = store::list_calls(&mut tx, self.user, after, last, ROWS_A_PIECE).await?;
         tx.commit().await?;
         self.counts.calls += rows.len();
@@ -395,149 +411,4 @@ fn write(lines: &mut Vec<u8>, record: &'static str, row: &impl Serialize) {
 fn write_value(lines: &mut Vec<u8>, value: &impl Serialize) {
     serde_json::to_writer(&mut *lines, value).ok();
     lines.push(b'\n');
-}
-
-/// Serialises a time as RFC 3339, as the rest of the API does.
-pub(super) mod rows {
-    use super::{OffsetDateTime, Serialize, Value};
-
-    #[derive(Serialize)]
-    pub struct Theme {
-        #[serde(skip)]
-        pub id: i64,
-        pub slug: String,
-        pub display_name: String,
-        pub description: String,
-        #[serde(with = "time::serde::rfc3339")]
-        pub created_at: OffsetDateTime,
-        #[serde(with = "time::serde::rfc3339")]
-        pub updated_at: OffsetDateTime,
-    }
-
-    #[derive(Serialize)]
-    pub struct Account {
-        pub time_zone: String,
-    }
-
-    /// Its tokens are nowhere but in their hashes, and those are not written.
-    #[derive(Serialize)]
-    pub struct Agent {
-        pub name: String,
-        pub memory_enabled: bool,
-        pub tool_profile: String,
-        pub settings: Value,
-        #[serde(with = "time::serde::rfc3339")]
-        pub created_at: OffsetDateTime,
-    }
-
-    /// Without the endpoint's key.
-    #[derive(Serialize)]
-    pub struct ChatSettings {
-        pub enabled: bool,
-        pub own_enabled: bool,
-        pub provider_type: String,
-        pub endpoint: String,
-        pub model: String,
-        pub daily_token_cap: Option<i64>,
-        pub purposes: Value,
-    }
-
-    #[derive(Serialize)]
-    pub struct ChatSpend {
-        /// As ISO 8601 has it.
-        pub day: String,
-        pub tokens_in: i64,
-        pub tokens_out: i64,
-        /// Of both, by what they were for.
-        pub by_purpose: Value,
-        pub calls: i64,
-        pub failed_calls: i64,
-    }
-
-    #[derive(Serialize)]
-    pub struct Summary {
-        pub text: String,
-        #[serde(with = "time::serde::rfc3339")]
-        pub made_at: OffsetDateTime,
-        pub model: Option<String>,
-        /// The `id`s of the items that it stands on.
-        pub items: Vec<i64>,
-        pub items_total: i64,
-    }
-
-    #[derive(Serialize)]
-    pub struct EmbeddingSettings {
-        pub enabled: bool,
-        pub own_enabled: bool,
-        pub provider_type: String,
-        pub endpoint: String,
-        pub model: String,
-        pub dimensions: Option<i32>,
-        pub query_prefix: String,
-        pub document_prefix: String,
-        pub batch_size: i32,
-        pub concurrency: i32,
-        pub pause_ms: i32,
-    }
-
-    #[derive(Serialize)]
-    pub struct Item {
-        pub id: i64,
-        pub r#type: String,
-        pub theme: String,
-        pub key: Option<String>,
-        pub content: String,
-        pub tags: Vec<String>,
-        pub status: String,
-        pub source: String,
-        pub trust: String,
-        pub source_context: Option<String>,
-        pub confidence: i16,
-        pub protected: bool,
-        #[serde(with = "time::serde::rfc3339::option")]
-        pub expires_at: Option<OffsetDateTime>,
-        #[serde(with = "time::serde::rfc3339::option")]
-        pub valid_from: Option<OffsetDateTime>,
-        #[serde(with = "time::serde::rfc3339::option")]
-        pub valid_until: Option<OffsetDateTime>,
-        #[serde(with = "time::serde::rfc3339::option")]
-        pub last_verified_at: Option<OffsetDateTime>,
-        pub access_count: i64,
-        #[serde(with = "time::serde::rfc3339::option")]
-        pub last_accessed: Option<OffsetDateTime>,
-        /// Of its strength a day; null: as its type's.
-        pub decay_rate: Option<f64>,
-        pub attributes: Value,
-        pub superseded_by: Option<i64>,
-        pub agent: Option<String>,
-        /// The agent that alone it belongs to; null: it is shared.
-        pub owner: Option<String>,
-        #[serde(with = "time::serde::rfc3339")]
-        pub created_at: OffsetDateTime,
-        #[serde(with = "time::serde::rfc3339")]
-        pub updated_at: OffsetDateTime,
-        pub events: Vec<Event>,
-    }
-
-    #[derive(Serialize)]
-    pub struct Event {
-        pub event: String,
-        pub agent: Option<String>,
-        #[serde(with = "time::serde::rfc3339")]
-        pub at: OffsetDateTime,
-    }
-
-    #[derive(Serialize)]
-    pub struct Call {
-        #[serde(skip)]
-        pub id: i64,
-        #[serde(with = "time::serde::rfc3339")]
-        pub at: OffsetDateTime,
-        pub agent: Option<String>,
-        pub tool: String,
-        pub outcome: String,
-        pub duration_us: i32,
-        pub item_ids: Vec<i64>,
-        pub query: Option<String>,
-    }
 }

@@ -3,6 +3,7 @@
 
 mod add;
 mod change;
+pub mod day;
 pub mod fading;
 pub mod history;
 mod item_type;
@@ -20,6 +21,7 @@ pub mod speakers;
 mod stop_words;
 pub mod store;
 pub mod themes;
+pub mod timeline;
 pub mod trust;
 pub mod words;
 pub mod write;
@@ -29,6 +31,7 @@ pub use change::{
     Again, Correction, Target, archive, archive_expired, confirm, correct, forget, replace_in,
     restore, supersede_in, unconfirm, users_with_expired,
 };
+pub use day::Day;
 pub use history::{GaveWay, ItemEvent, ItemState};
 pub use model::{
     Item, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme, ThemeCount, ThemeNames,
@@ -121,14 +124,16 @@ pub struct Found {
     pub strength: Option<fading::Strength>,
 }
 
+/// On a day: as it was known then, without its strength, which is not kept.
 pub async fn get(
     db: &Db,
     embeddings: &Embeddings,
     viewer: &Viewer,
     id: ItemId,
+    day: &Day,
 ) -> Result<Found, MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
-    let found = find(&mut tx, embeddings, viewer.user_id, id).await?;
+    let found = find(&mut tx, embeddings, viewer.user_id, id, day).await?;
     tx.commit().await?;
     Ok(found)
 }
@@ -138,15 +143,23 @@ async fn find(
     embeddings: &Embeddings,
     user: UserId,
     id: ItemId,
+    day: &Day,
 ) -> Result<Found, MemoryError> {
     let found = store::find_to_read(conn, user, id).await?;
-    let item = found.ok_or(MemoryError::NotFound(id))?;
+    let mut item = found.ok_or(MemoryError::NotFound(id))?;
+    let now = embeddings.now();
+    if !day.is_now() {
+        item = day::on(conn, user, item, day, now).await?;
+    }
     let states = embeddings.states(conn, user, &[id.0]).await?;
     Ok(Found {
         item,
         embedding: states[0].clone(),
-        gave_way: store::list_given_way(conn, user, id).await?,
-        strength: fading::strength(conn, user, id, embeddings.now()).await?,
+        gave_way: store::list_given_way(conn, user, id, day.as_of).await?,
+        strength: match day.as_of {
+            None => fading::strength(conn, user, id, now).await?,
+            Some(_) => None,
+        },
     })
 }
 
@@ -172,11 +185,13 @@ pub async fn get_whole(
     embeddings: &Embeddings,
     viewer: &Viewer,
     id: ItemId,
+    day: &Day,
 ) -> Result<Whole, MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
-    let found = find(&mut tx, embeddings, viewer.user_id, id).await?;
+    let found = find(&mut tx, embeddings, viewer.user_id, id, day).await?;
     let mut history = store::list_events(&mut tx, viewer.user_id, id, HISTORY_MAX).await?;
     history.reverse();
+    history.retain(|event| day.as_of.is_none_or(|as_of| event.at <= as_of));
     tx.commit().await?;
     Ok((found, history))
 }

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 use unicode_normalization::UnicodeNormalization;
 
+use super::day::Then;
 use super::history::ItemState;
 pub use super::item_type::ItemType;
 use super::part::{Part, Span, Turn};
@@ -347,6 +348,25 @@ impl Item {
             period: self.period,
             superseded_by: self.superseded_by,
             tags: self.tags.clone(),
+        }
+    }
+
+    pub(super) fn as_then(self, then: Then) -> Self {
+        let status = then.status();
+        let was = then.state;
+        Self {
+            status,
+            key: self.key.filter(|_| then.has_key),
+            updated_at: then.updated_at,
+            confidence: was.confidence,
+            trust: was.trust,
+            protected: was.protected,
+            last_verified_at: was.last_verified_at,
+            expires_at: was.expires_at,
+            period: was.period,
+            superseded_by: was.superseded_by,
+            tags: was.tags,
+            ..self
         }
     }
 

@@ -24,12 +24,8 @@ impl Period {
     /// # Errors
     /// [`Invalid`] naming `valid_from` or `valid_until`.
     pub fn parse(from: Option<&str>, until: Option<&str>) -> Result<Self, Invalid> {
-        let from = given(from)
-            .map(|text| parse("valid_from", text))
-            .transpose()?;
-        let until = given(until)
-            .map(|text| parse("valid_until", text))
-            .transpose()?;
+        let from = parse_given("valid_from", from)?;
+        let until = parse_given("valid_until", until)?;
         Self::new(from.map(|(begins, _)| begins), until.map(|(_, ends)| ends))
     }
 
@@ -65,6 +61,17 @@ impl Period {
 
 fn given(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// The first moment of what is named, and the first after it, which of a moment is the same; `None` where it is blank.
+///
+/// # Errors
+/// [`Invalid`] naming the field.
+pub(super) fn parse_given(
+    field: &'static str,
+    text: Option<&str>,
+) -> Result<Option<(OffsetDateTime, OffsetDateTime)>, Invalid> {
+    given(text).map(|text| parse(field, text)).transpose()
 }
 
 /// The first moment of what is named, and the first after it.

@@ -191,21 +191,24 @@ pub async fn list_events(
         .collect())
 }
 
-/// Those for which an item stands, newest first: whose place it took, and what was put aside for it.
+/// Those for which an item stands, newest first: whose place it took, and what was put aside for it; by then, where a time is given.
 pub async fn list_given_way(
     conn: &mut PgConnection,
     user: UserId,
     id: ItemId,
+    by: Option<OffsetDateTime>,
 ) -> Result<Vec<GaveWay>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, left(i.content, $3) AS "beginning!", i.source, i.trust,
                   coalesce((SELECT e.event = 'put_aside' FROM memory_item_events e
                             WHERE e.user_id = $1 AND e.item_id = i.id AND e.event IN ('put_aside', 'superseded')
                             ORDER BY e.id DESC LIMIT 1), false) AS "is_put_aside!"
-           FROM memory_items i WHERE i.user_id = $1 AND i.superseded_by = $2 ORDER BY i.id DESC LIMIT 50"#,
+           FROM memory_items i WHERE i.user_id = $1 AND i.superseded_by = $2 AND ($4::timestamptz IS NULL OR i.live_until <= $4)
+           ORDER BY i.id DESC LIMIT 50"#,
         user.0,
         id.0,
         GaveWay::CHARS_MAX,
+        by,
     )
     .fetch_all(conn)
     .await?;

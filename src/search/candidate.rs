@@ -2,6 +2,7 @@
 
 use time::OffsetDateTime;
 
+use crate::memories::day::Then;
 use crate::memories::{ItemId, ItemType, Part, Period, Span, Status, Trust, Turn};
 
 /// What the ranking is made of.
@@ -60,4 +61,16 @@ pub struct FoundItem {
     pub turn: Option<Turn>,
     pub part: Option<Part>,
     pub span: Option<Span>,
+}
+
+impl FoundItem {
+    pub fn as_then(&mut self, then: Then) {
+        self.status = then.status();
+        self.is_superseded = then.state.superseded_by.is_some();
+        self.key = self.key.take().filter(|_| then.has_key);
+        self.trust = then.state.trust;
+        self.tags = then.state.tags;
+        self.expires_at = then.state.expires_at;
+        self.period = then.state.period;
+    }
 }

@@ -152,11 +152,12 @@ impl Search {
         let db = self.db.lent_to(viewer.user_id);
         let need = Need::of(lent.user_id, query, None);
         let current = self.reader.current(&db, &need).await;
-        let Some((_tx, mut held)) = unless_not_lent(current)? else {
+        let Some((mut tx, mut held)) = unless_not_lent(current)? else {
             return Ok(None);
         };
         held.leave_turns_out();
-        let newest = super::rank::newest_of(&held, query, now).await;
+        let filters = self.on_day(&mut tx, lent.user_id, &query.filters).await?;
+        let newest = super::rank::newest_of(&held, query, &filters, now).await;
         let found = LentFound {
             lent: lent.clone(),
             db,

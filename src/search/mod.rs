@@ -12,6 +12,7 @@ pub mod reader;
 mod snippet;
 pub mod store;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use sqlx::PgConnection;
@@ -28,7 +29,7 @@ use crate::accounts::{UserId, Viewer};
 use crate::db::{Db, Tx};
 use crate::embedding::model::Space;
 use crate::embedding::{Embeddings, PENDING, QueryEmbedding, QueryVector};
-use crate::memories::{mentions, speakers, words};
+use crate::memories::{day, mentions, speakers, words};
 use crate::metrics;
 use rank::Found;
 use reader::{Held, Need, Question, vectors};
@@ -371,6 +372,7 @@ impl Search {
         text: &str,
         vector: Option<&QueryVector>,
     ) -> Result<(Vec<Signals>, Vec<words::Term>), sqlx::Error> {
+        let filters = &*self.on_day(&mut *conn, user, filters).await?;
         let asked = self.question(&mut *conn, user, held, filters, text, vector);
         let asked = asked.await?;
         let (mut found, has_words) = held.candidates(&asked, Vec::new()).await?;
@@ -383,6 +385,24 @@ impl Search {
             }
         }
         Ok((found, asked.terms.clone()))
+    }
+
+    /// With what was known, and true, on the day that is asked for: today no statement is sent for it.
+    async fn on_day<'f>(
+        &self,
+        conn: &mut PgConnection,
+        user: UserId,
+        filters: &'f Filters,
+    ) -> Result<Cow<'f, Filters>, sqlx::Error> {
+        if filters.day.is_now() {
+            return Ok(Cow::Borrowed(filters));
+        }
+        let now = self.embeddings.now();
+        let ids = day::store::list_ids(conn, user, &filters.day, now, None).await?;
+        Ok(Cow::Owned(Filters {
+            on_day: Some(Arc::new(ids.into_iter().collect())),
+            ..filters.clone()
+        }))
     }
 }
 

@@ -1,11 +1,14 @@
 //! What may be asked of a search: parsed once, so that everything behind it can
 //! rely on its limits (DESIGN §4, §10; Nova §3.2.1).
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use time::OffsetDateTime;
 
 use crate::embedding::EmbeddingState;
 use crate::input::{Invalid, check_text};
-use crate::memories::{ItemId, ItemType, Status, ThemeSlug};
+use crate::memories::{Day, ItemId, ItemType, Status, ThemeSlug};
 
 pub const QUERY_CHARS_MAX: usize = 2_000;
 pub const RESULTS_MAX: usize = 50;
@@ -55,9 +58,13 @@ pub struct Filters {
     pub theme: Option<ThemeSlug>,
     /// Empty means all.
     pub types: Vec<ItemType>,
-    /// `None` means any.
+    /// `None` means any. Of no use on another day than today.
     pub status: Option<Status>,
-    /// 1 to 36,500
+    /// What was known, and true, then.
+    pub day: Day,
+    /// Which memories that are: read for each search of another day than today.
+    pub on_day: Option<Arc<HashSet<i64>>>,
+    /// 1 to 36,500; up to the day on which it was known.
     pub recency_days: Option<i64>,
     /// Where the item's vector stands in the space that serves.
     pub embedding: Option<EmbeddingState>,
@@ -75,6 +82,8 @@ impl Filters {
             && !self.memories_alone
             && self.theme.is_none()
             && self.status != Some(Status::Archived)
+            // Nobody says when what was said is true.
+            && self.day.at.is_none()
     }
 
     /// Unless turns alone are asked for.
@@ -118,6 +127,7 @@ pub struct RawQuery<'a> {
     pub embedding: Option<EmbeddingState>,
     /// `active` (the default), `archived` or `any`.
     pub status: Option<&'a str>,
+    pub day: Day,
     pub cursor: Option<&'a str>,
     pub min_similarity: Option<f64>,
     /// `meaning` (the default), `even` or `words`.
@@ -154,7 +164,9 @@ impl SearchQuery {
             filters: Filters {
                 theme: parse_theme(raw.theme)?,
                 types: raw.types.to_vec(),
-                status: parse_status(raw.status)?,
+                status: parse_status(raw.status, raw.day)?,
+                day: raw.day,
+                on_day: None,
                 recency_days: parse_recency(raw.recency_days)?,
                 embedding: raw.embedding,
                 memories_alone: raw.memories_alone,
@@ -195,8 +207,14 @@ fn parse_theme(theme: Option<&str>) -> Result<Option<ThemeSlug>, Invalid> {
     Ok((!theme.trim().is_empty()).then_some(slug))
 }
 
-fn parse_status(status: Option<&str>) -> Result<Option<Status>, Invalid> {
+fn parse_status(status: Option<&str>, day: Day) -> Result<Option<Status>, Invalid> {
     match status {
+        Some("archived") if !day.is_now() => Err(Invalid::new(
+            "status",
+            "invalid_status",
+            "`status` cannot be archived together with `as_of` or `at`, which say themselves what counts; leave it out.",
+        )),
+        None | Some("active") if !day.is_now() => Ok(None),
         None | Some("active") => Ok(Some(Status::Active)),
         Some("archived") => Ok(Some(Status::Archived)),
         Some("any") => Ok(None),

@@ -4,16 +4,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::candidate::{FoundItem, Signals};
 use super::fuse::{self, Explanation};
-use super::query::{Cursor, SearchQuery};
+use super::query::{Cursor, Filters, SearchQuery};
 use super::reader::{Held, Need};
 use super::{Hit, LentFound, Mode, Page, Search, arms, lent, snippet, store};
 use crate::accounts::{UserId, Viewer};
 use crate::db::Tx;
-use crate::memories::{ItemId, Span, fading, words};
+use crate::memories::{Day, ItemId, Span, day, fading, words};
 
 /// Whose strength is looked at, where it counts.
 const WEIGHED_MAX: usize = 100;
@@ -34,7 +35,6 @@ impl Search {
         found: Found,
         query: &SearchQuery,
     ) -> Result<Page, sqlx::Error> {
-        let now = self.embeddings.now();
         let Found {
             mut tx,
             user,
@@ -62,7 +62,9 @@ impl Search {
         while hits.len() < query.limit && !ranked.as_slice().is_empty() {
             let next: Vec<_> = ranked.by_ref().take(query.limit - hits.len()).collect();
             let ids: Vec<i64> = next.iter().map(|(found, _)| found.id.0).collect();
-            let mut rows = self.rows(&mut tx, user, lent.as_ref(), &ids, now).await?;
+            let mut rows = self
+                .rows(&mut tx, user, lent.as_ref(), &ids, &query.filters.day)
+                .await?;
             hits.extend(next.into_iter().filter_map(|(found, why)| {
                 let item = rows.remove(&found.id)?;
                 let is_wanted = status.is_none_or(|status| item.status == status);
@@ -117,8 +119,9 @@ impl Search {
         user: UserId,
         lent: Option<&LentFound>,
         ids: &[i64],
-        now: OffsetDateTime,
+        day: &Day,
     ) -> Result<HashMap<ItemId, FoundItem>, sqlx::Error> {
+        let now = self.embeddings.now();
         let is_lent = |id: &i64| lent.is_some_and(|lent| lent.has(*id));
         let (of_lent, own): (Vec<i64>, Vec<i64>) = ids.iter().partition(|id| is_lent(id));
         let mut rows = Vec::new();
@@ -128,6 +131,7 @@ impl Search {
                 None => self.db.as_user(user).await?,
             };
             rows = store::list_found(&mut own_tx, user, &own, now).await?;
+            as_then(&mut own_tx, user, &mut rows, day).await?;
             // It is given back before another is waited for.
             *tx = lent.is_none().then_some(own_tx);
         }
@@ -135,7 +139,8 @@ impl Search {
             && let Some(mut tx) = lent.begin().await?
         {
             let owner = lent.lent().user_id;
-            let theirs = store::list_found(&mut tx, owner, &of_lent, now).await?;
+            let mut theirs = store::list_found(&mut tx, owner, &of_lent, now).await?;
+            as_then(&mut tx, owner, &mut theirs, day).await?;
             // What was said word by word is not lent, nor in which conversation.
             let theirs = theirs.into_iter().filter(|row| row.turn.is_none());
             rows.extend(theirs.map(|row| FoundItem {
@@ -155,8 +160,9 @@ impl Search {
     ) -> Result<Page, sqlx::Error> {
         let (user, now) = (viewer.user_id, self.embeddings.now());
         let need = Need::of(user, query, None);
-        let (tx, held) = self.reader.current(&self.db, &need).await?;
-        let mut newest = newest_of(&held, query, now).await;
+        let (mut tx, held) = self.reader.current(&self.db, &need).await?;
+        let filters = self.on_day(&mut tx, user, &query.filters).await?;
+        let mut newest = newest_of(&held, query, &filters, now).await;
         drop(held);
         let (mut tx, mut lent) = (Some(tx), None);
         if viewer.lent.is_some() {
@@ -172,7 +178,8 @@ impl Search {
         // Of the index, since the last of them may be there no more.
         let next = newest.last().filter(|_| has_more).copied();
         let ids: Vec<i64> = newest.iter().map(|(_, id)| *id).collect();
-        let rows = self.rows(&mut tx, user, lent.as_ref(), &ids, now).await?;
+        let day = &filters.day;
+        let rows = self.rows(&mut tx, user, lent.as_ref(), &ids, day).await?;
         let mut rows: Vec<FoundItem> = rows.into_values().collect();
         rows.sort_by_key(|row| std::cmp::Reverse((row.created_at, row.id.0)));
         let cursor = next.map(|(created_at, id)| {
@@ -200,14 +207,35 @@ impl Search {
 pub(super) async fn newest_of(
     held: &Held,
     query: &SearchQuery,
+    filters: &Filters,
     now: OffsetDateTime,
 ) -> Vec<(i64, i64)> {
     let after = query.cursor.map(|c| (arms::micros(c.created_at), c.id.0));
     let index = held.read().await;
-    let wanted = held.wanted(&index, &query.filters, now);
+    let wanted = held.wanted(&index, filters, now);
     let newest = arms::recent::newest(&index, &wanted, after, query.limit + 1);
     let of = |n: &u32| (index.source(*n).created_at, index.source(*n).id);
     newest.iter().map(of).collect()
+}
+
+/// What was known on a day is told as it was then.
+async fn as_then(
+    conn: &mut PgConnection,
+    user: UserId,
+    rows: &mut [FoundItem],
+    day: &Day,
+) -> Result<(), sqlx::Error> {
+    let Some(as_of) = day.as_of else {
+        return Ok(());
+    };
+    let ids: Vec<i64> = rows.iter().map(|row| row.id.0).collect();
+    let mut then = day::then(conn, user, &ids, as_of).await?;
+    for row in rows {
+        if let Some(then) = then.remove(&row.id.0) {
+            row.as_then(then);
+        }
+    }
+    Ok(())
 }
 
 impl Hit {

@@ -8,20 +8,21 @@ use crate::activity::Call;
 use crate::db::is_not_lent;
 use crate::embedding::ItemEmbedding;
 use crate::memories::model::Item;
-use crate::memories::{self, Found, ItemId, MemoryError, Span};
+use crate::memories::{self, Day, Found, ItemId, MemoryError, Span};
 
 /// An item of it, and what answers call the memory that it is from; `None` where nothing of this number is lent.
 pub async fn get(
     context: &ToolContext,
     call: &Call,
     id: ItemId,
+    day: &Day,
 ) -> Result<Option<(Found, Arc<str>)>, ToolError> {
     let Some(lent) = &call.viewer.lent else {
         return Ok(None);
     };
     let db = context.db.lent_to(call.viewer.user_id);
     let owner = Viewer::person(lent.user_id);
-    match memories::get(&db, &context.embeddings, &owner, id).await {
+    match memories::get(&db, &context.embeddings, &owner, id, day).await {
         // What was said word by word is not lent.
         Ok(found) if found.item.turn.is_some() => Ok(None),
         Ok(found) => {
@@ -69,7 +70,7 @@ pub async fn refused(
 ) -> ToolError {
     if matches!(error, MemoryError::NotFound(_))
         && let Some(lent) = &call.viewer.lent
-        && let Ok(Some(_)) = get(context, call, id).await
+        && let Ok(Some(_)) = get(context, call, id, &Day::default()).await
     {
         return ToolError::Lent(lent.refusal());
     }

@@ -27,7 +27,7 @@ pub struct Input {
     /// One self-contained statement.
     #[schemars(length(min = 1, max = CONTENT_CHARS_MAX))]
     content: String,
-    /// A group such as "work" or "health"; "general" when left out.
+    /// Such as work or health; default general.
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
     /// Words to group it by.
@@ -38,10 +38,10 @@ pub struct Input {
     key: Option<String>,
     /// How you know it.
     source: Option<ToolSource>,
-    /// Default by source: tool 95, user 80, web 50, guess 30, else 70.
+    /// Default by source, 30 to 95.
     #[schemars(range(min = 0, max = CONFIDENCE_MAX))]
     confidence: Option<Whole>,
-    /// For what holds only so long.
+    /// For what holds so long.
     #[schemars(range(min = 1, max = EXPIRES_IN_DAYS_MAX))]
     expires_in_days: Option<Whole>,
     /// Since when: 2019, 2019-05 or 2019-05-17.

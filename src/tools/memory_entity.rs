@@ -11,6 +11,7 @@ use crate::accounts::Scope;
 use crate::activity::Call;
 use crate::entities::{self, EntityId, Profile};
 use crate::input::Invalid;
+use crate::memories::Day;
 use crate::memories::mentions::normal::NAME_CHARS_MAX;
 use crate::search::FoundItem;
 
@@ -30,6 +31,10 @@ pub struct Input {
     /// In place of the name.
     #[schemars(range(min = 1))]
     id: Option<Whole>,
+    /// As known on 2024-05-17.
+    as_of: Option<String>,
+    /// True then.
+    at: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -44,7 +49,7 @@ pub struct Output {
     summary: Option<String>,
     /// Other names of it.
     aliases: Vec<String>,
-    /// What is true of it now.
+    /// What is true of it now, or on the day that was asked for.
     relations: Vec<RelationOut>,
     /// What was true before, and what was put aside.
     changed: Vec<RelationOut>,
@@ -85,7 +90,8 @@ impl Tool for MemoryEntity {
     type Output = Output;
 
     async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
-        let user = call.viewer.user_id;
+        let (user, now) = (call.viewer.user_id, context.clock.now());
+        let day = Day::parse(input.as_of.as_deref(), input.at.as_deref(), now)?;
         let id = match (input.id, input.name) {
             (Some(id), _) => EntityId(id.0),
             (None, Some(name)) => entities::find_named(&context.search, user, &name).await?,
@@ -98,9 +104,8 @@ impl Tool for MemoryEntity {
                 .into());
             }
         };
-        let now = context.clock.now();
-        let profile = entities::profile(&context.db, user, id, ITEMS_SHOWN, now).await?;
-        Ok(Output::new(profile, now))
+        let profile = entities::profile_on(&context.db, user, id, ITEMS_SHOWN, &day, now).await?;
+        Ok(Output::new(profile, day.at.or(day.as_of).unwrap_or(now)))
     }
 
     fn touched(output: &Output) -> Vec<i64> {
@@ -109,7 +114,8 @@ impl Tool for MemoryEntity {
 }
 
 impl Output {
-    fn new(profile: Profile, now: OffsetDateTime) -> Self {
+    /// `at` says which of its relations are current.
+    fn new(profile: Profile, at: OffsetDateTime) -> Self {
         let Profile {
             entity,
             names,
@@ -119,7 +125,7 @@ impl Output {
         } = profile;
         let (current, changed): (Vec<_>, Vec<_>) = relations
             .into_iter()
-            .partition(|relation| relation.is_current(now));
+            .partition(|relation| relation.is_current(at));
         let own = |name: &String| *name != entity.name;
         let told = |relations: Vec<entities::Relation>| {
             relations

@@ -9,16 +9,18 @@ use super::values::{FoundType, PartOf, SaidIn, ToldOf, ToolEmbeddingState, ToolT
 use super::{Tool, ToolContext, ToolError, lent};
 use crate::accounts::Scope;
 use crate::activity::Call;
-use crate::memories::{self, Found, ItemId, MemoryError};
+use crate::memories::{self, Day, Found, ItemId, MemoryError};
 
 pub struct MemoryGet;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The `id` of a search result.
+    /// A search result's `id`.
     #[schemars(range(min = 1))]
     item_id: Whole,
+    as_of: Option<String>,
+    at: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -120,7 +122,7 @@ impl Tool for MemoryGet {
     const NAME: &'static str = "memory_get";
     const TITLE: &'static str = "Read a memory";
     const DESCRIPTION: &'static str = "Read one remembered item whole, by the id a search gave. Use it when the snippet \
-        was cut or you need its source and dates. Example: {\"item_id\": 42}";
+        was cut or for its source and dates. Example: {\"item_id\": 42}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = Input;
     type Output = Output;
@@ -128,14 +130,17 @@ impl Tool for MemoryGet {
     async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         let id = ItemId(input.item_id.0);
         let now = context.clock.now();
-        let error = match memories::get(&context.db, &context.embeddings, &call.viewer, id).await {
+        let day = Day::parse(input.as_of.as_deref(), input.at.as_deref(), now)?;
+        let now = day.as_of.unwrap_or(now);
+        let found = memories::get(&context.db, &context.embeddings, &call.viewer, id, &day);
+        let error = match found.await {
             Ok(found) => return Ok(Output::new(found, now)),
             Err(error) => error,
         };
         if !matches!(error, MemoryError::NotFound(_)) {
             return Err(error.into());
         }
-        let Some((found, memory_of)) = lent::get(context, call, id).await? else {
+        let Some((found, memory_of)) = lent::get(context, call, id, &day).await? else {
             return Err(error.into());
         };
         let output = Output {

@@ -11,7 +11,7 @@ use crate::activity::Call;
 use crate::entities::graph::{self, DEPTH_MAX, Edge, GraphQuery, Tie};
 use crate::entities::{self, Predicate};
 use crate::input::Invalid;
-use crate::memories::Period;
+use crate::memories::Day;
 use crate::memories::mentions::normal::NAME_CHARS_MAX;
 
 pub struct MemoryGraph;
@@ -32,8 +32,10 @@ pub struct Input {
     depth: Option<Whole>,
     /// Only this relation, such as works_on.
     relation: Option<String>,
-    /// A day, such as 2024-05-17.
+    /// What was true that day, such as 2024-05-17.
     at: Option<String>,
+    /// As known then.
+    as_of: Option<String>,
     /// Default 25.
     #[schemars(range(min = 1, max = NODES_MAX))]
     limit: Option<Whole>,
@@ -93,17 +95,16 @@ impl Tool for MemoryGraph {
         let depth = within("depth", input.depth, 1, DEPTH_MAX.into())?;
         let limit = within("limit", input.limit, NODES_DEFAULT, NODES_MAX)?;
         let predicate = input.relation.as_deref().map(parse_predicate).transpose()?;
-        let at = match input.at.as_deref() {
-            None => context.clock.now(),
-            Some(text) => parse_day(text)?,
-        };
+        let now = context.clock.now();
+        let day = Day::parse(input.as_of.as_deref(), input.at.as_deref(), now)?;
         let center = entities::find_named(&context.search, user, &input.entity).await?;
         let query = GraphQuery {
             around: Some(center),
             depth: depth as u8,
             types: Vec::new(),
             predicate,
-            at,
+            at: day.at.or(day.as_of).unwrap_or(now),
+            as_of: day.as_of,
             with_together: false,
             limit: limit as usize,
         };
@@ -155,20 +156,6 @@ fn parse_predicate(text: &str) -> Result<Predicate, Invalid> {
         );
         Invalid::new("relation", "unknown_relation", sentence)
     })
-}
-
-/// The end of the day that is named.
-fn parse_day(text: &str) -> Result<time::OffsetDateTime, Invalid> {
-    let invalid = || {
-        Invalid::new(
-            "at",
-            "invalid_date",
-            "`at` is no date; give 2019, 2019-05, 2019-05-17 or 2019-05-17T15:04:05Z.",
-        )
-    };
-    let period = Period::parse(None, Some(text)).map_err(|_| invalid())?;
-    let until = period.until.ok_or_else(invalid)?;
-    Ok(until - time::Duration::MICROSECOND)
 }
 
 impl From<&Edge> for EdgeOut {

@@ -9,8 +9,8 @@ use super::values::{FoundType, PartOf, SaidIn, ToldOf, ToolTrust, Whole};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
-use crate::memories::ItemType;
 use crate::memories::model::THEME_CHARS_MAX;
+use crate::memories::{Day, ItemType};
 use crate::search::query::{QUERY_CHARS_MAX, RECENCY_DAYS_MAX, RESULTS_MAX};
 use crate::search::{Hit, RawQuery, SearchQuery};
 
@@ -19,13 +19,13 @@ pub struct MemorySearch;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Words or a sentence; "*" or empty lists the newest.
+    /// Words or a sentence; "*" lists the newest.
     #[schemars(length(max = QUERY_CHARS_MAX))]
     query: Option<String>,
     /// Default 10.
     #[schemars(range(min = 1, max = RESULTS_MAX))]
     limit: Option<Whole>,
-    /// Only this theme (slug).
+    /// Only this theme.
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
     /// Only these. A turn is what was said, word by word.
@@ -33,7 +33,7 @@ pub struct Input {
     /// Only this recent.
     #[schemars(range(min = 1, max = RECENCY_DAYS_MAX))]
     recency_days: Option<Whole>,
-    /// Least closeness; best left out.
+    /// Best left out.
     #[schemars(range(min = 0, max = 1))]
     min_similarity: Option<f64>,
     /// Default meaning.
@@ -42,9 +42,12 @@ pub struct Input {
     /// Default active.
     #[schemars(extend("enum" = ["active", "archived", "any", null]))]
     status: Option<String>,
+    /// As known on 2024-05-17.
+    as_of: Option<String>,
+    /// True then.
+    at: Option<String>,
     /// Prefer what is used.
     by_strength: Option<bool>,
-    /// Explain each score.
     explain: Option<bool>,
     /// With "*": the last answer's `cursor`.
     cursor: Option<String>,
@@ -165,8 +168,8 @@ impl Tool for MemorySearch {
     const NAME: &'static str = "memory_search";
     const TITLE: &'static str = "Search memory";
     const DESCRIPTION: &'static str = "Find what is remembered about the user. Use it when something personal comes up \
-        (names, preferences, projects, earlier decisions) or before assuming; not by reflex at every turn. Finds by \
-        meaning and by words, exact names (ERR_5021, src/db.rs) too. Example: \
+        (names, preferences, projects, decisions) or before assuming; not by reflex at every turn. Finds by \
+        meaning and by words, exact names (ERR_5021) too. Example: \
         {\"query\": \"staging database port\", \"limit\": 5}";
     const SCOPE: Scope = Scope::MemoryRead;
     type Input = Input;
@@ -179,7 +182,9 @@ impl Tool for MemorySearch {
             .into_iter()
             .map(ItemType::from)
             .collect();
+        let now = context.clock.now();
         let query = SearchQuery::parse(RawQuery {
+            day: Day::parse(input.as_of.as_deref(), input.at.as_deref(), now)?,
             query: input.query.as_deref().unwrap_or_default(),
             limit: input.limit.map(|n| n.0),
             theme: input.theme.as_deref(),

@@ -166,6 +166,7 @@ fn people(state: &AppState) -> Router<AppState> {
             "/dreams",
             get(pages::behind_sign_in).post(forms::dreams::change),
         )
+        .route("/timeline", get(pages::behind_sign_in))
         .route("/activity", get(pages::behind_sign_in))
         .route("/activity/queries", post(forms::activity::queries))
         .route(

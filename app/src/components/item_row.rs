@@ -39,11 +39,11 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
     let href = match (&row.turn, &row.part) {
         (Some(turn), _) => turn.href(),
         (None, Some(part)) => part.href(),
-        (None, None) => format!("/memory/{}", row.id),
+        (None, None) => row.href.clone(),
     };
     let from = match (row.turn, row.part) {
         (Some(turn), _) => {
-            let why = format!("/memory/{}", row.id);
+            let why = row.href;
             view! {
                 <span class="source">
                     {format!("said by the {}", turn.role)}
@@ -54,7 +54,7 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
             .into_any()
         }
         (None, Some(part)) => {
-            let why = format!("/memory/{}", row.id);
+            let why = row.href;
             view! {
                 <span class="source">
                     <bdi>

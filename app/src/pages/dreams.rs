@@ -6,7 +6,8 @@ use leptos_router::hooks::use_location;
 
 use crate::backend::backend;
 use crate::components::{
-    Content, Done, Field, FormError, Frame, Marked, Section, StateBadge, Trouble, When, count,
+    Content, Done, Field, FormError, Frame, Marked, Progress, Section, StateBadge, Trouble, When,
+    count,
 };
 use crate::view::{
     DreamView, DreamsPage, DreamtOf, FormState, ProposalKind, ProposalSide, ProposalState,
@@ -102,13 +103,13 @@ fn Next(page: DreamsPage) -> impl IntoView {
         ),
     };
     view! {
-        <p class="hint">{line}</p>
-        <progress
-            class="progress"
-            max=page.episodes_min
-            value=page.waiting.min(page.episodes_min)
-            aria-label="Sessions until the next dream"
-        ></progress>
+        <Progress
+            label="Sessions until the next dream".to_owned()
+            done=page.waiting.min(page.episodes_min)
+            failed=0
+            total=page.episodes_min
+            line
+        />
     }
     .into_any()
 }
@@ -358,9 +359,9 @@ fn Settings(page: DreamsPage, form: FormState) -> impl IntoView {
     let chosen = form.value("mode");
     let choice = |value: &'static str, label: &'static str, hint: &'static str| {
         view! {
-            <label class="choice">
+            <label class="check">
                 <input type="radio" name="mode" value=value checked=chosen == value />
-                <span>{label} <span class="hint">{hint}</span></span>
+                <span>{label} " " <span class="hint">{hint}</span></span>
             </label>
         }
     };

@@ -20,6 +20,7 @@ use crate::view::{
 use same::Same;
 
 pub use one::Entity;
+pub use relations::Bar;
 
 /// In the list only where they are chosen.
 const FOLDED: [&str; 3] = ["date", "email", "url"];

@@ -5,17 +5,18 @@ mod manage;
 mod why;
 
 use leptos::prelude::*;
-use leptos_router::hooks::{use_params_map, use_query_map};
+use leptos_router::hooks::{use_location, use_params_map, use_query_map};
 
+use super::entities::Bar;
 use crate::address::said_in;
 use crate::backend::backend;
 use crate::components::{
-    Content, EmbeddingMark, Fact, Facts, Frame, Marked, Section, SourceList, StateBadge, Trouble,
-    TypeBadge, When, WordOf, count, did, memories, retired_state,
+    Content, DayBanner, EmbeddingMark, Fact, Facts, Frame, Marked, Section, SourceList, StateBadge,
+    Trouble, TypeBadge, When, WordOf, count, did, memories, retired_state,
 };
 use crate::view::{
-    ActivityFilters, EntityLink, FormState, HistoryEntry, ItemPage, MemoryFilters, Moment,
-    PartPlace, PutAside, Reading, Retired, SourceItem, SpanPlace, TurnPlace,
+    ActivityFilters, DayFilters, EntityLink, FactBar, FormState, HistoryEntry, ItemPage,
+    MemoryFilters, Moment, PartPlace, PutAside, Reading, Retired, SourceItem, SpanPlace, TurnPlace,
 };
 use manage::{Decided, Manage};
 use why::{Surfaces, Vector};
@@ -26,13 +27,14 @@ pub fn Item() -> impl IntoView {
     let query = use_query_map()
         .with_untracked(|query| query.get("q"))
         .filter(|query| !query.trim().is_empty());
+    let day = DayFilters::from_query(&use_location().search.get_untracked());
     let backend = backend();
     let form = backend.form();
     let address = format!("/memory/{}", item_id.clone().unwrap_or_default());
     let page = Suspend::new(async move {
         // What is not a number names no item.
         let found = match item_id.and_then(|id| id.parse().ok()) {
-            Some(item_id) => backend.item_page(item_id, query.as_deref()).await,
+            Some(item_id) => backend.item_page(item_id, query.as_deref(), &day).await,
             None => Ok(None),
         };
         match found {
@@ -83,6 +85,7 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
         view! { <p class="aside">{why} ": agents find it only when they ask for archived memories."</p> }
     });
     view! {
+        <DayBanner day=item.day.clone() today=format!("/memory/{}", item.id) />
         <article class="item">
             <div class="parts">
                 <div>
@@ -92,6 +95,7 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
                     <Names names=item.names.clone() />
                     {retired}
                     <Derived ids=item.derived.clone() />
+                    <Changes fact=item.fact.clone() />
                     <Chain older=item.superseded.clone() newer=item.superseded_by />
                     <Contradictions put_aside=item.put_aside.clone() />
                 </div>
@@ -151,6 +155,42 @@ fn Chain(older: Vec<i64>, newer: Option<i64>) -> impl IntoView {
     view! {
         {newer}
         {older}
+    }
+    .into_any()
+}
+
+/// How the fact changed, along time.
+#[component]
+fn Changes(fact: Vec<FactBar>) -> impl IntoView {
+    if fact.is_empty() {
+        return ().into_any();
+    }
+    let rows = fact.into_iter().map(|one| {
+        let class = if one.is_current {
+            "span"
+        } else {
+            "span span-past"
+        };
+        let current = one.is_this.then_some("page");
+        view! {
+            <li class=class>
+                <p class="span-words" dir="auto">
+                    <a href=one.about.href aria-current=current>
+                        <Marked text=one.about.text />
+                    </a>
+                </p>
+                <div class="span-time">
+                    <Bar bar=one.bar />
+                    <span class="hint number">{one.when}</span>
+                </div>
+            </li>
+        }
+    });
+    view! {
+        <section class="part" aria-labelledby="fact-title">
+            <h2 id="fact-title">"How this fact changed"</h2>
+            <ol class="spans">{rows.collect_view()}</ol>
+        </section>
     }
     .into_any()
 }

@@ -10,7 +10,7 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 
 use crate::backend::{RANKED_MAX, ROWS_MAX, backend};
-use crate::components::{Frame, ItemRow, Section, Trouble};
+use crate::components::{DayBanner, Frame, ItemRow, Section, Trouble};
 use crate::islands::LiveResults;
 use crate::view::{MemoryFilters, MemoryPage, SearchMode};
 use empty::{Beginning, NothingMatches};
@@ -55,6 +55,7 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
         .degraded
         .clone()
         .map(|sentence| view! { <p class="degraded">{sentence}</p> });
+    let (day, today) = (page.day.clone(), filters.today().href());
     let more = page.has_more.then(|| more_of(&filters));
     let rows = if page.rows.is_empty() {
         view! { <NothingMatches filters=filters.clone() /> }.into_any()
@@ -78,6 +79,7 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
                     <h2 id="count" class="count">
                         {count}
                     </h2>
+                    <DayBanner day today />
                     {degraded}
                     {rows}
                     {more}

@@ -24,6 +24,7 @@ mod not_found;
 mod reset;
 mod sessions;
 mod summary;
+mod timeline;
 mod work;
 
 pub use account::Account;
@@ -49,4 +50,5 @@ pub use not_found::NotFound;
 pub use reset::Reset;
 pub use sessions::{Session, Sessions};
 pub use summary::Summary;
+pub use timeline::Timeline;
 pub use work::Work;

@@ -33,6 +33,8 @@ pub struct GraphQuery {
     pub types: Vec<EntityType>,
     pub predicate: Option<Predicate>,
     pub at: OffsetDateTime,
+    /// As was known then; `None`: now.
+    pub as_of: Option<OffsetDateTime>,
     /// Also entities that are named in the same sources.
     pub with_together: bool,
     /// 1 to [`NODES_MAX`]
@@ -101,13 +103,22 @@ pub async fn read(db: &Db, user: UserId, query: &GraphQuery) -> Result<Graph, En
         }
     };
     let mut edges = match around {
-        None => store::list_edges(&mut tx, user, query.predicate, EDGES_MAX + 1).await?,
+        None => {
+            store::list_edges(&mut tx, user, query.predicate, query.as_of, EDGES_MAX + 1).await?
+        }
         Some(center) => {
             let (mut known, mut front) = (HashSet::from([center.0]), vec![center.0]);
             let (mut edges, mut read): (Vec<Edge>, HashSet<i64>) = (Vec::new(), HashSet::new());
             for _ in 0..query.depth.clamp(1, DEPTH_MAX) {
-                let found =
-                    store::list_edges_of(&mut tx, user, &front, query.predicate, EDGES_MAX).await?;
+                let found = store::list_edges_of(
+                    &mut tx,
+                    user,
+                    &front,
+                    query.predicate,
+                    query.as_of,
+                    EDGES_MAX,
+                )
+                .await?;
                 // A step back is found again from the other end.
                 let is_new = |edge: &Edge| match edge.tie {
                     Tie::Relation { id, .. } => read.insert(id),

@@ -39,24 +39,33 @@ impl From<EdgeRow> for Edge {
     }
 }
 
-/// Relations between entities that are held for true, newest first.
+/// Relations between entities that are held for true, newest first; as of a time, those that were then, with the ends that they had.
 pub async fn list_edges(
     conn: &mut PgConnection,
     user: UserId,
     predicate: Option<Predicate>,
+    as_of: Option<OffsetDateTime>,
     limit: i64,
 ) -> Result<Vec<Edge>, sqlx::Error> {
     let rows = sqlx::query_as!(
         EdgeRow,
-        r#"SELECT id, subject_id, object_id AS "object_id!", predicate, words, valid_from, valid_until,
+        r#"SELECT id, subject_id, object_id AS "object_id!", predicate, words, valid_from,
+                  CASE WHEN NOT ($4::timestamptz IS NOT NULL AND is_single AND EXISTS (
+                      SELECT FROM entity_relations n
+                      WHERE n.user_id = $1 AND n.subject_id = r.subject_id AND n.predicate = r.predicate AND n.valid_from = r.valid_until
+                        AND n.recorded_at > $4 AND n.stated_at > $4)) THEN valid_until END AS valid_until,
                   (SELECT source_id FROM entity_relation_sources
-                   WHERE user_id = $1 AND relation_id = r.id AND source_id IS NOT NULL ORDER BY at DESC, id DESC LIMIT 1) AS item
+                   WHERE user_id = $1 AND relation_id = r.id AND source_id IS NOT NULL AND ($4 IS NULL OR at <= $4) ORDER BY at DESC, id DESC LIMIT 1) AS item
            FROM entity_relations r
-           WHERE user_id = $1 AND object_id IS NOT NULL AND retired_at IS NULL AND ($2::text IS NULL OR predicate = $2)
+           WHERE user_id = $1 AND object_id IS NOT NULL AND (retired_at IS NULL OR retired_at > $4)
+             AND ($4::timestamptz IS NULL OR recorded_at <= $4
+                  OR EXISTS (SELECT FROM entity_relation_sources e WHERE e.user_id = $1 AND e.relation_id = r.id AND e.at <= $4))
+             AND ($2::text IS NULL OR predicate = $2)
            ORDER BY id DESC LIMIT $3"#,
         user.0,
         predicate.map(Predicate::as_str),
         limit,
+        as_of,
     )
     .fetch_all(conn)
     .await?;
@@ -69,21 +78,30 @@ pub async fn list_edges_of(
     user: UserId,
     ids: &[i64],
     predicate: Option<Predicate>,
+    as_of: Option<OffsetDateTime>,
     limit: i64,
 ) -> Result<Vec<Edge>, sqlx::Error> {
     let rows = sqlx::query_as!(
         EdgeRow,
-        r#"SELECT id, subject_id, object_id AS "object_id!", predicate, words, valid_from, valid_until,
+        r#"SELECT id, subject_id, object_id AS "object_id!", predicate, words, valid_from,
+                  CASE WHEN NOT ($5::timestamptz IS NOT NULL AND is_single AND EXISTS (
+                      SELECT FROM entity_relations n
+                      WHERE n.user_id = $1 AND n.subject_id = r.subject_id AND n.predicate = r.predicate AND n.valid_from = r.valid_until
+                        AND n.recorded_at > $5 AND n.stated_at > $5)) THEN valid_until END AS valid_until,
                   (SELECT source_id FROM entity_relation_sources
-                   WHERE user_id = $1 AND relation_id = r.id AND source_id IS NOT NULL ORDER BY at DESC, id DESC LIMIT 1) AS item
+                   WHERE user_id = $1 AND relation_id = r.id AND source_id IS NOT NULL AND ($5 IS NULL OR at <= $5) ORDER BY at DESC, id DESC LIMIT 1) AS item
            FROM entity_relations r
-           WHERE user_id = $1 AND object_id IS NOT NULL AND retired_at IS NULL AND ($3::text IS NULL OR predicate = $3)
+           WHERE user_id = $1 AND object_id IS NOT NULL AND (retired_at IS NULL OR retired_at > $5)
+             AND ($5::timestamptz IS NULL OR recorded_at <= $5
+                  OR EXISTS (SELECT FROM entity_relation_sources e WHERE e.user_id = $1 AND e.relation_id = r.id AND e.at <= $5))
+             AND ($3::text IS NULL OR predicate = $3)
              AND (subject_id = ANY ($2) OR object_id = ANY ($2))
            ORDER BY id DESC LIMIT $4"#,
         user.0,
         ids,
         predicate.map(Predicate::as_str),
         limit,
+        as_of,
     )
     .fetch_all(conn)
     .await?;

@@ -233,29 +233,39 @@ pub async fn add_evidence(
     Ok(())
 }
 
-/// At either end of one of these, held for true or not; the newest.
+/// At either end of one of these, held for true or not; the newest. As of a time: those that had been said, with the ends
+/// that they had.
 pub async fn list_relations(
     conn: &mut PgConnection,
     user: UserId,
     of: &[i64],
     with_retired: bool,
+    as_of: Option<OffsetDateTime>,
     limit: i64,
 ) -> Result<Vec<Relation>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT r.id, r.subject_id, CASE WHEN (SELECT sees_all_names()) THEN s.name ELSE seen_name(s.id, s.name) END AS "subject!",
                   s.type AS subject_type, r.predicate, r.words, r.object_id,
-                  CASE WHEN (SELECT sees_all_names()) THEN o.name ELSE seen_name(o.id, o.name) END AS "object?", o.type AS "object_type?", r.value, r.valid_from, r.valid_until, r.confidence, r.trust,
-                  r.stated_at, r.recorded_at, r.retired_at, r.retired_for
+                  CASE WHEN (SELECT sees_all_names()) THEN o.name ELSE seen_name(o.id, o.name) END AS "object?", o.type AS "object_type?", r.value, r.valid_from,
+                  CASE WHEN NOT ($5::timestamptz IS NOT NULL AND r.is_single AND EXISTS (
+                      SELECT FROM entity_relations n
+                      WHERE n.user_id = $1 AND n.subject_id = r.subject_id AND n.predicate = r.predicate AND n.valid_from = r.valid_until
+                        AND n.recorded_at > $5 AND n.stated_at > $5)) THEN r.valid_until END AS valid_until,
+                  r.confidence, r.trust, r.stated_at, r.recorded_at,
+                  CASE WHEN $5 IS NULL OR r.retired_at <= $5 THEN r.retired_at END AS retired_at, r.retired_for
            FROM entity_relations r
            JOIN entities s ON s.user_id = $1 AND s.id = r.subject_id
            LEFT JOIN entities o ON o.user_id = $1 AND o.id = r.object_id
            WHERE r.user_id = $1 AND (r.subject_id = ANY ($2) OR r.object_id = ANY ($2)) AND ($3 OR r.retired_at IS NULL)
+             AND ($5::timestamptz IS NULL OR r.recorded_at <= $5
+                  OR EXISTS (SELECT FROM entity_relation_sources e WHERE e.user_id = $1 AND e.relation_id = r.id AND e.at <= $5))
            ORDER BY r.retired_at IS NOT NULL, r.valid_until IS NOT NULL, coalesce(r.valid_from, r.stated_at) DESC, r.id DESC
            LIMIT $4"#,
         user.0,
         of,
         with_retired,
         limit,
+        as_of,
     )
     .fetch_all(&mut *conn)
     .await?;
@@ -291,7 +301,7 @@ pub async fn list_relations(
             evidence: Vec::new(),
         })
         .collect();
-    add_evidence_of(conn, user, &mut relations).await?;
+    add_evidence_of(conn, user, &mut relations, as_of).await?;
     Ok(relations)
 }
 
@@ -299,16 +309,19 @@ async fn add_evidence_of(
     conn: &mut PgConnection,
     user: UserId,
     relations: &mut [Relation],
+    as_of: Option<OffsetDateTime>,
 ) -> Result<(), sqlx::Error> {
     const SHOWN: i64 = 3;
     let ids: Vec<i64> = relations.iter().map(|r| r.id).collect();
     let rows = sqlx::query!(
         r#"SELECT s.relation_id AS "relation_id!", s.sentence, s.source_id, s.session_id, s.position, s.trust AS "trust!", s.at AS "at!"
            FROM unnest($2::bigint[]) AS r (id) CROSS JOIN LATERAL (
-               SELECT * FROM entity_relation_sources WHERE user_id = $1 AND relation_id = r.id ORDER BY at DESC, id DESC LIMIT $3) s"#,
+               SELECT * FROM entity_relation_sources WHERE user_id = $1 AND relation_id = r.id AND ($4::timestamptz IS NULL OR at <= $4)
+               ORDER BY at DESC, id DESC LIMIT $3) s"#,
         user.0,
         &ids,
         SHOWN,
+        as_of,
     )
     .fetch_all(conn)
     .await?;

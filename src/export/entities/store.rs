@@ -5,21 +5,28 @@ use sqlx::PgConnection;
 
 use super::{EntityLine, RelationLine};
 use crate::db::UserId;
+use crate::export::store::Last;
 
 /// Those that are not merged into others, in the order of their numbers.
 pub async fn list_entities(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
+    last: &Last,
     limit: i64,
 ) -> Result<Vec<EntityLine>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT e.id, e.name, e.type, e.is_user, e.protected, e.summary,
-                  ARRAY(SELECT n.name FROM entity_names n WHERE n.user_id = $1 AND n.entity_id = e.id ORDER BY n.id) AS "names!"
-           FROM entities e WHERE e.user_id = $1 AND e.id > $2 AND e.merged_into IS NULL ORDER BY e.id LIMIT $3"#,
+        r#"SELECT e.id, e.name, e.type, e.is_user, e.protected, CASE WHEN $4::timestamptz IS NULL THEN e.summary END AS summary,
+                  ARRAY(SELECT n.name FROM entity_names n WHERE n.user_id = $1 AND n.entity_id = e.id
+                          AND ($4 IS NULL OR n.first_seen <= $4) ORDER BY n.id) AS "names!"
+           FROM entities e WHERE e.user_id = $1 AND e.id > $2 AND e.merged_into IS NULL
+             AND ($4 IS NULL OR e.created_at <= $4
+                  OR EXISTS (SELECT FROM entity_names n WHERE n.user_id = $1 AND n.entity_id = e.id AND n.first_seen <= $4))
+           ORDER BY e.id LIMIT $3"#,
         user.0,
         after,
         limit,
+        last.as_of,
     )
     .fetch_all(conn)
     .await?;
@@ -40,19 +47,28 @@ pub async fn list_relations(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
+    last: &Last,
     limit: i64,
 ) -> Result<Vec<RelationLine>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT r.id, r.subject_id, r.predicate, r.words, r.object_id, r.value, r.valid_from, r.valid_until, r.confidence,
-                  r.trust, r.stated_at, r.retired_at,
+        r#"SELECT r.id, r.subject_id, r.predicate, r.words, r.object_id, r.value, r.valid_from,
+                  CASE WHEN NOT ($4::timestamptz IS NOT NULL AND r.is_single AND EXISTS (
+                      SELECT FROM entity_relations n
+                      WHERE n.user_id = $1 AND n.subject_id = r.subject_id AND n.predicate = r.predicate AND n.valid_from = r.valid_until
+                        AND n.recorded_at > $4 AND n.stated_at > $4)) THEN r.valid_until END AS valid_until,
+                  r.confidence, r.trust, r.stated_at, CASE WHEN $4 IS NULL OR r.retired_at <= $4 THEN r.retired_at END AS retired_at,
                   (SELECT a.name FROM agents a WHERE a.user_id = $1 AND a.id = r.owner_agent_id) AS owner,
                   (SELECT coalesce(jsonb_agg(jsonb_build_object('item', s.source_id, 'sentence', s.sentence, 'trust', s.trust,
                                                                 'at', s.at) ORDER BY s.id), '[]')
-                   FROM entity_relation_sources s WHERE s.user_id = $1 AND s.relation_id = r.id) AS "sources!"
-           FROM entity_relations r WHERE r.user_id = $1 AND r.id > $2 ORDER BY r.id LIMIT $3"#,
+                   FROM entity_relation_sources s WHERE s.user_id = $1 AND s.relation_id = r.id AND ($4 IS NULL OR s.at <= $4)) AS "sources!"
+           FROM entity_relations r WHERE r.user_id = $1 AND r.id > $2
+             AND ($4 IS NULL OR r.recorded_at <= $4
+                  OR EXISTS (SELECT FROM entity_relation_sources e WHERE e.user_id = $1 AND e.relation_id = r.id AND e.at <= $4))
+           ORDER BY r.id LIMIT $3"#,
         user.0,
         after,
         limit,
+        last.as_of,
     )
     .fetch_all(conn)
     .await?;

@@ -4,12 +4,14 @@ use sqlx::PgConnection;
 
 use super::EpisodeLine;
 use crate::db::UserId;
+use crate::export::store::Last;
 
 /// In the order of their numbers.
 pub async fn list(
     conn: &mut PgConnection,
     user: UserId,
-    (after, last): (i64, i64),
+    after: i64,
+    last: &Last,
     limit: i64,
 ) -> Result<Vec<EpisodeLine>, sqlx::Error> {
     sqlx::query_as!(
@@ -19,11 +21,13 @@ pub async fn list(
            FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = i.agent_id
            LEFT JOIN agents o ON o.user_id = $1 AND o.id = i.owner_agent_id
-           WHERE e.user_id = $1 AND e.source_id > $2 AND e.source_id <= $3 ORDER BY e.source_id LIMIT $4"#,
+           WHERE e.user_id = $1 AND e.source_id > $2 AND e.source_id <= $3 AND ($5::timestamptz IS NULL OR i.created_at <= $5)
+           ORDER BY e.source_id LIMIT $4"#,
         user.0,
         after,
-        last,
+        last.item,
         limit,
+        last.as_of,
     )
     .fetch_all(conn)
     .await

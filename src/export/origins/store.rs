@@ -4,23 +4,28 @@ use sqlx::PgConnection;
 
 use super::OriginsLine;
 use crate::db::UserId;
+use crate::export::store::Last;
 
 /// In the order of their items' numbers.
 pub async fn list(
     conn: &mut PgConnection,
     user: UserId,
-    (after, last): (i64, i64),
+    after: i64,
+    last: &Last,
     limit: i64,
 ) -> Result<Vec<OriginsLine>, sqlx::Error> {
     sqlx::query_as!(
         OriginsLine,
         r#"SELECT item_id AS item, array_agg(source_id ORDER BY source_id) AS "sources!" FROM memory_origins
            WHERE user_id = $1 AND item_id > $2 AND item_id <= $3
+             AND ($5::timestamptz IS NULL
+                  OR EXISTS (SELECT FROM memory_items i WHERE i.user_id = $1 AND i.id = item_id AND i.created_at <= $5))
            GROUP BY item_id ORDER BY item_id LIMIT $4"#,
         user.0,
         after,
-        last,
+        last.item,
         limit,
+        last.as_of,
     )
     .fetch_all(conn)
     .await

@@ -6,24 +6,29 @@ use time::OffsetDateTime;
 
 use super::{Extraction, Message, Session};
 use crate::db::UserId;
+use crate::export::store::Last;
 
 pub async fn list_sessions(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
-    last: i64,
+    last: &Last,
     limit: i64,
 ) -> Result<Vec<Session>, sqlx::Error> {
     sqlx::query_as!(
         Session,
-        "SELECT s.id, s.external_id, a.name AS agent, s.state, s.created_at, s.last_message_at,
-                s.completed_at, s.completed_why
+        r#"SELECT s.id, s.external_id, a.name AS agent, CASE WHEN s.completed_at > $5 THEN 'open' ELSE s.state END AS "state!",
+                s.created_at, least(s.last_message_at, $5::timestamptz) AS "last_message_at!",
+                CASE WHEN s.completed_at > $5 THEN NULL ELSE s.completed_at END AS completed_at,
+                CASE WHEN s.completed_at > $5 THEN NULL ELSE s.completed_why END AS completed_why
          FROM sessions s JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
-         WHERE s.user_id = $1 AND s.id > $2 AND s.id <= $3 ORDER BY s.id LIMIT $4",
+         WHERE s.user_id = $1 AND s.id > $2 AND s.id <= $3 AND ($5::timestamptz IS NULL OR s.created_at <= $5)
+         ORDER BY s.id LIMIT $4"#,
         user.0,
         after,
-        last,
+        last.session,
         limit,
+        last.as_of,
     )
     .fetch_all(conn)
     .await
@@ -59,7 +64,7 @@ pub async fn list_extractions(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
-    last: i64,
+    last: &Last,
     limit: i64,
 ) -> Result<Vec<Extraction>, sqlx::Error> {
     sqlx::query_as!(
@@ -68,11 +73,14 @@ pub async fn list_extractions(
                 merged_count, superseded_count, malformed_count, skipped_chars, is_fallback, attempts, model,
                 tokens_in, tokens_out, duration_ms, created_at, ended_at
          FROM session_extractions
-         WHERE user_id = $1 AND id > $2 AND session_id <= $3 ORDER BY id LIMIT $4",
+         WHERE user_id = $1 AND id > $2 AND session_id <= $3
+           AND ($5::timestamptz IS NULL OR ended_at <= $5)
+         ORDER BY id LIMIT $4",
         user.0,
         after,
-        last,
+        last.session,
         limit,
+        last.as_of,
     )
     .fetch_all(conn)
     .await

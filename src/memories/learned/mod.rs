@@ -9,7 +9,7 @@ use time::OffsetDateTime;
 use super::change::archive;
 use super::model::{ItemId, ItemType};
 use super::trust::Trust;
-use super::{MemoryError, get_whole};
+use super::{Day, MemoryError, get_whole};
 use crate::activity::Call;
 use crate::clock::SharedClock;
 use crate::db::{Db, UserId};
@@ -116,7 +116,7 @@ pub async fn forget(
     call: &Call,
     id: ItemId,
 ) -> Result<(), MemoryError> {
-    let (found, _) = get_whole(db, embeddings, &call.viewer, id).await?;
+    let (found, _) = get_whole(db, embeddings, &call.viewer, id, &Day::default()).await?;
     archive(db, clock, call, id).await?;
     let user = call.viewer.user_id;
     let mut tx = db.as_user(user).await?;

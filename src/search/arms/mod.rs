@@ -9,6 +9,7 @@ pub mod semantic;
 pub mod speakers;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use time::{Duration, OffsetDateTime};
 
@@ -27,13 +28,21 @@ pub fn micros(at: OffsetDateTime) -> i64 {
     i64::try_from(at.unix_timestamp_nanos() / 1_000).unwrap_or(i64::MAX)
 }
 
+/// How a source has to stand.
+enum Standing {
+    Any,
+    Now(Status),
+    /// One of these was, of memories; of turns, those that were said by this time and not gone.
+    Then(Arc<HashSet<i64>>, i64),
+}
+
 /// Which sources a search may find, whatever its words.
 pub struct Wanted {
     /// Memories, and turns.
     pub tiers: [bool; 2],
     theme: Option<Option<u32>>,
     types: Vec<ItemType>,
-    status: Option<Status>,
+    standing: Standing,
     since: i64,
     filters: Filters,
     /// Added by this agent.
@@ -56,7 +65,10 @@ impl Wanted {
         now: OffsetDateTime,
     ) -> Self {
         let own = scope.agent.and_then(|id| index.agents.of(id));
-        let since = filters.recency_days.map(|days| now - Duration::days(days));
+        let known = filters.day.as_of.unwrap_or(now);
+        let since = filters
+            .recency_days
+            .map(|days| known - Duration::days(days));
         let of_items = filters.types.iter().filter(|t| **t != ItemType::Turn);
         Self {
             tiers: [filters.wants_items(), filters.wants_turns() && with_turns],
@@ -66,7 +78,11 @@ impl Wanted {
                 .as_ref()
                 .map(|_| theme.and_then(|id| index.themes.of(id))),
             types: of_items.copied().collect(),
-            status: filters.status,
+            standing: match (&filters.on_day, filters.status) {
+                (Some(ids), _) => Standing::Then(Arc::clone(ids), micros(known)),
+                (None, Some(status)) => Standing::Now(status),
+                (None, None) => Standing::Any,
+            },
             since: since.map_or(i64::MIN, micros),
             filters: filters.clone(),
             agent: filters.agent.map(|id| index.agents.of(id)),
@@ -78,7 +94,6 @@ impl Wanted {
 
     pub fn has(&self, source: &Source) -> bool {
         let is_turn = source.is_turn();
-        let is_live = source.live_until > self.now;
         let is_of_theme = self
             .theme
             .is_none_or(|theme| theme.is_some() && source.theme == theme);
@@ -99,9 +114,16 @@ impl Wanted {
             && is_of_agent
             && is_of_type
             && (is_memory || !self.filters.memories_alone)
-            && self
-                .status
-                .is_none_or(|status| is_live == (status == Status::Active))
+            && match &self.standing {
+                Standing::Any => true,
+                Standing::Now(status) => {
+                    (source.live_until > self.now) == (*status == Status::Active)
+                }
+                Standing::Then(ids, at) => match is_turn {
+                    true => source.created_at <= *at && source.live_until > *at,
+                    false => ids.contains(&source.id),
+                },
+            }
             && source.created_at >= self.since
             && self
                 .filters

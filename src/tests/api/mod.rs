@@ -1,6 +1,7 @@
 //! The tools through `POST /api/v1/tools/{name}`.
 
 mod activity;
+mod any_day;
 mod bad_input;
 mod list_tools;
 mod memory_add;

@@ -23,7 +23,7 @@ async fn refused(user: &TestUser, input: Value) -> (u16, String) {
     (status, problem["detail"].as_str().unwrap().to_owned())
 }
 
-async fn create(user: &TestUser, path: &str, text: &str) {
+pub async fn create(user: &TestUser, path: &str, text: &str) {
     let said = done(
         user,
         json!({ "command": "create", "path": format!("/memories/{path}"), "file_text": text }),

@@ -186,6 +186,7 @@ const CASES: &[Case] = &[
     post("/dreams", Own("/dreams", &[("action", "dismiss"), ("dream", "1"), ("n", "1")], 303)),
     post("/dreams", Own("/dreams", &[("action", "undo"), ("dream", "1")], 200)),
     post("/dreams", Own("/dreams", &[("action", "save"), ("mode", "propose"), ("episodes_min", "5")], 200)),
+    get("/timeline", Own("/timeline", &[], 200)),
     get("/learned", Own("/learned", &[], 200)),
     post("/learned", Row("/learned", &[("action", "keep"), ("item", "{item}")], 404)),
     post("/learned", Row("/learned", &[("action", "forget"), ("item", "{item}")], 404)),

@@ -374,6 +374,7 @@ async fn every_answer_carries_the_security_headers() {
         "/account",
         "/dreams",
         "/learned",
+        "/timeline",
         "/settings/fading",
         "/settings/work",
         "/nowhere",

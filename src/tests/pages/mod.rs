@@ -3,6 +3,7 @@
 mod accounts;
 mod activity;
 mod agents;
+mod any_day;
 mod docs;
 mod documents;
 mod embeddings;

@@ -276,6 +276,7 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
         "/account",
         "/dreams",
         "/learned",
+        "/timeline",
         "/settings/fading",
         "/settings/work",
         "/settings/embeddings",

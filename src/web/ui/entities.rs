@@ -17,8 +17,8 @@ use crate::entities::{
     self, Decision, End, Entity, EntityError, EntityId, Evidence, Filter, Pair, Profile, Relation,
     Sort, settings,
 };
-use crate::memories::manage;
 use crate::memories::mentions::EntityType;
+use crate::memories::{Period, manage};
 use crate::search::FoundItem;
 
 const WORDS_SHOWN_CHARS: usize = 200;
@@ -323,9 +323,9 @@ pub(super) fn day_in_words(at: OffsetDateTime) -> String {
 }
 
 /// From the earliest day of all relations to today.
-struct Axis {
-    from: OffsetDateTime,
-    to: OffsetDateTime,
+pub(super) struct Axis {
+    pub(super) from: OffsetDateTime,
+    pub(super) to: OffsetDateTime,
 }
 
 impl Axis {
@@ -343,13 +343,18 @@ impl Axis {
     }
 
     fn bar(&self, relation: &Relation) -> RelationBar {
-        let from = self.place(first_known(relation)).min(AXIS - BAR_MIN);
-        let until = self.place(relation.period.until.unwrap_or(self.to));
+        self.bar_of(first_known(relation), relation.period)
+    }
+
+    /// Of what is true in this period, from when it is drawn.
+    pub(super) fn bar_of(&self, begins: OffsetDateTime, period: Period) -> RelationBar {
+        let from = self.place(begins).min(AXIS - BAR_MIN);
+        let until = self.place(period.until.unwrap_or(self.to));
         let width = (until - from).max(BAR_MIN);
         RelationBar {
             x: from as u32,
             width: width as u32,
-            is_open_start: relation.period.from.is_none(),
+            is_open_start: period.from.is_none(),
         }
     }
 }
@@ -367,7 +372,7 @@ mod tests {
 
     use super::*;
     use crate::entities::Predicate;
-    use crate::memories::{Period, Trust};
+    use crate::memories::Trust;
 
     fn relation(from: Option<OffsetDateTime>, until: Option<OffsetDateTime>) -> Relation {
         let end = |id: i64, name: &str| End::Entity {

@@ -53,6 +53,7 @@ impl Ui {
                 .collect(),
             predicate,
             at,
+            as_of: None,
             with_together: filters.with_together,
             limit: GRAPH_NODES_SHOWN,
         };

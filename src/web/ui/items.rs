@@ -2,8 +2,8 @@
 
 use app::backend::PageError;
 use app::view::{
-    Deletion, EntityLink, HistoryEntry, ItemPage, ItemRow, PartPlace, PutAside, Retired, Span,
-    SpanPlace, TurnPlace, Undo, Why, WhySurface, Word,
+    DayFilters, Deletion, EntityLink, HistoryEntry, ItemPage, ItemRow, PartPlace, PutAside,
+    Retired, Span, SpanPlace, TurnPlace, Undo, Why, WhySurface, Word,
 };
 use time::{Duration, OffsetDateTime};
 
@@ -18,7 +18,7 @@ use crate::entities;
 use crate::input::sentence;
 use crate::memories::manage::{self, UNDO_FOR};
 use crate::memories::{
-    self, Found, ItemEvent, ItemId, ItemState, MemoryError, Part, Source, Status, Trust, Turn,
+    self, Day, Found, ItemEvent, ItemId, ItemState, MemoryError, Part, Source, Status, Trust, Turn,
     fading, words,
 };
 use crate::search::FoundItem;
@@ -28,7 +28,14 @@ use crate::search::{Hit, Mode, RawQuery, SearchQuery, Snippet};
 const INDEX_WORDS_SHOWN: usize = 24;
 
 impl Ui {
-    pub(super) fn item_row(&self, hit: Hit, mode: Mode, embedding: &ItemEmbedding) -> ItemRow {
+    /// On this day.
+    pub(super) fn item_row(
+        &self,
+        hit: Hit,
+        mode: Mode,
+        embedding: &ItemEmbedding,
+        day: &DayFilters,
+    ) -> ItemRow {
         let is_ranked = mode != Mode::Recent;
         let FoundItem {
             id,
@@ -47,7 +54,10 @@ impl Ui {
             part,
             ..
         } = hit.item;
+        // What had not expired by then was active then.
+        let expires_at = expires_at.filter(|_| day.as_of.is_empty());
         ItemRow {
+            href: day.on(&format!("/memory/{id}")),
             id: id.0,
             theme,
             turn: turn.map(turn_place),
@@ -200,10 +210,12 @@ impl Ui {
         &self,
         item_id: i64,
         query: Option<&str>,
+        day: &Day,
     ) -> Result<Option<ItemPage>, PageError> {
         let viewer = self.memory_viewer()?;
         let id = ItemId(item_id);
-        let found = memories::get_whole(&self.state.db, &self.state.embeddings, &viewer, id).await;
+        let found =
+            memories::get_whole(&self.state.db, &self.state.embeddings, &viewer, id, day).await;
         let (whole, history) = match found {
             Ok(found) => found,
             Err(MemoryError::NotFound(_)) => return Ok(None),
@@ -220,10 +232,11 @@ impl Ui {
             None => None,
         };
         let now = self.state.clock.now();
-        let status = item.status_at(now);
+        let status = item.status_at(day.as_of.unwrap_or(now));
         let read_only = manage::is_browser_read_only(&self.state.db).await;
         let is_memory = item.theme.is_some() || item.span.is_some();
-        let is_manageable = is_memory && !read_only.map_err(database)?;
+        // The past is not decided about.
+        let is_manageable = is_memory && day.is_now() && !read_only.map_err(database)?;
         let undo = manage::undoable(&history, now).filter(|_| is_manageable);
         let gave_way_by = history.iter().rev().find(|event| event.is_giving_way());
         let mut latest = history.iter().rev();
@@ -231,7 +244,11 @@ impl Ui {
             .find(|event| event.event != "imported")
             .is_some_and(|event| event.event == "faded");
         let is_put_aside = gave_way_by.is_some_and(|event| event.event == "put_aside");
-        let retired = match self.retired(status, item.superseded_by.is_some(), item.expires_at) {
+        let retired = match self.retired(
+            status,
+            item.superseded_by.is_some(),
+            item.expires_at.filter(|_| day.as_of.is_none()),
+        ) {
             Some(Retired::Superseded) if is_put_aside => Some(Retired::PutAside),
             Some(Retired::Archived) if has_faded => Some(Retired::Faded),
             retired => retired,
@@ -251,6 +268,12 @@ impl Ui {
         let strength = strength.map(|strength| self.item_strength(&item, strength, &fading));
         Ok(Some(ItemPage {
             id: item.id.0,
+            day: self.day_told(day),
+            // All that is known of it today.
+            fact: match day.is_now() {
+                true => self.fact_view(&viewer, id).await?,
+                false => Vec::new(),
+            },
             is_manageable,
             undo: undo.map(|event| undo_view(event, now)),
             deletion: item.delete_at.map(|at| Deletion {
@@ -350,7 +373,7 @@ fn part_place(part: Part) -> PartPlace {
     }
 }
 
-fn in_plain_words(event: String) -> String {
+pub(super) fn in_plain_words(event: String) -> String {
     let words = match event.as_str() {
         "superseded" => "replaced by another memory",
         "merged" => "merged into another memory, which says the same",

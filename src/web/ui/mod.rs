@@ -10,30 +10,30 @@ mod documents;
 mod dreams;
 mod embeddings;
 mod entities;
-mod errors;
 mod fading;
 mod graph;
 mod items;
 mod jobs;
 mod learned;
+mod memory;
 mod moment;
 mod sessions;
 mod summary;
+mod timeline;
 mod users;
 mod work;
 
 pub(super) use embeddings::host_port;
 
-use errors::{account_error, chat_error, database, embedding_error, invalid, memory_error};
-
-use app::backend::{Backend, PAGE_SIZE, PageError, ROWS_MAX};
+use app::backend::{Backend, PageError};
 use app::view::{
     Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, DataPage,
-    DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage, EmbeddingsPage,
+    DayFilters, DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage, EmbeddingsPage,
     EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage,
     InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Moment,
-    OperatorRow, Receipt, ResetPage, SearchMode, SessionFilters, SessionPage, SessionsPage,
-    SignInOffer, SummaryPage, ThemeCount, TokenRow, TokenState, UsersFilters, UsersPage, WorkPage,
+    OperatorRow, Receipt, ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer,
+    SummaryPage, TimelineFilters, TimelinePage, TokenRow, TokenState, UsersFilters, UsersPage,
+    WorkPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};
@@ -43,22 +43,17 @@ use time::OffsetDateTime;
 
 use super::AppState;
 use super::auth::Visitor;
-use super::error::RETRY_AFTER_S;
+use super::error::{DATABASE_SENTENCE, Problem, RETRY_AFTER_S};
 use crate::accounts::model::TokenRecord;
 use crate::accounts::operators::Operator;
-use crate::accounts::{Role, Viewer};
+use crate::accounts::{AccountError, Role, Viewer};
 use crate::clock::Zone;
-use crate::consolidation::dreaming::decide;
-use crate::embedding::{ItemEmbedding, PENDING, Waiting};
+use crate::embedding::EmbeddingError;
 use crate::erasure;
 use crate::evaluation::Evaluation;
 use crate::input::{Invalid, sentence};
-use crate::memories::{self, ItemType};
-use crate::search::query::RESULTS_MAX;
-use crate::search::{self, Mode, RawQuery, SearchQuery};
-
-/// To choose from beside a list: the fullest.
-const THEMES_SHOWN_MAX: usize = 200;
+use crate::memories::{self, MemoryError};
+use crate::providers::chat::ChatError;
 
 pub struct Ui {
     state: AppState,
@@ -179,63 +174,16 @@ impl Backend for Ui {
 
     async fn memory_page(&self, filters: &MemoryFilters) -> Result<MemoryPage, PageError> {
         let viewer = self.memory_viewer()?;
-        let query = search_query(filters).map_err(invalid)?;
-        let Listed {
-            page,
-            total_items,
-            waiting,
-            embeddings,
-        } = list(&self.state, &viewer, query, filters.shown).await?;
-        let now = self.state.clock.now();
-        let themes = memories::list_themes(&self.state.db, &viewer, THEMES_SHOWN_MAX, now);
-        let (themes, _) = themes.await.map_err(memory_error)?;
-        let learned = memories::learned::count(&self.state.db, viewer.user_id, now).await;
-        let learned = learned.map_err(database)?;
-        let proposals = decide::count_open(&self.state.db, viewer.user_id).await;
-        let agents = self.state.accounts.agent_names(viewer.user_id).await;
-        let agents = agents.map_err(account_error)?;
-        let mode = page.mode;
-        let shown = filters.shown.clamp(PAGE_SIZE, ROWS_MAX);
-        let has_more = page.cursor.is_some() || page.hits.len() > shown;
-        let hits = page.hits.into_iter().zip(&embeddings).take(shown);
-        let waiting = embeddings::waiting_view(waiting, total_items);
-        // One notice says it.
-        let is_said = |clause: &String| waiting.is_some() && clause.starts_with(PENDING);
-        let degraded = page.degraded.filter(|clause| !is_said(clause));
-        Ok(MemoryPage {
-            themes: themes
-                .into_iter()
-                .map(|theme| ThemeCount {
-                    slug: theme.slug,
-                    display_name: theme.display_name,
-                    active_count: theme.active_count,
-                })
-                .collect(),
-            agents: agents.into_iter().map(|(id, name)| (id.0, name)).collect(),
-            rows: hits
-                .map(|(hit, embedding)| self.item_row(hit, mode, embedding))
-                .collect(),
-            has_more,
-            total_items,
-            learned,
-            proposals: proposals.map_err(database)?,
-            mode: match mode {
-                Mode::Hybrid => SearchMode::Hybrid,
-                Mode::Fts => SearchMode::Fts,
-                Mode::Recent => SearchMode::Recent,
-            },
-            degraded: degraded.map(|clause| sentence(&clause)),
-            waiting,
-            public_url: self.state.public_url.origin().to_owned(),
-        })
+        self.memory_view(&viewer, filters).await
     }
 
     async fn item_page(
         &self,
         item_id: i64,
         query: Option<&str>,
+        day: &DayFilters,
     ) -> Result<Option<ItemPage>, PageError> {
-        self.item_view(item_id, query).await
+        self.item_view(item_id, query, &self.day(day)?).await
     }
 
     async fn activity_page(&self, filters: &ActivityFilters) -> Result<ActivityPage, PageError> {
@@ -338,6 +286,11 @@ impl Backend for Ui {
         self.learned_view(&viewer).await
     }
 
+    async fn timeline_page(&self, filters: &TimelineFilters) -> Result<TimelinePage, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.timeline_view(&viewer, filters).await
+    }
+
     async fn fading_page(&self) -> Result<FadingPage, PageError> {
         let viewer = self.memory_viewer()?;
         self.fading_view(&viewer).await
@@ -435,74 +388,66 @@ impl Backend for Ui {
     }
 }
 
-fn search_query(filters: &MemoryFilters) -> Result<SearchQuery, Invalid> {
-    // A type that is not known in the address is no filter: links outlive names.
-    let types: Vec<ItemType> = filters
-        .types
-        .iter()
-        .filter_map(|t| ItemType::searched(t))
-        .collect();
-    let status = match (filters.only_archived, filters.include_archived) {
-        (true, _) => "archived",
-        (false, true) => "any",
-        (false, false) => "active",
-    };
-    SearchQuery::parse(RawQuery {
-        query: &filters.q,
-        limit: Some(RESULTS_MAX as i64),
-        theme: filters.theme.as_deref(),
-        types: &types,
-        status: Some(status),
-        embedding: filters.embedding.map(embeddings::state_filter),
-        agent: filters.agent,
-        ..RawQuery::default()
-    })
-}
-
-struct Listed {
-    page: search::Page,
-    /// All items of the user, whatever the filters.
-    total_items: i64,
-    waiting: Waiting,
-    /// Of each hit.
-    embeddings: Vec<ItemEmbedding>,
-}
-
-/// One search, whatever the number of rows asked for.
-async fn list(
-    state: &AppState,
-    viewer: &Viewer,
-    mut query: SearchQuery,
-    shown: usize,
-) -> Result<Listed, PageError> {
-    if query.text.is_none() {
-        query.limit = shown.clamp(PAGE_SIZE, ROWS_MAX);
-    }
-    let found = state.search.find(viewer, &query).await;
-    let page = found.map_err(database)?;
-    let ids: Vec<i64> = page.hits.iter().map(|hit| hit.item.id.0).collect();
-    let rest = async {
-        let mut tx = state.db.as_user(viewer.user_id).await?;
-        let total_items = memories::store::count_items(&mut tx, viewer.user_id).await?;
-        let waiting = state.embeddings.waiting(&mut tx, viewer.user_id).await?;
-        let embeddings = state
-            .embeddings
-            .states(&mut tx, viewer.user_id, &ids)
-            .await?;
-        tx.commit().await?;
-        Ok((total_items, waiting, embeddings))
-    };
-    let (total_items, waiting, embeddings) = rest.await.map_err(embedding_error)?;
-    Ok(Listed {
-        page,
-        total_items,
-        waiting,
-        embeddings,
-    })
-}
-
 fn set_status(status: StatusCode) {
     if let Some(options) = use_context::<ResponseOptions>() {
         options.set_status(status);
+    }
+}
+
+fn invalid(invalid: Invalid) -> PageError {
+    PageError {
+        is_invalid: true,
+        sentence: invalid.sentence,
+    }
+}
+
+fn database(error: sqlx::Error) -> PageError {
+    // Logged where every database error is.
+    let Problem { detail, .. } = error.into();
+    PageError {
+        is_invalid: false,
+        sentence: detail,
+    }
+}
+
+fn memory_error(error: MemoryError) -> PageError {
+    match error {
+        MemoryError::Database(error) => database(error),
+        MemoryError::Embedding(error) => embedding_error(error),
+        MemoryError::NotFound(_) => PageError {
+            is_invalid: false,
+            sentence: "There is no such memory.".to_owned(),
+        },
+        // Pages add and correct nothing.
+        error => PageError {
+            is_invalid: true,
+            sentence: sentence(&error.to_string()),
+        },
+    }
+}
+
+fn embedding_error(error: EmbeddingError) -> PageError {
+    let problem = Problem::from(error);
+    PageError {
+        is_invalid: problem.status.is_client_error(),
+        sentence: problem.detail,
+    }
+}
+
+fn chat_error(error: ChatError) -> PageError {
+    let problem = Problem::from(error);
+    PageError {
+        is_invalid: problem.status.is_client_error(),
+        sentence: problem.detail,
+    }
+}
+
+fn account_error(error: AccountError) -> PageError {
+    match error {
+        AccountError::Database(error) => database(error),
+        _ => PageError {
+            is_invalid: false,
+            sentence: DATABASE_SENTENCE.to_owned(),
+        },
     }
 }

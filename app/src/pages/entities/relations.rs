@@ -96,7 +96,7 @@ fn Row(relation: RelationView) -> impl IntoView {
 
 /// Faded at its beginning where nobody said when that was.
 #[component]
-fn Bar(bar: RelationBar) -> impl IntoView {
+pub fn Bar(bar: RelationBar) -> impl IntoView {
     const FADE: u32 = 24;
     let (x, width) = (bar.x, bar.width);
     let fade = bar.is_open_start.then(|| {

@@ -38,9 +38,12 @@ pub fn NothingMatches(filters: MemoryFilters) -> impl IntoView {
     if filters.embedding.is_some() {
         ways.push((filters.with_embedding(None), "take any embedding status"));
     }
+    if !filters.day.is_today() {
+        ways.push((filters.today(), "look at today"));
+    }
     if filters.only_archived {
         ways.push((filters.with_archived(), "take what is not archived too"));
-    } else if !filters.include_archived {
+    } else if !filters.include_archived && filters.day.is_today() {
         ways.push((filters.with_archived(), "include what is archived"));
     }
     view! {

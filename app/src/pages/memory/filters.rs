@@ -4,7 +4,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::{Choice, ITEM_TYPES, Pick};
+use crate::components::{Choice, DayFields, ITEM_TYPES, Pick};
 use crate::view::{EmbeddingState, MemoryFilters, ThemeCount};
 
 const EMBEDDING_STATES: [(EmbeddingState, &str); 3] = [
@@ -105,6 +105,11 @@ pub fn SearchForm(agents: Vec<(i64, String)>, filters: MemoryFilters) -> impl In
                     </select>
                 </label>
                 {agents}
+                </fieldset>
+                <fieldset class="chips">
+                    <legend class="visually-hidden">"Another day"</legend>
+                    <DayFields day=filters.day.clone() />
+                    <a class="timeline-link" href="/timeline">"Timeline"</a>
                 </fieldset>
             </div>
         </form>

@@ -416,6 +416,7 @@ async fn pages(all: &Everything, item: &Value) {
         "/account".into(),
         "/dreams".into(),
         "/learned".into(),
+        "/timeline".into(),
         "/settings/fading".into(),
         "/settings/work".into(),
         "/admin".into(),

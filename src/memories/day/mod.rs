@@ -1,0 +1,185 @@
+//! The memory on any day: what was known then (`as_of`), and what was true then (`at`). Rows are never rewritten for it:
+//! the periods in which items lived, and what their events kept, tell how it stood (docs/time.md).
+
+pub mod store;
+
+use std::collections::HashMap;
+
+use sqlx::PgConnection;
+use time::{Duration, OffsetDateTime};
+
+use super::history::ItemState;
+use super::model::{Item, ItemId, Status};
+use super::{MemoryError, period};
+use crate::clock::Zone;
+use crate::db::UserId;
+use crate::input::Invalid;
+
+/// The moments that a question is about. `None`: now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Day {
+    /// What was known then. Never in the future.
+    pub as_of: Option<OffsetDateTime>,
+    /// What was true then.
+    pub at: Option<OffsetDateTime>,
+}
+
+/// An item as it was.
+#[derive(Clone, Debug)]
+pub struct Then {
+    pub is_live: bool,
+    /// Its key was given to it by then.
+    pub has_key: bool,
+    pub updated_at: OffsetDateTime,
+    pub state: ItemState,
+}
+
+impl Then {
+    pub fn status(&self) -> Status {
+        match self.is_live {
+            true => Status::Active,
+            false => Status::Archived,
+        }
+    }
+}
+
+impl Day {
+    /// A year, a month, a day (UTC), which mean their last moment, or a moment. Blank is now; so is what has begun and
+    /// is not over, of what was known.
+    ///
+    /// # Errors
+    /// [`Invalid`] naming `as_of` or `at`.
+    pub fn parse(
+        as_of: Option<&str>,
+        at: Option<&str>,
+        now: OffsetDateTime,
+    ) -> Result<Self, Invalid> {
+        Self::parse_in(&Zone::from_column(Zone::UTC), as_of, at, now)
+    }
+
+    /// The same, of days in this time zone.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_in(
+        zone: &Zone,
+        as_of: Option<&str>,
+        at: Option<&str>,
+        now: OffsetDateTime,
+    ) -> Result<Self, Invalid> {
+        let read = |field, text| -> Result<_, Invalid> {
+            let given = period::parse_given(field, text)?;
+            Ok(given.map(|(begins, ends)| match begins == ends {
+                true => (begins, ends),
+                false => (zone.midnight(begins.date()), zone.midnight(ends.date())),
+            }))
+        };
+        let as_of = match read("as_of", as_of)? {
+            Some((begins, _)) if begins > now => {
+                return Err(Invalid::new(
+                    "as_of",
+                    "in_the_future",
+                    "`as_of` is in the future; give a day up to today.",
+                ));
+            }
+            given => given.map(last_moment).map(|as_of| as_of.min(now)),
+        };
+        let at = read("at", at)?.map(last_moment);
+        Ok(Self { as_of, at })
+    }
+
+    pub fn is_now(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Of what begins and ends then; a moment is itself.
+fn last_moment((begins, ends): (OffsetDateTime, OffsetDateTime)) -> OffsetDateTime {
+    begins.max(ends - Duration::MICROSECOND)
+}
+
+/// An item as it was known then.
+///
+/// # Errors
+/// [`Invalid`] where it was not known, or not true, then; and what the database says.
+pub(super) async fn on(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: Item,
+    day: &Day,
+    now: OffsetDateTime,
+) -> Result<Item, MemoryError> {
+    let ids = [item.id.0];
+    let holds = store::list_ids(conn, user, day, now, Some(&ids)).await?;
+    if holds.is_empty() {
+        return Err(not_then(item.id, day).into());
+    }
+    let Some(as_of) = day.as_of else {
+        return Ok(item);
+    };
+    let mut then = store::list_then(conn, user, &ids, as_of).await?;
+    Ok(match then.remove(&item.id.0) {
+        Some(then) => item.as_then(then),
+        None => item,
+    })
+}
+
+fn not_then(id: ItemId, day: &Day) -> Invalid {
+    let (field, what) = match day.at {
+        Some(_) => ("at", "true"),
+        None => ("as_of", "known"),
+    };
+    let sentence =
+        format!("item {id} was not {what} then; leave out `{field}` to read it as it is now.");
+    Invalid::new(field, "not_then", sentence)
+}
+
+/// Of each of these items how it was, by its number.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn then(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+    as_of: OffsetDateTime,
+) -> Result<HashMap<i64, Then>, sqlx::Error> {
+    store::list_then(conn, user, ids, as_of).await
+}
+
+#[cfg(test)]
+mod tests {
+    use time::macros::datetime;
+
+    use super::*;
+
+    const NOW: OffsetDateTime = datetime!(2026-03-05 12:00 UTC);
+
+    #[test]
+    fn a_day_is_its_last_moment_and_today_is_now() {
+        let of = |as_of, at| Day::parse(Some(as_of), Some(at), NOW).expect("valid");
+        let day = of("2026-03-03", "2020");
+        assert_eq!(day.as_of, Some(datetime!(2026-03-03 23:59:59.999999 UTC)));
+        assert_eq!(day.at, Some(datetime!(2020-12-31 23:59:59.999999 UTC)));
+        let day = of("2026-03-04T10:00:00+01:00", "2027-01-01T00:00:00Z");
+        assert_eq!(day.as_of, Some(datetime!(2026-03-04 9:00 UTC)));
+        assert_eq!(day.at, Some(datetime!(2027-01-01 0:00 UTC)));
+        assert_eq!(of("2026-03-05", " ").as_of, Some(NOW));
+        assert_eq!(of("2026", " ").as_of, Some(NOW));
+        assert!(of(" ", "").is_now());
+    }
+
+    #[test]
+    fn what_was_known_in_the_future_and_what_is_no_date_is_refused_by_its_field() {
+        for (as_of, at, field, code) in [
+            ("2026-03-06", "", "as_of", "in_the_future"),
+            ("2026-03-05T12:00:01Z", "", "as_of", "in_the_future"),
+            ("yesterday", "", "as_of", "invalid_date"),
+            ("", "2020-13", "at", "invalid_date"),
+            ("", "9999", "at", "out_of_range"),
+        ] {
+            let refused = Day::parse(Some(as_of), Some(at), NOW).expect_err(as_of);
+            assert_eq!((refused.field.as_ref(), refused.code), (field, code));
+        }
+    }
+}

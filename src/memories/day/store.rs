@@ -1,0 +1,145 @@
+//! How items stood on a day. Under row security: what is not seen now was not there then.
+
+use std::collections::HashMap;
+
+use sqlx::{AssertSqlSafe, PgConnection};
+use time::OffsetDateTime;
+
+use super::{Day, Then};
+use crate::db::UserId;
+use crate::memories::history::ItemState;
+use crate::memories::model::ItemId;
+use crate::memories::period::Period;
+use crate::memories::trust::Trust;
+
+/// Those that were known, and true, then: of all but turns, or of these alone. One
+/// statement over the user's items, which are bounded by their quota.
+///
+/// An item was known from when it was made until it was archived or superseded. It was true from `valid_from`, or from when it took
+/// another's place, or ever; until `valid_until`, or until the other began that took its place. What was archived otherwise never was.
+pub async fn list_ids(
+    conn: &mut PgConnection,
+    user: UserId,
+    day: &Day,
+    now: OffsetDateTime,
+    among: Option<&[i64]>,
+) -> Result<Vec<i64>, sqlx::Error> {
+    let among_these = match among {
+        Some(_) => "i.id = ANY ($5)",
+        // Their dates say it.
+        None => "NOT i.is_turn AND $5::bigint[] IS NULL",
+    };
+    let query = format!(
+        "SELECT i.id
+         FROM (SELECT *, lived @> $2::timestamptz OR live_from <= $2 AND $2 < live_until AS lives
+               FROM memory_items WHERE user_id = $1 AND created_at <= $2) i
+         LEFT JOIN LATERAL (
+             SELECT e.event, e.at FROM memory_item_events e
+             WHERE e.user_id = $1 AND e.item_id = i.id AND e.at <= $2
+               AND e.event IN ('archived', 'superseded', 'put_aside', 'expired', 'faded', 'restored')
+             ORDER BY e.id DESC LIMIT 1) left_by ON $4::timestamptz IS NOT NULL AND NOT i.lives
+         LEFT JOIN memory_items s ON s.user_id = $1 AND s.id = i.superseded_by AND left_by.event = 'superseded'
+         -- The first change since keeps what was before.
+         LEFT JOIN LATERAL (
+             SELECT e.id, e.was_valid_from, e.was_valid_until FROM memory_item_events e
+             WHERE e.user_id = $1 AND e.item_id = i.id AND e.at > $2 AND e.was_protected IS NOT NULL
+             ORDER BY e.id LIMIT 1) w ON $3 AND $4 IS NOT NULL
+         CROSS JOIN LATERAL (
+             SELECT CASE WHEN w.id IS NULL THEN i.valid_from ELSE w.was_valid_from END AS valid_from,
+                    CASE WHEN w.id IS NULL THEN i.valid_until ELSE w.was_valid_until END AS valid_until) was
+         WHERE CASE WHEN $4 IS NULL THEN i.lives
+                    ELSE i.theme_id IS NOT NULL AND (i.lives OR left_by.event = 'superseded')
+                     AND $4 < coalesce(least(was.valid_until, CASE WHEN left_by.event = 'superseded' THEN
+                             coalesce(s.valid_from, CASE WHEN s.created_at > i.created_at THEN least(s.created_at, left_by.at) ELSE left_by.at END)
+                         END), 'infinity')
+                     AND $4 >= coalesce(was.valid_from, CASE WHEN EXISTS (
+                             SELECT FROM memory_items o JOIN memory_item_events e
+                                 ON e.user_id = $1 AND e.item_id = o.id AND e.event = 'superseded' AND e.at <= $2
+                             WHERE o.user_id = $1 AND o.superseded_by = i.id) THEN i.created_at END, '-infinity') END
+           AND {among_these}",
+    );
+    let query = sqlx::query_scalar(AssertSqlSafe(query))
+        .bind(user.0)
+        .bind(day.as_of.unwrap_or(now))
+        .bind(day.as_of.is_some())
+        .bind(day.at)
+        .bind(among);
+    query.fetch_all(conn).await
+}
+
+/// How these were, as far as events kept it.
+pub async fn list_then(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+    as_of: OffsetDateTime,
+) -> Result<HashMap<i64, Then>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, (i.is_turn OR i.lived @> $3::timestamptz OR i.live_from <= $3 AND $3 < i.live_until) AS "is_live!",
+                  NOT EXISTS (SELECT FROM memory_item_events e
+                              WHERE e.user_id = $1 AND e.item_id = i.id AND e.event = 'named' AND e.at > $3) AS "has_key!",
+                  coalesce((SELECT max(e.at) FROM memory_item_events e WHERE e.user_id = $1 AND e.item_id = i.id AND e.at <= $3),
+                           i.created_at) AS "updated_at!",
+                  coalesce(c.was_confidence, i.confidence) AS "confidence!",
+                  w.id IS NOT NULL AS "has_changed!", w.was_trust AS "was_trust?", w.was_protected AS "was_protected?", w.was_verified_at,
+                  w.was_expires_at, w.was_superseded_by, w.was_tags AS "was_tags?", w.was_valid_from, w.was_valid_until,
+                  i.trust, i.protected, i.last_verified_at, i.expires_at, i.superseded_by, i.tags, i.valid_from, i.valid_until
+           FROM unnest($2::bigint[]) AS f (id)
+           JOIN memory_items i ON i.user_id = $1 AND i.id = f.id
+           LEFT JOIN LATERAL (
+               SELECT e.* FROM memory_item_events e
+               WHERE e.user_id = $1 AND e.item_id = i.id AND e.at > $3 AND e.was_protected IS NOT NULL
+               ORDER BY e.id LIMIT 1) w ON true
+           LEFT JOIN LATERAL (
+               SELECT e.was_confidence FROM memory_item_events e
+               WHERE e.user_id = $1 AND e.item_id = i.id AND e.at > $3 AND e.was_confidence IS NOT NULL
+               ORDER BY e.id LIMIT 1) c ON true"#,
+        user.0,
+        ids,
+        as_of,
+    )
+    .fetch_all(conn)
+    .await?;
+    let read = rows.into_iter().map(|row| {
+        let now = ItemState {
+            confidence: row.confidence,
+            trust: Trust::from_column(&row.trust),
+            protected: row.protected,
+            last_verified_at: row.last_verified_at,
+            expires_at: row.expires_at,
+            period: Period {
+                from: row.valid_from,
+                until: row.valid_until,
+            },
+            superseded_by: row.superseded_by.map(ItemId),
+            tags: row.tags,
+        };
+        let was = match row.has_changed {
+            false => now,
+            true => ItemState {
+                confidence: row.confidence,
+                trust: Trust::from_column(&row.was_trust.unwrap_or_default()),
+                protected: row.was_protected.unwrap_or_default(),
+                last_verified_at: row.was_verified_at,
+                expires_at: row.was_expires_at,
+                period: Period {
+                    from: row.was_valid_from,
+                    until: row.was_valid_until,
+                },
+                superseded_by: row.was_superseded_by.map(ItemId),
+                tags: row.was_tags.unwrap_or_default(),
+            },
+        };
+        let then = Then {
+            is_live: row.is_live,
+            has_key: row.has_key,
+            updated_at: row.updated_at,
+            state: ItemState {
+                superseded_by: was.superseded_by.filter(|_| !row.is_live),
+                ..was
+            },
+        };
+        (row.id, then)
+    });
+    Ok(read.collect())
+}

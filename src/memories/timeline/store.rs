@@ -1,0 +1,155 @@
+//! What happened by day. Under row security, each in one bounded statement.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::{Before, CHARS_MAX, Differs, Happening, OfFact};
+use crate::db::UserId;
+use crate::memories::model::ItemId;
+use crate::memories::period::Period;
+
+/// Of each stretch between two of these moments, from 1 on, how many memories were added; those with none left out.
+pub async fn count_by_day(
+    conn: &mut PgConnection,
+    user: UserId,
+    days: &[OffsetDateTime],
+) -> Result<Vec<(i32, i64)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT width_bucket(created_at, $2::timestamptz[]) AS "day!", count(*) AS "n!" FROM memory_items
+           WHERE user_id = $1 AND theme_id IS NOT NULL AND created_at >= ($2::timestamptz[])[1] GROUP BY 1"#,
+        user.0,
+        days,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.day, row.n)).collect())
+}
+
+/// Newest first; memories before entities of one moment and number.
+pub async fn list_happenings(
+    conn: &mut PgConnection,
+    user: UserId,
+    (from, until): (OffsetDateTime, OffsetDateTime),
+    before: Option<Before>,
+    limit: i64,
+) -> Result<Vec<Happening>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"WITH of_items AS (
+               SELECT e.id, e.at, e.event, e.agent_id, e.item_id FROM memory_item_events e
+               WHERE e.user_id = $1 AND e.at >= $2 AND e.at < $3 AND ($4::timestamptz IS NULL OR (e.at, e.id) < ($4, $5))
+                 AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = $1 AND i.id = e.item_id AND i.theme_id IS NOT NULL)
+               ORDER BY e.at DESC, e.id DESC LIMIT $6
+           ), of_entities AS (
+               SELECT e.id, e.at, e.event, e.entity_id FROM entity_events e
+               WHERE e.user_id = $1 AND e.at >= $2 AND e.at < $3 AND ($4::timestamptz IS NULL OR (e.at, e.id) < ($4, $5))
+                 AND e.undone_at IS NULL AND e.event IN ('merged', 'split', 'renamed')
+                 AND EXISTS (SELECT FROM entities n WHERE n.user_id = $1 AND n.id = e.entity_id)
+               ORDER BY e.at DESC, e.id DESC LIMIT $6
+           )
+           SELECT e.id AS "id!", e.at AS "at!", e.event AS "event!", a.name AS "agent?", e.item_id AS "item_id?", NULL::bigint AS "entity_id?",
+                  left(i.content, $7) AS "beginning!", i.source AS "source!", i.session_id AS "session_id?",
+                  CASE WHEN e.event IN ('superseded', 'put_aside') THEN s.id END AS "instead?", left(s.content, $7) AS "instead_beginning?"
+           FROM of_items e JOIN memory_items i ON i.user_id = $1 AND i.id = e.item_id
+           LEFT JOIN agents a ON a.user_id = $1 AND a.id = e.agent_id
+           LEFT JOIN memory_items s ON s.user_id = $1 AND s.id = i.superseded_by
+           UNION ALL
+           SELECT e.id, e.at, e.event, NULL, NULL, e.entity_id,
+                  CASE WHEN (SELECT sees_all_names()) THEN n.name ELSE seen_name(n.id, n.name) END, '', NULL, NULL, NULL
+           FROM of_entities e JOIN entities n ON n.user_id = $1 AND n.id = e.entity_id
+           ORDER BY 2 DESC, 1 DESC LIMIT $6"#,
+        user.0,
+        from,
+        until,
+        before.map(|(at, _)| at),
+        before.map(|(_, id)| id),
+        limit,
+        CHARS_MAX,
+    )
+    .fetch_all(conn)
+    .await?;
+    let read = rows.into_iter().map(|row| Happening {
+        id: row.id,
+        at: row.at,
+        event: row.event,
+        agent: row.agent,
+        item: row.item_id.map(ItemId),
+        entity: row.entity_id,
+        beginning: row.beginning,
+        source: row.source,
+        session: row.session_id,
+        instead: row.instead.map(ItemId).zip(row.instead_beginning),
+    });
+    Ok(read.collect())
+}
+
+/// These, newest first, each with what stands at the end of the chain of those that took its place by then.
+pub async fn list_differing(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+    by: OffsetDateTime,
+) -> Result<Vec<Differs>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"WITH RECURSIVE chain AS (
+               SELECT i.id, i.superseded_by AS next, 1 AS step FROM memory_items i
+               WHERE i.user_id = $1 AND i.id = ANY ($2) AND i.live_until <= $4
+               UNION ALL
+               SELECT c.id, s.superseded_by, c.step + 1 FROM chain c
+               JOIN memory_items s ON s.user_id = $1 AND s.id = c.next AND s.live_until <= $4 AND s.superseded_by IS NOT NULL
+               WHERE c.step < 50
+           )
+           SELECT i.id, left(i.content, $3) AS "beginning!",
+                  (SELECT s.id FROM chain c JOIN memory_items s ON s.user_id = $1 AND s.id = c.next AND s.created_at <= $4
+                   WHERE c.id = i.id ORDER BY c.step DESC LIMIT 1) AS instead
+           FROM memory_items i WHERE i.user_id = $1 AND i.id = ANY ($2) AND i.theme_id IS NOT NULL
+           ORDER BY i.id DESC"#,
+        user.0,
+        ids,
+        CHARS_MAX,
+        by,
+    )
+    .fetch_all(conn)
+    .await?;
+    let read = rows.into_iter().map(|row| Differs {
+        id: ItemId(row.id),
+        beginning: row.beginning,
+        instead: row.instead.map(ItemId),
+    });
+    Ok(read.collect())
+}
+
+/// What the fact of an item's key said, and when that was true, newest first; none where it has no key. What was put aside
+/// never was.
+pub async fn list_of_fact(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+    limit: i64,
+) -> Result<Vec<OfFact>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, left(i.content, $3) AS "beginning!", i.created_at, i.valid_from,
+                  least(i.valid_until, CASE WHEN i.status = 'archived' THEN coalesce(greatest(s.valid_from, i.valid_from), i.live_until) END) AS until
+           FROM memory_items me
+           JOIN memory_items i ON i.user_id = $1 AND i.theme_id = me.theme_id AND i.key = me.key
+                              AND i.owner_agent_id IS NOT DISTINCT FROM me.owner_agent_id
+           LEFT JOIN memory_items s ON s.user_id = $1 AND s.id = i.superseded_by
+           WHERE me.user_id = $1 AND me.id = $2 AND i.live_until > i.created_at
+           ORDER BY coalesce(i.valid_from, i.created_at) DESC, i.id DESC LIMIT $4"#,
+        user.0,
+        item.0,
+        CHARS_MAX,
+        limit,
+    )
+    .fetch_all(conn)
+    .await?;
+    let read = rows.into_iter().map(|row| OfFact {
+        id: ItemId(row.id),
+        beginning: row.beginning,
+        added_at: row.created_at,
+        period: Period {
+            from: row.valid_from,
+            until: row.until,
+        },
+    });
+    Ok(read.collect())
+}

@@ -1,0 +1,183 @@
+//! The list of memories, as its page shows it, today or on another day.
+
+use app::backend::{PAGE_SIZE, PageError, ROWS_MAX};
+use app::view::{DayFilters, DayTold, MemoryFilters, MemoryPage, SearchMode, ThemeCount};
+use time::OffsetDateTime;
+use time::macros::format_description;
+
+use super::{Ui, account_error, database, embedding_error, embeddings, invalid, memory_error};
+use crate::accounts::Viewer;
+use crate::clock::Zone;
+use crate::consolidation::dreaming::decide;
+use crate::embedding::{ItemEmbedding, PENDING, Waiting};
+use crate::input::{Invalid, sentence};
+use crate::memories::{self, Day, ItemType};
+use crate::search::query::RESULTS_MAX;
+use crate::search::{self, Mode, RawQuery, SearchQuery};
+use crate::web::AppState;
+use crate::web::auth::Visitor;
+
+/// To choose from beside a list: the fullest.
+const THEMES_SHOWN_MAX: usize = 200;
+
+impl Ui {
+    pub(super) async fn memory_view(
+        &self,
+        viewer: &Viewer,
+        filters: &MemoryFilters,
+    ) -> Result<MemoryPage, PageError> {
+        let day = self.day(&filters.day)?;
+        let query = search_query(filters, day).map_err(invalid)?;
+        let Listed {
+            page,
+            total_items,
+            waiting,
+            embeddings,
+        } = list(&self.state, viewer, query, filters.shown).await?;
+        let now = self.state.clock.now();
+        let themes = memories::list_themes(&self.state.db, viewer, THEMES_SHOWN_MAX, now);
+        let (themes, _) = themes.await.map_err(memory_error)?;
+        let learned = memories::learned::count(&self.state.db, viewer.user_id, now).await;
+        let learned = learned.map_err(database)?;
+        let proposals = decide::count_open(&self.state.db, viewer.user_id).await;
+        let agents = self.state.accounts.agent_names(viewer.user_id).await;
+        let agents = agents.map_err(account_error)?;
+        let mode = page.mode;
+        let shown = filters.shown.clamp(PAGE_SIZE, ROWS_MAX);
+        let has_more = page.cursor.is_some() || page.hits.len() > shown;
+        let hits = page.hits.into_iter().zip(&embeddings).take(shown);
+        let waiting = embeddings::waiting_view(waiting, total_items);
+        // One notice says it.
+        let is_said = |clause: &String| waiting.is_some() && clause.starts_with(PENDING);
+        let degraded = page.degraded.filter(|clause| !is_said(clause));
+        Ok(MemoryPage {
+            themes: themes
+                .into_iter()
+                .map(|theme| ThemeCount {
+                    slug: theme.slug,
+                    display_name: theme.display_name,
+                    active_count: theme.active_count,
+                })
+                .collect(),
+            agents: agents.into_iter().map(|(id, name)| (id.0, name)).collect(),
+            rows: hits
+                .map(|(hit, embedding)| self.item_row(hit, mode, embedding, &filters.day))
+                .collect(),
+            has_more,
+            day: self.day_told(&day),
+            total_items,
+            learned,
+            proposals: proposals.map_err(database)?,
+            mode: match mode {
+                Mode::Hybrid => SearchMode::Hybrid,
+                Mode::Fts => SearchMode::Fts,
+                Mode::Recent => SearchMode::Recent,
+            },
+            degraded: degraded.map(|clause| sentence(&clause)),
+            waiting,
+            public_url: self.state.public_url.origin().to_owned(),
+        })
+    }
+
+    /// The time zone of the person who is signed in.
+    pub(super) fn zone(&self) -> Zone {
+        match &self.visitor {
+            Visitor::SignedIn(signed_in) => signed_in.0.time_zone.clone(),
+            Visitor::Stranger => Zone::from_column(Zone::UTC),
+        }
+    }
+
+    /// The day of an address, which ends where the person is.
+    pub(super) fn day(&self, filters: &DayFilters) -> Result<Day, PageError> {
+        let now = self.state.clock.now();
+        Day::parse_in(&self.zone(), Some(&filters.as_of), Some(&filters.at), now).map_err(invalid)
+    }
+
+    /// `None` where it is today.
+    pub(super) fn day_told(&self, day: &Day) -> Option<DayTold> {
+        let told = |at: OffsetDateTime| date_of(self.zone().local(at));
+        (!day.is_now()).then(|| DayTold {
+            as_of: day.as_of.map(told),
+            at: day.at.map(told),
+        })
+    }
+}
+
+/// "3 March 2026"
+pub(super) fn date_of(at: OffsetDateTime) -> String {
+    at.format(format_description!(
+        "[day padding:none] [month repr:long] [year]"
+    ))
+    .unwrap_or_default()
+}
+
+fn search_query(filters: &MemoryFilters, day: Day) -> Result<SearchQuery, Invalid> {
+    // A type that is not known in the address is no filter: links outlive names.
+    let types: Vec<ItemType> = filters
+        .types
+        .iter()
+        .filter_map(|t| ItemType::searched(t))
+        .collect();
+    // What was known, or true, then was it whatever it is now.
+    let status = match (
+        filters.only_archived && day.is_now(),
+        filters.include_archived,
+    ) {
+        (true, _) => "archived",
+        (false, true) => "any",
+        (false, false) => "active",
+    };
+    SearchQuery::parse(RawQuery {
+        day,
+        query: &filters.q,
+        limit: Some(RESULTS_MAX as i64),
+        theme: filters.theme.as_deref(),
+        types: &types,
+        status: Some(status),
+        embedding: filters.embedding.map(embeddings::state_filter),
+        agent: filters.agent,
+        ..RawQuery::default()
+    })
+}
+
+struct Listed {
+    page: search::Page,
+    /// All items of the user, whatever the filters.
+    total_items: i64,
+    waiting: Waiting,
+    /// Of each hit.
+    embeddings: Vec<ItemEmbedding>,
+}
+
+/// One search, whatever the number of rows asked for.
+async fn list(
+    state: &AppState,
+    viewer: &Viewer,
+    mut query: SearchQuery,
+    shown: usize,
+) -> Result<Listed, PageError> {
+    if query.text.is_none() {
+        query.limit = shown.clamp(PAGE_SIZE, ROWS_MAX);
+    }
+    let found = state.search.find(viewer, &query).await;
+    let page = found.map_err(database)?;
+    let ids: Vec<i64> = page.hits.iter().map(|hit| hit.item.id.0).collect();
+    let rest = async {
+        let mut tx = state.db.as_user(viewer.user_id).await?;
+        let total_items = memories::store::count_items(&mut tx, viewer.user_id).await?;
+        let waiting = state.embeddings.waiting(&mut tx, viewer.user_id).await?;
+        let embeddings = state
+            .embeddings
+            .states(&mut tx, viewer.user_id, &ids)
+            .await?;
+        tx.commit().await?;
+        Ok((total_items, waiting, embeddings))
+    };
+    let (total_items, waiting, embeddings) = rest.await.map_err(embedding_error)?;
+    Ok(Listed {
+        page,
+        total_items,
+        waiting,
+        embeddings,
+    })
+}

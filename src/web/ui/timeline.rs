@@ -1,0 +1,262 @@
+//! What changed in a memory by day, as its page shows it: in the time zone of its person.
+
+use app::backend::PageError;
+use app::view::{
+    CalendarDay, DayFilters, DifferenceView, FactBar, HappeningRow, MemoryLine, StreamDay,
+    TimelineFilters, TimelinePage,
+};
+use time::macros::{datetime, format_description};
+use time::{Date, Duration, OffsetDateTime};
+
+use super::entities::Axis;
+use super::items::in_plain_words;
+use super::memory::date_of;
+use super::{Ui, database, invalid};
+use crate::accounts::Viewer;
+use crate::input::Invalid;
+use crate::memories::timeline::{self, Before, Differs, Happening, OfFact};
+use crate::memories::{ItemId, Source};
+
+/// Of the calendar, before the one of today.
+const WEEKS: i64 = 52;
+/// Before it nothing happened.
+const FIRST: OffsetDateTime = datetime!(0001-01-01 0:00 UTC);
+/// More of a day than this is the darkest, and more than a third of it darker.
+const MANY: i64 = 9;
+
+impl Ui {
+    pub(super) async fn timeline_view(
+        &self,
+        viewer: &Viewer,
+        filters: &TimelineFilters,
+    ) -> Result<TimelinePage, PageError> {
+        let (db, user, zone) = (&self.state.db, viewer.user_id, self.zone());
+        let today = zone.local(self.state.clock.now()).date();
+        let first = today
+            - Duration::weeks(WEEKS)
+            - Duration::days(today.weekday().number_days_from_monday().into());
+        let days = (first.to_julian_day()..=today.to_julian_day() + 1)
+            .filter_map(|day| Date::from_julian_day(day).ok());
+        let days: Vec<Date> = days.collect();
+        let begins: Vec<OffsetDateTime> = days.iter().map(|day| zone.midnight(*day)).collect();
+        let counts = timeline::counts(db, user, &begins)
+            .await
+            .map_err(database)?;
+        let chosen = match filters.day.as_str() {
+            "" => None,
+            text => Some(parse_day("day", text).map_err(invalid)?),
+        };
+        let within = match chosen {
+            Some(day) => (
+                zone.midnight(day),
+                zone.midnight(day.next_day().unwrap_or(day)),
+            ),
+            None => (FIRST, zone.midnight(today.next_day().unwrap_or(today))),
+        };
+        let before = parse_before(&filters.before).map_err(invalid)?;
+        let found = timeline::stream(db, user, within, before).await;
+        let (found, next) = found.map_err(database)?;
+        Ok(TimelinePage {
+            learned: counts.iter().sum(),
+            calendar: days.into_iter().zip(counts).map(calendar_day).collect(),
+            chosen: chosen.map(words),
+            days: self.by_day(found),
+            older: next.map(|next| older(&filters.day, next)),
+            difference: self.difference(viewer, filters).await?,
+        })
+    }
+
+    fn by_day(&self, found: Vec<Happening>) -> Vec<StreamDay> {
+        let zone = self.zone();
+        let mut days: Vec<StreamDay> = Vec::new();
+        for one in found {
+            let date = zone.local(one.at).date();
+            let iso = iso(date);
+            if days.last().is_none_or(|day| day.iso != iso) {
+                days.push(StreamDay {
+                    iso,
+                    words: words(date),
+                    rows: Vec::new(),
+                });
+            }
+            if let Some(day) = days.last_mut() {
+                day.rows.push(self.happening_row(one));
+            }
+        }
+        days
+    }
+
+    fn happening_row(&self, one: Happening) -> HappeningRow {
+        let is_added = one.event == "added";
+        let is_derived = one.source == Source::Derived.as_str();
+        let cause = match (one.event.as_str(), one.agent) {
+            ("expired", _) => "its time was over".to_owned(),
+            ("faded", _) => "nobody had used it for long".to_owned(),
+            ("imported", _) => "an import".to_owned(),
+            ("added" | "superseded", None) if is_derived => {
+                "written from other memories".to_owned()
+            }
+            ("added", Some(agent)) if one.session.is_some() => {
+                format!("read in a conversation of {agent}")
+            }
+            (_, Some(agent)) => format!("by {agent}"),
+            ("superseded" | "put_aside", None) => "by you, or as sessions were read".to_owned(),
+            (_, None) => "by you".to_owned(),
+        };
+        let href = match (one.item, one.entity) {
+            (Some(item), _) => format!("/memory/{item}"),
+            (None, entity) => format!("/entities/{}", entity.unwrap_or_default()),
+        };
+        HappeningRow {
+            what: in_plain_words(one.event),
+            cause,
+            session: one.session.filter(|_| is_added),
+            about: MemoryLine {
+                href,
+                text: one.beginning,
+            },
+            instead: one.instead.map(|(item, text)| MemoryLine {
+                href: format!("/memory/{item}"),
+                text,
+            }),
+            at: self.moment(one.at),
+        }
+    }
+
+    /// How the fact of a memory's key changed, as bars along one axis of time.
+    pub(super) async fn fact_view(
+        &self,
+        viewer: &Viewer,
+        item: ItemId,
+    ) -> Result<Vec<FactBar>, PageError> {
+        let found = timeline::of_fact(&self.state.db, viewer.user_id, item).await;
+        let found = found.map_err(database)?;
+        let (now, zone) = (self.state.clock.now(), self.zone());
+        let begins = |one: &OfFact| one.period.from.unwrap_or(one.added_at);
+        let axis = Axis {
+            from: found.iter().map(begins).min().unwrap_or(now).min(now),
+            to: now,
+        };
+        let told = |at: OffsetDateTime| date_of(zone.local(at));
+        let bars = found.into_iter().map(|one| FactBar {
+            bar: axis.bar_of(begins(&one), one.period),
+            is_current: one.period.until.is_none_or(|until| until > now),
+            is_this: one.id == item,
+            when: match (one.period.from, one.period.until) {
+                (Some(from), Some(until)) => format!("{} to {}", told(from), told(until)),
+                (Some(from), None) => format!("since {}", told(from)),
+                (None, Some(until)) => format!("until {}", told(until)),
+                (None, None) => format!("added {}", told(one.added_at)),
+            },
+            about: MemoryLine {
+                href: format!("/memory/{}", one.id),
+                text: one.beginning,
+            },
+        });
+        Ok(bars.collect())
+    }
+
+    async fn difference(
+        &self,
+        viewer: &Viewer,
+        filters: &TimelineFilters,
+    ) -> Result<Option<DifferenceView>, PageError> {
+        if filters.from.is_empty() || filters.until.is_empty() {
+            return Ok(None);
+        }
+        let day = |text: &String| -> Result<(Date, OffsetDateTime), PageError> {
+            let date = parse_day("day", text).map_err(invalid)?;
+            let day = self.day(&DayFilters {
+                as_of: iso(date),
+                at: String::new(),
+            })?;
+            Ok((date, day.as_of.unwrap_or_else(|| self.state.clock.now())))
+        };
+        let mut both = [day(&filters.from)?, day(&filters.until)?];
+        both.sort();
+        let [(from, earlier), (until, later)] = both;
+        let found = timeline::difference(&self.state.db, viewer.user_id, (earlier, later)).await;
+        let found = found.map_err(database)?;
+        let of = |date: Date| {
+            move |one: Differs| MemoryLine {
+                href: format!("/memory/{}?as_of={}", one.id, iso(date)),
+                text: one.beginning,
+            }
+        };
+        let (old, new) = (of(from), of(until));
+        Ok(Some(DifferenceView {
+            from: words(from),
+            until: words(until),
+            added: found.added.into_iter().map(new).collect(),
+            gone: found.gone.into_iter().map(old).collect(),
+            changed: found
+                .changed
+                .into_iter()
+                .map(|(one, other)| (of(from)(one), of(until)(other)))
+                .collect(),
+            is_cut: found.is_cut,
+        }))
+    }
+}
+
+fn calendar_day((day, count): (Date, i64)) -> CalendarDay {
+    let month = format_description!("[month repr:short]");
+    CalendarDay {
+        iso: iso(day),
+        words: words(day),
+        month: (day.day() <= 7 && day.weekday().number_days_from_monday() == 0)
+            .then(|| day.format(month).unwrap_or_default()),
+        count,
+        level: match count {
+            0 => 0,
+            n if n > MANY => 3,
+            n if n > MANY / 3 => 2,
+            _ => 1,
+        },
+    }
+}
+
+fn iso(day: Date) -> String {
+    day.format(format_description!("[year]-[month]-[day]"))
+        .unwrap_or_default()
+}
+
+fn words(day: Date) -> String {
+    date_of(day.midnight().assume_utc())
+}
+
+/// What comes before this in the stream.
+fn older(day: &str, (at, id): Before) -> String {
+    let micros = at.unix_timestamp_nanos() / 1_000;
+    match day {
+        "" => format!("/timeline?before={micros}.{id}"),
+        day => format!("/timeline?day={day}&before={micros}.{id}"),
+    }
+}
+
+fn parse_before(text: &str) -> Result<Option<Before>, Invalid> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let read = || {
+        let (micros, id) = text.split_once('.')?;
+        let nanos = i128::from(micros.parse::<i64>().ok()?) * 1_000;
+        let at = OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()?;
+        ((1..=9_998).contains(&at.year())).then_some((at, id.parse().ok()?))
+    };
+    let refused = "`before` is not one of ours; go on from the timeline itself.";
+    let read = read().ok_or_else(|| Invalid::new("before", "invalid_cursor", refused));
+    read.map(Some)
+}
+
+fn parse_day(field: &'static str, text: &str) -> Result<Date, Invalid> {
+    let day = Date::parse(text, format_description!("[year]-[month]-[day]")).ok();
+    day.filter(|day| (1..=9_998).contains(&day.year()))
+        .ok_or_else(|| {
+            Invalid::new(
+                field,
+                "invalid_date",
+                "That is no day; give one such as 2026-03-03.",
+            )
+        })
+}
