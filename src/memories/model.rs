@@ -351,7 +351,7 @@ impl Item {
         }
     }
 
-    pub(super) fn as_then(self, then: Then) -> Self {
+    pub(super) fn back_then(self, then: Then) -> Self {
         let status = then.status();
         let was = then.state;
         Self {

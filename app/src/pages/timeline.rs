@@ -154,11 +154,11 @@ fn Calendar(days: Vec<CalendarDay>, learned: i64, chosen: String) -> impl IntoVi
 fn Day(day: StreamDay) -> impl IntoView {
     let rows = day.rows.into_iter().map(|row| view! { <Happened row /> });
     view! {
-        <h2>
+        <h3>
             <time datetime=day.iso.clone()>
                 <a href=format!("{PATH}?day={}", day.iso)>{day.words}</a>
             </time>
-        </h2>
+        </h3>
         <ol>{rows.collect_view()}</ol>
     }
 }

@@ -119,7 +119,7 @@ pub(super) async fn on(
     };
     let mut then = store::list_then(conn, user, &ids, as_of).await?;
     Ok(match then.remove(&item.id.0) {
-        Some(then) => item.as_then(then),
+        Some(then) => item.back_then(then),
         None => item,
     })
 }
