@@ -67,6 +67,8 @@ class MemoryAddResponse(TypedDict):
 
 
 class MemorySearchRequest(TypedDict):
+    as_of: NotRequired[str | None]
+    at: NotRequired[str | None]
     balance: NotRequired[Literal['meaning', 'even', 'words'] | None]
     by_strength: NotRequired[bool | None]
     cursor: NotRequired[str | None]

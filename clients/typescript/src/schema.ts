@@ -85,11 +85,11 @@ export interface components {
             top_score: number;
         };
         MemoryAddRequest: {
-            /** @description Default by source: tool 95, user 80, web 50, guess 30, else 70. */
+            /** @description Default by source, 30 to 95. */
             confidence?: number | null;
             /** @description One self-contained statement. */
             content: string;
-            /** @description For what holds only so long. */
+            /** @description For what holds so long. */
             expires_in_days?: number | null;
             /** @description Name of a changing fact: the next of this key takes its place. */
             key?: string | null;
@@ -99,7 +99,7 @@ export interface components {
             source_context?: string | null;
             /** @description Words to group it by. */
             tags?: string[] | null;
-            /** @description A group such as "work" or "health"; "general" when left out. */
+            /** @description Such as work or health; default general. */
             theme?: string | null;
             /**
              * @description What kind of memory it is.
@@ -145,28 +145,31 @@ export interface components {
             trust: "user" | "agent" | "tool" | "external";
         };
         MemorySearchRequest: {
+            /** @description As known on 2024-05-17. */
+            as_of?: string | null;
+            /** @description True then. */
+            at?: string | null;
             /** @description Default meaning. */
             balance?: ("meaning" | "even" | "words") | null;
             /** @description Prefer what is used. */
             by_strength?: boolean | null;
             /** @description With "*": the last answer's `cursor`. */
             cursor?: string | null;
-            /** @description Explain each score. */
             explain?: boolean | null;
             /** @description Default 10. */
             limit?: number | null;
             /**
              * Format: double
-             * @description Least closeness; best left out.
+             * @description Best left out.
              */
             min_similarity?: number | null;
-            /** @description Words or a sentence; "*" or empty lists the newest. */
+            /** @description Words or a sentence; "*" lists the newest. */
             query?: string | null;
             /** @description Only this recent. */
             recency_days?: number | null;
             /** @description Default active. */
             status?: ("active" | "archived" | "any") | null;
-            /** @description Only this theme (slug). */
+            /** @description Only this theme. */
             theme?: string | null;
             /** @description Only these. A turn is what was said, word by word. */
             types?: ("preference" | "fact" | "instruction" | "summary" | "other" | "reflection" | "turn" | "document" | "episode")[] | null;
