@@ -80,7 +80,9 @@ fn shape_of_state(state: &str) -> &'static str {
         // of accounts and invitations: a shield
         "admin" => "M6 1 10.5 2.6v3.2C10.5 8.4 8.6 10.2 6 11 3.4 10.2 1.5 8.4 1.5 5.8V2.6z",
         "valid" | "used" | "ready" | "stored" | "active" | "works" | "in force" | "on"
-        | "memory on" | "erased" | "done" => "M4.6 10 1 6.4l1.3-1.3 2.3 2.3L9.7 2 11 3.3z",
+        | "memory on" | "erased" | "done" | "accepted" | "applied" => {
+            "M4.6 10 1 6.4l1.3-1.3 2.3 2.3L9.7 2 11 3.3z"
+        }
         "pending" | "preparing" | "open" | "rebuilding" | "offered" | "erasing" => {
             "M2 1h8v1.4L7.2 6 10 9.6V11H2V9.6L4.8 6 2 2.4z"
         }
@@ -90,9 +92,9 @@ fn shape_of_state(state: &str) -> &'static str {
         "you" => shape_of("person"),
         // two bars
         "paused" => "M2 1.5h3v9H2zM7 1.5h3v9H7z",
-        "nothing" => "M1.5 5.2h9v1.7h-9z",
+        "nothing" | "undone" => "M1.5 5.2h9v1.7h-9z",
         // an arrow past a bar; a full stop
-        "past" | "skipped" => "M1.5 1.5 7.5 6l-6 4.5zM8.5 1.5h2v9h-2z",
+        "past" | "skipped" | "no longer applies" => "M1.5 1.5 7.5 6l-6 4.5zM8.5 1.5h2v9h-2z",
         "completed" => "M3 3h6v6H3z",
         "off" | "disabled" | "memory off" => "M6 1a5 5 0 1 1 0 10A5 5 0 0 1 6 1zM3 5.2v1.6h6V5.2z",
         _ => "M2.3 1 6 4.7 9.7 1 11 2.3 7.3 6 11 9.7 9.7 11 6 7.3 2.3 11 1 9.7 4.7 6 1 2.3z",
@@ -140,7 +142,7 @@ pub fn TypeBadge(item_type: String) -> impl IntoView {
 /// `archived`, `superseded`, `expired`, `confirmed`; of a token `valid`, `expired`, `revoked`; of a provider
 /// `works`, `preparing`, `rebuilding`, `waiting`, `failed`, `off` and their like; `memory on` or `off`;
 /// of a session `open`, `completed`, `pending`, `stored`, `nothing`, `skipped`;
-/// of a job's run `done`, `failed`; of a job `paused`; of an account `admin`, `disabled`; of an invitation `open`, `used`, `expired`, `revoked`.
+/// of what a dream proposed `accepted`, `dismissed`, `undone` and their like; of a job's run `done`, `failed`; of a job `paused`; of an account `admin`, `disabled`; of an invitation `open`, `used`, `expired`, `revoked`.
 #[component]
 pub fn StateBadge(state: &'static str) -> impl IntoView {
     let is_trouble = matches!(state, "error" | "failed" | "waiting");

@@ -6,8 +6,7 @@ use leptos_router::hooks::use_location;
 
 use crate::backend::backend;
 use crate::components::{
-    Content, Done, Field, FormError, Frame, Marked, Progress, Section, StateBadge, Trouble, When,
-    count,
+    Done, Field, FormError, Frame, Marked, Progress, Section, StateBadge, Trouble, When, count,
 };
 use crate::view::{
     DreamView, DreamsPage, DreamtOf, FormState, ProposalKind, ProposalSide, ProposalState,
@@ -131,25 +130,31 @@ fn One(dream: DreamView, can_decide: bool) -> impl IntoView {
         n => format!("{} sessions", count(n)),
     };
     let read = dream.read.into_iter().map(|one| view! { <Read one /> });
-    let wrote = match (dream.document, dream.body) {
-        (Some((document, path)), body) => view! {
+    let body = dream.body.into_iter().map(|(heading, lines)| {
+        let lines = lines.into_iter().map(|line| {
+            view! {
+                <li dir="auto">
+                    <Marked text=line />
+                </li>
+            }
+        });
+        view! {
+            <h4>{heading}</h4>
+            <ul>{lines.collect_view()}</ul>
+        }
+    });
+    let wrote = match dream.document {
+        Some((document, path)) => view! {
             <p>
                 <a href=format!("/documents/{document}") class="path">
                     <bdi>{path}</bdi>
                 </a>
                 {dream.word.map(|word| view! { <span class="hint">", " {word}</span> })}
             </p>
-            {body
-                .map(|body| {
-                    view! {
-                        <div class="dream-body">
-                            <Content text=body />
-                        </div>
-                    }
-                })}
+            <div class="dream-body">{body.collect_view()}</div>
         }
         .into_any(),
-        (None, _) => view! { <p class="hint">"Nothing that lasts."</p> }.into_any(),
+        None => view! { <p class="hint">"Nothing that lasts."</p> }.into_any(),
     };
     view! {
         <article class="dream" id=title.clone() aria-labelledby=format!("{title}-title")>

@@ -30,7 +30,8 @@ pub struct DreamView {
     pub read: Vec<DreamtOf>,
     /// By number and path.
     pub document: Option<(i64, String)>,
-    pub body: Option<String>,
+    /// What it says: headings, each with its lines.
+    pub body: Vec<(String, Vec<String>)>,
     /// Whose word the document is.
     pub word: Option<&'static str>,
     pub proposals: Vec<ProposalView>,

@@ -82,11 +82,7 @@ impl Ui {
             episodes: dream.episodes,
             read: read.collect(),
             document: dream.document,
-            // Its heading says what the page says.
-            body: body.map(|body| {
-                body.split_once("\n\n")
-                    .map_or(body.clone(), |(_, rest)| rest.to_owned())
-            }),
+            body: body.as_deref().map(parts_of).unwrap_or_default(),
             word: dream.trust.map(whose),
             proposals: dream
                 .proposals
@@ -127,4 +123,17 @@ impl Ui {
             said: self.moment(side.stated_at),
         }
     }
+}
+
+/// Headings, each with its lines; its title says what the page says.
+fn parts_of(document: &str) -> Vec<(String, Vec<String>)> {
+    let mut parts: Vec<(String, Vec<String>)> = Vec::new();
+    for line in document.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            parts.push((heading.to_owned(), Vec::new()));
+        } else if let (Some(said), Some((_, lines))) = (line.strip_prefix("- "), parts.last_mut()) {
+            lines.push(said.to_owned());
+        }
+    }
+    parts
 }
