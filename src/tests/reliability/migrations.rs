@@ -34,7 +34,8 @@ const BY_TYPE: [(&str, &str); 14] = [
 ];
 
 /// Columns that may be empty, and are not: so that users sign in as they do, and a vector is one.
-const FILLED_TOO: [(&str, &str, &str); 10] = [
+const FILLED_TOO: [(&str, &str, &str); 11] = [
+    ("dream_settings", "episodes_min", "5"),
     ("users", "email", "'anna@example.com'"),
     ("users", "password_hash", "'hash'"),
     ("memory_embeddings", "bits", "repeat('1', 1024)::bit(1024)"),

@@ -305,7 +305,7 @@ async fn commands_say_what_is_wrong_in_one_sentence() {
             "--password-stdin",
         ),
         (
-            vec!["jobs", "run", "dream"],
+            vec!["jobs", "run", "sleepwalk"],
             "there are: embed, passages, entities",
         ),
         (
