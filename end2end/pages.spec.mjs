@@ -65,14 +65,14 @@ test("every page is accessible and fits a phone", async (t) => {
     await page.getByText("You archived this memory.").waitFor();
     await page.getByText("Manage", { exact: true }).click();
   });
+  // It may be gone before all of its page is looked at: what follows needs another.
+  const { id: leaving } = await tool(token, "memory_add", { type: "fact", content: "The tea is cold.", theme: "food" });
   await passes("item, being deleted", async () => {
-    await decides(id, "Delete permanently");
+    await decides(leaving, "Delete permanently");
     await page.getByText("in ten seconds").waitFor();
   });
-  for (const [path, form] of [["/data/delete", { action: "undo", item: id }], [`/memory/${id}`, { action: "restore" }]]) {
-    const kept = await page.request.post(url + path, { form, headers: { origin: url } });
-    assert.equal(kept.status(), 200);
-  }
+  const kept = await page.request.post(`${url}/memory/${id}`, { form: { action: "restore" }, headers: { origin: url } });
+  assert.equal(kept.status(), 200);
   const add = async (content) => (await tool(token, "memory_add", { type: "fact", content, theme: "food", key: "bread" })).id;
   const older = await add("Bread is baked on Fridays.");
   const newer = await add("Bread is baked on Mondays.");
