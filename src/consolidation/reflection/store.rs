@@ -150,14 +150,15 @@ pub(super) async fn count_gone_origins(
     .await
 }
 
-/// Memories that were written from an item, the newest first.
+/// Memories that were written from an item, the newest first; what dreams wrote is no memory.
 pub(super) async fn list_derived(
     conn: &mut PgConnection,
     user: UserId,
     item: ItemId,
 ) -> Result<Vec<ItemId>, sqlx::Error> {
     let ids = sqlx::query_scalar!(
-        "SELECT item_id FROM memory_origins WHERE user_id = $1 AND source_id = $2 ORDER BY item_id DESC LIMIT 50",
+        "SELECT o.item_id FROM memory_origins o JOIN memory_items i ON i.user_id = $1 AND i.id = o.item_id
+         WHERE o.user_id = $1 AND o.source_id = $2 ORDER BY o.item_id DESC LIMIT 50",
         user.0,
         item.0,
     );
