@@ -131,7 +131,16 @@ mod browser_side {
         let fields = FormData::new_with_form(form).ok()?;
         let query = UrlSearchParams::new_with_str_sequence_sequence(&fields).ok()?;
         let path = form.get_attribute("action")?;
-        for name in ["q", "embedding", "agent", "tool", "outcome", "days"] {
+        for name in [
+            "q",
+            "embedding",
+            "agent",
+            "as_of",
+            "at",
+            "tool",
+            "outcome",
+            "days",
+        ] {
             if query.get(name).is_some_and(|words| words.trim().is_empty()) {
                 query.delete(name);
             }

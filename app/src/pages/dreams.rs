@@ -258,6 +258,7 @@ fn Proposal(id: i64, one: ProposalView, can_decide: bool) -> impl IntoView {
         ProposalState::Undone => Some("undone"),
         ProposalState::Void => Some("no longer applies"),
     };
+    let state = state.map(|state| view! { <StateBadge state /> }.into_any());
     let is_applied = matches!(one.state, ProposalState::Accepted | ProposalState::Applied);
     let asks = is_open && one.kind == ProposalKind::Contradiction;
     let (before, after) = match one.kind {
@@ -298,6 +299,7 @@ fn Proposal(id: i64, one: ProposalView, can_decide: bool) -> impl IntoView {
                     })}
             </form>
         }
+        .into_any()
     });
     let choose = move |side: i64| {
         (asks && can_decide).then(|| {
@@ -312,12 +314,13 @@ fn Proposal(id: i64, one: ProposalView, can_decide: bool) -> impl IntoView {
                     </button>
                 </form>
             }
+            .into_any()
         })
     };
     view! {
         <li>
             <p class="proposal-what">
-                {what} {state.map(|state| view! { " " <StateBadge state /> })}
+                {what} " " {state}
             </p>
             <div class="proposal">
                 <div class="proposal-side" class:proposal-gone=!asks>
