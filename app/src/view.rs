@@ -14,6 +14,7 @@ mod entities;
 mod fading;
 mod jobs;
 mod learned;
+mod lineage;
 mod manage;
 mod sessions;
 mod summary;
@@ -53,6 +54,7 @@ pub use jobs::{
     TroubleRow, VectorsView,
 };
 pub use learned::{LearnedPage, LearnedRow, UnwantedRow};
+pub use lineage::{LineageEdge, LineageNode, LineageView};
 pub use manage::{Deletion, Rival, Undo};
 pub use sessions::{
     CameOf, EpisodeView, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow,
@@ -306,6 +308,8 @@ pub struct ItemPage {
     pub origins_gone: i64,
     /// Memories that were written from it.
     pub derived: Vec<i64>,
+    /// One step each way.
+    pub lineage: LineageView,
     /// Those whose place it took, newest first.
     pub superseded: Vec<i64>,
     /// What contradicts it and was put aside, newest first.

@@ -13,6 +13,7 @@ mod fallback;
 mod keep;
 mod keeping;
 pub mod likeness;
+pub mod lineage;
 mod named;
 pub mod note;
 pub(crate) mod prompt;

@@ -30,23 +30,22 @@ pub static JOB: Job = Job {
         Box::pin(async move {
             let consolidation = Consolidation::new(context.search.for_jobs());
             consolidation.tell_endpoint(user, &slice).await?;
-            let after = match consolidation.dream(user).await? {
+            match consolidation.dream(user).await? {
                 Round::Written => {
                     slice.note(1, 0);
-                    NEXT_AFTER
+                    context.done_for(&JOB, user, NEXT_AFTER).await
                 }
                 Round::Nothing(why) => {
                     if let Some(why) = why {
                         slice.say(why);
                     }
-                    NEXT_AFTER
+                    context.later(&JOB, user, NEXT_AFTER).await
                 }
                 Round::Later(why) => {
                     slice.say(why);
-                    AGAIN_AFTER
+                    context.later(&JOB, user, AGAIN_AFTER).await
                 }
-            };
-            context.later(&JOB, user, after).await
+            }
         })
     },
 };

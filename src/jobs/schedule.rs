@@ -46,6 +46,19 @@ impl JobContext {
         Ok(Next::Done)
     }
 
+    /// It was done, and may be done again after so long.
+    pub(super) async fn done_for(
+        &self,
+        job: &Job,
+        user: UserId,
+        after: Duration,
+    ) -> Result<Next, Failure> {
+        let now = self.now();
+        let again = now + after;
+        self.note_round(job, user, Some(now), Some(again)).await?;
+        Ok(Next::At(again))
+    }
+
     /// It could not be done now.
     pub(super) async fn later(
         &self,

@@ -127,6 +127,7 @@ const READ_BY: [(&str, &[&str]); 6] = [
             "consolidation/dreaming/store.rs",
             "consolidation/enrichment/store.rs",
             "consolidation/episodes/store.rs",
+            "consolidation/lineage/store.rs",
             "consolidation/reflection/store.rs",
             "consolidation/store.rs",
             "consolidation/summary/store.rs",

@@ -1,6 +1,7 @@
 //! One memory, whole: its words, where they come from, what happened to them,
 //! its vector, and why it would surface. What a person decides about it stands apart (`manage.rs`).
 
+mod lineage;
 mod manage;
 mod why;
 
@@ -18,6 +19,7 @@ use crate::view::{
     ActivityFilters, DayFilters, EntityLink, FactBar, FormState, HistoryEntry, ItemPage,
     MemoryFilters, Moment, PartPlace, PutAside, Reading, Retired, SourceItem, SpanPlace, TurnPlace,
 };
+use lineage::Lineage;
 use manage::{Decided, Manage};
 use why::{Surfaces, Vector};
 
@@ -103,6 +105,7 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
                 {item.turn.clone().map(|turn| view! { <WhereSaid turn /> })}
                 {item.part.clone().map(|part| view! { <OfDocument part /> })}
                 {item.span.clone().map(|span| view! { <OfSession span /> })}
+                <Lineage lineage=item.lineage.clone() />
                 <Origins items=item.origins.clone() gone=item.origins_gone />
             </div>
             <div class="parts">

@@ -136,9 +136,11 @@ fn Calendar(days: Vec<CalendarDay>, learned: i64, chosen: String) -> impl IntoVi
     };
     view! {
         <p class="lead">{line} " Each square is a day."</p>
-        <svg class="calendar" viewBox=view_box role="group" aria-label="Memories learned, by day">
-            {squares.collect_view()}
-        </svg>
+        <div class="calendar-scroll" tabindex="0" role="group" aria-label="Memories learned, by day">
+            <svg class="calendar" viewBox=view_box>
+                {squares.collect_view()}
+            </svg>
+        </div>
         <form class="narrow picks" method="get" action=PATH>
             <label class="pick day-field">
                 <span>"Day"</span>

@@ -20,21 +20,27 @@ pub const DIFFERENCE_SHOWN: usize = 100;
 /// Where the stream goes on: after what happened at this time, by its number.
 pub type Before = (OffsetDateTime, i64);
 
-/// Something that happened to a memory or an entity.
+/// What something happened to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    Item(ItemId),
+    Entity(i64),
+    Dream(i64),
+}
+
+/// Something that happened to a memory or an entity, or a dream.
 #[derive(Clone, Debug)]
 pub struct Happening {
     pub id: i64,
     pub at: OffsetDateTime,
-    /// As the history has it (`added`, `superseded`, …), or what was decided of an entity (`merged`, `split`, …).
+    /// As the history has it (`added`, `superseded`, …), what was decided of an entity (`merged`, `split`, …), or `dreamt`.
     pub event: String,
     /// The agent that did it, by name; `None` for the person and for jobs.
     pub agent: Option<String>,
-    /// Of a memory; `None`: it is about an entity.
-    pub item: Option<ItemId>,
-    pub entity: Option<i64>,
-    /// Of its text, [`CHARS_MAX`] characters; of an entity its name.
+    pub about: About,
+    /// Of its text, [`CHARS_MAX`] characters; of an entity its name; of a dream the path of its document.
     pub beginning: String,
-    /// How a memory is known; of an entity, empty.
+    /// How a memory is known; of others, empty.
     pub source: String,
     /// The session that a memory was read in.
     pub session: Option<i64>,

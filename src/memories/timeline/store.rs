@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Before, CHARS_MAX, Differs, Happening, OfFact};
+use super::{About, Before, CHARS_MAX, Differs, Happening, OfFact};
 use crate::db::UserId;
 use crate::memories::model::ItemId;
 use crate::memories::period::Period;
@@ -45,17 +45,25 @@ pub async fn list_happenings(
                  AND e.undone_at IS NULL AND e.event IN ('merged', 'split', 'renamed')
                  AND EXISTS (SELECT FROM entities n WHERE n.user_id = $1 AND n.id = e.entity_id)
                ORDER BY e.at DESC, e.id DESC LIMIT $6
+           ), of_dreams AS (
+               SELECT d.id, d.dreamt_at AS at, d.document_id FROM dreams d
+               WHERE d.user_id = $1 AND d.dreamt_at >= $2 AND d.dreamt_at < $3
+                 AND ($4::timestamptz IS NULL OR (d.dreamt_at, d.id) < ($4, $5))
+               ORDER BY d.dreamt_at DESC, d.id DESC LIMIT $6
            )
-           SELECT e.id AS "id!", e.at AS "at!", e.event AS "event!", a.name AS "agent?", e.item_id AS "item_id?", NULL::bigint AS "entity_id?",
+           SELECT e.id AS "id!", e.at AS "at!", e.event AS "event!", a.name AS "agent?", e.item_id AS "item_id?", NULL::bigint AS "entity_id?", NULL::bigint AS "dream_id?",
                   left(i.content, $7) AS "beginning!", i.source AS "source!", i.session_id AS "session_id?",
-                  CASE WHEN e.event IN ('superseded', 'put_aside') THEN s.id END AS "instead?", left(s.content, $7) AS "instead_beginning?"
+                  CASE WHEN e.event IN ('superseded', 'put_aside', 'merged') THEN s.id END AS "instead?", left(s.content, $7) AS "instead_beginning?"
            FROM of_items e JOIN memory_items i ON i.user_id = $1 AND i.id = e.item_id
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = e.agent_id
            LEFT JOIN memory_items s ON s.user_id = $1 AND s.id = i.superseded_by
            UNION ALL
-           SELECT e.id, e.at, e.event, NULL, NULL, e.entity_id,
+           SELECT e.id, e.at, e.event, NULL, NULL, e.entity_id, NULL,
                   CASE WHEN (SELECT sees_all_names()) THEN n.name ELSE seen_name(n.id, n.name) END, '', NULL, NULL, NULL
            FROM of_entities e JOIN entities n ON n.user_id = $1 AND n.id = e.entity_id
+           UNION ALL
+           SELECT e.id, e.at, 'dreamt', NULL, NULL, NULL, e.id, coalesce(o.path, 'nothing that lasts'), '', NULL, NULL, NULL
+           FROM of_dreams e LEFT JOIN documents o ON o.user_id = $1 AND o.id = e.document_id
            ORDER BY 2 DESC, 1 DESC LIMIT $6"#,
         user.0,
         from,
@@ -72,8 +80,11 @@ pub async fn list_happenings(
         at: row.at,
         event: row.event,
         agent: row.agent,
-        item: row.item_id.map(ItemId),
-        entity: row.entity_id,
+        about: match (row.item_id, row.entity_id) {
+            (Some(item), _) => About::Item(ItemId(item)),
+            (None, Some(entity)) => About::Entity(entity),
+            (None, None) => About::Dream(row.dream_id.unwrap_or_default()),
+        },
         beginning: row.beginning,
         source: row.source,
         session: row.session_id,

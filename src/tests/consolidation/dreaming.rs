@@ -279,6 +279,16 @@ async fn five_sessions_that_have_ended_become_one_document() {
         5
     );
     assert_eq!(count(&app, "memory_origins").await, 5);
+    // A document is no memory that the page of an episode could lead to.
+    let episode: i64 = sqlx::query_scalar("SELECT min(source_id) FROM episodes")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let (status, page) = browser.get(&format!("/memory/{episode}")).await;
+    assert!(
+        status == 200 && !page.contains("Written from it"),
+        "{status} {page}"
+    );
     app.clock.advance(QUIET);
     assert_eq!(app.run_job("dream").await, 0, "once");
     // Of five more another, of the same day.

@@ -257,6 +257,7 @@ impl Ui {
             gave_way.into_iter().partition(|older| older.is_put_aside);
         let origins = reflection::origins(&self.state.db, viewer.user_id, id).await;
         let origins = origins.map_err(database)?;
+        let lineage = self.lineage_view(&viewer, &item).await?;
         let dreams = dreaming::decide::of_item(&self.state.db, viewer.user_id, id).await;
         let dreams = dreams.map_err(database)?;
         let names = entities::of_source(&self.state.db, viewer.user_id, id).await;
@@ -284,6 +285,7 @@ impl Ui {
             origins: origins.items.into_iter().map(source_item).collect(),
             origins_gone: origins.gone,
             derived: origins.derived.into_iter().map(|id| id.0).collect(),
+            lineage,
             superseded: superseded.into_iter().map(|older| older.id.0).collect(),
             put_aside: put_aside
                 .into_iter()

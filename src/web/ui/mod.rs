@@ -15,6 +15,7 @@ mod graph;
 mod items;
 mod jobs;
 mod learned;
+mod lineage;
 mod memory;
 mod moment;
 mod sessions;

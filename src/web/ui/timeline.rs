@@ -14,7 +14,7 @@ use super::memory::date_of;
 use super::{Ui, database, invalid};
 use crate::accounts::Viewer;
 use crate::input::Invalid;
-use crate::memories::timeline::{self, Before, Differs, Happening, OfFact};
+use crate::memories::timeline::{self, About, Before, Differs, Happening, OfFact};
 use crate::memories::{ItemId, Source};
 
 /// Of the calendar, before the one of today.
@@ -99,16 +99,26 @@ impl Ui {
             ("added", Some(agent)) if one.session.is_some() => {
                 format!("read in a conversation of {agent}")
             }
+            ("dreamt", _) => "sessions had ended".to_owned(),
             (_, Some(agent)) => format!("by {agent}"),
-            ("superseded" | "put_aside", None) => "by you, or as sessions were read".to_owned(),
+            ("superseded" | "put_aside", None) => {
+                "by you, in a dream, or as sessions were read".to_owned()
+            }
+            ("merged", None) if matches!(one.about, About::Item(_)) => {
+                "by you, or in a dream".to_owned()
+            }
             (_, None) => "by you".to_owned(),
         };
-        let href = match (one.item, one.entity) {
-            (Some(item), _) => format!("/memory/{item}"),
-            (None, entity) => format!("/entities/{}", entity.unwrap_or_default()),
+        let href = match one.about {
+            About::Item(item) => format!("/memory/{item}"),
+            About::Entity(entity) => format!("/entities/{entity}"),
+            About::Dream(dream) => format!("/dreams#dream-{dream}"),
         };
         HappeningRow {
-            what: in_plain_words(one.event),
+            what: match one.about {
+                About::Item(_) => in_plain_words(one.event),
+                About::Entity(_) | About::Dream(_) => one.event,
+            },
             cause,
             session: one.session.filter(|_| is_added),
             about: MemoryLine {

@@ -1,0 +1,157 @@
+//! Where a memory comes from and what came of it: the session in which it was said, the episodes of that, what it was written
+//! from, what it replaced and what replaced it, and the dreams and reflections that stand on it. One step each way, bounded.
+
+mod store;
+
+use crate::db::{Db, UserId};
+use crate::memories::{Item, Trust};
+
+/// Of each kind of neighbour.
+const EPISODES_MAX: i64 = 3;
+const SOURCES_MAX: i64 = 4;
+const OLDER_MAX: i64 = 3;
+const WRITTEN_MAX: i64 = 4;
+const BEGINNING_CHARS_MAX: i32 = 160;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Session,
+    Episode,
+    /// That this was written from.
+    Source,
+    /// That gave way to this.
+    Older,
+    This,
+    /// That this gave way to.
+    Newer,
+    /// A dream's document.
+    Dream,
+    Reflection,
+}
+
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub kind: Kind,
+    /// Of a session, a memory or a document.
+    pub id: i64,
+    /// How it begins; of a session the words that were said, or its agent's name for it.
+    pub text: String,
+    /// Of a session none.
+    pub trust: Option<Trust>,
+}
+
+/// How one leads to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    ReadIn,
+    ToldOf,
+    WrittenFrom,
+    ReplacedBy,
+    MergedInto,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Places among the nodes.
+    pub from: usize,
+    pub to: usize,
+    pub how: How,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Lineage {
+    pub nodes: Vec<Node>,
+    pub edges: Vec<Edge>,
+}
+
+impl Lineage {
+    fn add(&mut self, node: Node) -> usize {
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+
+    fn join(&mut self, from: usize, to: usize, how: How) {
+        self.edges.push(Edge { from, to, how });
+    }
+}
+
+/// Of a memory or an episode; the first node is itself.
+///
+/// # Errors
+/// Only what the database says.
+pub async fn of(db: &Db, user: UserId, item: &Item) -> Result<Lineage, sqlx::Error> {
+    let mut lineage = Lineage::default();
+    let beginning: String = item
+        .content
+        .chars()
+        .take(BEGINNING_CHARS_MAX as usize)
+        .collect();
+    let this = lineage.add(Node {
+        kind: Kind::This,
+        id: item.id.0,
+        text: beginning,
+        trust: Some(item.trust),
+    });
+    let mut tx = db.as_user(user).await?;
+    // What dreams and reflections may stand on.
+    let mut read: Vec<(i64, usize)> = vec![(item.id.0, this)];
+    let is_episode = item.span.is_some();
+    let said_in = item.said_in.map(|(session, _)| session);
+    let of_span = item.span.as_ref().and_then(|span| span.session.as_ref());
+    let session = said_in.or(of_span.map(|(session, _)| *session));
+    if let Some(session) = session
+        && let Some(name) = store::find_session(&mut tx, user, session).await?
+    {
+        let said = lineage.add(Node {
+            kind: Kind::Session,
+            id: session,
+            text: item.source_context.clone().unwrap_or(name),
+            trust: None,
+        });
+        let how = if is_episode { How::ToldOf } else { How::ReadIn };
+        lineage.join(said, this, how);
+        if !is_episode {
+            let limits = (BEGINNING_CHARS_MAX, EPISODES_MAX);
+            for episode in store::list_episodes(&mut tx, user, session, limits).await? {
+                let id = episode.id;
+                let at = lineage.add(episode);
+                lineage.join(said, at, How::ToldOf);
+                read.push((id, at));
+            }
+        }
+    }
+    let limits = (BEGINNING_CHARS_MAX, SOURCES_MAX);
+    for source in store::list_sources(&mut tx, user, item.id, limits).await? {
+        let at = lineage.add(source);
+        lineage.join(at, this, How::WrittenFrom);
+    }
+    let limits = (BEGINNING_CHARS_MAX, OLDER_MAX);
+    for (older, is_merged) in store::list_older(&mut tx, user, item.id, limits).await? {
+        let at = lineage.add(older);
+        lineage.join(at, this, way(is_merged));
+    }
+    if let Some(newer) = item.superseded_by
+        && let Some((newer, is_merged)) =
+            store::find_newer(&mut tx, user, (item.id, newer), BEGINNING_CHARS_MAX).await?
+    {
+        let at = lineage.add(newer);
+        lineage.join(this, at, way(is_merged));
+    }
+    let ids: Vec<i64> = read.iter().map(|(id, _)| *id).collect();
+    let limits = (BEGINNING_CHARS_MAX, WRITTEN_MAX);
+    for (sources, written) in store::list_written(&mut tx, user, &ids, limits).await? {
+        let at = lineage.add(written);
+        for (_, from) in read.iter().filter(|(id, _)| sources.contains(id)) {
+            lineage.join(*from, at, How::WrittenFrom);
+        }
+    }
+    tx.commit().await?;
+    Ok(lineage)
+}
+
+fn way(is_merged: bool) -> How {
+    match is_merged {
+        true => How::MergedInto,
+        false => How::ReplacedBy,
+    }
+}

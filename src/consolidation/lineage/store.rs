@@ -1,0 +1,169 @@
+//! The statements of lineages, as the app role in a transaction that knows its user.
+
+use sqlx::PgConnection;
+
+use super::{Kind, Node};
+use crate::db::UserId;
+use crate::memories::{ItemId, Trust};
+
+/// Its agent's name for it.
+pub async fn find_session(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: i64,
+) -> Result<Option<String>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT external_id FROM sessions WHERE user_id = $1 AND id = $2",
+        user.0,
+        session,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// In the order of what was said.
+pub(super) async fn list_episodes(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: i64,
+    (chars_max, limit): (i32, i64),
+) -> Result<Vec<Node>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT e.source_id, left(e.abstract, $3) AS "text!", i.trust
+           FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
+           WHERE e.user_id = $1 AND e.session_id = $2 ORDER BY e.first_position LIMIT $4"#,
+        user.0,
+        session,
+        chars_max,
+        limit,
+    );
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Node {
+        kind: Kind::Episode,
+        id: row.source_id,
+        text: row.text,
+        trust: Some(Trust::from_column(&row.trust)),
+    });
+    Ok(rows.collect())
+}
+
+/// What an item was written from, the newest first.
+pub(super) async fn list_sources(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+    (chars_max, limit): (i32, i64),
+) -> Result<Vec<Node>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, left(i.content, $3) AS "text!", i.trust, i.type = 'episode' AS "is_episode!"
+           FROM memory_origins o JOIN memory_items i ON i.user_id = $1 AND i.id = o.source_id
+           WHERE o.user_id = $1 AND o.item_id = $2 ORDER BY i.id DESC LIMIT $4"#,
+        user.0,
+        item.0,
+        chars_max,
+        limit,
+    );
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Node {
+        kind: match row.is_episode {
+            true => Kind::Episode,
+            false => Kind::Source,
+        },
+        id: row.id,
+        text: row.text,
+        trust: Some(Trust::from_column(&row.trust)),
+    });
+    Ok(rows.collect())
+}
+
+/// What gave way to an item, the newest first, and whether it says the same.
+pub(super) async fn list_older(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+    (chars_max, limit): (i32, i64),
+) -> Result<Vec<(Node, bool)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT i.id, left(i.content, $3) AS "text!", i.trust,
+                  coalesce((SELECT e.event = 'merged' FROM memory_item_events e
+                            WHERE e.user_id = $1 AND e.item_id = i.id AND e.event IN ('merged', 'superseded', 'put_aside')
+                            ORDER BY e.id DESC LIMIT 1), false) AS "is_merged!"
+           FROM memory_items i WHERE i.user_id = $1 AND i.superseded_by = $2 ORDER BY i.id DESC LIMIT $4"#,
+        user.0,
+        item.0,
+        chars_max,
+        limit,
+    );
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| {
+        let node = Node {
+            kind: Kind::Older,
+            id: row.id,
+            text: row.text,
+            trust: Some(Trust::from_column(&row.trust)),
+        };
+        (node, row.is_merged)
+    });
+    Ok(rows.collect())
+}
+
+/// What an item gave way to, and whether that says the same.
+pub(super) async fn find_newer(
+    conn: &mut PgConnection,
+    user: UserId,
+    (item, newer): (ItemId, ItemId),
+    chars_max: i32,
+) -> Result<Option<(Node, bool)>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT i.id, left(i.content, $4) AS "text!", i.trust,
+                  coalesce((SELECT e.event = 'merged' FROM memory_item_events e
+                            WHERE e.user_id = $1 AND e.item_id = $2 AND e.event IN ('merged', 'superseded', 'put_aside')
+                            ORDER BY e.id DESC LIMIT 1), false) AS "is_merged!"
+           FROM memory_items i WHERE i.user_id = $1 AND i.id = $3"#,
+        user.0,
+        item.0,
+        newer.0,
+        chars_max,
+    );
+    Ok(row.fetch_optional(conn).await?.map(|row| {
+        let node = Node {
+            kind: Kind::Newer,
+            id: row.id,
+            text: row.text,
+            trust: Some(Trust::from_column(&row.trust)),
+        };
+        (node, row.is_merged)
+    }))
+}
+
+/// What was written from any of these, each with those of them that it stands on; the newest first.
+pub(super) async fn list_written(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+    (chars_max, limit): (i32, i64),
+) -> Result<Vec<(Vec<i64>, Node)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT w.item_id, w.sources AS "sources!", d.id IS NOT NULL AS "is_dream!",
+                  left(coalesce(i.content, d.path), $3) AS "text!", coalesce(i.trust, d.trust) AS "trust!"
+           FROM (SELECT item_id, array_agg(source_id) AS sources FROM memory_origins
+                 WHERE user_id = $1 AND source_id = ANY ($2) GROUP BY item_id ORDER BY item_id DESC LIMIT $4) w
+           LEFT JOIN memory_items i ON i.user_id = $1 AND i.id = w.item_id
+           LEFT JOIN documents d ON d.user_id = $1 AND d.id = w.item_id
+           WHERE i.id IS NOT NULL OR d.id IS NOT NULL ORDER BY w.item_id DESC"#,
+        user.0,
+        ids,
+        chars_max,
+        limit,
+    );
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| {
+        let node = Node {
+            kind: match row.is_dream {
+                true => Kind::Dream,
+                false => Kind::Reflection,
+            },
+            id: row.item_id,
+            text: row.text,
+            trust: Some(Trust::from_column(&row.trust)),
+        };
+        (row.sources, node)
+    });
+    Ok(rows.collect())
+}
