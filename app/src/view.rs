@@ -25,6 +25,7 @@ mod work;
 
 use std::collections::BTreeMap;
 
+pub use crate::address::said_in;
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
 pub use chat::{ChatEndpointView, ChatPage, DayTokens, PurposeView, SystemChatView};
 pub use data::{DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};

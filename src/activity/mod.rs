@@ -285,7 +285,7 @@ impl Activity {
         while let Some(after_user) = next {
             // Not held between the steps: there are few of them.
             let mut conn = self.0.db.system_connection().await?;
-            let step = store::prune(&mut conn, after_user).await?;
+            let step = store::prune(&mut conn, after_user, self.0.clock.now()).await?;
             (pruned, next) = (pruned + step.rows, step.after_user);
         }
         Ok(pruned)

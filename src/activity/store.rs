@@ -285,11 +285,16 @@ pub async fn set_keeps_queries(
 }
 
 /// As the system role: one step through every user.
-pub async fn prune(conn: &mut PgConnection, after_user: i64) -> Result<Pruned, sqlx::Error> {
+pub async fn prune(
+    conn: &mut PgConnection,
+    after_user: i64,
+    now: OffsetDateTime,
+) -> Result<Pruned, sqlx::Error> {
     sqlx::query_as!(
         Pruned,
-        r#"SELECT pruned AS "rows!", next_after AS after_user FROM prune_activity($1)"#,
-        after_user
+        r#"SELECT pruned AS "rows!", next_after AS after_user FROM prune_activity($1, $2)"#,
+        after_user,
+        now,
     )
     .fetch_one(conn)
     .await

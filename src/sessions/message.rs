@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use crate::input::{Invalid, check_text};
+use crate::memories::Trust;
 
 /// Of sessions, messages and tool calls: whatever the sender calls them by.
 pub const EXTERNAL_ID_CHARS_MAX: usize = 128;
@@ -64,6 +65,15 @@ impl Role {
             Self::User => "user",
             Self::Assistant => "assistant",
             Self::Tool => "tool",
+        }
+    }
+
+    /// Whose word it is.
+    pub fn trust(self) -> Trust {
+        match self {
+            Self::User => Trust::User,
+            Self::Assistant => Trust::Agent,
+            Self::Tool => Trust::Tool,
         }
     }
 

@@ -35,3 +35,4 @@ mod support;
 mod teams;
 mod tidy;
 mod turns;
+mod year;

@@ -16,6 +16,8 @@ const BEGINNING_CHARS_MAX: i32 = 160;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Session,
+    /// Its place in the session.
+    Turn(i32),
     Episode,
     /// That this was written from.
     Source,
@@ -32,9 +34,9 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Node {
     pub kind: Kind,
-    /// Of a session, a memory or a document.
+    /// Of a session, a memory or a document; of a turn its session's.
     pub id: i64,
-    /// How it begins; of a session the words that were said, or its agent's name for it.
+    /// How it begins; of a session its agent's name for it, of a turn the words that a memory was read from.
     pub text: String,
     /// Of a session none.
     pub trust: Option<Trust>,
@@ -43,7 +45,7 @@ pub struct Node {
 /// How one leads to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    ReadIn,
+    Has,
     ToldOf,
     WrittenFrom,
     ReplacedBy,
@@ -96,20 +98,32 @@ pub async fn of(db: &Db, user: UserId, item: &Item) -> Result<Lineage, sqlx::Err
     // What dreams and reflections may stand on.
     let mut read: Vec<(i64, usize)> = vec![(item.id.0, this)];
     let is_episode = item.span.is_some();
-    let said_in = item.said_in.map(|(session, _)| session);
     let of_span = item.span.as_ref().and_then(|span| span.session.as_ref());
-    let session = said_in.or(of_span.map(|(session, _)| *session));
-    if let Some(session) = session
+    let of_span = of_span.map(|(session, _)| (*session, None));
+    if let Some((session, position)) = item.said_in.or(of_span)
         && let Some(name) = store::find_session(&mut tx, user, session).await?
     {
         let said = lineage.add(Node {
             kind: Kind::Session,
             id: session,
-            text: item.source_context.clone().unwrap_or(name),
+            text: name,
             trust: None,
         });
-        let how = if is_episode { How::ToldOf } else { How::ReadIn };
-        lineage.join(said, this, how);
+        let mut turn = None;
+        if let Some(position) = position {
+            let limits = (position, BEGINNING_CHARS_MAX);
+            turn = store::find_turn(&mut tx, user, session, limits).await?;
+        }
+        match turn {
+            Some(mut turn) => {
+                turn.text = item.source_context.clone().unwrap_or(turn.text);
+                let at = lineage.add(turn);
+                lineage.join(said, at, How::Has);
+                lineage.join(at, this, How::WrittenFrom);
+            }
+            None if is_episode => lineage.join(said, this, How::ToldOf),
+            None => lineage.join(said, this, How::WrittenFrom),
+        }
         if !is_episode {
             let limits = (BEGINNING_CHARS_MAX, EPISODES_MAX);
             for episode in store::list_episodes(&mut tx, user, session, limits).await? {

@@ -5,9 +5,10 @@ use sqlx::PgConnection;
 use super::{Kind, Node};
 use crate::db::UserId;
 use crate::memories::{ItemId, Trust};
+use crate::sessions::Role;
 
 /// Its agent's name for it.
-pub async fn find_session(
+pub(super) async fn find_session(
     conn: &mut PgConnection,
     user: UserId,
     session: i64,
@@ -19,6 +20,29 @@ pub async fn find_session(
     )
     .fetch_optional(conn)
     .await
+}
+
+/// What was said at a place of a session.
+pub(super) async fn find_turn(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: i64,
+    (position, chars_max): (i32, i32),
+) -> Result<Option<Node>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT role, left(content, $4) AS "text!" FROM session_messages
+           WHERE user_id = $1 AND session_id = $2 AND position = $3"#,
+        user.0,
+        session,
+        position,
+        chars_max,
+    );
+    Ok(row.fetch_optional(conn).await?.map(|row| Node {
+        kind: Kind::Turn(position),
+        id: session,
+        text: row.text,
+        trust: Some(Role::from_column(&row.role).trust()),
+    }))
 }
 
 /// In the order of what was said.

@@ -13,8 +13,8 @@ use super::said::around_own_memory;
 use super::store::{self as sessions_store, Stretch};
 use crate::db::{Db, UserId, enter_scope};
 use crate::embedding::{EmbeddingError, Embeddings};
+use crate::memories::passages;
 use crate::memories::write::{NewSource, Part, write};
-use crate::memories::{Trust, passages};
 use crate::queue;
 
 /// Messages of one transaction.
@@ -42,16 +42,11 @@ struct Turn<'m> {
 }
 
 impl Turn<'_> {
-    /// The user's word, or the assistant's.
     fn as_source(&self, session: SessionId, agent_id: i64, now: OffsetDateTime) -> NewSource<'_> {
-        let trust = match self.role {
-            Role::User => Trust::User,
-            _ => Trust::Agent,
-        };
         NewSource {
             agent_id: Some(agent_id),
             source: self.role.as_str(),
-            trust: trust.as_str(),
+            trust: self.role.trust().as_str(),
             created_at: self.said_at,
             part: Some(Part {
                 turn_session_id: session.0,

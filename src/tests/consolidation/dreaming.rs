@@ -289,6 +289,17 @@ async fn five_sessions_that_have_ended_become_one_document() {
         status == 200 && !page.contains("Written from it"),
         "{status} {page}"
     );
+    let dream: i64 = sqlx::query_scalar("SELECT max(id) FROM dreams")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let (_, timeline) = browser.get("/timeline").await;
+    let link = format!("href=\"/dreams#dream-{dream}\"");
+    assert!(timeline.contains(&link), "{timeline}");
+    let (_, work) = browser.get("/settings/work").await;
+    let row = work.split("Dreaming").nth(1).unwrap_or_default();
+    let row = row.split("</tr>").next().unwrap_or_default();
+    assert!(row.contains("<time"), "{row}");
     app.clock.advance(QUIET);
     assert_eq!(app.run_job("dream").await, 0, "once");
     // Of five more another, of the same day.

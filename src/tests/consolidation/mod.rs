@@ -10,6 +10,7 @@ mod episodes;
 mod extraction;
 mod flush;
 mod kept;
+mod lineage;
 mod real_model;
 mod reflection;
 mod summary;
@@ -56,7 +57,7 @@ async fn user_of(app: &TestApp, name: &str, model: &ChatServer) -> TestUser {
 }
 
 /// Hands the messages over and completes the session.
-async fn told(user: &TestUser, session: &str, messages: &[Value]) {
+pub async fn told(user: &TestUser, session: &str, messages: &[Value]) {
     let path = format!("/api/v1/sessions/{session}");
     for some in messages.chunks(500) {
         let added = user

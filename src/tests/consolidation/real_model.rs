@@ -3,10 +3,11 @@
 
 use std::time::Duration as StdDuration;
 
-use keepsake::consolidation::{AskLimits, Consolidation};
+use keepsake::consolidation::{AskLimits, Consolidation, Round};
 use keepsake::providers::chat::{ChatChange, ChatForm};
 use keepsake::queue::Slice;
 use serde_json::json;
+use time::Duration;
 
 use super::{items, ledger, told, user_says};
 use crate::chat::chat;
@@ -21,8 +22,13 @@ const LIMITS: AskLimits = AskLimits {
 
 /// A user with a real model.
 async fn with_model(app: &TestApp) -> TestUser {
-    let address = chat_server();
     let user = app.user("anna").await;
+    use_model(app, &user).await;
+    user
+}
+
+async fn use_model(app: &TestApp, user: &TestUser) {
+    let address = chat_server();
     let host_port = address.trim_start_matches("http://");
     app.embeddings.allow_endpoint(host_port).await.unwrap();
     let form = ChatForm {
@@ -37,7 +43,6 @@ async fn with_model(app: &TestApp) -> TestUser {
         form,
     };
     chat(app).save(user.id, change).await.unwrap();
-    user
 }
 
 const NIGHT: AskLimits = AskLimits {
@@ -140,5 +145,76 @@ async fn a_night_with_a_real_model_names_nothing_that_no_memory_says() {
     }
     for sentence in sentences {
         assert!(told.contains(&sentence.unwrap()));
+    }
+}
+
+/// A dream of five sessions and the reflection of their week: whatever it says, numbers and names in it were said.
+#[tokio::test]
+#[ignore = "minutes of a real model: `make check` runs it alone"]
+async fn a_dream_and_a_week_with_a_real_model_say_nothing_that_nobody_said() {
+    let app = TestApp::start().await;
+    let user = app.user("anna").await;
+    let talks = [
+        "I sold one of my hives to Marta Helgesen this morning.",
+        "I always prefer linden honey over clover honey.",
+        "My bees need a new queen before the summer.",
+        "The shed behind the house is where I keep 40 honey jars.",
+        "Marta Helgesen helps me every Friday with the hives.",
+    ];
+    for (n, said) in talks.iter().enumerate() {
+        told(&user, &format!("talk {n}"), &[user_says("m1", said)]).await;
+        user.add(said).await;
+    }
+    let consolidation = Consolidation::new(app.search.clone()).with_limits(NIGHT);
+    for due in consolidation.due().await.unwrap() {
+        consolidation.extract(due).await.unwrap();
+    }
+    app.run_due().await;
+    use_model(&app, &user).await;
+    app.clock.advance(Duration::minutes(11));
+    let before = items(&app, &user).await;
+    let dreamt = consolidation.dream(user.id).await.unwrap();
+    let reflected = consolidation.reflect(user.id).await.unwrap();
+    let mut conn = app.superuser().await;
+    let written: Vec<String> = sqlx::query_scalar(
+        "SELECT content FROM document_revisions UNION ALL SELECT content FROM memory_items WHERE type = 'reflection'",
+    )
+    .fetch_all(&mut conn)
+    .await
+    .unwrap();
+    let (dreams, promoted): (i64, i64) = sqlx::query_as(
+        "SELECT (SELECT count(*) FROM dreams), (SELECT count(*) FROM episodes WHERE promoted_at IS NOT NULL)",
+    )
+    .fetch_one(&mut conn)
+    .await
+    .unwrap();
+    println!("{dreamt:?} {reflected:?}\n{}", written.join("\n---\n"));
+    let is_written = dreamt == Round::Written;
+    assert_eq!((dreams, promoted), if is_written { (1, 5) } else { (0, 0) });
+    let said = talks.join(" ");
+    for line in written
+        .iter()
+        .flat_map(|text| text.lines())
+        .filter(|line| !line.starts_with('#'))
+    {
+        let words = line
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty());
+        // What begins a sentence begins with a capital, too.
+        for word in words
+            .skip(1)
+            .filter(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            assert!(said.contains(word), "{word}: {line}");
+        }
+        assert!(
+            !line.contains("Paris") && line.chars().count() < 2_000,
+            "{line}"
+        );
+    }
+    // It only proposes.
+    let after = items(&app, &user).await;
+    for was in before.iter().filter(|was| was["type"] != "document") {
+        assert!(after.contains(was), "{was}");
     }
 }

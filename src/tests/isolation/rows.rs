@@ -143,7 +143,7 @@ async fn requests_run_as_app_and_cannot_become_more_even_with_a_superusers_url()
         "DELETE FROM activity",
         "UPDATE activity SET query = NULL",
         "UPDATE activity SET outcome = 'ok'",
-        "SELECT prune_activity(0)",
+        "SELECT prune_activity(0, now())",
         "SELECT data FROM web_sessions",
         "SELECT name FROM operators",
         "SELECT hint FROM service_tokens",

@@ -2,7 +2,7 @@
 //! what stands on it.
 
 use app::backend::PageError;
-use app::view::{LineageEdge, LineageNode, LineageView};
+use app::view::{LineageEdge, LineageNode, LineageView, said_in};
 
 use super::items::whose;
 use super::{Ui, database};
@@ -24,7 +24,7 @@ impl Ui {
 fn column_of(kind: Kind) -> usize {
     match kind {
         Kind::Session => 0,
-        Kind::Source | Kind::Older | Kind::Episode => 1,
+        Kind::Turn(_) | Kind::Source | Kind::Older | Kind::Episode => 1,
         Kind::This => 2,
         Kind::Newer => 3,
         Kind::Dream | Kind::Reflection => 4,
@@ -40,19 +40,21 @@ fn laid_out(lineage: Lineage) -> LineageView {
             .any(|node| column_of(node.kind) == column)
     };
     let columns: Vec<usize> = (0..5).filter(|column| is_there(*column)).collect();
+    let is_said = is_there(0);
     let mut nodes = Vec::with_capacity(lineage.nodes.len());
     for node in lineage.nodes {
         let column = column_of(node.kind);
         // Beside a memory stands what led to it; below that the episodes, past which it is written on.
-        let least = usize::from(node.kind == Kind::Episode);
+        let least = usize::from(node.kind == Kind::Episode && is_said);
         let row = taken[column].max(least);
         taken[column] = row + 1;
         let (what, href) = match node.kind {
             Kind::Session => ("session", format!("/sessions/{}", node.id)),
+            Kind::Turn(position) => ("turn", said_in((node.id, Some(position)))),
             Kind::Episode => ("episode", format!("/memory/{}", node.id)),
             Kind::Source => ("memory", format!("/memory/{}", node.id)),
             Kind::Older => ("before", format!("/memory/{}", node.id)),
-            Kind::This => ("this", format!("/memory/{}", node.id)),
+            Kind::This => ("this memory", format!("/memory/{}", node.id)),
             Kind::Newer => ("holds now", format!("/memory/{}", node.id)),
             Kind::Dream => ("dream", format!("/documents/{}", node.id)),
             Kind::Reflection => ("reflection", format!("/memory/{}", node.id)),
@@ -71,7 +73,7 @@ fn laid_out(lineage: Lineage) -> LineageView {
         from: edge.from,
         to: edge.to,
         how: match edge.how {
-            How::ReadIn => "was read in",
+            How::Has => "has",
             How::ToldOf => "is told by",
             How::WrittenFrom => "was read for",
             How::ReplacedBy => "was replaced by",
@@ -105,6 +107,7 @@ mod tests {
             node(Kind::Episode, 3),
             node(Kind::Episode, 4),
             node(Kind::Older, 5),
+            node(Kind::Turn(3), 2),
             node(Kind::Dream, 6),
         ];
         let how = How::WrittenFrom;
@@ -114,10 +117,10 @@ mod tests {
             how,
         }];
         let view = laid_out(Lineage { nodes, edges });
-        assert_eq!((view.columns, view.rows), (4, 4));
+        assert_eq!((view.columns, view.rows), (4, 5));
         let mut places: Vec<_> = view.nodes.iter().map(|n| (n.column, n.row)).collect();
         assert_eq!(places[0], (2, 0), "itself");
-        assert_eq!(places[5], (3, 0), "past a column that nothing stands in");
+        assert_eq!(places[6], (3, 0), "past a column that nothing stands in");
         places.sort_unstable();
         places.dedup();
         assert_eq!(places.len(), view.nodes.len());

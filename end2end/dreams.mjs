@@ -1,0 +1,153 @@
+// Learned: what was stored is kept, forgotten or confirmed, by keys or by buttons. Dreams: what sessions were about becomes a
+// document, and proposals are accepted and undone. Then the lineage of what was read, and the Timeline. With JavaScript and without.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { awake, collectComplaints, launch, lookAt, makeAgent, signUp, useChat } from "./browser.mjs";
+import { startModel } from "./model.mjs";
+import { REPO, startServer } from "./server.mjs";
+
+const TIMEOUT_MS = 300_000;
+const TALKS = [
+  "I am Anna, and I sold one of my hives to Marta Helgesen this morning.",
+  "I always prefer linden honey over clover honey, whatever it costs.",
+  "My bees need a new queen before the summer, says the vet in Graz.",
+  "The shed behind the house is where I keep all my honey jars now.",
+  "Marta Helgesen helps me every Friday with the hives in the garden.",
+];
+const WROTE =
+  "## Preferences\n- Anna prefers linden honey over clover honey.\n## Key decisions\n- Anna sold one of her hives to Marta Helgesen.";
+
+/** Two pairs of memories, by their places in the list that the model is shown. */
+function pairs(told) {
+  const place = (words) => Number(told.split("\n").find((line) => line.includes(words))?.match(/(\d+)\./)[1]);
+  const pair = (kind, first, second, why) => ({ kind, first: place(first), second: place(second), why });
+  return JSON.stringify({
+    pairs: [
+      pair("supersede", "three hives", "two hives", "Two hives came after three hives."),
+      pair("merge", "prefers linden", "likes best", "Both say that linden honey is best."),
+    ],
+  });
+}
+
+/** As the database's superuser. */
+function sql(server, query) {
+  const folder = server.env.KEEPSAKE_DATA_DIR;
+  const found = execFileSync("find", [path.join(REPO, "data/runtime"), "-path", "*/bin/psql"], { encoding: "utf8" });
+  const password = execFileSync("cat", [`${folder}/postgres.password`], { encoding: "utf8" }).trim();
+  const args = ["-h", `${folder}/postgres/socket`, "-U", "postgres", "-d", "keepsake", "-Atc", query];
+  return execFileSync(found.split("\n")[0], args, { env: { ...process.env, PGPASSWORD: password }, encoding: "utf8" }).trim();
+}
+
+export async function dreams(t, { javaScriptEnabled }) {
+  const server = await startServer();
+  t.after(() => server.stop());
+  const model = await startModel();
+  t.after(() => model.stop());
+  const browser = await launch();
+  t.after(() => browser.close());
+  const { url } = server;
+  const context = await browser.newContext({ javaScriptEnabled });
+  const complaints = await collectComplaints(context);
+  const page = await context.newPage();
+  const look = (name) => lookAt(page, name, javaScriptEnabled);
+  const press = (name) => page.getByRole("button", { name, exact: true }).click();
+  let token;
+
+  const until = async (what, isSo) => {
+    const deadline = Date.now() + TIMEOUT_MS;
+    while (!(await isSo())) {
+      assert.ok(Date.now() < deadline, `${what}: it did not come to that`);
+      await sleep(500);
+    }
+  };
+  /** Of the first memory in the list: its key, or its button. */
+  const decide = async (key, button) => {
+    if (!javaScriptEnabled) return press(button);
+    await awake(page);
+    await page.locator("[data-row]").first().getByRole("button").first().waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press(key);
+  };
+
+  await t.test("what was learned is looked through", async () => {
+    await signUp(page, url);
+    await page.goto(`${url}/learned`);
+    await look("learned-empty");
+    token = await makeAgent(page, url, "claude-code");
+    const add = (content) => server.tool(token, "memory_add", { type: "fact", theme: "hobbies", content, source: "conversation" });
+    const kept = (await add("Anna took up beekeeping.")).id;
+    const confirmed = (await add("Anna bought two bee books.")).id;
+    const forgotten = (await add("The build printed 14 warnings.")).id;
+    await page.goto(`${url}/memory`);
+    await page.locator("a[href='/learned']", { hasText: "3" }).waitFor();
+    await page.goto(`${url}/learned`);
+    await look("learned");
+    await decide("x", `Forget memory ${forgotten}`);
+    await page.getByText("such things are not noted any more").waitFor();
+    await look("learned-forgotten");
+    await decide("c", `Confirm memory ${confirmed}`);
+    await page.getByText(`Memory ${confirmed} is confirmed`).waitFor();
+    await decide("y", `Keep memory ${kept}`);
+    await until("all are looked at", async () => (await page.locator("[data-row]").count()) === 0);
+    await press(`Restore memory ${forgotten}`);
+    await page.getByText(`Memory ${forgotten} is active again.`).waitFor();
+    await page.getByLabel("Such as").fill("What a build printed");
+    await press("Add");
+    await page.getByText("What a build printed").waitFor();
+    await press("Take off the list");
+    await page.getByText("Nothing yet.").waitFor();
+  });
+
+  await t.test("five sessions become a dream, which proposes", async () => {
+    await page.goto(`${url}/dreams`);
+    await look("dreams-empty");
+    for (const [n, content] of TALKS.entries()) await server.session(token, `s${n}`, [{ id: "1", role: "user", content }]);
+    await until("the sessions are read", () => sql(server, "SELECT count(*) FROM episodes") === "5");
+    const add = (content) => server.tool(token, "memory_add", { type: "fact", theme: "bees", content, source: "conversation" });
+    await add("Anna keeps three hives in the garden");
+    await add("Anna keeps two hives in the garden");
+    await add("Anna prefers linden honey");
+    await add("Linden honey is what Anna likes best");
+    model.state.answer = (told) => (/\d+\. \(/.test(told) ? pairs(told) : WROTE);
+    await useChat(page, url, model.url);
+    // Ten minutes later.
+    sql(server, "UPDATE episodes SET kept_at = kept_at - interval '12 minutes'");
+    await page.goto(`${url}/admin/jobs`);
+    await press("Run now Dreaming");
+    await until("a dream is there", async () => {
+      await page.goto(`${url}/dreams`);
+      return (await page.locator(".dream").count()) === 1;
+    });
+    for (const told of ["Anna prefers linden honey over clover honey.", "Two hives came after three hives."]) {
+      await page.getByText(told).first().waitFor();
+    }
+    await look("dreams");
+  });
+
+  await t.test("what it proposes is accepted, and taken back", async () => {
+    await press("Accept 2");
+    await page.getByText("2 changes were made; they can be undone.").waitFor();
+    await look("dreams-accepted");
+    await page.goto(`${url}/timeline`);
+    await page.locator("a[href^='/dreams#dream-']").first().waitFor();
+    await look("timeline-dreams");
+    await page.goto(`${url}/dreams`);
+    await press("Undo all 2 changes");
+    await page.getByText("2 changes were taken back.").waitFor();
+  });
+
+  await t.test("the page of an episode shows what it was told of, and the dream", async () => {
+    await page.goto(`${url}/memory/${sql(server, "SELECT min(source_id) FROM episodes")}`);
+    const graph = page.getByRole("group", { name: "Where it comes from, and what came of it" });
+    await graph.getByRole("link", { name: /^session/ }).waitFor();
+    await look("lineage");
+    await graph.getByRole("link", { name: /^dream/ }).click();
+    await page.getByRole("heading", { name: /consolidated/ }).first().waitFor();
+  });
+
+  // Without JavaScript Chromium complains that the islands were fetched and not run.
+  if (javaScriptEnabled) assert.deepEqual(complaints, []);
+}

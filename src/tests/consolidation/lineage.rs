@@ -1,0 +1,144 @@
+//! Where a memory comes from and what came of it, on its page: what was said, in which session, what is told of that, what took
+//! its place, and what a dream and a week's reflection made of it.
+
+use keepsake::erasure::{self, Memories};
+use keepsake::sessions::SessionId;
+use serde_json::json;
+use time::{Duration, Time, Weekday};
+
+use super::summary::signed_in;
+use super::{told, user_of, user_says};
+use crate::support::{Browser, TestApp};
+use crate::year::model;
+
+async fn id_of(app: &TestApp, what: &str) -> i64 {
+    sqlx::query_scalar(sqlx::AssertSqlSafe(what.to_owned()))
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap()
+}
+
+/// The graph of a memory's page.
+async fn graph(browser: &Browser, id: i64) -> String {
+    let (status, page) = browser.get(&format!("/memory/{id}")).await;
+    assert_eq!(status, 200);
+    let from = page.find("lineage-title").unwrap_or(page.len());
+    let until = page[from..].find("</section>").map_or(from, |at| from + at);
+    page[from..until].to_owned()
+}
+
+#[tokio::test]
+async fn a_memory_shows_what_it_was_read_from_and_what_was_made_of_it() {
+    let app = TestApp::start().await;
+    let model = model::server().await;
+    let anna = user_of(&app, "anna", &model).await;
+    for (n, said) in [
+        "I live in Graz now.",
+        "I live in Linz now.",
+        "We are working on the garden shed these weeks.",
+        "I have 4 hives at the moment.",
+        "I prefer linden tea over black tea.",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let answer = json!({ "id": "m0", "role": "assistant", "content": "Good morning! What is it that we do today?" });
+        told(
+            &anna,
+            &format!("talk {n}"),
+            &[answer, user_says("m1", said)],
+        )
+        .await;
+        app.clock.advance(Duration::minutes(5));
+        app.run_due().await;
+    }
+    app.clock.advance(Duration::minutes(15));
+    app.run_due().await;
+    let now = app.embeddings.now();
+    let mut sunday = now.replace_time(Time::from_hms(3, 1, 0).unwrap());
+    while sunday <= now || sunday.weekday() != Weekday::Sunday {
+        sunday += Duration::days(1);
+    }
+    app.clock.advance(sunday - now);
+    app.run_due().await;
+
+    let graz = id_of(
+        &app,
+        "SELECT id FROM memory_items WHERE content = 'Lives in Graz'",
+    )
+    .await;
+    let linz = id_of(
+        &app,
+        "SELECT id FROM memory_items WHERE content = 'Lives in Linz'",
+    )
+    .await;
+    let session = id_of(&app, "SELECT id FROM sessions WHERE external_id = 'talk 1'").await;
+    let episode = format!("SELECT source_id FROM episodes WHERE session_id = {session}");
+    let episode = id_of(&app, &episode).await;
+    let dream = id_of(&app, "SELECT document_id FROM dreams").await;
+    let week = id_of(
+        &app,
+        "SELECT id FROM memory_items WHERE type = 'reflection'",
+    )
+    .await;
+    let browser = signed_in(&app, &anna).await;
+    let of_linz = graph(&browser, linz).await;
+    for told in [
+        &*format!("href=\"/sessions/{session}"),
+        "#m2\"",
+        "session: talk 1",
+        "turn · your word: I live in Linz now.",
+        "this memory · your word: Lives in Linz",
+        "session has turn",
+        "turn was read for this memory",
+        &format!("href=\"/memory/{graz}\""),
+        "before was replaced by this memory",
+        &format!("href=\"/memory/{episode}\""),
+        "session is told by episode",
+        &format!("href=\"/documents/{dream}\""),
+        "episode was read for dream",
+        "dream · an agent",
+        &format!("href=\"/memory/{week}\""),
+        "this memory was read for reflection",
+    ] {
+        assert!(of_linz.contains(told), "{told}: {of_linz}");
+    }
+    let of_graz = graph(&browser, graz).await;
+    assert!(
+        of_graz.contains("this memory was replaced by holds now"),
+        "{of_graz}"
+    );
+    assert!(
+        of_graz.contains("holds now · your word: Lives in Linz"),
+        "{of_graz}"
+    );
+    let of_week = graph(&browser, week).await;
+    assert!(
+        of_week.contains("memory was read for this memory"),
+        "{of_week}"
+    );
+    let of_episode = graph(&browser, episode).await;
+    assert!(
+        of_episode.contains("this memory was read for dream"),
+        "{of_episode}"
+    );
+    // A memory that nothing led to has none.
+    let alone = anna.add("Keeps a diary.").await;
+    assert_eq!(graph(&browser, alone).await, "");
+
+    // What is erased is not in it, nor in what stood on it.
+    let erased = erasure::session(
+        &app.db,
+        &app.activity,
+        anna.id,
+        SessionId(session),
+        Memories::Stay,
+        app.embeddings.now(),
+    );
+    erased.await.unwrap();
+    let of_linz = graph(&browser, linz).await;
+    for gone in ["talk 1", "episode", "dream"] {
+        assert!(!of_linz.contains(gone), "{gone}: {of_linz}");
+    }
+    assert!(of_linz.contains(&format!("href=\"/memory/{graz}\"")));
+}
