@@ -96,7 +96,7 @@ export async function dreams(t, { javaScriptEnabled }) {
     await page.getByText(`Memory ${forgotten} is active again.`).waitFor();
     await page.getByLabel("Such as").fill("What a build printed");
     await press("Add");
-    await page.getByText("What a build printed").waitFor();
+    await page.getByText("What a build printed", { exact: true }).waitFor();
     await press("Take off the list");
     await page.getByText("Nothing yet.").waitFor();
   });

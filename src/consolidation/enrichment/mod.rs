@@ -238,7 +238,7 @@ impl Consolidation {
                 store::set_summary(
                     &mut tx,
                     user,
-                    &one,
+                    (&one, &ids),
                     summary.as_deref(),
                     vector.as_ref(),
                     self.now(),

@@ -148,18 +148,20 @@ pub async fn list_of_entity(
     Ok(rows.into_iter().map(Item::from).collect())
 }
 
-/// `None` where nothing fit could be written: it is not tried again before it is mentioned more.
+/// With the memories that it was written from. `None` where nothing fit could be written: it is not tried again before the entity
+/// is mentioned more.
 pub async fn set_summary(
     conn: &mut PgConnection,
     user: UserId,
-    of: &Unportrayed,
+    (of, items): (&Unportrayed, &[i64]),
     summary: Option<&str>,
     vector: Option<&QueryVector>,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     // Its type is none that the macros know.
     let query = sqlx::query(
-        "UPDATE entities SET summary = $3, summary_at = $4, summary_mentions = $5, summary_vector = $6, summary_space = $7
+        "UPDATE entities SET summary = $3, summary_at = $4, summary_mentions = $5, summary_vector = $6, summary_space = $7,
+             summary_items = $8
          WHERE user_id = $1 AND id = $2",
     );
     let query = query
@@ -170,7 +172,8 @@ pub async fn set_summary(
         .bind(of.mentions);
     let query = query
         .bind(vector.map(|v| v.vector.half()))
-        .bind(vector.map(|v| v.space_id.0));
+        .bind(vector.map(|v| v.space_id.0))
+        .bind(items);
     query.execute(conn).await?;
     Ok(())
 }

@@ -88,38 +88,35 @@ async fn a_memory_shows_what_it_was_read_from_and_what_was_made_of_it() {
         "#m2\"",
         "session: talk 1",
         "turn · your word: I live in Linz now.",
-        "this memory · your word: Lives in Linz",
+        "this · your word: Lives in Linz",
         "session has turn",
-        "turn was read for this memory",
+        "turn was read for this",
         &format!("href=\"/memory/{graz}\""),
-        "before was replaced by this memory",
+        "older memory was replaced by this",
         &format!("href=\"/memory/{episode}\""),
         "session is told by episode",
         &format!("href=\"/documents/{dream}\""),
         "episode was read for dream",
         "dream · an agent",
         &format!("href=\"/memory/{week}\""),
-        "this memory was read for reflection",
+        "this was read for reflection",
     ] {
         assert!(of_linz.contains(told), "{told}: {of_linz}");
     }
     let of_graz = graph(&browser, graz).await;
     assert!(
-        of_graz.contains("this memory was replaced by holds now"),
+        of_graz.contains("this was replaced by newer memory"),
         "{of_graz}"
     );
     assert!(
-        of_graz.contains("holds now · your word: Lives in Linz"),
+        of_graz.contains("newer memory · your word: Lives in Linz"),
         "{of_graz}"
     );
     let of_week = graph(&browser, week).await;
-    assert!(
-        of_week.contains("memory was read for this memory"),
-        "{of_week}"
-    );
+    assert!(of_week.contains("memory was read for this"), "{of_week}");
     let of_episode = graph(&browser, episode).await;
     assert!(
-        of_episode.contains("this memory was read for dream"),
+        of_episode.contains("this was read for dream"),
         "{of_episode}"
     );
     // A memory that nothing led to has none.

@@ -191,3 +191,56 @@ async fn a_summary_is_found_by_the_model_that_is_in_force() {
     assert_ne!(first, second);
     assert_eq!(of_summary, Some(second));
 }
+
+/// A name that is mentioned often is written about again when it is mentioned half as often again, and not because something went
+/// that the text does not tell.
+#[tokio::test]
+async fn what_is_written_of_an_entity_goes_with_what_it_was_written_from() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let model = ChatServer::answering(|body: &Value, _| {
+        let asked = body["messages"][1]["content"].as_str().unwrap_or_default();
+        match asked.contains("<text n=") {
+            true => said(&json!({ "entities": [], "connections": [] }).to_string()),
+            false => said("Marta Helgesen brews beer in Bergen."),
+        }
+    })
+    .await;
+    use_server(&app, &anna, &model).await;
+    let mut ids = Vec::new();
+    for n in 0..15 {
+        ids.push(
+            anna.add(&format!("Marta Helgesen brews beer number {n} in Bergen."))
+                .await,
+        );
+        app.clock.advance(time::Duration::minutes(1));
+    }
+    let night = async || {
+        app.clock.advance(time::Duration::days(1));
+        app.run_job("enrich").await;
+    };
+    let written = async || -> Option<String> {
+        sqlx::query_scalar("SELECT summary FROM entities WHERE name = 'Marta Helgesen'")
+            .fetch_one(&mut app.superuser().await)
+            .await
+            .unwrap()
+    };
+    night().await;
+    let text = written().await;
+    assert_eq!(
+        text.as_deref(),
+        Some("Marta Helgesen brews beer in Bergen.")
+    );
+    let calls = model.asked().len();
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    app.delete_item(&browser, ids[0]).await;
+    assert_eq!(written().await, text, "it is not among the newest twelve");
+    night().await;
+    assert_eq!(model.asked().len(), calls, "nothing is written again");
+    browser.sign_in(&anna).await;
+    app.delete_item(&browser, ids[14]).await;
+    assert_eq!(written().await, None);
+    night().await;
+    assert_eq!(written().await, text);
+}

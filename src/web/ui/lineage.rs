@@ -53,9 +53,9 @@ fn laid_out(lineage: Lineage) -> LineageView {
             Kind::Turn(position) => ("turn", said_in((node.id, Some(position)))),
             Kind::Episode => ("episode", format!("/memory/{}", node.id)),
             Kind::Source => ("memory", format!("/memory/{}", node.id)),
-            Kind::Older => ("before", format!("/memory/{}", node.id)),
-            Kind::This => ("this memory", format!("/memory/{}", node.id)),
-            Kind::Newer => ("holds now", format!("/memory/{}", node.id)),
+            Kind::Older => ("older memory", format!("/memory/{}", node.id)),
+            Kind::This => ("this", format!("/memory/{}", node.id)),
+            Kind::Newer => ("newer memory", format!("/memory/{}", node.id)),
             Kind::Dream => ("dream", format!("/documents/{}", node.id)),
             Kind::Reflection => ("reflection", format!("/memory/{}", node.id)),
         };
@@ -63,7 +63,11 @@ fn laid_out(lineage: Lineage) -> LineageView {
             column: columns.iter().position(|c| *c == column).unwrap_or(0),
             row,
             what,
-            text: node.text,
+            text: match node.kind {
+                // The name of its file.
+                Kind::Dream => node.text.rsplit('/').next().unwrap_or_default().to_owned(),
+                _ => node.text,
+            },
             word: node.trust.map(whose),
             href,
             is_this: node.kind == Kind::This,

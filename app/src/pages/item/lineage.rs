@@ -5,9 +5,9 @@ use leptos::prelude::*;
 use crate::view::{LineageEdge, LineageNode, LineageView};
 
 /// In the units of the picture.
-const WIDTH: usize = 176;
+const WIDTH: usize = 200;
 const HEIGHT: usize = 56;
-const STEP_X: usize = 224;
+const STEP_X: usize = 240;
 const STEP_Y: usize = 72;
 /// Of a text; the rest is in its title.
 const CHARS_MAX: usize = 24;
