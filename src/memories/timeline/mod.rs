@@ -46,6 +46,8 @@ pub struct Happening {
     pub session: Option<i64>,
     /// What stands in its place, and how that begins; of an event that says so.
     pub instead: Option<(ItemId, String)>,
+    /// Where a dream proposed it, whether it also did it.
+    pub by_dream: Option<bool>,
 }
 
 pub const CHARS_MAX: i32 = 160;

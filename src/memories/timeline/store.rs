@@ -53,16 +53,19 @@ pub async fn list_happenings(
            )
            SELECT e.id AS "id!", e.at AS "at!", e.event AS "event!", a.name AS "agent?", e.item_id AS "item_id?", NULL::bigint AS "entity_id?", NULL::bigint AS "dream_id?",
                   left(i.content, $7) AS "beginning!", i.source AS "source!", i.session_id AS "session_id?",
-                  CASE WHEN e.event IN ('superseded', 'put_aside', 'merged') THEN s.id END AS "instead?", left(s.content, $7) AS "instead_beginning?"
+                  CASE WHEN e.event IN ('superseded', 'put_aside', 'merged') THEN s.id END AS "instead?", left(s.content, $7) AS "instead_beginning?",
+                  (SELECT p.by_dream FROM dream_proposals p
+                   WHERE p.user_id = $1 AND (p.gone_id = e.item_id OR p.kept_id = e.item_id) AND p.decided_at = e.at
+                     AND p.state IN ('applied', 'undone') LIMIT 1) AS "by_dream?"
            FROM of_items e JOIN memory_items i ON i.user_id = $1 AND i.id = e.item_id
            LEFT JOIN agents a ON a.user_id = $1 AND a.id = e.agent_id
            LEFT JOIN memory_items s ON s.user_id = $1 AND s.id = i.superseded_by
            UNION ALL
            SELECT e.id, e.at, e.event, NULL, NULL, e.entity_id, NULL,
-                  CASE WHEN (SELECT sees_all_names()) THEN n.name ELSE seen_name(n.id, n.name) END, '', NULL, NULL, NULL
+                  CASE WHEN (SELECT sees_all_names()) THEN n.name ELSE seen_name(n.id, n.name) END, '', NULL, NULL, NULL, NULL
            FROM of_entities e JOIN entities n ON n.user_id = $1 AND n.id = e.entity_id
            UNION ALL
-           SELECT e.id, e.at, 'dreamt', NULL, NULL, NULL, e.id, coalesce(o.path, 'nothing that lasts'), '', NULL, NULL, NULL
+           SELECT e.id, e.at, 'dreamt', NULL, NULL, NULL, e.id, coalesce(o.path, 'nothing that lasts'), '', NULL, NULL, NULL, NULL
            FROM of_dreams e LEFT JOIN documents o ON o.user_id = $1 AND o.id = e.document_id
            ORDER BY 2 DESC, 1 DESC LIMIT $6"#,
         user.0,
@@ -89,6 +92,7 @@ pub async fn list_happenings(
         source: row.source,
         session: row.session_id,
         instead: row.instead.map(ItemId).zip(row.instead_beginning),
+        by_dream: row.by_dream,
     });
     Ok(read.collect())
 }

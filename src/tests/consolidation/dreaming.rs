@@ -419,6 +419,11 @@ async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
         (is(shed).await, is(cellar).await),
         (active.clone(), active.clone())
     );
+    let (_, timeline) = browser.get("/timeline").await;
+    assert!(
+        timeline.contains("by you, as a dream proposed"),
+        "{timeline}"
+    );
     let tags = item(&anna, likes).await["tags"].as_array().unwrap().len();
     assert_eq!(tags, 2, "it takes over what the other was tagged with");
     let (_, history) = browser.get(&format!("/memory/{prefers}")).await;
@@ -571,6 +576,8 @@ async fn a_dream_that_applies_never_touches_what_the_person_said_or_confirmed() 
         history.contains("by <bdi>a dream</bdi>") || history.contains("a dream"),
         "{history}"
     );
+    let (_, timeline) = browser.get("/timeline").await;
+    assert!(timeline.contains("by a dream"), "{timeline}");
     let page = look(&browser).await;
     assert!(
         page.contains("Both cannot be true. Which holds?") && page.contains("Undo all 2 changes"),

@@ -101,11 +101,13 @@ impl Ui {
             }
             ("dreamt", _) => "sessions had ended".to_owned(),
             (_, Some(agent)) => format!("by {agent}"),
-            ("superseded" | "put_aside", None) => {
-                "by you, in a dream, or as sessions were read".to_owned()
-            }
-            ("merged", None) if matches!(one.about, About::Item(_)) => {
-                "by you, or in a dream".to_owned()
+            (_, None) if one.by_dream == Some(true) => "by a dream".to_owned(),
+            (_, None) if one.by_dream == Some(false) => "by you, as a dream proposed".to_owned(),
+            // Of a dream that was undone it is not known any more.
+            ("superseded" | "put_aside" | "merged", None)
+                if matches!(one.about, About::Item(_)) =>
+            {
+                "by you, or by a dream".to_owned()
             }
             (_, None) => "by you".to_owned(),
         };
