@@ -148,6 +148,18 @@ async fn without_a_model_the_night_says_so_and_bad_answers_harm_nothing() {
     assert_eq!(stats["entities"]["total"], 0, "{stats}");
 }
 
+/// Names nothing, and writes the same of everybody.
+async fn writer() -> ChatServer {
+    ChatServer::answering(|body: &Value, _| {
+        let asked = body["messages"][1]["content"].as_str().unwrap_or_default();
+        match asked.contains("<text n=") {
+            true => said(&json!({ "entities": [], "connections": [] }).to_string()),
+            false => said("Marta Helgesen brews beer in Bergen."),
+        }
+    })
+    .await
+}
+
 /// What is told of an entity is found by meaning; when the embedding model changes, its vector is made again.
 #[tokio::test]
 async fn a_summary_is_found_by_the_model_that_is_in_force() {
@@ -155,14 +167,7 @@ async fn a_summary_is_found_by_the_model_that_is_in_force() {
     let anna = app.user("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "first").await;
-    let model = ChatServer::answering(|body: &Value, _| {
-        let asked = body["messages"][1]["content"].as_str().unwrap_or_default();
-        match asked.contains("<text n=") {
-            true => said(&json!({ "entities": [], "connections": [] }).to_string()),
-            false => said("Marta Helgesen brews beer in Bergen."),
-        }
-    })
-    .await;
+    let model = writer().await;
     use_server(&app, &anna, &model).await;
     for what in ["brews beer in Bergen", "brews in Bergen", "likes beer"] {
         anna.add(&format!("Marta Helgesen {what}.")).await;
@@ -198,14 +203,7 @@ async fn a_summary_is_found_by_the_model_that_is_in_force() {
 async fn what_is_written_of_an_entity_goes_with_what_it_was_written_from() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let model = ChatServer::answering(|body: &Value, _| {
-        let asked = body["messages"][1]["content"].as_str().unwrap_or_default();
-        match asked.contains("<text n=") {
-            true => said(&json!({ "entities": [], "connections": [] }).to_string()),
-            false => said("Marta Helgesen brews beer in Bergen."),
-        }
-    })
-    .await;
+    let model = writer().await;
     use_server(&app, &anna, &model).await;
     let mut ids = Vec::new();
     for n in 0..15 {
