@@ -840,3 +840,52 @@ async fn nobody_else_decides_and_an_admin_may_close_it() {
     }
     assert!(!model.asked().contains("ben"));
 }
+
+#[tokio::test]
+async fn who_has_ten_thousand_sessions_is_dreamt_of_ten_at_a_time_beside_the_others() {
+    let app = TestApp::start().await;
+    let model = Dreamer::new().await;
+    let anna = five(&app, &model).await;
+    let ben = app.user("ben").await;
+    for (n, words) in TALKS.iter().enumerate() {
+        session(&app, &ben, &format!("b{n}"), words).await;
+    }
+    use_server(&app, &ben, &model.server).await;
+    // Of Anna's first episode many more, each older than the last.
+    let more = "DO $$
+        DECLARE
+            columns text;
+        BEGIN
+            SELECT string_agg(quote_ident(column_name::text), ', ') INTO columns FROM information_schema.columns
+            WHERE table_name = 'memory_items' AND is_generated = 'NEVER' AND column_name NOT IN ('id', 'content');
+            EXECUTE format('INSERT INTO memory_items (content, %1$s)
+                SELECT content || '' '' || n, %1$s FROM memory_items, generate_series(1, 9995) n
+                WHERE id = (SELECT min(source_id) FROM episodes)', columns);
+        END $$;
+        INSERT INTO episodes (user_id, source_id, first_position, last_position, abstract, made_by, began_at, ended_at, kept_at)
+        SELECT e.user_id, i.id, 1, 1, e.abstract, e.made_by, e.began_at - i.id * interval '1 minute', e.ended_at - i.id * interval '1 minute', e.kept_at
+        FROM episodes e JOIN memory_items i ON i.user_id = e.user_id
+        WHERE e.source_id = (SELECT min(source_id) FROM episodes)
+          AND i.type = 'episode' AND i.id NOT IN (SELECT source_id FROM episodes)";
+    sqlx::raw_sql(more)
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    app.clock.advance(QUIET);
+    assert_eq!(app.run_job("dream").await, 2);
+    let of = |user: &TestUser| format!("dreams WHERE user_id = {}", user.id.0);
+    assert_eq!(
+        (count(&app, &of(&anna)).await, count(&app, &of(&ben)).await),
+        (1, 1)
+    );
+    let read = format!(
+        "episodes WHERE promoted_at IS NOT NULL AND user_id = {}",
+        anna.id.0
+    );
+    assert_eq!(count(&app, &read).await, 10);
+    let waiting = format!("episodes WHERE user_id = {}", anna.id.0);
+    assert_eq!(count(&app, &waiting).await, 10_000);
+    app.clock.advance(QUIET);
+    assert_eq!(app.run_job("dream").await, 1);
+    assert_eq!(count(&app, &read).await, 20);
+}
