@@ -1,13 +1,11 @@
-//! The built-in model: all-MiniLM-L6-v2 (384 dimensions) run by candle in our own
-//! process. Texts are cut at 256 tokens, so that no text costs more memory than
+//! The built-in model: all-MiniLM-L6-v2 (384 dimensions) run in our own process
+//! (the package `minilm`). Texts are cut at 256 tokens, so that no text costs more memory than
 //! another; its files are read whole and never mapped.
 
 use std::fs;
 use std::path::Path;
 
-use candle_core::{DType, Device, Tensor};
-use candle_nn::VarBuilder;
-use candle_transformers::models::bert::{BertEncoder, BertModel, Config};
+use minilm::Pass;
 use tokenizers::{Encoding, Tokenizer, TruncationParams};
 
 use super::Embedded;
@@ -26,8 +24,7 @@ const WEIGHTS: &str = "model.safetensors";
 const TOKENIZER: &str = "tokenizer.json";
 const CONFIG: &str = "config.json";
 
-/// One pass takes at most so many texts and so many tokens, padding included:
-/// it bounds the memory, and how soon a batch ends whose caller has gone. More bring no speed: the
+/// One pass takes at most so many texts and so many tokens: it bounds the memory, and how soon a batch ends whose caller has gone. More bring no speed: the
 /// products are large enough, and pieces of this size stay in the cache.
 const MAX_TEXTS_A_PASS: usize = 16;
 const MAX_TOKENS_A_PASS: usize = MAX_TOKENS;
@@ -43,32 +40,18 @@ pub(super) fn is_present(folder: &Path) -> bool {
     names.iter().all(|name| folder.join(name).is_file())
 }
 
-/// The model in memory, taken apart so that the work can end between layers.
+/// The model in memory.
 pub(super) struct Loaded {
-    embeddings: BertModel,
-    layers: Vec<BertEncoder>,
+    model: minilm::Model,
     tokenizer: Tokenizer,
 }
 
-/// Texts cut into tokens, the passes still to be made (longest last), and the one
-/// that is being made.
+/// Texts cut into tokens, the passes still to be made, and the one that is being made, with the places of its texts.
 pub(super) struct Work {
     encodings: Vec<Encoding>,
     passes: Vec<Vec<usize>>,
-    open: Option<Pass>,
+    open: Option<(Vec<usize>, Pass)>,
     done: Embedded,
-}
-
-/// Some of the texts on their way through the layers.
-struct Pass {
-    members: Vec<usize>,
-    next_layer: usize,
-    /// (texts, tokens, width).
-    states: Tensor,
-    /// (texts, tokens, 1): 1 for a token, 0 for padding.
-    mask: Tensor,
-    /// (texts, 1, 1, tokens): 0 for a token, the smallest number for padding.
-    attention: Tensor,
 }
 
 impl Loaded {
@@ -77,12 +60,10 @@ impl Loaded {
             return Err(BuiltinFlaw::NoFiles);
         }
         let read = |name| fs::read(folder.join(name)).map_err(|_| BuiltinFlaw::Unreadable);
-        let config: Config =
-            serde_json::from_slice(&read(CONFIG)?).map_err(|_| BuiltinFlaw::Damaged)?;
-        let bert = bert(read(WEIGHTS)?, config).map_err(|_| BuiltinFlaw::Damaged)?;
+        let config = serde_json::from_slice(&read(CONFIG)?).map_err(|_| BuiltinFlaw::Damaged)?;
+        let model = minilm::Model::from_safetensors(&read(WEIGHTS)?, config);
         let loaded = Self {
-            embeddings: bert.0,
-            layers: bert.1,
+            model: model.map_err(|_| BuiltinFlaw::Damaged)?,
             tokenizer: tokenizer(&read(TOKENIZER)?).map_err(|_| BuiltinFlaw::Damaged)?,
         };
         loaded.try_out()?;
@@ -98,8 +79,7 @@ impl Loaded {
         fits.then_some(()).ok_or(BuiltinFlaw::Damaged)
     }
 
-    /// Cuts the texts into tokens and plans the passes: texts of like length go
-    /// together, which leaves little padding.
+    /// Cuts the texts into tokens and plans the passes.
     pub(super) fn begin(&self, texts: &[String]) -> Result<Work, BuiltinFlaw> {
         let mut encodings = Vec::with_capacity(texts.len());
         for text in texts {
@@ -110,20 +90,18 @@ impl Loaded {
             .iter()
             .map(|encoding| !encoding.get_overflowing().is_empty())
             .collect();
-        let mut by_length: Vec<usize> = (0..texts.len()).collect();
-        by_length.sort_by_key(|at| encodings[*at].len());
         let mut passes: Vec<Vec<usize>> = Vec::new();
-        for at in by_length {
-            // The longest so far, so all of its pass are padded to it.
-            let tokens = encodings[at].len();
+        let mut tokens = 0;
+        for (at, encoding) in encodings.iter().enumerate() {
+            tokens += encoding.len();
             match passes.last_mut() {
-                Some(pass)
-                    if pass.len() < MAX_TEXTS_A_PASS
-                        && (pass.len() + 1) * tokens <= MAX_TOKENS_A_PASS =>
-                {
+                Some(pass) if pass.len() < MAX_TEXTS_A_PASS && tokens <= MAX_TOKENS_A_PASS => {
                     pass.push(at);
                 }
-                _ => passes.push(vec![at]),
+                _ => {
+                    tokens = encoding.len();
+                    passes.push(vec![at]);
+                }
             }
         }
         Ok(Work {
@@ -140,53 +118,24 @@ impl Loaded {
     /// Takes one step (a layer of a pass, tens of milliseconds at most); says
     /// whether there was one left to take.
     pub(super) fn advance(&self, work: &mut Work) -> Result<bool, BuiltinFlaw> {
-        let pass = match work.open.take() {
-            Some(pass) => self.step(pass, &mut work.done),
-            None => match work.passes.pop() {
-                Some(members) => self.open(members, &work.encodings).map(Some),
-                None => return Ok(false),
-            },
+        let Some((members, mut pass)) = work.open.take() else {
+            let Some(members) = work.passes.pop() else {
+                return Ok(false);
+            };
+            let ids = members.iter().map(|at| work.encodings[*at].get_ids());
+            let pass = self.model.begin(&ids.collect::<Vec<_>>());
+            work.open = Some((members, pass.ok_or(BuiltinFlaw::Failed)?));
+            return Ok(true);
         };
-        work.open = pass.map_err(|_| BuiltinFlaw::Failed)?;
+        if self.model.advance(&mut pass) {
+            work.open = Some((members, pass));
+            return Ok(true);
+        }
+        let width = self.model.width();
+        for (at, tokens) in members.into_iter().zip(pass.texts(width)) {
+            work.done.vectors[at] = pooled(tokens, width);
+        }
         Ok(true)
-    }
-
-    fn open(&self, members: Vec<usize>, all: &[Encoding]) -> candle_core::Result<Pass> {
-        let encodings: Vec<&Encoding> = members.iter().map(|at| &all[*at]).collect();
-        let width = encodings.iter().map(|e| e.len()).max().unwrap_or(0);
-        let padded = |of: fn(&Encoding) -> &[u32]| {
-            let rows = encodings.iter().flat_map(|encoding| {
-                let padding = width - encoding.len();
-                let own = of(encoding).iter().copied();
-                own.chain(std::iter::repeat_n(0, padding))
-            });
-            Tensor::from_iter(rows, &Device::Cpu)?.reshape((encodings.len(), width))
-        };
-        let ids = padded(Encoding::get_ids)?;
-        let mask = padded(Encoding::get_attention_mask)?.to_dtype(DType::F32)?;
-        let attention = ((1.0 - &mask)? * f64::from(f32::MIN))?;
-        Ok(Pass {
-            members,
-            next_layer: 0,
-            states: self.embeddings.forward(&ids, &ids.zeros_like()?, None)?,
-            attention: attention.unsqueeze(1)?.unsqueeze(1)?,
-            mask: mask.unsqueeze(2)?,
-        })
-    }
-
-    /// The pass, one layer further, or nothing once its vectors are written down.
-    fn step(&self, mut pass: Pass, done: &mut Embedded) -> candle_core::Result<Option<Pass>> {
-        if let Some(layer) = self.layers.get(pass.next_layer) {
-            pass.states = layer.forward(&pass.states, &pass.attention)?;
-            pass.next_layer += 1;
-            return Ok(Some(pass));
-        }
-        // Mean pooling, then length 1: the sum over the tokens points the same way.
-        let sums = pass.states.broadcast_mul(&pass.mask)?.sum(1)?;
-        for (at, vector) in pass.members.iter().zip(sums.to_vec2()?) {
-            done.vectors[*at] = to_length_one(vector);
-        }
-        Ok(None)
     }
 }
 
@@ -196,29 +145,15 @@ impl Work {
     }
 }
 
-fn to_length_one(mut vector: Vec<f32>) -> Vec<f32> {
+/// Mean pooling, then length 1: the sum over the tokens points the same way.
+fn pooled(tokens: &[f32], width: usize) -> Vec<f32> {
+    let mut vector = vec![0.0; width];
+    for token in tokens.chunks_exact(width) {
+        vector.iter_mut().zip(token).for_each(|(sum, v)| *sum += v);
+    }
     let norm = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
     vector.iter_mut().for_each(|v| *v /= norm);
     vector
-}
-
-/// What comes before the layers, and each layer by itself: a model of no layers,
-/// and one encoder a layer that is told it is the first.
-fn bert(weights: Vec<u8>, config: Config) -> candle_core::Result<(BertModel, Vec<BertEncoder>)> {
-    let weights = VarBuilder::from_buffered_safetensors(weights, DType::F32, &Device::Cpu)?;
-    let of_layers = |num_hidden_layers| Config {
-        num_hidden_layers,
-        ..config.clone()
-    };
-    let embeddings = BertModel::load(weights.clone(), &of_layers(0))?;
-    let layer = |number: usize| {
-        let own = format!(".layer.{number}.");
-        let renamed = move |name: &str| name.replacen(".layer.0.", &own, 1);
-        let weights = weights.clone().rename_f(renamed);
-        BertEncoder::load(weights.pp("encoder"), &of_layers(1))
-    };
-    let layers: candle_core::Result<_> = (0..config.num_hidden_layers).map(layer).collect();
-    Ok((embeddings, layers?))
 }
 
 /// The file says 128 tokens, always filled up; the model takes 256, and padding is ours.
