@@ -14,7 +14,7 @@ cargo deny --config tools/deny.toml check bans licenses sources
 
 accepted=(
     # paste is unmaintained, which is no hole: a macro that runs while compiling, in
-    # leptos' and candle's own crates, until they leave it.
+    # leptos' own crates, until they leave it.
     RUSTSEC-2024-0436
 )
 database=()

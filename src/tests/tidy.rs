@@ -263,7 +263,7 @@ const HOUSE: [&[&str]; 20] = [
     &["queue"],
     &["db", "postgres"],
     &["config"],
-    &["clock", "input", "metrics", "panics", "seal"],
+    &["clock", "input", "metrics", "minilm", "panics", "seal"],
 ];
 
 #[test]
