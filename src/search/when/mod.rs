@@ -1,0 +1,479 @@
+//! The time that a question names ("last summer", "im Mai 2023", "hace dos semanas"), as days.
+
+mod words;
+
+use std::ops::Range;
+
+use time::{Date, Duration, Month};
+
+use words::{
+    ARTICLES, DAYS, IN, LAST, MONTHS, NUMBERS, SEASONS, SIDES, Side, THIS, UNITS, Unit, WEEKDAYS,
+    of,
+};
+
+/// Words of a question that are looked at.
+const WORDS_MAX: usize = 100;
+const YEARS: Range<i32> = 1900..2101;
+
+/// From the first day on, to before the other; `None`: without an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub from: Option<Date>,
+    pub until: Option<Date>,
+}
+
+/// What a question names first; `today` is the person's.
+pub fn named(question: &str, today: Date) -> Option<Span> {
+    let words: Vec<String> = split(question).take(WORDS_MAX).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    (0..words.len()).find_map(|at| {
+        let days = days_at(&words, at, today)?;
+        Some(beside(side_of(&words, at), days))
+    })
+}
+
+/// Small letters without accents; what stands between letters and digits parts them, but for hyphens.
+fn split(question: &str) -> impl Iterator<Item = String> {
+    let folded: String = question.to_lowercase().chars().map(fold).collect();
+    let folded = folded.replace("aujourd'hui", "heute");
+    let words: Vec<String> = folded
+        .split(|c: char| !c.is_alphanumeric() && c != '-')
+        .map(|word| word.trim_matches('-').to_owned())
+        .filter(|word| !word.is_empty())
+        .collect();
+    words.into_iter()
+}
+
+fn fold(c: char) -> char {
+    match c {
+        'á' | 'à' | 'â' | 'ä' => 'a',
+        'é' | 'è' | 'ê' | 'ë' => 'e',
+        'í' | 'î' | 'ï' => 'i',
+        'ó' | 'ô' | 'ö' => 'o',
+        'ú' | 'û' | 'ü' | 'ù' => 'u',
+        'ñ' => 'n',
+        'ç' => 'c',
+        '’' => '\'',
+        other => other,
+    }
+}
+
+fn beside(side: Option<Side>, days: Range<Date>) -> Span {
+    let (from, until) = match side {
+        None => (Some(days.start), Some(days.end)),
+        Some(Side::Before) => (None, Some(days.start)),
+        Some(Side::After) => (Some(days.end), None),
+        Some(Side::Since) => (Some(days.start), None),
+        Some(Side::Until) => (None, Some(days.end)),
+    };
+    Span { from, until }
+}
+
+/// The nearest words before, past articles.
+fn before<'a>(words: &[&'a str], at: usize) -> impl Iterator<Item = &'a str> {
+    words[..at]
+        .iter()
+        .rev()
+        .copied()
+        .filter(|word| !ARTICLES.contains(word))
+}
+
+/// "before" and its like; German "vor" of a number ("vor drei Tagen") is no side.
+fn side_of(words: &[&str], at: usize) -> Option<Side> {
+    let mut nearest = before(words, at).filter(|word| !IN.contains(word) && !LAST.contains(word));
+    of(&SIDES, nearest.next()?)
+}
+
+fn days_at(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
+    let word = words[at];
+    ago(words, at, today)
+        .or_else(|| of(&DAYS, word).and_then(|back| day(today - Duration::days(back))))
+        .or_else(|| written(word))
+        .or_else(|| month(words, at, today))
+        .or_else(|| season(words, at, today))
+        .or_else(|| unit(words, at, today))
+        .or_else(|| weekday(words, at, today))
+        .or_else(|| year_of(word).and_then(of_year))
+}
+
+/// "two weeks ago", "vor zwei Wochen", "il y a deux semaines", "hace dos semanas".
+fn ago(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
+    let number = |word: &str| {
+        of(&NUMBERS, word).or_else(|| word.parse().ok().filter(|n| (1..1_000).contains(n)))
+    };
+    let word = |n: usize| words.get(at + n).copied().unwrap_or_default();
+    let (first, second) = match (word(0), word(1), word(2)) {
+        ("vor" | "hace", number, unit) => (number, unit),
+        ("il", "y", "a") => (word(3), word(4)),
+        (number, unit, "ago") => (number, unit),
+        _ => return None,
+    };
+    let (count, unit) = (number(first)?, of(&UNITS, second)?);
+    match unit {
+        Unit::Day => day(today.checked_sub(Duration::days(count))?),
+        Unit::Week => of_week(today.checked_sub(Duration::weeks(count))?),
+        Unit::Month => of_month(months_back(today, count)?),
+        Unit::Year => of_year(today.year() - i32::try_from(count).ok()?),
+    }
+}
+
+/// "2023-05-07", "2023-05".
+fn written(word: &str) -> Option<Range<Date>> {
+    let mut parts = word.split('-');
+    let year = year_of(parts.next()?)?;
+    let month = Month::try_from(parts.next()?.parse::<u8>().ok()?).ok()?;
+    match parts.next() {
+        None => of_month(Date::from_calendar_date(year, month, 1).ok()?),
+        Some(number) => day(Date::from_calendar_date(year, month, number.parse().ok()?).ok()?),
+    }
+}
+
+/// "May 2023", "7 May", "May 7th, 2023", "im Mai", "last May".
+fn month(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
+    let month = of(&MONTHS, words[at])?;
+    let after: Vec<&str> = words[at + 1..]
+        .iter()
+        .copied()
+        .filter(|word| !ARTICLES.contains(word))
+        .take(2)
+        .collect();
+    let number = |word: &&str| {
+        let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        digits.parse().ok().filter(|n: &u8| (1..=31).contains(n))
+    };
+    let of_day = before(words, at).next().as_ref().and_then(number);
+    let year = after.first().and_then(|word| year_of(word));
+    let (of_day, year) = match year {
+        Some(_) => (of_day, year),
+        None => match after.first().and_then(number) {
+            Some(n) => (Some(n), after.get(1).and_then(|word| year_of(word))),
+            None => (of_day, None),
+        },
+    };
+    let mut nearest = before(words, at).filter(|word| number(word).is_none());
+    let led_by = nearest.next().unwrap_or_default();
+    let is_meant = year.is_some()
+        || of_day.is_some()
+        || [IN, LAST, THIS].iter().any(|some| some.contains(&led_by))
+        || is_last(words, at)
+        || of(&SIDES, led_by).is_some();
+    if !is_meant {
+        return None;
+    }
+    // Without a year the latest that has begun.
+    let begun = |date: &Date| *date <= today;
+    let year_of_it = year.unwrap_or_else(|| {
+        let this_year = Date::from_calendar_date(today.year(), month, of_day.unwrap_or(1)).ok();
+        today.year() - i32::from(!this_year.as_ref().is_some_and(begun))
+    });
+    match of_day {
+        Some(n) => day(Date::from_calendar_date(year_of_it, month, n).ok()?),
+        None => of_month(Date::from_calendar_date(year_of_it, month, 1).ok()?),
+    }
+}
+
+/// "last summer", "im Sommer 2022", "l'été dernier"; of the north.
+fn season(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
+    let month = of(&SEASONS, words[at])?;
+    let mut after = words[at + 1..]
+        .iter()
+        .filter(|word| !ARTICLES.contains(word));
+    let year = after.next().and_then(|word| year_of(word));
+    let led_by = before(words, at).next().unwrap_or_default();
+    let is_meant = year.is_some()
+        || is_last(words, at)
+        || [IN, THIS].iter().any(|some| some.contains(&led_by))
+        || of(&SIDES, led_by).is_some();
+    if !is_meant {
+        return None;
+    }
+    let of = |year: i32| -> Option<Range<Date>> {
+        let first = Date::from_calendar_date(year, month, 1).ok()?;
+        let last = months_back(first, -2)?;
+        Some(first..of_month(last)?.end)
+    };
+    match year {
+        Some(year) => of(year),
+        // The last is over; another may be the present one.
+        None => (0..2)
+            .filter_map(|back| of(today.year() - back))
+            .find(|days| match is_last(words, at) {
+                true => days.end <= today,
+                false => days.start <= today,
+            })
+            .or_else(|| of(today.year() - 2)),
+    }
+}
+
+/// "last week", "diesen Monat", "l'année dernière"; "the last three months".
+fn unit(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
+    let unit = of(&UNITS, words[at])?;
+    let led_by = before(words, at).next().unwrap_or_default();
+    let count =
+        of(&NUMBERS, led_by).or_else(|| led_by.parse().ok().filter(|n| (1..1_000).contains(n)));
+    if let Some(count) = count {
+        let mut earlier = before(words, at).skip(1);
+        let is_last = earlier.next().is_some_and(|word| LAST.contains(&word))
+            || words.get(at + 1).is_some_and(|word| LAST.contains(word));
+        let from = match unit {
+            Unit::Day => today.checked_sub(Duration::days(count)),
+            Unit::Week => today.checked_sub(Duration::weeks(count)),
+            Unit::Month => months_back(today, count),
+            Unit::Year => months_back(today, 12 * count),
+        };
+        return is_last.then_some(from?..today.next_day()?);
+    }
+    let back = match (is_last(words, at), THIS.contains(&led_by)) {
+        (true, _) => 1,
+        (false, true) => 0,
+        _ => return None,
+    };
+    match unit {
+        Unit::Day => None,
+        Unit::Week => of_week(today.checked_sub(Duration::weeks(back))?),
+        Unit::Month => of_month(months_back(today, back)?),
+        Unit::Year => of_year(today.year() - i32::try_from(back).ok()?),
+    }
+}
+
+/// "on Monday", "letzten Montag", "lundi dernier": the latest before today.
+fn weekday(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
+    let weekday = of(&WEEKDAYS, words[at])?;
+    let led_by = words[..at].last().copied().unwrap_or_default();
+    let is_meant = is_last(words, at)
+        || IN.contains(&led_by)
+        || led_by == "el"
+        || of(&SIDES, led_by).is_some();
+    is_meant.then(|| day(today.prev_occurrence(weekday)))?
+}
+
+/// Before it, or as French and Spanish have it behind.
+fn is_last(words: &[&str], at: usize) -> bool {
+    let led_by = before(words, at).next();
+    let behind = words.get(at + 1).copied();
+    led_by
+        .into_iter()
+        .chain(behind)
+        .any(|word| LAST.contains(&word))
+}
+
+fn year_of(word: &str) -> Option<i32> {
+    let year = (word.len() == 4).then(|| word.parse().ok())??;
+    YEARS.contains(&year).then_some(year)
+}
+
+fn day(date: Date) -> Option<Range<Date>> {
+    Some(date..date.next_day()?)
+}
+
+/// From Monday on.
+fn of_week(date: Date) -> Option<Range<Date>> {
+    let monday = date.checked_sub(Duration::days(i64::from(
+        date.weekday().number_days_from_monday(),
+    )))?;
+    Some(monday..monday.checked_add(Duration::days(7))?)
+}
+
+fn of_month(date: Date) -> Option<Range<Date>> {
+    let first = date.replace_day(1).ok()?;
+    Some(first..months_back(first, -1)?)
+}
+
+fn of_year(year: i32) -> Option<Range<Date>> {
+    let first = |year| Date::from_calendar_date(year, Month::January, 1).ok();
+    Some(first(year)?..first(year + 1)?)
+}
+
+/// The same day so many months before, or the last of that month.
+fn months_back(date: Date, count: i64) -> Option<Date> {
+    let months = i64::from(date.year()) * 12 + i64::from(u8::from(date.month())) - 1 - count;
+    let year = i32::try_from(months.div_euclid(12)).ok()?;
+    let month = Month::try_from(u8::try_from(months.rem_euclid(12)).ok()? + 1).ok()?;
+    Date::from_calendar_date(year, month, date.day().min(month.length(year))).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use time::macros::date;
+
+    use super::*;
+
+    /// A Thursday.
+    const TODAY: Date = date!(2026 - 11 - 26);
+
+    #[test]
+    fn days_are_named_in_four_languages() {
+        for (question, from, until) in [
+            ("What did I say yesterday?", date!(2026 - 11 - 25), TODAY),
+            (
+                "Was habe ich vorgestern gesagt?",
+                date!(2026 - 11 - 24),
+                date!(2026 - 11 - 25),
+            ),
+            ("qu'ai-je dit aujourd'hui ?", TODAY, date!(2026 - 11 - 27)),
+            ("¿Qué dije ayer?", date!(2026 - 11 - 25), TODAY),
+            (
+                "what did we decide last week",
+                date!(2026 - 11 - 16),
+                date!(2026 - 11 - 23),
+            ),
+            (
+                "was war letzte Woche",
+                date!(2026 - 11 - 16),
+                date!(2026 - 11 - 23),
+            ),
+            (
+                "la semaine dernière",
+                date!(2026 - 11 - 16),
+                date!(2026 - 11 - 23),
+            ),
+            (
+                "la semana pasada",
+                date!(2026 - 11 - 16),
+                date!(2026 - 11 - 23),
+            ),
+            ("this month", date!(2026 - 11 - 01), date!(2026 - 12 - 01)),
+            (
+                "Where did we travel last summer?",
+                date!(2026 - 06 - 01),
+                date!(2026 - 09 - 01),
+            ),
+            (
+                "wo waren wir im Sommer 2022",
+                date!(2022 - 06 - 01),
+                date!(2022 - 09 - 01),
+            ),
+            (
+                "l'été dernier",
+                date!(2026 - 06 - 01),
+                date!(2026 - 09 - 01),
+            ),
+            (
+                "el verano de 2021",
+                date!(2021 - 06 - 01),
+                date!(2021 - 09 - 01),
+            ),
+            ("last winter", date!(2025 - 12 - 01), date!(2026 - 03 - 01)),
+            (
+                "Who came in May 2023?",
+                date!(2023 - 05 - 01),
+                date!(2023 - 06 - 01),
+            ),
+            ("im Mai", date!(2026 - 05 - 01), date!(2026 - 06 - 01)),
+            ("in December", date!(2025 - 12 - 01), date!(2026 - 01 - 01)),
+            (
+                "en mayo de 2023",
+                date!(2023 - 05 - 01),
+                date!(2023 - 06 - 01),
+            ),
+            (
+                "on 7 May 2023",
+                date!(2023 - 05 - 07),
+                date!(2023 - 05 - 08),
+            ),
+            (
+                "on May 7th, 2023",
+                date!(2023 - 05 - 07),
+                date!(2023 - 05 - 08),
+            ),
+            (
+                "am 7. Mai 2023",
+                date!(2023 - 05 - 07),
+                date!(2023 - 05 - 08),
+            ),
+            (
+                "el 7 de mayo de 2023",
+                date!(2023 - 05 - 07),
+                date!(2023 - 05 - 08),
+            ),
+            ("2023-05-07", date!(2023 - 05 - 07), date!(2023 - 05 - 08)),
+            (
+                "two weeks ago",
+                date!(2026 - 11 - 09),
+                date!(2026 - 11 - 16),
+            ),
+            (
+                "vor drei Tagen",
+                date!(2026 - 11 - 23),
+                date!(2026 - 11 - 24),
+            ),
+            (
+                "il y a deux mois",
+                date!(2026 - 09 - 01),
+                date!(2026 - 10 - 01),
+            ),
+            ("hace 3 años", date!(2023 - 01 - 01), date!(2024 - 01 - 01)),
+            (
+                "in the last three months",
+                date!(2026 - 08 - 26),
+                date!(2026 - 11 - 27),
+            ),
+            (
+                "what happened in 2019?",
+                date!(2019 - 01 - 01),
+                date!(2020 - 01 - 01),
+            ),
+            ("on Monday", date!(2026 - 11 - 23), date!(2026 - 11 - 24)),
+            (
+                "letzten Donnerstag",
+                date!(2026 - 11 - 19),
+                date!(2026 - 11 - 20),
+            ),
+            (
+                "lundi dernier",
+                date!(2026 - 11 - 23),
+                date!(2026 - 11 - 24),
+            ),
+        ] {
+            let expected = Span {
+                from: Some(from),
+                until: Some(until),
+            };
+            assert_eq!(named(question, TODAY), Some(expected), "{question}");
+        }
+    }
+
+    #[test]
+    fn before_and_after_are_open_on_one_side() {
+        for (question, from, until) in [
+            ("before 2020", None, Some(date!(2020 - 01 - 01))),
+            (
+                "where did I live before May 2023?",
+                None,
+                Some(date!(2023 - 05 - 01)),
+            ),
+            ("after last summer", Some(date!(2026 - 09 - 01)), None),
+            ("since March", Some(date!(2026 - 03 - 01)), None),
+            ("seit letztem Jahr", Some(date!(2025 - 01 - 01)), None),
+            ("antes de 2020", None, Some(date!(2020 - 01 - 01))),
+            ("jusqu'en 2021", None, Some(date!(2022 - 01 - 01))),
+        ] {
+            assert_eq!(
+                named(question, TODAY),
+                Some(Span { from, until }),
+                "{question}"
+            );
+        }
+    }
+
+    #[test]
+    fn words_that_only_look_like_time_name_none() {
+        for question in [
+            "May I ask what Mars is?",
+            "Does she march on?",
+            "What is the summer house like?",
+            "a fall down the stairs",
+            "room 1234",
+            "How many days a week does she train?",
+            "He is the last of them",
+            "before the move",
+            "",
+            "2023-13-45",
+            "31 February",
+            "Who is Jan?",
+        ] {
+            assert_eq!(named(question, TODAY), None, "{question}");
+        }
+        assert_eq!(named(&"ago ".repeat(100_000), TODAY), None);
+    }
+}

@@ -1,0 +1,211 @@
+//! The words of time of English, German, French and Spanish, without accents and in small letters.
+
+use time::{Month, Weekday};
+
+pub const MONTHS: [(Month, &[&str]); 12] = [
+    (
+        Month::January,
+        &["january", "januar", "jan", "janvier", "enero", "janner"],
+    ),
+    (
+        Month::February,
+        &["february", "februar", "feb", "fevrier", "febrero", "feber"],
+    ),
+    (Month::March, &["march", "marz", "mar", "mars", "marzo"]),
+    (Month::April, &["april", "apr", "avril", "abril"]),
+    (Month::May, &["may", "mai", "mayo"]),
+    (Month::June, &["june", "juni", "jun", "juin", "junio"]),
+    (Month::July, &["july", "juli", "jul", "juillet", "julio"]),
+    (Month::August, &["august", "aug", "aout", "agosto"]),
+    (
+        Month::September,
+        &["september", "sep", "sept", "septembre", "septiembre"],
+    ),
+    (
+        Month::October,
+        &["october", "oktober", "oct", "okt", "octobre", "octubre"],
+    ),
+    (
+        Month::November,
+        &["november", "nov", "novembre", "noviembre"],
+    ),
+    (
+        Month::December,
+        &[
+            "december",
+            "dezember",
+            "dec",
+            "dez",
+            "decembre",
+            "diciembre",
+        ],
+    ),
+];
+
+pub const WEEKDAYS: [(Weekday, &[&str]); 7] = [
+    (Weekday::Monday, &["monday", "montag", "lundi", "lunes"]),
+    (
+        Weekday::Tuesday,
+        &["tuesday", "dienstag", "mardi", "martes"],
+    ),
+    (
+        Weekday::Wednesday,
+        &["wednesday", "mittwoch", "mercredi", "miercoles"],
+    ),
+    (
+        Weekday::Thursday,
+        &["thursday", "donnerstag", "jeudi", "jueves"],
+    ),
+    (
+        Weekday::Friday,
+        &["friday", "freitag", "vendredi", "viernes"],
+    ),
+    (
+        Weekday::Saturday,
+        &["saturday", "samstag", "sonnabend", "samedi", "sabado"],
+    ),
+    (
+        Weekday::Sunday,
+        &["sunday", "sonntag", "dimanche", "domingo"],
+    ),
+];
+
+/// By the month that each begins with.
+pub const SEASONS: [(Month, &[&str]); 4] = [
+    (
+        Month::March,
+        &["spring", "fruhling", "fruhjahr", "printemps", "primavera"],
+    ),
+    (Month::June, &["summer", "sommer", "ete", "verano"]),
+    (
+        Month::September,
+        &["autumn", "fall", "herbst", "automne", "otono"],
+    ),
+    (Month::December, &["winter", "hiver", "invierno"]),
+];
+
+/// Days before today.
+pub const DAYS: [(i64, &[&str]); 3] = [
+    (0, &["today", "heute", "aujourd'hui", "hoy"]),
+    (1, &["yesterday", "gestern", "hier", "ayer"]),
+    (2, &["vorgestern", "avant-hier", "anteayer"]),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Day,
+    Week,
+    Month,
+    Year,
+}
+
+pub const UNITS: [(Unit, &[&str]); 4] = [
+    (
+        Unit::Day,
+        &[
+            "day", "days", "tag", "tage", "tagen", "jour", "jours", "dia", "dias",
+        ],
+    ),
+    (
+        Unit::Week,
+        &[
+            "week", "weeks", "woche", "wochen", "semaine", "semaines", "semana", "semanas",
+        ],
+    ),
+    (
+        Unit::Month,
+        &[
+            "month", "months", "monat", "monate", "monaten", "monats", "mois", "mes", "meses",
+        ],
+    ),
+    (
+        Unit::Year,
+        &[
+            "year", "years", "jahr", "jahre", "jahren", "jahres", "an", "ans", "annee", "annees",
+            "ano", "anos",
+        ],
+    ),
+];
+
+pub const NUMBERS: [(i64, &[&str]); 12] = [
+    (
+        1,
+        &[
+            "a", "an", "one", "ein", "einem", "einer", "eine", "un", "une", "una",
+        ],
+    ),
+    (2, &["two", "zwei", "deux", "dos"]),
+    (3, &["three", "drei", "trois", "tres"]),
+    (4, &["four", "vier", "quatre", "cuatro"]),
+    (5, &["five", "funf", "cinq", "cinco"]),
+    (6, &["six", "sechs", "seis"]),
+    (7, &["seven", "sieben", "sept", "siete"]),
+    (8, &["eight", "acht", "huit", "ocho"]),
+    (9, &["nine", "neun", "neuf", "nueve"]),
+    (10, &["ten", "zehn", "dix", "diez"]),
+    (11, &["eleven", "elf", "onze", "once"]),
+    (12, &["twelve", "zwolf", "douze", "doce"]),
+];
+
+pub const LAST: &[&str] = &[
+    "last",
+    "past",
+    "previous",
+    "letzte",
+    "letzten",
+    "letztes",
+    "letzter",
+    "letztem",
+    "vorige",
+    "voriges",
+    "vorigen",
+    "vergangene",
+    "vergangenen",
+    "vergangenes",
+    "dernier",
+    "derniere",
+    "passe",
+    "passee",
+    "pasado",
+    "pasada",
+    "ultimo",
+    "ultima",
+];
+pub const THIS: &[&str] = &[
+    "this", "current", "diese", "diesen", "dieses", "dieser", "diesem", "ce", "cet", "cette",
+    "este", "esta",
+];
+/// What stands between a preposition and a word of time.
+pub const ARTICLES: &[&str] = &[
+    "the", "der", "die", "das", "den", "dem", "des", "le", "la", "l", "les", "el", "los", "de",
+    "du", "del", "of",
+];
+/// What makes a month or a season of a word that may be another.
+pub const IN: &[&str] = &[
+    "in", "during", "on", "im", "am", "en", "au", "pendant", "durante",
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Before,
+    /// From its end on.
+    After,
+    /// From its beginning on.
+    Since,
+    /// To its end.
+    Until,
+}
+
+pub const SIDES: [(Side, &[&str]); 4] = [
+    (Side::Before, &["before", "vor", "avant", "antes"]),
+    (Side::After, &["after", "nach", "apres", "despues"]),
+    (Side::Since, &["since", "seit", "depuis", "desde"]),
+    (Side::Until, &["until", "till", "bis", "jusqu", "hasta"]),
+];
+
+pub fn of<T: Copy>(table: &[(T, &[&str])], word: &str) -> Option<T> {
+    table
+        .iter()
+        .find(|(_, words)| words.contains(&word))
+        .map(|(value, _)| *value)
+}
