@@ -17,6 +17,7 @@ use keepsake::evaluation::trial::{Progress, Report};
 use keepsake::evaluation::{DataSet, Evaluation, Measured};
 use keepsake::jobs::{self, JobContext, Runner};
 use keepsake::queue;
+use keepsake::search::query::Ingredients;
 use keepsake::wiring::{self, Database};
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
@@ -25,7 +26,13 @@ const STANDARD_INPUT: &str = "-";
 /// Of the first column.
 const NAME_CHARS: usize = 20;
 
-pub async fn data_set(config: &Config, file: &Path, as_json: bool) -> anyhow::Result<()> {
+pub async fn data_set(
+    config: &Config,
+    file: &Path,
+    without: &[String],
+    as_json: bool,
+) -> anyhow::Result<()> {
+    let ingredients = Ingredients::without(without.iter().map(String::as_str))?;
     let data = DataSet::read(open(file)?)?;
     let database = Database::of_command(config).await?;
     let tried = async {
@@ -44,7 +51,7 @@ pub async fn data_set(config: &Config, file: &Path, as_json: bool) -> anyhow::Re
             bar.set_message(progress.stage.as_str());
             is_wanted.load(Ordering::Relaxed)
         };
-        let trying = evaluation.try_out(&accounts, &data, tell);
+        let trying = evaluation.try_out(&accounts, &data, ingredients, tell);
         let report = tokio::select! {
             report = trying => report,
             () = jobs::work(runner) => anyhow::bail!("the work ended before its time"),
@@ -104,6 +111,14 @@ fn table_of(report: &Report) -> String {
         "{} items in {} groups; shares in percent",
         report.items, report.groups
     );
+    if report.absent.questions > 0 {
+        table += &format!(
+            "\nsaid to be probably not in memory: {:.1} % of {} questions that nothing answers, {:.1} % of the others",
+            100.0 * report.absent.share(),
+            report.absent.questions,
+            100.0 * report.present.share(),
+        );
+    }
     if report.without_vector > 0 {
         table += &format!("; {} items have no vector", report.without_vector);
     }
@@ -152,6 +167,7 @@ fn json_of(report: &Report) -> Value {
         "groups": report.groups,
         "items_without_vector": report.without_vector,
         "questions_by_words_alone": report.by_words_alone,
+        "said_absent": { "of_unanswerable": report.absent.share(), "of_others": report.present.share() },
         "arms": arms,
         "categories": categories,
     })

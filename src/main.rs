@@ -149,6 +149,14 @@ struct Eval {
     /// E-mail address of an account whose own memory is measured
     #[arg(long, conflicts_with = "file")]
     email: Option<String>,
+    /// Leave these out of the ranking, to see what each is worth: speakers, neighbours, time, spread
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        conflicts_with = "email"
+    )]
+    without: Vec<String>,
     /// Print the figures as one JSON object
     #[arg(long)]
     json: bool,
@@ -307,9 +315,16 @@ async fn obey(command: Command, config: Config) -> anyhow::Result<()> {
         Command::Rebuild(given) => {
             rebuild::rebuild(&config, &given.account.email, given.measure).await
         }
-        Command::Eval(Eval { file, email, json }) => match (email, file) {
+        Command::Eval(Eval {
+            file,
+            email,
+            without,
+            json,
+        }) => match (email, file) {
             (Some(email), _) => eval::own(&config, &email, json).await,
-            (None, file) => eval::data_set(&config, &file.unwrap_or_default(), json).await,
+            (None, file) => {
+                eval::data_set(&config, &file.unwrap_or_default(), &without, json).await
+            }
         },
         Command::Export(ExportArgs { account, as_of }) => {
             transfer::export(&config, &account.email, as_of.as_deref()).await

@@ -241,6 +241,8 @@ pub struct MemoryPage {
     pub mode: SearchMode,
     /// One sentence: why the search was less than it could be, where `waiting` does not say it.
     pub degraded: Option<String>,
+    /// Sentences about the whole answer: which time counts more, that probably nothing here answers.
+    pub notes: Vec<String>,
     /// `None` once every memory is embedded.
     pub waiting: Option<EmbeddingWait>,
     /// This server's public URL, for the line to paste.

@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
 use serde::Deserialize;
+use time::OffsetDateTime;
 
-use crate::memories::{ItemType, NewItem};
+use crate::memories::{ItemType, NewItem, Period, Provenance};
 use crate::search::{RawQuery, SearchQuery};
 
 #[derive(Debug, thiserror::Error)]
@@ -38,8 +39,10 @@ pub struct Group {
 #[derive(Debug)]
 pub struct Question {
     pub text: String,
-    /// Places in [`Group::items`]; one or more.
+    /// Places in [`Group::items`]; none where nothing answers it.
     pub evidence: Vec<usize>,
+    /// The time that it names is counted from then; `None`: from now.
+    pub asked_at: Option<OffsetDateTime>,
     pub category: Option<String>,
 }
 
@@ -53,6 +56,7 @@ struct Line {
     #[serde(rename = "type")]
     item_type: Option<String>,
     theme: Option<String>,
+    at: Option<String>,
     question: Option<String>,
     evidence: Option<Vec<String>>,
     category: Option<String>,
@@ -122,7 +126,11 @@ impl DataSet {
         };
         let item = item_type
             .and_then(|of_type| NewItem::parse(of_type, &content, line.theme.as_deref(), &[]))
-            .map_err(|invalid| invalid.to_string())?;
+            .map_err(|invalid| invalid.to_string())?
+            .with_provenance(Provenance {
+                said_at: at_of(line.at.as_deref())?,
+                ..Provenance::default()
+            });
         let group = self.groups.entry(line.group).or_default();
         if group.by_id.insert(id.clone(), group.items.len()).is_some() {
             return Err(format!("`id` {id} is there twice in its group"));
@@ -144,13 +152,12 @@ impl DataSet {
         if query.text.is_none() {
             return Err("`question` is empty".to_owned());
         }
-        let ids = line.evidence.unwrap_or_default();
-        if ids.is_empty() {
+        let Some(ids) = line.evidence else {
             return Err(
-                "`evidence` is empty; name the `id` of each item that answers the question"
+                "`evidence` is missing; name the `id` of each item that answers the question, or give [] where none does"
                     .to_owned(),
             );
-        }
+        };
         let group = self.groups.entry(line.group).or_default();
         let place = |id: &String| {
             let missing =
@@ -161,10 +168,17 @@ impl DataSet {
         group.questions.push(Question {
             text,
             evidence,
+            asked_at: at_of(line.at.as_deref())?,
             category: line.category,
         });
         Ok(())
     }
+}
+
+/// The first moment of a date (UTC), or a moment.
+fn at_of(text: Option<&str>) -> Result<Option<OffsetDateTime>, String> {
+    let period = Period::parse_as(["at", "at"], text, None);
+    Ok(period.map_err(|invalid| invalid.to_string())?.from)
 }
 
 #[cfg(test)]
@@ -202,7 +216,8 @@ mod tests {
             (r#"{"id":"1"}"#, "line 1: give `id` and `content` of an item, or `question` and `evidence`".to_owned()),
             (r#"{"id":"1","content":" "}"#, "line 1: `content` is empty; give 1 to 20000 characters.".to_owned()),
             (r#"{"question":"Tea?","evidence":["9"]}"#, "line 1: `evidence` names 9, and no item of its group has that `id`".to_owned()),
-            (r#"{"question":"Tea?"}"#, "line 1: `evidence` is empty; name the `id` of each item that answers the question".to_owned()),
+            (r#"{"question":"Tea?"}"#, "line 1: `evidence` is missing; name the `id` of each item that answers the question, or give [] where none does".to_owned()),
+            (r#"{"question":"Tea?","evidence":[],"at":"soon"}"#, "line 1: `at` is no date; give 2019, 2019-05, 2019-05-17 or 2019-05-17T15:04:05Z.".to_owned()),
             (r#"{"question":" ","evidence":["1"]}"#, "line 1: `question` is empty".to_owned()),
             (item, "the data set has no questions: give lines with `id` and `content`, and lines with `question` and `evidence`".to_owned()),
             ("", "the data set has no items: give lines with `id` and `content`, and lines with `question` and `evidence`".to_owned()),

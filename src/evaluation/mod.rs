@@ -23,8 +23,8 @@ use crate::input::Invalid;
 use crate::memories::MemoryError;
 use crate::providers::chat::ChatError;
 use crate::search::arms::CANDIDATES_MAX;
-use crate::search::query::Balance;
-use crate::search::{Filters, Hit, Search, SearchQuery};
+use crate::search::query::{Balance, Ingredients};
+use crate::search::{Filters, Hit, Search, SearchQuery, many};
 
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluationError {
@@ -135,12 +135,14 @@ impl Arm {
 }
 
 /// A question as an agent asks it, answered with every candidate of both arms and tiers, and their neighbours.
-fn all_candidates(text: &str) -> SearchQuery {
+fn all_candidates(text: &str, ingredients: Ingredients) -> SearchQuery {
     SearchQuery {
         text: Some(text.trim().to_owned()),
         limit: 6 * CANDIDATES_MAX,
         filters: Filters {
             status: Some(crate::memories::Status::Active),
+            spread: ingredients.spread && many::are_asked(Some(text)),
+            ingredients,
             ..Filters::default()
         },
         cursor: None,

@@ -11,6 +11,7 @@ use crate::accounts::Viewer;
 use crate::db::UserId;
 use crate::embedding::model::{Space, SpaceId};
 use crate::providers::ProviderType;
+use crate::search::query::Ingredients;
 
 /// The newest items, of which questions are made …
 pub(super) const TEXTS_MAX: i64 = 2_000;
@@ -216,7 +217,7 @@ impl Evaluation {
         question: &OwnQuestion,
     ) -> Result<(Place, i64), EvaluationError> {
         let viewer = Viewer::person(user);
-        let query = all_candidates(&question.text);
+        let query = all_candidates(&question.text, Ingredients::default());
         let found = self.search.find_in(&viewer, &query, &question.text, space);
         let (page, tokens) = found.await?.map_err(EvaluationError::Silent)?;
         let place = |arm: Arm| {

@@ -11,9 +11,11 @@ use super::dataset::{DataSet, Group};
 use super::score::Scores;
 use super::{Arm, Evaluation, EvaluationError, all_candidates};
 use crate::accounts::{Accounts, Email, Password, Role, UserId, Viewer};
+use crate::clock::Zone;
 use crate::erasure::{self, Step};
 use crate::memories;
-use crate::search::Mode;
+use crate::search::query::Ingredients;
+use crate::search::{Mode, when};
 
 /// Accounts at this name are an evaluation's; no mail reaches it.
 const SCRATCH_DOMAIN: &str = "evaluation.invalid";
@@ -60,9 +62,31 @@ pub struct Report {
     pub without_vector: i64,
     /// Questions that were answered by words alone.
     pub by_words_alone: u32,
+    /// Of questions that nothing answers, and of the others.
+    pub absent: Absence,
+    pub present: Absence,
     pub arms: BTreeMap<Arm, Scores>,
     /// As search answers, by the questions' category.
     pub categories: BTreeMap<String, Scores>,
+}
+
+/// Of how many questions search said that the answer is probably not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Absence {
+    pub questions: u32,
+    pub said: u32,
+}
+
+impl Absence {
+    fn note(&mut self, is_said: bool) {
+        self.questions += 1;
+        self.said += u32::from(is_said);
+    }
+
+    /// 0 to 1
+    pub fn share(self) -> f64 {
+        f64::from(self.said) / f64::from(self.questions.max(1))
+    }
 }
 
 impl Evaluation {
@@ -74,11 +98,12 @@ impl Evaluation {
         &self,
         accounts: &Accounts,
         data: &DataSet,
+        ingredients: Ingredients,
         mut tell: impl FnMut(Progress) -> bool,
     ) -> Result<Report, EvaluationError> {
         let mut scratch = self.abandoned(accounts).await?;
         let tried = self
-            .try_groups(accounts, data, &mut scratch, &mut tell)
+            .try_groups(accounts, data, ingredients, &mut scratch, &mut tell)
             .await;
         let erased = self.erase(&scratch, &mut tell).await;
         let report = tried?;
@@ -90,6 +115,7 @@ impl Evaluation {
         &self,
         accounts: &Accounts,
         data: &DataSet,
+        ingredients: Ingredients,
         scratch: &mut Vec<UserId>,
         tell: &mut impl FnMut(Progress) -> bool,
     ) -> Result<Report, EvaluationError> {
@@ -120,7 +146,8 @@ impl Evaluation {
         let (mut done, of) = (0, data.questions());
         for (user, group, ids) in &groups {
             for at in 0..group.questions.len() {
-                self.ask_of(*user, group, at, ids, &mut report).await?;
+                self.ask_of(*user, group, at, ids, ingredients, &mut report)
+                    .await?;
                 done += 1;
                 continue_if(tell(Progress {
                     stage: Stage::Asking,
@@ -191,14 +218,27 @@ impl Evaluation {
         group: &Group,
         at: usize,
         ids: &[i64],
+        ingredients: Ingredients,
         report: &mut Report,
     ) -> Result<(), EvaluationError> {
         let question = &group.questions[at];
         let evidence: Vec<i64> = question.evidence.iter().map(|place| ids[*place]).collect();
         let viewer = Viewer::person(user);
-        let query = all_candidates(&question.text);
+        let mut query = all_candidates(&question.text, ingredients);
+        if let Some(asked_at) = question.asked_at.filter(|_| ingredients.time) {
+            query.filters.time = when::named(&question.text, Zone::UTC, asked_at);
+        }
         let page = self.search.find(&viewer, &query).await?;
         report.by_words_alone += u32::from(page.mode == Mode::Fts);
+        let is_said_absent = page.is_probably_absent();
+        let absence = match evidence.is_empty() {
+            true => &mut report.absent,
+            false => &mut report.present,
+        };
+        absence.note(is_said_absent);
+        if evidence.is_empty() {
+            return Ok(());
+        }
         for arm in Arm::ALL {
             let ranked = arm.ranked(&page.hits);
             report.arms.entry(arm).or_default().note(&ranked, &evidence);

@@ -10,6 +10,9 @@ use crate::input::Invalid;
 
 const YEARS: std::ops::RangeInclusive<i32> = 1..=9998;
 
+/// The fields of a memory's own.
+const VALID: [&str; 2] = ["valid_from", "valid_until"];
+
 /// Either side may be open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Period {
@@ -24,9 +27,21 @@ impl Period {
     /// # Errors
     /// [`Invalid`] naming `valid_from` or `valid_until`.
     pub fn parse(from: Option<&str>, until: Option<&str>) -> Result<Self, Invalid> {
-        let from = parse_given("valid_from", from)?;
-        let until = parse_given("valid_until", until)?;
-        Self::new(from.map(|(begins, _)| begins), until.map(|(_, ends)| ends))
+        Self::parse_as(VALID, from, until)
+    }
+
+    /// The same of fields of these names.
+    ///
+    /// # Errors
+    /// [`Invalid`] naming one of them.
+    pub fn parse_as(
+        [from_field, until_field]: [&'static str; 2],
+        from: Option<&str>,
+        until: Option<&str>,
+    ) -> Result<Self, Invalid> {
+        let from = parse_given(from_field, from)?.map(|(begins, _)| begins);
+        let until = parse_given(until_field, until)?.map(|(_, ends)| ends);
+        Self::ordered([from_field, until_field], from, until)
     }
 
     /// The same of what a model says: what is no date, or ends before it begins, is passed over.
@@ -48,11 +63,21 @@ impl Period {
         from: Option<OffsetDateTime>,
         until: Option<OffsetDateTime>,
     ) -> Result<Self, Invalid> {
+        Self::ordered(VALID, from, until)
+    }
+
+    fn ordered(
+        [from_field, until_field]: [&'static str; 2],
+        from: Option<OffsetDateTime>,
+        until: Option<OffsetDateTime>,
+    ) -> Result<Self, Invalid> {
         if from.zip(until).is_some_and(|(from, until)| until <= from) {
             return Err(Invalid::new(
-                "valid_until",
+                until_field,
                 "invalid_period",
-                "`valid_until` is before `valid_from`; give the later date as `valid_until`.",
+                format!(
+                    "`{until_field}` is before `{from_field}`; give the later date as `{until_field}`."
+                ),
             ));
         }
         Ok(Self { from, until })

@@ -2,7 +2,6 @@
 //! block of data within a budget of tokens, or nothing, which is the usual and honest answer. Never twice in a session, never
 //! from the session itself, and nothing is searched for messages that no memory can help with.
 
-mod relevance;
 mod section;
 mod store;
 mod trivial;
@@ -178,7 +177,7 @@ fn ranked(found: &[Signals], terms: usize) -> Vec<(i64, f64)> {
         by(&|signals| (signals.lexical > 0.0).then_some(signals.lexical)),
         by(&|signals| (signals.entities > 0.0).then_some(signals.entities)),
     ];
-    let relevance = relevance::of_all(found, terms);
+    let relevance = crate::search::relevance::of_all(found, terms);
     let weights = found
         .iter()
         .map(|signals| (signals.id.0, signals.own_weight()));

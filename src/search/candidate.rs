@@ -2,6 +2,7 @@
 
 use time::OffsetDateTime;
 
+use super::reader::vectors::Direction;
 use crate::memories::day::Then;
 use crate::memories::{ItemId, ItemType, Part, Period, Span, Status, Trust, Turn};
 
@@ -28,6 +29,14 @@ pub struct Signals {
     pub is_found: bool,
     /// Said by whom the query names, or naming them where nobody is said to speak.
     pub is_of_named: bool,
+    /// How much of the query's words it has, by how rare these are, names left out; 0 to 1.
+    pub share_of_words: f64,
+    /// It is of whom the query names and the memory is about; `None` where nobody is named.
+    pub is_of_subject: Option<bool>,
+    /// Where its vector points, where the first are to be of many sides.
+    pub direction: Option<Direction>,
+    /// How near it is to the time that the query names or asks for, 0 to 1; 0 where there is none.
+    pub time: f64,
     /// How much of what the query names it mentions, 0 to 1; 0 where that is not asked for.
     pub entities: f64,
     /// What was said just before or after, and how many steps away: 1 to [`STEPS_MAX`](super::arms::neighbours::STEPS_MAX).

@@ -13,6 +13,8 @@ pub const SPEAKER_WEIGHT: f64 = 0.4;
 /// What it counts that it mentions all that the query names, where its user has entities searched (bench/README.md,
 /// "Entities").
 pub const ENTITY_WEIGHT: f64 = 0.2;
+/// What it counts that it was said in the time that is asked about, or is true since then (bench/README.md, "Time").
+pub const TIME_WEIGHT: f64 = 0.6;
 /// The share of its own sum that an item gives what was said one step and two steps beside it.
 const NEIGHBOUR_SHARES: [f64; STEPS_MAX] = [0.3, 0.2];
 /// What a turn's score is multiplied by: of the same words, the memory comes first (bench/README.md, "Turns").
@@ -25,7 +27,7 @@ pub const OWN_WEIGHT: f64 = 1.2;
 pub const EPISODE_WEIGHT: f64 = 0.7;
 
 /// Why a hit stands where it does (`explain: true`). The score is `scale · tier_weight · own_weight ·
-/// strength · (semantic_weight · semantic_normalised + lexical_weight · lexical_normalised + speaker + entities + neighbours)`.
+/// strength · (semantic_weight · semantic_normalised + lexical_weight · lexical_normalised + speaker + entities + time + neighbours)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Explanation {
     /// Cosine distance, 0 to 2; `None` without a ready vector, or without a query's.
@@ -51,6 +53,8 @@ pub struct Explanation {
     pub speaker: f64,
     /// At most [`ENTITY_WEIGHT`], by how much of what the query names it mentions.
     pub entities: f64,
+    /// At most [`TIME_WEIGHT`], by how near it is to the time that is asked about.
+    pub time: f64,
     /// What stands beside it in the conversation adds so much.
     pub neighbours: f64,
     /// 1; [`TURN_WEIGHT`] for a turn, [`EPISODE_WEIGHT`] for an episode.
@@ -80,7 +84,8 @@ impl Explanation {
     }
 
     fn sum(&self) -> f64 {
-        self.own_weight * (self.signals() + self.speaker + self.entities + self.neighbours)
+        self.own_weight
+            * (self.signals() + self.speaker + self.entities + self.time + self.neighbours)
     }
 
     fn signals(&self) -> f64 {
@@ -135,6 +140,7 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
                     false => 0.0,
                 },
                 entities: ENTITY_WEIGHT * candidate.entities,
+                time: TIME_WEIGHT * candidate.time,
                 neighbours: 0.0,
                 scale: 1.0,
                 own_weight: candidate.own_weight(),
@@ -164,6 +170,34 @@ pub fn sort(ranked: &mut [(Signals, Explanation)]) {
             .then(b.created_at.cmp(&a.created_at))
             .then(b.id.0.cmp(&a.id.0))
     });
+}
+
+/// What likeness to one that stands before it counts against a hit, where the first are to be of many sides.
+const LIKENESS_WEIGHT: f64 = 0.15;
+
+/// The first so many are chosen one after another, each by its score and by how little it is like those before it; the
+/// others stay in their order behind them (maximal marginal relevance).
+pub fn spread(ranked: &mut [(Signals, Explanation)], first: usize) {
+    let best = ranked
+        .first()
+        .map_or(1.0, |(_, why)| why.score())
+        .max(f64::MIN_POSITIVE);
+    let mut likeness = vec![0.0_f64; ranked.len()];
+    for place in 0..first.min(ranked.len()) {
+        let value = |at: usize| ranked[at].1.score() / best - LIKENESS_WEIGHT * likeness[at];
+        let chosen = (place..ranked.len()).reduce(|a, b| if value(b) > value(a) { b } else { a });
+        let Some(chosen) = chosen else { break };
+        ranked[place..=chosen].rotate_right(1);
+        likeness[place..=chosen].rotate_right(1);
+        let Some(direction) = ranked[place].0.direction.clone() else {
+            continue;
+        };
+        for at in place + 1..ranked.len() {
+            let other = ranked[at].0.direction.as_ref();
+            let like = other.map_or(0.0, |other| direction.likeness(other));
+            likeness[at] = likeness[at].max(like);
+        }
+    }
 }
 
 fn closeness(distance: Option<f64>) -> f64 {
@@ -279,6 +313,10 @@ mod tests {
             is_found: true,
             is_of_named: false,
             entities: 0.0,
+            time: 0.0,
+            share_of_words: 0.0,
+            is_of_subject: None,
+            direction: None,
             neighbours: Vec::new(),
         }
     }

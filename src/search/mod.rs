@@ -6,11 +6,15 @@ pub mod arms;
 mod candidate;
 pub mod fuse;
 mod lent;
+pub mod many;
+mod page;
 pub mod query;
 mod rank;
 pub mod reader;
+pub mod relevance;
 mod snippet;
 pub mod store;
+pub mod when;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,6 +25,7 @@ use tracing::Instrument;
 pub use candidate::{FoundItem, Signals};
 pub use fuse::Explanation;
 pub use lent::LentFound;
+pub use page::{Hit, Mode, Page};
 pub use query::{Filters, RawQuery, SearchQuery};
 pub use reader::Reader;
 pub use snippet::Snippet;
@@ -28,61 +33,15 @@ pub use snippet::Snippet;
 use crate::accounts::{UserId, Viewer};
 use crate::db::{Db, Tx};
 use crate::embedding::model::Space;
-use crate::embedding::{Embeddings, PENDING, QueryEmbedding, QueryVector};
+use crate::embedding::{Embeddings, NamedWord, PENDING, QueryEmbedding, QueryVector};
 use crate::memories::{day, mentions, speakers, words};
 use crate::metrics;
+use arms::when::Then;
 use rank::Found;
 use reader::{Held, Need, Question, vectors};
 
 const NONE_EMBEDDED: &str =
     "none of these memories has an embedding, so they were found by words alone";
-
-/// How an answer was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// By meaning and by words.
-    Hybrid,
-    /// By words alone.
-    Fts,
-    /// Newest first.
-    Recent,
-}
-
-impl Mode {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Hybrid => "hybrid",
-            Self::Fts => "fts",
-            Self::Recent => "recent",
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
-pub struct Hit {
-    pub item: FoundItem,
-    pub snippet: Snippet,
-    /// 0 to 1 within this answer; 0 where it is by date.
-    pub score: f64,
-    /// Among the nearest by meaning.
-    pub is_near: bool,
-    pub explanation: Explanation,
-    /// Whose memory it is lent from, as answers call it; `None`: the viewer's own.
-    pub memory_of: Option<Arc<str>>,
-}
-
-#[derive(Clone, Debug)]
-pub struct Page {
-    pub hits: Vec<Hit>,
-    pub mode: Mode,
-    /// Where a listing by date goes on; `None` at its end and in ranked answers.
-    pub cursor: Option<String>,
-    /// Why the search was less than it could be, as a clause; the caller that
-    /// could not bring a vector says so here. `None` when it was not.
-    pub degraded: Option<String>,
-    /// Memory that is lent to the viewer was read too.
-    pub has_lent: bool,
-}
 
 /// What the arms find for a text.
 pub struct Gathered {
@@ -159,13 +118,14 @@ impl Search {
         let Some(text) = need.text else {
             return self.newest(viewer, query).await;
         };
-        let (tx, held, asked) = self.ask(&need, text).await?;
+        let names = names(&query.filters, text);
+        let (tx, held, asked) = self.ask(&need, text, &names).await?;
         let mut tx = match tx {
             Some(tx) => tx,
             None => self.db.as_user(user).await?,
         };
         let vector = asked.vector.as_ref();
-        let filters = &query.filters;
+        let filters = &*self.in_time(&query.filters, text, &held);
         let (found, terms) = self
             .look(&mut tx, user, &held, filters, text, vector)
             .await?;
@@ -175,6 +135,7 @@ impl Search {
             signals: found,
             terms,
             lent: None,
+            time: filters.time,
         };
         let space = held.serving.space.clone();
         drop(held);
@@ -234,7 +195,7 @@ impl Search {
             theme: None,
             text: Some(text),
         };
-        Ok(self.ask(&need, text).await?.2)
+        Ok(self.ask(&need, text, &speakers::names(text)).await?.2)
     }
 
     /// The index as it stands and the query's vector; the transaction is gone where a provider had to be asked.
@@ -242,14 +203,14 @@ impl Search {
         &self,
         need: &Need<'_>,
         text: &str,
+        names: &[NamedWord],
     ) -> Result<(Option<Tx>, Held, QueryEmbedding), sqlx::Error> {
         let (tx, held) = self.reader.current(&self.db, need).await?;
-        let names = speakers::names(text);
-        let (vectors, serving) = (held.vectors(&names).await, held.serving.clone());
+        let (vectors, serving) = (held.vectors(names).await, held.serving.clone());
         let held = Some(held).filter(|held| !held.is_large());
         let asked = self
             .embeddings
-            .query_vector(tx, need.user, serving, vectors, text, &names);
+            .query_vector(tx, need.user, serving, vectors, text, names);
         let (tx, embedding) = asked.await?;
         if let Some(held) = held {
             return Ok((tx, held, embedding));
@@ -348,7 +309,7 @@ impl Search {
         text: &str,
         vector: Option<&QueryVector>,
     ) -> Result<Page, sqlx::Error> {
-        let filters = &query.filters;
+        let filters = &*self.in_time(&query.filters, text, held);
         let (signals, terms) = self
             .look(&mut tx, user, held, filters, text, vector)
             .await?;
@@ -358,6 +319,7 @@ impl Search {
             signals,
             terms,
             lent: None,
+            time: filters.time,
         };
         self.rank(found, query).await
     }
@@ -385,6 +347,21 @@ impl Search {
             }
         }
         Ok((found, asked.terms.clone()))
+    }
+
+    /// With the time that the query names, by the calendar of whose memory it is, where none is asked for.
+    fn in_time<'f>(&self, filters: &'f Filters, text: &str, held: &Held) -> Cow<'f, Filters> {
+        if filters.time.is_some() || !filters.ingredients.time {
+            return Cow::Borrowed(filters);
+        }
+        let now = filters.day.as_of.unwrap_or(self.embeddings.now());
+        match when::named(text, &held.time_zone, now) {
+            None => Cow::Borrowed(filters),
+            time => Cow::Owned(Filters {
+                time,
+                ..filters.clone()
+            }),
+        }
     }
 
     /// With what was known, and true, on the day that is asked for: today no statement is sent for it.
@@ -426,8 +403,14 @@ impl Search {
         };
         Ok(Arc::new(Question {
             naming,
+            time: filters.time.map(Then::of),
+            with_directions: filters.spread,
             terms: words::query_terms(text),
             vector: vector.map(|v| vectors::Asked::new(v.vector.values())),
+            names: speakers::names(text)
+                .into_iter()
+                .map(|name| name.word)
+                .collect(),
             speakers: vector.map(|v| v.speakers.clone()).unwrap_or_default(),
             filters: filters.clone(),
             now: self.embeddings.now(),
@@ -452,7 +435,8 @@ impl Search {
             theme: None,
             text: Some(text),
         };
-        let (tx, mut held, asked) = self.ask(&need, text).await?;
+        let names = speakers::names(text);
+        let (tx, mut held, asked) = self.ask(&need, text, &names).await?;
         held.with_entities = true;
         let mut tx = match tx {
             Some(tx) => tx,
@@ -470,6 +454,7 @@ impl Search {
             signals,
             terms: question.terms.clone(),
             lent: None,
+            time: None,
         };
         let found = self
             .with_lent(viewer, found, || lent::Wanted {
@@ -507,5 +492,13 @@ impl Search {
         let index = held.read().await;
         let sources = index.count(false) + index.count(true);
         Ok(arms::entity::weigh(&meant, &found, sources))
+    }
+}
+
+/// Whom the query names, who may speak in the memory.
+fn names(filters: &Filters, text: &str) -> Vec<NamedWord> {
+    match filters.ingredients.speakers {
+        true => speakers::names(text),
+        false => Vec::new(),
     }
 }

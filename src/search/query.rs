@@ -6,13 +6,16 @@ use std::sync::Arc;
 
 use time::OffsetDateTime;
 
+use super::many;
 use crate::embedding::EmbeddingState;
 use crate::input::{Invalid, check_text};
-use crate::memories::{Day, ItemId, ItemType, Status, ThemeSlug};
+use crate::memories::{Day, ItemId, ItemType, Period, Status, ThemeSlug};
 
 pub const QUERY_CHARS_MAX: usize = 2_000;
 pub const RESULTS_MAX: usize = 50;
 pub const RESULTS_DEFAULT: usize = 10;
+/// Where many things are asked for.
+const RESULTS_SPREAD: usize = 20;
 pub const RECENCY_DAYS_MAX: i64 = 36_500;
 const MATCH_ALL: &str = "*";
 
@@ -52,7 +55,63 @@ impl Balance {
     }
 }
 
-/// Which items may be found, whatever the words.
+/// What a ranking goes by besides meaning and words. All of it, but where an evaluation measures what one is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ingredients {
+    /// Who is named and who speaks.
+    pub speakers: bool,
+    /// What stands beside what is found.
+    pub neighbours: bool,
+    /// The time that the query names.
+    pub time: bool,
+    /// The first are of many sides where the query asks for many things.
+    pub spread: bool,
+}
+
+impl Ingredients {
+    pub const NAMES: [&str; 4] = ["speakers", "neighbours", "time", "spread"];
+
+    /// All but these.
+    ///
+    /// # Errors
+    /// [`Invalid`] naming `without`.
+    pub fn without<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, Invalid> {
+        let mut left = Self::default();
+        for name in names {
+            let ingredient = match name {
+                "speakers" => &mut left.speakers,
+                "neighbours" => &mut left.neighbours,
+                "time" => &mut left.time,
+                "spread" => &mut left.spread,
+                _ => {
+                    return Err(Invalid::new(
+                        "without",
+                        "invalid_ingredient",
+                        format!(
+                            "`without` has `{name}`, which is not known; give some of {}.",
+                            Self::NAMES.join(", ")
+                        ),
+                    ));
+                }
+            };
+            *ingredient = false;
+        }
+        Ok(left)
+    }
+}
+
+impl Default for Ingredients {
+    fn default() -> Self {
+        Self {
+            speakers: true,
+            neighbours: true,
+            time: true,
+            spread: true,
+        }
+    }
+}
+
+/// Which items may be found, whatever the words, and what besides these counts.
 #[derive(Clone, Debug, Default)]
 pub struct Filters {
     pub theme: Option<ThemeSlug>,
@@ -72,6 +131,12 @@ pub struct Filters {
     pub memories_alone: bool,
     /// Added by this agent.
     pub agent: Option<i64>,
+    /// What was said then, or is true since then, counts more; of a listing by date nothing else is listed. `None`: what
+    /// the query names.
+    pub time: Option<Period>,
+    /// The first are of many sides.
+    pub spread: bool,
+    pub ingredients: Ingredients,
 }
 
 impl Filters {
@@ -133,9 +198,12 @@ pub struct RawQuery<'a> {
     /// `meaning` (the default), `even` or `words`.
     pub balance: Option<&'a str>,
     pub by_strength: bool,
+    /// `None`: where the query asks for many things.
+    pub spread: Option<bool>,
     pub explain: bool,
     pub memories_alone: bool,
     pub agent: Option<i64>,
+    pub time: Option<Period>,
 }
 
 impl SearchQuery {
@@ -150,6 +218,9 @@ impl SearchQuery {
             "" | MATCH_ALL => None,
             text => Some(text.to_owned()),
         };
+        let is_spread = raw
+            .spread
+            .unwrap_or_else(|| many::are_asked(text.as_deref()));
         let cursor = raw.cursor.map(Cursor::parse).transpose()?;
         if cursor.is_some() && text.is_some() {
             return Err(Invalid::new(
@@ -160,7 +231,7 @@ impl SearchQuery {
         }
         Ok(Self {
             text,
-            limit: parse_limit(raw.limit)?,
+            limit: parse_limit(raw.limit, is_spread)?,
             filters: Filters {
                 theme: parse_theme(raw.theme)?,
                 types: raw.types.to_vec(),
@@ -171,6 +242,9 @@ impl SearchQuery {
                 embedding: raw.embedding,
                 memories_alone: raw.memories_alone,
                 agent: raw.agent,
+                time: raw.time.filter(|time| *time != Period::default()),
+                spread: is_spread,
+                ingredients: Ingredients::default(),
             },
             cursor,
             min_similarity: parse_min_similarity(raw.min_similarity)?,
@@ -181,7 +255,7 @@ impl SearchQuery {
     }
 }
 
-fn parse_limit(limit: Option<i64>) -> Result<usize, Invalid> {
+fn parse_limit(limit: Option<i64>, is_spread: bool) -> Result<usize, Invalid> {
     let out_of_range = || {
         Invalid::new(
             "limit",
@@ -190,6 +264,7 @@ fn parse_limit(limit: Option<i64>) -> Result<usize, Invalid> {
         )
     };
     match limit {
+        None if is_spread => Ok(RESULTS_SPREAD),
         None => Ok(RESULTS_DEFAULT),
         Some(n) => usize::try_from(n)
             .ok()

@@ -11,10 +11,10 @@ use super::candidate::{FoundItem, Signals};
 use super::fuse::{self, Explanation};
 use super::query::{Cursor, Filters, SearchQuery};
 use super::reader::{Held, Need};
-use super::{Hit, LentFound, Mode, Page, Search, arms, lent, snippet, store};
+use super::{Hit, LentFound, Mode, Page, Search, arms, lent, relevance, snippet, store};
 use crate::accounts::{UserId, Viewer};
 use crate::db::Tx;
-use crate::memories::{Day, ItemId, Span, day, fading, words};
+use crate::memories::{Day, ItemId, Period, Span, day, fading, words};
 
 /// Whose strength is looked at, where it counts.
 const WEIGHED_MAX: usize = 100;
@@ -27,6 +27,8 @@ pub(super) struct Found {
     pub(super) signals: Vec<Signals>,
     pub(super) terms: Vec<words::Term>,
     pub(super) lent: Option<LentFound>,
+    /// The time that was asked about, or that the query names.
+    pub(super) time: Option<Period>,
 }
 
 impl Search {
@@ -41,7 +43,9 @@ impl Search {
             signals,
             terms,
             lent,
+            time,
         } = found;
+        let confidence = relevance::of_answer(&signals, terms.len());
         let has_near = signals.iter().any(|c| c.is_near);
         // A cutoff of similarity needs a similarity: without one it is passed over.
         let similarity_min = query.min_similarity.filter(|_| has_near);
@@ -54,6 +58,9 @@ impl Search {
             let best = &mut ranked[..best];
             self.weigh_by_strength(&mut tx, user, lent.is_some(), best)
                 .await?;
+        }
+        if query.filters.spread {
+            fuse::spread(&mut ranked, query.limit);
         }
         let status = query.filters.status;
         let mut hits = Vec::new();
@@ -83,6 +90,8 @@ impl Search {
             cursor: None,
             degraded: None,
             has_lent: lent.is_some(),
+            time,
+            confidence: Some(confidence),
         })
     }
 
@@ -199,6 +208,8 @@ impl Search {
             cursor,
             degraded: None,
             has_lent: lent.is_some(),
+            time: filters.time,
+            confidence: None,
         })
     }
 }

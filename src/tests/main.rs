@@ -28,6 +28,7 @@ mod search;
 mod search_by_meaning;
 mod search_conversations;
 mod search_hybrid;
+mod search_when;
 mod secrets;
 mod server;
 mod sources;

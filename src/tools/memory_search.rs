@@ -9,10 +9,14 @@ use super::values::{FoundType, PartOf, SaidIn, ToldOf, ToolTrust, Whole};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
+use crate::input::Invalid;
 use crate::memories::model::THEME_CHARS_MAX;
-use crate::memories::{Day, ItemType};
+use crate::memories::{Day, ItemType, Period};
 use crate::search::query::{QUERY_CHARS_MAX, RECENCY_DAYS_MAX, RESULTS_MAX};
 use crate::search::{Hit, RawQuery, SearchQuery};
+
+/// What an agent may say then.
+const ABSENT: &str = "probably not in memory";
 
 pub struct MemorySearch;
 
@@ -28,7 +32,7 @@ pub struct Input {
     /// Only this theme.
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
-    /// Only these. A turn is what was said, word by word.
+    /// A turn is what was said, word by word.
     types: Option<Vec<FoundType>>,
     /// Only this recent.
     #[schemars(range(min = 1, max = RECENCY_DAYS_MAX))]
@@ -46,6 +50,10 @@ pub struct Input {
     as_of: Option<String>,
     /// True then.
     at: Option<String>,
+    /// Prefer this time.
+    time: Option<TimeAsked>,
+    /// The first are of many sides. Left out: where the query asks for many things.
+    spread: Option<bool>,
     /// Prefer what is used.
     by_strength: Option<bool>,
     explain: Option<bool>,
@@ -53,9 +61,26 @@ pub struct Input {
     cursor: Option<String>,
 }
 
+/// Either may be left out.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TimeAsked {
+    from: Option<String>,
+    until: Option<String>,
+}
+
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     results: Vec<ResultItem>,
+    /// That the answer is among these, 0 to 1; null in a listing by date.
+    #[schemars(range(min = 0, max = 1))]
+    confidence: Option<f64>,
+    /// "probably not in memory" where it is low.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
+    /// The time that was asked about, by `time` or in the words of `query`: what was said then stands higher.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<TimeMeant>,
     /// "hybrid" (by meaning and words), "fts" (by words alone) or "recent" (newest first).
     #[schemars(extend("enum" = ["hybrid", "fts", "recent"]))]
     mode: &'static str,
@@ -63,6 +88,17 @@ pub struct Output {
     degraded: Option<String>,
     /// Give it back to read on; null at the end.
     cursor: Option<String>,
+}
+
+/// From the first moment to before the other; null: open.
+#[derive(Serialize, JsonSchema)]
+struct TimeMeant {
+    #[serde(with = "time::serde::rfc3339::option")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    from: Option<OffsetDateTime>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    until: Option<OffsetDateTime>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -144,6 +180,8 @@ struct Explain {
     speaker: f64,
     /// It mentions what the query names.
     entities: f64,
+    /// It was said in the time that is asked about, or near it.
+    time: f64,
     /// Added for what was said just before and after it.
     neighbours: f64,
     /// By which the sum is multiplied, so that no score is more than 1.
@@ -156,7 +194,7 @@ struct Explain {
     strength: f64,
 }
 
-/// The score is the sum of each normalised signal by its weight, `speaker`, `entities` and `neighbours`, by `scale`, `tier` and `strength`.
+/// The score is the sum of each normalised signal by its weight, `speaker`, `entities`, `time` and `neighbours`, by `scale`, `tier` and `strength`.
 #[derive(Serialize, JsonSchema)]
 struct Weights {
     semantic: f64,
@@ -172,6 +210,7 @@ impl Tool for MemorySearch {
         meaning and by words, exact names (ERR_5021) too. Example: \
         {\"query\": \"staging database port\", \"limit\": 5}";
     const SCOPE: Scope = Scope::MemoryRead;
+    const FOR_SCRIPTS: &'static [&'static str] = &["explain", "min_similarity", "spread"];
     type Input = Input;
     type Output = Output;
 
@@ -194,11 +233,14 @@ impl Tool for MemorySearch {
             cursor: input.cursor.as_deref(),
             min_similarity: input.min_similarity,
             balance: input.balance.as_deref(),
+            time: input.time.map(TimeAsked::period).transpose()?,
+            spread: input.spread,
             by_strength: input.by_strength.unwrap_or(false),
             explain: input.explain.unwrap_or(false),
             ..RawQuery::default()
         })?;
         let page = context.search.find(&call.viewer, &query).await?;
+        let note = page.is_probably_absent().then_some(ABSENT);
         let results = page
             .hits
             .into_iter()
@@ -206,6 +248,12 @@ impl Tool for MemorySearch {
             .collect();
         let output = Output {
             results,
+            confidence: page.confidence,
+            note,
+            time: page.time.map(|time| TimeMeant {
+                from: time.from,
+                until: time.until,
+            }),
             mode: page.mode.as_str(),
             degraded: page.degraded,
             cursor: page.cursor,
@@ -223,6 +271,13 @@ impl Tool for MemorySearch {
 
     fn query(input: &Input) -> Option<&str> {
         input.query.as_deref()
+    }
+}
+
+impl TimeAsked {
+    fn period(self) -> Result<Period, Invalid> {
+        let fields = ["time.from", "time.until"];
+        Period::parse_as(fields, self.from.as_deref(), self.until.as_deref())
     }
 }
 
@@ -253,6 +308,7 @@ impl ResultItem {
                 },
                 speaker: why.speaker,
                 entities: why.entities,
+                time: why.time,
                 neighbours: why.neighbours,
                 scale: why.scale,
                 tier: why.tier_weight,

@@ -94,6 +94,8 @@ trait Tool: Send + Sync + 'static {
     const DESCRIPTION: &'static str;
     const SCOPE: Scope;
     const READ_ONLY: bool = matches!(Self::SCOPE, Scope::MemoryRead);
+    /// Arguments that no model is told of: every conversation pays for what is told.
+    const FOR_SCRIPTS: &'static [&'static str] = &[];
     type Input: DeserializeOwned + JsonSchema + Send;
     type Output: Serialize + JsonSchema;
 
@@ -153,6 +155,9 @@ pub struct Definition {
     /// The smallest list that it is on; `None`: no model is told of it, but scripts may call it.
     #[serde(skip)]
     pub profile: Option<ToolProfile>,
+    /// See [`Tool::FOR_SCRIPTS`].
+    #[serde(skip)]
+    pub for_scripts: &'static [&'static str],
     pub input_schema: Value,
     pub output_schema: Value,
 }
@@ -167,9 +172,9 @@ impl Definition {
     /// may be left out.
     pub fn parameters(&self) -> Value {
         let mut schema = self.input_schema.clone();
-        let properties = schema["properties"].as_object_mut();
-        for property in properties.into_iter().flat_map(|p| p.values_mut()) {
-            shorten(property);
+        if let Some(properties) = schema["properties"].as_object_mut() {
+            properties.retain(|name, _| !self.for_scripts.contains(&name.as_str()));
+            properties.values_mut().for_each(shorten);
         }
         schema
     }
@@ -194,6 +199,11 @@ fn shorten(schema: &mut Value) {
     }
     if let Some(items) = schema.get_mut("items") {
         shorten(items);
+    }
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.values_mut().for_each(shorten);
+        // That no other is taken, the server says.
+        schema.remove("additionalProperties");
     }
 }
 
@@ -412,6 +422,7 @@ fn register<T: Tool>(profile: impl Into<Option<ToolProfile>>) -> Box<dyn AnyTool
             read_only: T::READ_ONLY,
             scope: T::SCOPE,
             profile: profile.into(),
+            for_scripts: T::FOR_SCRIPTS,
             input_schema: schema_of::<T::Input>(SchemaSettings::draft2020_12()),
             output_schema: schema_of::<T::Output>(SchemaSettings::draft2020_12().for_serialize()),
         },

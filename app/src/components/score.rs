@@ -92,6 +92,8 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
                 {line("Meaning", parts.semantic_normalised, parts.weight_semantic)}
                 {line("Words", parts.lexical_normalised, parts.weight_lexical)}
                 {added("Speaker", parts.speaker)}
+                {added("Names", parts.entities)}
+                {added("Time", parts.time)}
                 {added("Beside it", parts.neighbours)}
             </tbody>
             <tfoot>
@@ -107,6 +109,11 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
             <li>{meaning_of(&parts)}</li>
             <li>{words_of(&parts)}</li>
             {(parts.speaker > 0.0).then(|| view! { <li>"Speaker: it was said by whom the query names."</li> })}
+            {(parts.entities > 0.0).then(|| view! { <li>"Names: it mentions what the query names."</li> })}
+            {(parts.time > 0.0)
+                .then(|| {
+                    view! { <li>"Time: it was said in the time that the query names, or near it."</li> }
+                })}
             {(parts.neighbours > 0.0)
                 .then(|| {
                     view! { <li>"Beside it: a share of what was said just before and after it."</li> }

@@ -55,6 +55,8 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
         .degraded
         .clone()
         .map(|sentence| view! { <p class="degraded">{sentence}</p> });
+    let note = |sentence| view! { <p class="answer-note">{sentence}</p> };
+    let notes = page.notes.clone().into_iter().map(note).collect_view();
     let (day, today) = (page.day.clone(), filters.today().href());
     let more = page.has_more.then(|| more_of(&filters));
     let rows = if page.rows.is_empty() {
@@ -81,6 +83,7 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
                     </h2>
                     <DayBanner day today />
                     {degraded}
+                    {notes}
                     {rows}
                     {more}
                 </section>

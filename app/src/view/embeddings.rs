@@ -304,6 +304,10 @@ pub struct ScoreParts {
     pub weight_lexical: f64,
     /// Added where it was said by whom the query names.
     pub speaker: f64,
+    /// Added where it mentions what the query names.
+    pub entities: f64,
+    /// Added where it was said in the time that the query names, or near it.
+    pub time: f64,
     /// Added for what was said just before and after it.
     pub neighbours: f64,
     /// By which the sum is multiplied, so that no score is more than 1.

@@ -21,6 +21,10 @@ pub struct Scored {
     /// Of each passage; 0 where no word is in it.
     scores: Vec<f32>,
     words: Vec<u8>,
+    /// Of each passage the weights of its words together, names left out …
+    rarities: Vec<f32>,
+    /// … and of all words that are looked for.
+    rarity: f64,
 }
 
 /// Of a word that occurs so often.
@@ -33,6 +37,8 @@ fn frequency(count: u8) -> f64 {
 struct Word {
     alternatives: Vec<u32>,
     weight: f64,
+    /// The query names somebody by it whom this memory is about.
+    is_name: bool,
 }
 
 /// How rare a word is: of the memories, and of the turns that fill up where these are few.
@@ -65,8 +71,8 @@ fn weight(sources: [usize; 2], tiers: [bool; 2], found: [usize; 2]) -> f64 {
     }
 }
 
-/// Scores every passage that has one of these words.
-pub fn score(index: &Index, asked: &[Term], tiers: [bool; 2]) -> Scored {
+/// Scores every passage that has one of these words; `names` are terms of names.
+pub fn score(index: &Index, asked: &[Term], names: &HashSet<u32>, tiers: [bool; 2]) -> Scored {
     let sources = [index.count(false), index.count(true)];
     let words = asked.iter().map(|term| {
         let alternatives: Vec<u32> = term.alternatives.iter().map(|a| terms::number(a)).collect();
@@ -76,15 +82,23 @@ pub fn score(index: &Index, asked: &[Term], tiers: [bool; 2]) -> Scored {
             found[usize::from(index.source(source).is_turn())] += 1;
         }
         let weight = weight(sources, tiers, found);
+        let is_name = alternatives.iter().any(|term| names.contains(term));
         Word {
             alternatives,
             weight,
+            is_name,
         }
     });
     let words: Vec<Word> = words.collect();
     let mut scored = Scored {
         scores: vec![0.0; index.passages_len()],
         words: vec![0; index.passages_len()],
+        rarities: vec![0.0; index.passages_len()],
+        rarity: words
+            .iter()
+            .filter(|word| !word.is_name)
+            .map(|word| word.weight)
+            .sum(),
     };
     for word in &words {
         let share = word.weight / word.alternatives.len() as f64;
@@ -100,6 +114,9 @@ pub fn score(index: &Index, asked: &[Term], tiers: [bool; 2]) -> Scored {
             .flat_map(|t| index.postings(*t))
         {
             scored.words[passage] += 1;
+            if !word.is_name {
+                scored.rarities[passage] += word.weight as f32;
+            }
         }
     }
     scored
@@ -146,6 +163,16 @@ impl Scored {
         best
     }
 
+    /// How much of what is looked for the best of a source's passages has, by how rare its words are, 0 to 1.
+    pub fn share(&self, index: &Index, source: u32) -> f64 {
+        let passages = index.passages_of(source);
+        let most = passages.map(|p| self.rarities[p]).fold(0.0, f32::max);
+        match self.rarity > 0.0 {
+            true => (f64::from(most) / self.rarity).min(1.0),
+            false => 0.0,
+        }
+    }
+
     /// The best of each tier, with their score.
     pub fn best(&self, index: &Index, mask: &[bool]) -> Vec<(u32, f64)> {
         let mut tiers: [Vec<(u32, f64)>; 2] = Default::default();
@@ -182,7 +209,7 @@ mod tests {
     use crate::search::arms::tests::{index_of, turn};
 
     fn best(index: &Index, query: &str) -> Vec<i64> {
-        let scored = score(index, &query_terms(query), [true, true]);
+        let scored = score(index, &query_terms(query), &HashSet::new(), [true, true]);
         let best = scored.best(index, &vec![true; index.sources().len()]);
         best.into_iter().map(|(n, _)| index.source(n).id).collect()
     }
@@ -241,7 +268,12 @@ mod tests {
     #[test]
     fn each_word_of_the_query_counts_once() {
         let index = index_of(&["bees and hives", "bees, bees, bees"]);
-        let scored = score(&index, &query_terms("bees hives"), [true, true]);
+        let scored = score(
+            &index,
+            &query_terms("bees hives"),
+            &HashSet::new(),
+            [true, true],
+        );
         assert_eq!((scored.of(&index, 0).1, scored.of(&index, 1).1), (2, 1));
         assert!(scored.of(&index, 0).0 > scored.of(&index, 1).0);
     }

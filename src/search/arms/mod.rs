@@ -7,6 +7,7 @@ pub mod neighbours;
 pub mod recent;
 pub mod semantic;
 pub mod speakers;
+pub mod when;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use super::candidate::Signals;
 use super::query::Filters;
 use super::reader::index::{Index, Scope, Source};
 use super::reader::vectors;
+use crate::memories::passages::terms;
 use crate::memories::words::Term;
 use crate::memories::{ItemId, ItemType, Status};
 
@@ -131,6 +133,10 @@ impl Wanted {
                 .is_none_or(|state| source.embedding == Some(state))
     }
 
+    fn brings_neighbours(&self) -> bool {
+        self.filters.ingredients.neighbours
+    }
+
     /// It belongs to the agent that searches, whose own comes first.
     pub fn comes_first(&self, source: &Source) -> bool {
         self.own_first.is_some() && source.owner == self.own_first
@@ -139,7 +145,10 @@ impl Wanted {
     /// The same for a listing by date: what is no memory where it is asked for.
     pub fn lists(&self, source: &Source) -> bool {
         let is_memory = source.item_type.is_memory();
-        self.has(source) && (is_memory || self.types.contains(&source.item_type))
+        let is_of_time = |time| when::Then::of(time).has(source);
+        self.has(source)
+            && self.filters.time.is_none_or(is_of_time)
+            && (is_memory || self.types.contains(&source.item_type))
     }
 
     /// Of each source of the index, those that are gone left out.
@@ -154,25 +163,40 @@ pub struct Asked<'a> {
     pub terms: &'a [Term],
     /// Of the index's space.
     pub vector: Option<&'a vectors::Asked>,
-    /// Names of the query that speak in this memory.
+    /// Names of the query …
+    pub names: &'a [String],
+    /// … and those that speak in this memory.
     pub speakers: &'a [String],
     /// Where no word is found: ids of sources in which a piece of the query stands, and in how many places.
     pub containing: &'a [(i64, i64)],
     /// Ids of sources that mention what the query names, and how much, 0 to 1, the best first.
     pub naming: &'a [(i64, f64)],
+    /// The time that is asked about.
+    pub time: Option<when::Then>,
+    /// Candidates are compared with each other.
+    pub with_directions: bool,
 }
 
 /// The union of both arms and of what stands beside their first, in no order, with both signals of each. None is
 /// found by words where the second is false.
 pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Signals>, bool) {
     let mask = wanted.mask(index);
-    let scored = lexical::score(index, asked.terms, wanted.tiers);
-    let by_words = scored.best(index, &mask);
+    let subjects = speakers::subjects(index, asked.names, asked.speakers);
+    let names = subjects.iter().map(|name| terms::number(name)).collect();
+    let scored = lexical::score(index, asked.terms, &names, wanted.tiers);
+    let mut by_words = scored.best(index, &mask);
     let containing = containing(index, asked.containing, &mask);
-    let near = match asked.vector {
-        Some(vector) => semantic::nearest(index, &mask, wanted.tiers, vector),
+    let nearest = |mask: &[bool]| match asked.vector {
+        Some(vector) => semantic::nearest(index, mask, wanted.tiers, vector),
         None => Vec::new(),
     };
+    let mut near = nearest(&mask);
+    // Of all that was ever said the best may be of other times.
+    if let Some(time) = asked.time {
+        let then = when::mask(index, &mask, time);
+        add_to(&mut by_words, scored.best(index, &then));
+        add_to(&mut near, nearest(&then));
+    }
     let near: Vec<u32> = near.into_iter().map(|(source, _)| source).collect();
     let by_words: Vec<u32> = by_words.into_iter().map(|(source, _)| source).collect();
     let has_words = !by_words.is_empty();
@@ -187,7 +211,10 @@ pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Sig
     }
     bringing.sort_unstable();
     bringing.dedup();
-    let beside = neighbours::beside(index, wanted, &bringing);
+    let beside = match wanted.brings_neighbours() {
+        true => neighbours::beside(index, wanted, &bringing),
+        false => Vec::new(),
+    };
     let near: HashSet<u32> = near.into_iter().collect();
     let naming = naming(index, asked.naming, &mask);
     let found: HashSet<u32> = near
@@ -202,6 +229,7 @@ pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Sig
         .chain(beside.iter().map(|b| b.source))
         .collect();
     let of_named = speakers::of_named(index, asked.speakers, &all);
+    let of_subjects = speakers::of_named(index, &subjects, &all);
     let mut neighbours_of: HashMap<u32, Vec<(ItemId, i64)>> = HashMap::new();
     for beside in &beside {
         let neighbour = (ItemId(index.source(beside.source).id), beside.steps as i64);
@@ -228,12 +256,28 @@ pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Sig
             is_near: near.contains(number),
             is_found: found.contains(number),
             is_of_named: of_named.contains(number),
+            share_of_words: scored.share(index, *number),
+            is_of_subject: (!subjects.is_empty()).then(|| of_subjects.contains(number)),
             entities: naming.get(number).copied().unwrap_or_default(),
+            direction: match asked.with_directions {
+                true => index.vectors.direction(*number),
+                false => None,
+            },
+            time: asked.time.map_or(0.0, |time| time.closeness(source)),
             neighbours: neighbours_of.remove(number).unwrap_or_default(),
         }
     };
     let candidates = all.iter().map(&mut signals).collect();
     (candidates, has_words)
+}
+
+/// What a second look finds, behind what the first has found.
+fn add_to<T>(found: &mut Vec<(u32, T)>, more: Vec<(u32, T)>) {
+    let known: HashSet<u32> = found.iter().map(|(source, _)| *source).collect();
+    found.extend(
+        more.into_iter()
+            .filter(|(source, _)| !known.contains(source)),
+    );
 }
 
 /// Microseconds since 1970 as a time.
@@ -297,7 +341,6 @@ fn containing(index: &Index, found: &[(i64, i64)], mask: &[bool]) -> Vec<(u32, i
 mod tests {
     use super::*;
     use crate::embedding::{EmbeddingState, Vector};
-    use crate::memories::passages::terms;
     use crate::memories::words::query_terms;
     use crate::search::reader::index::Row;
 
@@ -317,6 +360,7 @@ mod tests {
             id,
             created_at: id * 1_000_000,
             live_until: i64::MAX,
+            valid_from: i64::MIN,
             theme: Some(7),
             agent: None,
             owner: None,
@@ -447,6 +491,9 @@ mod tests {
             speakers: &[],
             containing: &[],
             naming: &[],
+            time: None,
+            with_directions: false,
+            names: &[],
         };
         let all = wanted(&index, Filters::default());
         let (mut found, has_words) = candidates(&index, &asked, &all);
@@ -472,6 +519,9 @@ mod tests {
             speakers: &[],
             containing: &[(1, 1), (99, 1)],
             naming: &[],
+            time: None,
+            with_directions: false,
+            names: &[],
         };
         let (found, has_words) = candidates(&index, &asked, &wanted(&index, Filters::default()));
         assert!(!has_words);

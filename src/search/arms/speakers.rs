@@ -8,7 +8,7 @@ use crate::search::reader::index::Index;
 
 /// The newest memories, and turns, that tell by whom much is said …
 const NEWEST_MAX: usize = 200;
-/// … which is one in so many of them.
+/// … which is one in so many of them; of all of them, that are about somebody.
 const ONE_IN: usize = 10;
 
 /// The term of what this name said.
@@ -42,6 +42,16 @@ pub fn speaking(index: &Index, names: &[NamedWord]) -> Vec<String> {
         .filter(speaks)
         .map(|name| name.word.clone())
         .collect()
+}
+
+/// Of these names those that the memory is about: they speak in it, or stand in much of it.
+pub fn subjects(index: &Index, names: &[String], speaking: &[String]) -> Vec<String> {
+    let sources = index.count(false) + index.count(true);
+    let is_about = |name: &&String| {
+        speaking.contains(name)
+            || index.sources_with(terms::number(name)).count() * ONE_IN >= sources.max(ONE_IN)
+    };
+    names.iter().filter(is_about).cloned().collect()
 }
 
 /// Of these sources what one of the speakers said, or what names one where nobody is said to speak.

@@ -13,6 +13,7 @@ use crate::db::UserId;
 use crate::embedding::model::Serving;
 use crate::embedding::{HeldVectors, NamedWord, SpaceId, Vector};
 use crate::memories::words::Term;
+use crate::search::arms::when::Then;
 use crate::search::arms::{self, Asked, Wanted, speakers};
 use crate::search::candidate::Signals;
 use crate::search::query::Filters;
@@ -27,6 +28,8 @@ pub struct Held {
     scope: Scope,
     /// What a query names counts.
     pub with_entities: bool,
+    /// Of whose memory it is, by its name.
+    pub time_zone: String,
     pub serving: Serving,
     /// Whose vectors it has.
     space: Option<SpaceId>,
@@ -38,9 +41,14 @@ pub struct Held {
 pub struct Question {
     pub terms: Vec<Term>,
     pub vector: Option<vectors::Asked>,
+    pub names: Vec<String>,
     pub speakers: Vec<String>,
     /// As [`Asked::naming`].
     pub naming: Vec<(i64, f64)>,
+    /// The time that is asked about.
+    pub time: Option<Then>,
+    /// As [`Asked::with_directions`].
+    pub with_directions: bool,
     pub filters: Filters,
     pub now: OffsetDateTime,
 }
@@ -62,6 +70,7 @@ impl Held {
             with_turns: standing.turns_searched,
             scope: standing.scope,
             with_entities: standing.entities_searched,
+            time_zone: standing.time_zone.clone(),
             serving: standing.serving.clone(),
             space,
             large: None,
@@ -165,9 +174,12 @@ impl Held {
         let asked = Asked {
             terms: &question.terms,
             vector: question.vector.as_ref(),
+            names: &question.names,
             speakers: &question.speakers,
             containing,
             naming: &question.naming,
+            time: question.time,
+            with_directions: question.with_directions,
         };
         arms::candidates(index, &asked, &wanted)
     }

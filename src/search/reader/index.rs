@@ -27,6 +27,8 @@ pub struct Row {
     pub created_at: i64,
     /// The same; `i64::MIN` for what is archived.
     pub live_until: i64,
+    /// Since when what it says is true; `i64::MIN` where nobody says so.
+    pub valid_from: i64,
     pub theme: Option<i64>,
     pub agent: Option<i64>,
     /// Whose it is alone; `None`: shared.
@@ -61,6 +63,7 @@ pub struct Source {
     pub id: i64,
     pub created_at: i64,
     pub live_until: i64,
+    pub valid_from: i64,
     pub theme: Option<u32>,
     pub agent: Option<u32>,
     pub owner: Option<u32>,
@@ -283,6 +286,7 @@ impl Index {
                 known.theme = theme;
                 known.owner = owner;
                 known.live_until = row.live_until;
+                known.valid_from = row.valid_from;
                 known.item_type = row.item_type;
                 known.embedding = row.embedding;
                 return true;
@@ -319,6 +323,7 @@ impl Index {
             id: row.id,
             created_at: row.created_at,
             live_until: row.live_until,
+            valid_from: row.valid_from,
             theme: self.theme(row.theme),
             agent: self.agent(row.agent),
             owner: self.agent(row.owner),
@@ -451,6 +456,7 @@ mod tests {
             id,
             created_at: id * 1_000_000,
             live_until: i64::MAX,
+            valid_from: i64::MIN,
             theme: Some(7),
             agent: None,
             owner: None,

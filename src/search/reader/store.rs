@@ -23,6 +23,8 @@ pub struct Standing {
     pub turns_searched: bool,
     /// What a query names counts.
     pub entities_searched: bool,
+    /// By its name.
+    pub time_zone: String,
     /// The theme that was asked for.
     pub theme: Option<i64>,
     /// What whoever asks sees of it.
@@ -48,7 +50,7 @@ pub async fn find_standing(
         r#"SELECT pg_postmaster_start_time() AS "started!",
                   (SELECT oid::bigint FROM pg_database WHERE datname = current_database()) AS "database!",
                   coalesce(r.revision, 0) AS "revision!", coalesce(r.told_from, 0) AS "told_from!", u.turns_searched,
-                  coalesce(n.in_search, false) AS "entities_searched!",
+                  coalesce(n.in_search, false) AS "entities_searched!", u.time_zone,
                   (SELECT id FROM memory_themes WHERE user_id = $1 AND slug = $2) AS theme,
                   scope_agent() AS scope_agent, sees_shared() AS "sees_shared!", own_before_shared() IS NOT NULL AS "is_own_first!",
                   coalesce(e.enabled, true) AS "enabled!", coalesce(e.own_enabled, false) AS "own_enabled!",
@@ -99,6 +101,7 @@ pub async fn find_standing(
         told_from: row.told_from,
         turns_searched: row.turns_searched,
         entities_searched: row.entities_searched,
+        time_zone: row.time_zone,
         theme: row.theme,
         scope: Scope {
             agent: row.scope_agent,
@@ -201,7 +204,8 @@ pub async fn list_sources(
     let query = format!(
         "SELECT i.id, i.created_at, CASE WHEN i.status = 'active' THEN i.live_until ELSE '-infinity' END,
                 i.theme_id, i.agent_id, i.turn_session_id, i.type, p.terms, e.state,
-                CASE WHEN $5 AND e.state = 'ready' AND e.passage = 0 THEN e.embedding END, i.owner_agent_id
+                CASE WHEN $5 AND e.state = 'ready' AND e.passage = 0 THEN e.embedding END, i.owner_agent_id,
+                coalesce(i.valid_from, '-infinity')
          FROM whole_memory i
          LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id AND {}
          LEFT JOIN memory_embeddings e
@@ -233,6 +237,7 @@ pub async fn list_sources(
                 id,
                 created_at: row.try_get::<Micros, _>(1)?.0,
                 live_until: row.try_get::<Micros, _>(2)?.0,
+                valid_from: row.try_get::<Micros, _>(11)?.0,
                 theme: row.try_get(3)?,
                 agent: row.try_get(4)?,
                 owner: row.try_get(10)?,

@@ -24,6 +24,21 @@ pub struct Vectors {
     measured: Option<Vec<(u32, f32)>>,
 }
 
+/// A copy of a vector, to compare sources with each other.
+#[derive(Clone, Debug)]
+pub struct Direction {
+    codes: Box<[i8]>,
+    scale: f32,
+}
+
+impl Direction {
+    /// The cosine; 0 of two widths.
+    pub fn likeness(&self, other: &Self) -> f64 {
+        let dot = i8::dot(&self.codes, &other.codes).unwrap_or_default();
+        dot * f64::from(self.scale) * f64::from(other.scale)
+    }
+}
+
 /// A query's vector, ready to be compared.
 pub struct Asked {
     signs: Vec<u8>,
@@ -172,6 +187,15 @@ impl Vectors {
         }
         let place = self.place(source).filter(|_| self.compares(asked))?;
         Some(self.distance_at(place, asked))
+    }
+
+    /// Its direction in eight bits a dimension; `None` where it has no vector, or they are not kept.
+    pub fn direction(&self, source: u32) -> Option<Direction> {
+        let at = self.place(source).filter(|_| self.measured.is_none())?;
+        Some(Direction {
+            codes: self.codes[at * self.width..(at + 1) * self.width].into(),
+            scale: self.scales[at],
+        })
     }
 
     fn distance_at(&self, at: usize, asked: &Asked) -> f32 {

@@ -1,64 +1,125 @@
 //! The time that a question names ("last summer", "im Mai 2023", "hace dos semanas"), as days.
 
+mod calendar;
 mod words;
 
 use std::ops::Range;
 
-use time::{Date, Duration, Month};
+use time::{Date, Duration, Month, OffsetDateTime};
 
+use crate::clock::Zone;
+use crate::memories::Period;
+use calendar::{day, months_back, of_month, of_week, of_year};
+pub use words::words_of;
 use words::{
-    ARTICLES, DAYS, IN, LAST, MONTHS, NUMBERS, SEASONS, SIDES, Side, THIS, UNITS, Unit, WEEKDAYS,
-    of,
+    ARTICLES, BETWEEN, DAYS, IN, LAST, MONTHS, NUMBERS, SEASONS, SIDES, Side, THIS, UNITS, Unit,
+    WEEKDAYS, WEEKEND, of,
 };
 
-/// Words of a question that are looked at.
-const WORDS_MAX: usize = 100;
+/// So many words after "between" a month is one.
+const BETWEEN_WORDS: usize = 4;
 const YEARS: Range<i32> = 1900..2101;
 
 /// From the first day on, to before the other; `None`: without an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    pub from: Option<Date>,
-    pub until: Option<Date>,
+struct Days {
+    from: Option<Date>,
+    until: Option<Date>,
 }
 
-/// What a question names first; `today` is the person's.
-pub fn named(question: &str, today: Date) -> Option<Span> {
-    let words: Vec<String> = split(question).take(WORDS_MAX).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    (0..words.len()).find_map(|at| {
-        let days = days_at(&words, at, today)?;
-        Some(beside(side_of(&words, at), days))
+/// What a question names first, in the time zone of this name.
+pub fn named(question: &str, zone: &str, now: OffsetDateTime) -> Option<Period> {
+    let zone = Zone::from_column(zone);
+    let days = days(question, zone.local(now).date())?;
+    Some(Period {
+        from: days.from.map(|day| zone.midnight(day)),
+        until: days.until.map(|day| zone.midnight(day)),
     })
 }
 
-/// Small letters without accents; what stands between letters and digits parts them, but for hyphens.
-fn split(question: &str) -> impl Iterator<Item = String> {
-    let folded: String = question.to_lowercase().chars().map(fold).collect();
-    let folded = folded.replace("aujourd'hui", "heute");
-    let words: Vec<String> = folded
-        .split(|c: char| !c.is_alphanumeric() && c != '-')
-        .map(|word| word.trim_matches('-').to_owned())
-        .filter(|word| !word.is_empty())
-        .collect();
-    words.into_iter()
-}
-
-fn fold(c: char) -> char {
-    match c {
-        'á' | 'à' | 'â' | 'ä' => 'a',
-        'é' | 'è' | 'ê' | 'ë' => 'e',
-        'í' | 'î' | 'ï' => 'i',
-        'ó' | 'ô' | 'ö' => 'o',
-        'ú' | 'û' | 'ü' | 'ù' => 'u',
-        'ñ' => 'n',
-        'ç' => 'c',
-        '’' => '\'',
-        other => other,
+/// The same in days; `today` is the person's. A date that is written out goes before what is counted from today: "what she
+/// did last Friday, on 23 January 2022".
+fn days(question: &str, today: Date) -> Option<Days> {
+    let words = words_of(question);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let found = (0..words.len()).filter_map(|at| Some((at, days_at(&words, at, today)?)));
+    let found: Vec<(usize, (Sureness, Range<Date>))> = found.collect();
+    if let Some(days) = between(&words, &found) {
+        return Some(days);
     }
+    let surest = found.iter().map(|(_, (sureness, _))| *sureness).max()?;
+    let (at, (_, first)) = found
+        .iter()
+        .find(|(_, (sureness, _))| *sureness == surest)?;
+    let days = first.clone();
+    let mut led_by = led_by(&words, *at);
+    let nearest = led_by.next().unwrap_or_default();
+    let side = of(&SIDES, nearest);
+    let stretch = led_by.next().and_then(stretch);
+    Some(match (side, stretch) {
+        // "the week before 16 November"
+        (Some(Side::Before), Some(stretch)) => Days {
+            from: days.start.checked_sub(stretch),
+            until: Some(days.end),
+        },
+        (Some(Side::After), Some(stretch)) => Days {
+            from: Some(days.start),
+            until: days.end.checked_add(stretch),
+        },
+        _ => beside(side, days),
+    })
 }
 
-fn beside(side: Option<Side>, days: Range<Date>) -> Span {
+/// "between August 11 and August 15 2023": the year of the second is that of the first.
+fn between(words: &[&str], found: &[(usize, (Sureness, Range<Date>))]) -> Option<Days> {
+    let [(at, (sureness, first)), (_, (_, last)), ..] = found else {
+        return None;
+    };
+    let nearest = led_by(words, *at).next()?;
+    if !BETWEEN.contains(&nearest) {
+        return None;
+    }
+    let from = match sureness {
+        Sureness::OfSomeYear => first.start.replace_year(last.start.year()).ok()?,
+        _ => first.start,
+    };
+    (from < last.end).then_some(Days {
+        from: Some(from),
+        until: Some(last.end),
+    })
+}
+
+/// The nearest words before, but for those that belong to the time itself.
+fn led_by<'a>(words: &[&'a str], at: usize) -> impl Iterator<Item = &'a str> {
+    before(words, at)
+        .filter(|word| !IN.contains(word) && !LAST.contains(word) && day_number(word).is_none())
+}
+
+/// How well it is known which days are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Sureness {
+    /// It is counted from today.
+    FromToday,
+    Year,
+    /// A month or a day without its year.
+    OfSomeYear,
+    Dated,
+}
+
+/// About how long it is before or after a day, where a unit or a weekday stands beside "before" or "after".
+fn stretch(word: &str) -> Option<Duration> {
+    let days = match of(&UNITS, word) {
+        Some(Unit::Day) => 2,
+        Some(Unit::Month) => 32,
+        Some(Unit::Year) => 366,
+        Some(Unit::Week) => 8,
+        None if WEEKEND.contains(&word) || of(&WEEKDAYS, word).is_some() => 8,
+        None => return None,
+    };
+    Some(Duration::days(days))
+}
+
+fn beside(side: Option<Side>, days: Range<Date>) -> Days {
     let (from, until) = match side {
         None => (Some(days.start), Some(days.end)),
         Some(Side::Before) => (None, Some(days.start)),
@@ -66,7 +127,7 @@ fn beside(side: Option<Side>, days: Range<Date>) -> Span {
         Some(Side::Since) => (Some(days.start), None),
         Some(Side::Until) => (None, Some(days.end)),
     };
-    Span { from, until }
+    Days { from, until }
 }
 
 /// The nearest words before, past articles.
@@ -78,22 +139,24 @@ fn before<'a>(words: &[&'a str], at: usize) -> impl Iterator<Item = &'a str> {
         .filter(|word| !ARTICLES.contains(word))
 }
 
-/// "before" and its like; German "vor" of a number ("vor drei Tagen") is no side.
-fn side_of(words: &[&str], at: usize) -> Option<Side> {
-    let mut nearest = before(words, at).filter(|word| !IN.contains(word) && !LAST.contains(word));
-    of(&SIDES, nearest.next()?)
-}
-
-fn days_at(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
+fn days_at(words: &[&str], at: usize, today: Date) -> Option<(Sureness, Range<Date>)> {
     let word = words[at];
-    ago(words, at, today)
-        .or_else(|| of(&DAYS, word).and_then(|back| day(today - Duration::days(back))))
-        .or_else(|| written(word))
+    let counted = || {
+        ago(words, at, today)
+            .or_else(|| of(&DAYS, word).and_then(|back| day(today - Duration::days(back))))
+            .map(|days| (Sureness::FromToday, days))
+    };
+    let counted_too = || {
+        unit(words, at, today)
+            .or_else(|| weekday(words, at, today))
+            .map(|days| (Sureness::FromToday, days))
+    };
+    counted()
+        .or_else(|| Some((Sureness::Dated, written(word)?)))
         .or_else(|| month(words, at, today))
         .or_else(|| season(words, at, today))
-        .or_else(|| unit(words, at, today))
-        .or_else(|| weekday(words, at, today))
-        .or_else(|| year_of(word).and_then(of_year))
+        .or_else(counted_too)
+        .or_else(|| Some((Sureness::Year, of_year(year_of(word)?)?)))
 }
 
 /// "two weeks ago", "vor zwei Wochen", "il y a deux semaines", "hace dos semanas".
@@ -129,7 +192,7 @@ fn written(word: &str) -> Option<Range<Date>> {
 }
 
 /// "May 2023", "7 May", "May 7th, 2023", "im Mai", "last May".
-fn month(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
+fn month(words: &[&str], at: usize, today: Date) -> Option<(Sureness, Range<Date>)> {
     let month = of(&MONTHS, words[at])?;
     let after: Vec<&str> = words[at + 1..]
         .iter()
@@ -137,26 +200,25 @@ fn month(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
         .filter(|word| !ARTICLES.contains(word))
         .take(2)
         .collect();
-    let number = |word: &&str| {
-        let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        digits.parse().ok().filter(|n: &u8| (1..=31).contains(n))
-    };
-    let of_day = before(words, at).next().as_ref().and_then(number);
+    let of_day = before(words, at).next().and_then(day_number);
     let year = after.first().and_then(|word| year_of(word));
     let (of_day, year) = match year {
         Some(_) => (of_day, year),
-        None => match after.first().and_then(number) {
+        None => match after.first().and_then(|word| day_number(word)) {
             Some(n) => (Some(n), after.get(1).and_then(|word| year_of(word))),
             None => (of_day, None),
         },
     };
-    let mut nearest = before(words, at).filter(|word| number(word).is_none());
+    let mut nearest = before(words, at).filter(|word| day_number(word).is_none());
     let led_by = nearest.next().unwrap_or_default();
     let is_meant = year.is_some()
         || of_day.is_some()
         || [IN, LAST, THIS].iter().any(|some| some.contains(&led_by))
         || is_last(words, at)
-        || of(&SIDES, led_by).is_some();
+        || of(&SIDES, led_by).is_some()
+        || words[at.saturating_sub(BETWEEN_WORDS)..at]
+            .iter()
+            .any(|word| BETWEEN.contains(word));
     if !is_meant {
         return None;
     }
@@ -166,14 +228,29 @@ fn month(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
         let this_year = Date::from_calendar_date(today.year(), month, of_day.unwrap_or(1)).ok();
         today.year() - i32::from(!this_year.as_ref().is_some_and(begun))
     });
-    match of_day {
-        Some(n) => day(Date::from_calendar_date(year_of_it, month, n).ok()?),
-        None => of_month(Date::from_calendar_date(year_of_it, month, 1).ok()?),
+    let first = Date::from_calendar_date(year_of_it, month, of_day.unwrap_or(1)).ok()?;
+    let days = match of_day {
+        Some(_) => day(first)?,
+        None => of_month(first)?,
+    };
+    Some((sureness(year), days))
+}
+
+/// The day of a month: "7", "7th".
+fn day_number(word: &str) -> Option<u8> {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    digits.parse().ok().filter(|n: &u8| (1..=31).contains(n))
+}
+
+fn sureness(year: Option<i32>) -> Sureness {
+    match year {
+        Some(_) => Sureness::Dated,
+        None => Sureness::OfSomeYear,
     }
 }
 
 /// "last summer", "im Sommer 2022", "l'été dernier"; of the north.
-fn season(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
+fn season(words: &[&str], at: usize, today: Date) -> Option<(Sureness, Range<Date>)> {
     let month = of(&SEASONS, words[at])?;
     let mut after = words[at + 1..]
         .iter()
@@ -192,8 +269,8 @@ fn season(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
         let last = months_back(first, -2)?;
         Some(first..of_month(last)?.end)
     };
-    match year {
-        Some(year) => of(year),
+    let days = match year {
+        Some(year) => of(year)?,
         // The last is over; another may be the present one.
         None => (0..2)
             .filter_map(|back| of(today.year() - back))
@@ -201,8 +278,9 @@ fn season(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
                 true => days.end <= today,
                 false => days.start <= today,
             })
-            .or_else(|| of(today.year() - 2)),
-    }
+            .or_else(|| of(today.year() - 2))?,
+    };
+    Some((sureness(year), days))
 }
 
 /// "last week", "diesen Monat", "l'année dernière"; "the last three months".
@@ -260,36 +338,6 @@ fn is_last(words: &[&str], at: usize) -> bool {
 fn year_of(word: &str) -> Option<i32> {
     let year = (word.len() == 4).then(|| word.parse().ok())??;
     YEARS.contains(&year).then_some(year)
-}
-
-fn day(date: Date) -> Option<Range<Date>> {
-    Some(date..date.next_day()?)
-}
-
-/// From Monday on.
-fn of_week(date: Date) -> Option<Range<Date>> {
-    let monday = date.checked_sub(Duration::days(i64::from(
-        date.weekday().number_days_from_monday(),
-    )))?;
-    Some(monday..monday.checked_add(Duration::days(7))?)
-}
-
-fn of_month(date: Date) -> Option<Range<Date>> {
-    let first = date.replace_day(1).ok()?;
-    Some(first..months_back(first, -1)?)
-}
-
-fn of_year(year: i32) -> Option<Range<Date>> {
-    let first = |year| Date::from_calendar_date(year, Month::January, 1).ok();
-    Some(first(year)?..first(year + 1)?)
-}
-
-/// The same day so many months before, or the last of that month.
-fn months_back(date: Date, count: i64) -> Option<Date> {
-    let months = i64::from(date.year()) * 12 + i64::from(u8::from(date.month())) - 1 - count;
-    let year = i32::try_from(months.div_euclid(12)).ok()?;
-    let month = Month::try_from(u8::try_from(months.rem_euclid(12)).ok()? + 1).ok()?;
-    Date::from_calendar_date(year, month, date.day().min(month.length(year))).ok()
 }
 
 #[cfg(test)]
@@ -425,12 +473,23 @@ mod tests {
                 date!(2026 - 11 - 24),
             ),
         ] {
-            let expected = Span {
+            let expected = Days {
                 from: Some(from),
                 until: Some(until),
             };
-            assert_eq!(named(question, TODAY), Some(expected), "{question}");
+            assert_eq!(days(question, TODAY), Some(expected), "{question}");
         }
+    }
+
+    #[test]
+    fn days_begin_where_the_person_is() {
+        let now = time::macros::datetime!(2026-11-25 12:00 UTC);
+        let period = named("yesterday", "Pacific/Auckland", now).expect("a time");
+        let begins = time::macros::datetime!(2026-11-24 11:00 UTC);
+        assert_eq!(
+            (period.from, period.until),
+            (Some(begins), Some(begins + Duration::days(1)))
+        );
     }
 
     #[test]
@@ -447,10 +506,30 @@ mod tests {
             ("seit letztem Jahr", Some(date!(2025 - 01 - 01)), None),
             ("antes de 2020", None, Some(date!(2020 - 01 - 01))),
             ("jusqu'en 2021", None, Some(date!(2022 - 01 - 01))),
+            (
+                "Where was John between August 11 and August 15 2023?",
+                Some(date!(2023 - 08 - 11)),
+                Some(date!(2023 - 08 - 16)),
+            ),
+            (
+                "zwischen März und Mai",
+                Some(date!(2026 - 03 - 01)),
+                Some(date!(2026 - 06 - 01)),
+            ),
+            (
+                "where was Tim in the week before 16 November 2023?",
+                Some(date!(2023 - 11 - 08)),
+                Some(date!(2023 - 11 - 17)),
+            ),
+            (
+                "What did she finish last Friday, on 23 January 2022?",
+                Some(date!(2022 - 01 - 23)),
+                Some(date!(2022 - 01 - 24)),
+            ),
         ] {
             assert_eq!(
-                named(question, TODAY),
-                Some(Span { from, until }),
+                days(question, TODAY),
+                Some(Days { from, until }),
                 "{question}"
             );
         }
@@ -472,8 +551,8 @@ mod tests {
             "31 February",
             "Who is Jan?",
         ] {
-            assert_eq!(named(question, TODAY), None, "{question}");
+            assert_eq!(days(question, TODAY), None, "{question}");
         }
-        assert_eq!(named(&"ago ".repeat(100_000), TODAY), None);
+        assert_eq!(days(&"ago ".repeat(100_000), TODAY), None);
     }
 }

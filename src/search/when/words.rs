@@ -2,6 +2,9 @@
 
 use time::{Month, Weekday};
 
+/// Words of a question that are looked at.
+const WORDS_MAX: usize = 100;
+
 pub const MONTHS: [(Month, &[&str]); 12] = [
     (
         Month::January,
@@ -185,6 +188,9 @@ pub const IN: &[&str] = &[
     "in", "during", "on", "im", "am", "en", "au", "pendant", "durante",
 ];
 
+pub const BETWEEN: &[&str] = &["between", "zwischen", "entre"];
+pub const WEEKEND: &[&str] = &["weekend", "night", "wochenende", "week-end", "finde"];
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Before,
@@ -208,4 +214,30 @@ pub fn of<T: Copy>(table: &[(T, &[&str])], word: &str) -> Option<T> {
         .iter()
         .find(|(_, words)| words.contains(&word))
         .map(|(value, _)| *value)
+}
+
+/// The first words, in small letters without accents; what stands between letters and digits parts them, but for hyphens.
+pub fn words_of(question: &str) -> Vec<String> {
+    let folded: String = question.to_lowercase().chars().map(fold).collect();
+    let folded = folded.replace("aujourd'hui", "heute");
+    folded
+        .split(|c: char| !c.is_alphanumeric() && c != '-')
+        .map(|word| word.trim_matches('-').to_owned())
+        .filter(|word| !word.is_empty())
+        .take(WORDS_MAX)
+        .collect()
+}
+
+fn fold(c: char) -> char {
+    match c {
+        'á' | 'à' | 'â' | 'ä' => 'a',
+        'é' | 'è' | 'ê' | 'ë' => 'e',
+        'í' | 'î' | 'ï' => 'i',
+        'ó' | 'ô' | 'ö' => 'o',
+        'ú' | 'û' | 'ü' | 'ù' => 'u',
+        'ñ' => 'n',
+        'ç' => 'c',
+        '’' => '\'',
+        other => other,
+    }
 }

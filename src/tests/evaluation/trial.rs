@@ -3,6 +3,7 @@
 use keepsake::evaluation::trial::{Progress, Stage};
 use keepsake::evaluation::{Arm, DataSet, Evaluation, EvaluationError};
 use keepsake::providers::settings::EndpointForm;
+use keepsake::search::query::Ingredients;
 use sqlx::PgConnection;
 use time::Duration;
 
@@ -45,7 +46,7 @@ async fn groups_are_asked_apart_and_nothing_of_them_stays() {
     };
     let worker = Worker::start(&app);
     let report = evaluation(&app)
-        .try_out(&app.accounts, &data, tell)
+        .try_out(&app.accounts, &data, Ingredients::default(), tell)
         .await
         .unwrap();
     worker.stop().await;
@@ -74,13 +75,48 @@ async fn groups_are_asked_apart_and_nothing_of_them_stays() {
 }
 
 #[tokio::test]
+async fn what_an_ingredient_is_worth_is_seen_without_it() {
+    let app = TestApp::start_with_builtin().await;
+    let mut lines = String::new();
+    for n in 0_u8..12 {
+        let (year, plate) = (2010 + u32::from(n), char::from(b'A' + n));
+        lines += &format!(
+            "{{\"id\":\"{n}\",\"content\":\"Lunch with Tom, plate {plate}\",\"at\":\"{year}-06-05\"}}\n"
+        );
+        lines += &format!(
+            "{{\"question\":\"lunch with Tom {} years ago\",\"evidence\":[\"{n}\"],\"at\":\"2024-01-10\"}}\n",
+            2024 - year
+        );
+    }
+    lines += "{\"question\":\"which submarine sank the seventh ferry\",\"evidence\":[]}\n";
+    let data = DataSet::read(lines.as_bytes()).unwrap();
+    let worker = Worker::start(&app);
+    let mut among_five = Vec::new();
+    for without in [&[][..], &["time"]] {
+        let ingredients = Ingredients::without(without.iter().copied()).unwrap();
+        let report = evaluation(&app)
+            .try_out(&app.accounts, &data, ingredients, |_| true)
+            .await
+            .unwrap();
+        let scores = report.arms[&Arm::Both];
+        assert_eq!(scores.questions, 12);
+        assert_eq!((report.absent.questions, report.present.questions), (1, 12));
+        assert_eq!(report.absent.said, 1);
+        among_five.push(scores.any[1]);
+    }
+    worker.stop().await;
+    assert!(among_five[0] >= 11 && among_five[1] < 9, "{among_five:?}");
+    assert!(Ingredients::without(["salt"]).is_err());
+}
+
+#[tokio::test]
 async fn what_is_broken_off_leaves_nothing_either() {
     let app = TestApp::start_with_builtin().await;
     let data = DataSet::read(TEA.as_bytes()).unwrap();
     let until_asking = |progress: Progress| progress.stage != Stage::Asking;
     let worker = Worker::start(&app);
     let ended = evaluation(&app)
-        .try_out(&app.accounts, &data, until_asking)
+        .try_out(&app.accounts, &data, Ingredients::default(), until_asking)
         .await;
     worker.stop().await;
     assert!(
@@ -106,7 +142,7 @@ async fn scratch_accounts_of_a_run_that_was_killed_go_with_the_next_and_others_s
     let data = DataSet::read(TEA.as_bytes()).unwrap();
     let worker = Worker::start(&app);
     let report = evaluation(&app)
-        .try_out(&app.accounts, &data, |_| true)
+        .try_out(&app.accounts, &data, Ingredients::default(), |_| true)
         .await
         .unwrap();
     worker.stop().await;
@@ -140,7 +176,9 @@ async fn an_endpoint_that_is_dead_ends_it_with_its_reason() {
         true
     };
     let worker = Worker::start(&app);
-    let ended = evaluation(&app).try_out(&app.accounts, &data, tell).await;
+    let ended = evaluation(&app)
+        .try_out(&app.accounts, &data, Ingredients::default(), tell)
+        .await;
     worker.stop().await;
     let error = ended.unwrap_err();
     assert!(

@@ -35,6 +35,8 @@ pub(super) fn score_parts(why: &Explanation) -> ScoreParts {
         weight_semantic: why.semantic_weight,
         weight_lexical: why.lexical_weight,
         speaker: why.speaker,
+        entities: why.entities,
+        time: why.time,
         neighbours: why.neighbours,
         scale: why.scale,
         weight_tier: why.tier_weight,

@@ -2,8 +2,8 @@
 
 use app::backend::{PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{DayFilters, DayTold, MemoryFilters, MemoryPage, SearchMode, ThemeCount};
-use time::OffsetDateTime;
 use time::macros::format_description;
+use time::{Duration, OffsetDateTime};
 
 use super::{Ui, account_error, database, embedding_error, embeddings, invalid, memory_error};
 use crate::accounts::Viewer;
@@ -11,7 +11,7 @@ use crate::clock::Zone;
 use crate::consolidation::dreaming::decide;
 use crate::embedding::{ItemEmbedding, PENDING, Waiting};
 use crate::input::{Invalid, sentence};
-use crate::memories::{self, Day, ItemType};
+use crate::memories::{self, Day, ItemType, Period};
 use crate::search::query::RESULTS_MAX;
 use crate::search::{self, Mode, RawQuery, SearchQuery};
 use crate::web::AppState;
@@ -43,6 +43,7 @@ impl Ui {
         let agents = self.state.accounts.agent_names(viewer.user_id).await;
         let agents = agents.map_err(account_error)?;
         let mode = page.mode;
+        let notes = self.notes(&page);
         let shown = filters.shown.clamp(PAGE_SIZE, ROWS_MAX);
         let has_more = page.cursor.is_some() || page.hits.len() > shown;
         let hits = page.hits.into_iter().zip(&embeddings).take(shown);
@@ -74,9 +75,34 @@ impl Ui {
                 Mode::Recent => SearchMode::Recent,
             },
             degraded: degraded.map(|clause| sentence(&clause)),
+            notes,
             waiting,
             public_url: self.state.public_url.origin().to_owned(),
         })
+    }
+
+    /// About the whole answer.
+    fn notes(&self, page: &search::Page) -> Vec<String> {
+        let is_absent = page.is_probably_absent() && !page.hits.is_empty();
+        let absent =
+            is_absent.then(|| "Probably not in memory: nothing here matches well.".to_owned());
+        let time = page.time.map(|time| self.time_told(time));
+        time.into_iter().chain(absent).collect()
+    }
+
+    /// "What was said from 1 May 2023 to 31 May 2023 stands higher."
+    fn time_told(&self, time: Period) -> String {
+        let day = |at: OffsetDateTime| date_of(self.zone().local(at));
+        // The last of its days.
+        let last = |until: OffsetDateTime| day(until - Duration::MICROSECOND);
+        let when = match (time.from, time.until) {
+            (Some(from), Some(until)) if day(from) == last(until) => format!("on {}", day(from)),
+            (Some(from), Some(until)) => format!("from {} to {}", day(from), last(until)),
+            (Some(from), None) => format!("since {}", day(from)),
+            (None, Some(until)) => format!("until {}", last(until)),
+            (None, None) => "at any time".to_owned(),
+        };
+        format!("What was said {when} stands higher.")
     }
 
     /// The time zone of the person who is signed in.

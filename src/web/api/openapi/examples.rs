@@ -29,6 +29,7 @@ pub fn of(tool: &str) -> Example {
                     "key": "favourite_drink",
                     "tags": ["drinks"],
                 }],
+                "confidence": 0.86,
                 "mode": "hybrid",
                 "degraded": null,
                 "cursor": null,

@@ -1,0 +1,60 @@
+//! By the time that a query names or asks for: what was said then, or is true since then, counts more (bench/README.md,
+//! "Time").
+
+use super::micros;
+use crate::memories::Period;
+use crate::search::reader::index::{Index, Source};
+
+const DAY: i64 = 86_400 * 1_000_000;
+/// A longer time has no wider edges.
+const LASTS_MAX: i64 = 366 * DAY;
+
+/// From the first moment on, to before the other, in microseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Then {
+    from: i64,
+    until: i64,
+}
+
+impl Then {
+    pub fn of(period: Period) -> Self {
+        Self {
+            from: period.from.map_or(i64::MIN, micros),
+            until: period.until.map_or(i64::MAX, micros),
+        }
+    }
+
+    /// Something of the source lies in it.
+    pub fn has(self, source: &Source) -> bool {
+        moments(source).any(|at| self.from <= at && at < self.until)
+    }
+
+    /// 1 of what lies in it, and ever less the farther it is from that: people tell of a thing after it happened, and of
+    /// a long time what lies near it is more likely meant than of a short one.
+    pub fn closeness(self, source: &Source) -> f64 {
+        let lasts = self.until.saturating_sub(self.from).min(LASTS_MAX) as f64;
+        let (before, after) = (lasts / 8.0 + DAY as f64, lasts / 4.0 + 4.0 * DAY as f64);
+        // The day beside it is one away.
+        let edge = |apart: i64, scale: f64| (-(apart.saturating_add(DAY) as f64) / scale).exp();
+        let of_moment = |at: i64| match at {
+            at if at < self.from => edge(self.from.saturating_sub(at), before),
+            at if at >= self.until => edge(at.saturating_sub(self.until), after),
+            _ => 1.0,
+        };
+        moments(source).map(of_moment).fold(0.0, f64::max)
+    }
+}
+
+/// Of the sources that are wanted those with something in it.
+pub fn mask(index: &Index, wanted: &[bool], then: Then) -> Vec<bool> {
+    let sources = index.sources().iter().zip(wanted);
+    sources
+        .map(|(source, wanted)| *wanted && then.has(source))
+        .collect()
+}
+
+/// When it was said, and since when it is true.
+fn moments(source: &Source) -> impl Iterator<Item = i64> {
+    let valid_from = Some(source.valid_from).filter(|at| *at != i64::MIN);
+    [Some(source.created_at), valid_from].into_iter().flatten()
+}

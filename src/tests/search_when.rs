@@ -1,0 +1,217 @@
+//! What is asked of a time: named in the query's words, given as `time`, and in a listing by date. And what is asked of many
+//! sides, and of nothing that is there.
+
+use keepsake::clock::Clock;
+use keepsake::embedding::{Drained, SpaceId};
+use keepsake::memories::ItemId;
+use keepsake::search::RawQuery;
+use serde_json::{Value, json};
+use time::macros::format_description;
+use time::{Duration, OffsetDateTime};
+
+use crate::search_hybrid::{ask_with, at, embed, found, space};
+use crate::support::{TestApp, TestUser, ids};
+
+/// The memory of a lunch every thirty days, the newest a minute ago; ids, the oldest first.
+async fn lunches(app: &TestApp, user: &TestUser) -> Vec<i64> {
+    let mut all = Vec::new();
+    for n in 0..60 {
+        app.clock.advance(Duration::days(30));
+        all.push(user.add(&format!("Lunch with Tom, the {n}th")).await);
+    }
+    app.clock.advance(Duration::minutes(1));
+    all
+}
+
+fn day_of(at: OffsetDateTime) -> String {
+    let day = format_description!("[year]-[month]-[day]");
+    at.format(day).unwrap()
+}
+
+async fn first(user: &TestUser, input: Value) -> (i64, Value) {
+    let answer = user.call("memory_search", input).await;
+    (ids(&answer)[0], answer)
+}
+
+#[tokio::test]
+async fn what_was_said_in_the_time_that_a_question_names_comes_first() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let all = lunches(&app, &anna).await;
+    let now = app.clock.now();
+    // Without a time the newest of equal ones, and nothing is told of a time.
+    let (newest, answer) = first(&anna, json!({ "query": "lunch with Tom" })).await;
+    assert_eq!((newest, answer.get("time")), (all[59], None));
+    // The forty-first of sixty is among the best of its time, not of all.
+    let asked = day_of(now - Duration::days(19 * 30));
+    for query in [
+        format!("lunch with Tom on {asked}"),
+        format!("Mittagessen lunch mit Tom am {asked}"),
+    ] {
+        let input = json!({ "query": query, "explain": true });
+        let (then, answer) = first(&anna, input).await;
+        assert_eq!(then, all[40], "{query}");
+        let why = &answer["results"][0]["explain"];
+        assert_eq!(why["time"], 0.6);
+        assert_eq!(answer["results"][0]["score"], 1.0);
+        let from = format!("{asked}T00:00:00Z");
+        assert_eq!(answer["time"]["from"], from);
+        // What was said half a year later has nothing of it.
+        let of = |id: i64| -> Option<f64> {
+            let rows = answer["results"].as_array().unwrap();
+            let row = rows.iter().find(|row| row["id"] == id)?;
+            row["explain"]["time"].as_f64()
+        };
+        assert!(of(all[41]).is_none_or(|time| time < 0.01));
+    }
+    // An open side: nothing after it counts less.
+    let before = day_of(now - Duration::days(57 * 30));
+    let (then, answer) = first(&anna, json!({ "query": format!("lunch before {before}") })).await;
+    assert_eq!((then, &answer["time"]["from"]), (all[1], &Value::Null));
+}
+
+#[tokio::test]
+async fn a_time_may_be_given_and_goes_before_the_words() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let all = lunches(&app, &anna).await;
+    let now = app.clock.now();
+    let day = |ago: i64| day_of(now - Duration::days(ago * 30));
+    let time = json!({ "from": day(10), "until": day(10) });
+    let query = format!("lunch on {}", day(20));
+    let (then, _) = first(&anna, json!({ "query": query, "time": time })).await;
+    assert_eq!(then, all[49]);
+    // By date it is a filter, and goes on where it ended.
+    let time = json!({ "from": day(12), "until": day(8) });
+    let mut input = json!({ "query": "*", "limit": 3, "time": time });
+    let answer = anna.call("memory_search", input.clone()).await;
+    assert_eq!(ids(&answer), [all[51], all[50], all[49]]);
+    assert_eq!(answer["confidence"], Value::Null);
+    input["cursor"] = answer["cursor"].clone();
+    let answer = anna.call("memory_search", input).await;
+    assert_eq!(
+        (ids(&answer), &answer["cursor"]),
+        (vec![all[48], all[47]], &Value::Null)
+    );
+    // Nothing in it is no time at all.
+    let empty = json!({ "query": "lunch", "time": { "from": "" } });
+    assert_eq!(first(&anna, empty).await.0, all[59]);
+    for (time, code, field) in [
+        (json!({ "from": "soon" }), "invalid_date", "time.from"),
+        (json!({ "until": "12345" }), "invalid_date", "time.until"),
+        (
+            json!({ "from": "2024", "until": "2023" }),
+            "invalid_period",
+            "time.until",
+        ),
+    ] {
+        let input = json!({ "query": "lunch", "time": time });
+        let (status, problem) = anna.refused("memory_search", input).await;
+        assert_eq!(
+            (status, &problem["code"], &problem["field"]),
+            (422, &json!(code), &json!(field)),
+            "{problem}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_true_since_then_counts_too() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut all = Vec::new();
+    for year in 2001..2021 {
+        let fact = json!({
+            "type": "fact", "theme": "homes", "content": format!("Lives in house {}", year - 2000),
+            "valid_from": year.to_string(),
+        });
+        let added = anna.call("memory_add", fact).await;
+        all.push(added["id"].as_i64().unwrap());
+    }
+    let (then, _) = first(&anna, json!({ "query": "which house in 2007?" })).await;
+    assert_eq!(then, all[6]);
+}
+
+/// Twelve memories that say the same, and three others on another side of what is asked, a little farther from it.
+async fn crowd(app: &TestApp, anna: &TestUser, space: SpaceId) -> (Vec<i64>, Vec<i64>) {
+    let mut conn = app.superuser().await;
+    let (mut same, mut others) = (Vec::new(), Vec::new());
+    for n in 0..12 {
+        let item = anna.add(&format!("copy {n}")).await;
+        embed(&mut conn, space, item, &at(25.0)).await;
+        same.push(item);
+    }
+    for (n, degrees) in [-26.0, -27.0, -28.0].into_iter().enumerate() {
+        let item = anna.add(&format!("other {n}")).await;
+        embed(&mut conn, space, item, &at(degrees)).await;
+        others.push(item);
+    }
+    let item = anna.add("far").await;
+    embed(&mut conn, space, item, &at(90.0)).await;
+    (same, others)
+}
+
+#[tokio::test]
+async fn with_spread_the_first_are_of_many_sides() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let space = space(&mut app.superuser().await, &anna, "active").await;
+    let (_, others) = crowd(&app, &anna, space).await;
+    let ask = |query: &'static str, spread: Option<bool>| {
+        let raw = RawQuery {
+            query,
+            limit: Some(10),
+            spread,
+            ..RawQuery::default()
+        };
+        ask_with(&app, &anna, Some(space), raw)
+    };
+    let others_in = |ids: Vec<i64>| others.iter().filter(|id| ids.contains(id)).count();
+    assert_eq!(others_in(found(&ask("xyzzy", None).await)), 0);
+    assert!(others_in(found(&ask("xyzzy", Some(true)).await)) > 0);
+    // The words of the question ask for it, unless it is refused.
+    assert!(others_in(found(&ask("xyzzy all of them", None).await)) > 0);
+    assert_eq!(
+        others_in(found(&ask("xyzzy all of them", Some(false)).await)),
+        0
+    );
+    // The nearest is the first all the same, and nothing is lost or twice.
+    let page = ask("xyzzy", Some(true)).await;
+    assert_eq!(page.hits[0].score, 1.0);
+    let mut ids: Vec<ItemId> = page.hits.iter().map(|hit| hit.item.id).collect();
+    ids.sort_unstable_by_key(|id| id.0);
+    ids.dedup();
+    assert_eq!(ids.len(), 10);
+}
+
+#[tokio::test]
+async fn an_answer_says_how_sure_it_is_and_when_it_is_probably_not_there() {
+    let app = TestApp::start_with_builtin().await;
+    let anna = app.user("anna").await;
+    anna.add("The boat to Bergen leaves on Friday at nine")
+        .await;
+    anna.add("Tom keeps bees").await;
+    let ask = async |query: &str| anna.call("memory_search", json!({ "query": query })).await;
+    let confidence = |answer: &Value| answer["confidence"].as_f64().unwrap();
+    // By words alone nothing is said, unless there is nothing.
+    let porto = "Which dentist in Porto is open on Friday evenings?";
+    let by_words = ask(porto).await;
+    assert_eq!(
+        (&by_words["mode"], by_words.get("note")),
+        (&json!("fts"), None)
+    );
+    let nothing = ask("xyzzy").await;
+    assert_eq!(
+        (confidence(&nothing), &nothing["note"]),
+        (0.0, &json!("probably not in memory"))
+    );
+    assert_eq!(app.drain(&anna).await, Drained::Done);
+    let (sure, unsure) = (
+        ask("When does the boat to Bergen leave?").await,
+        ask(porto).await,
+    );
+    assert!(confidence(&sure) > 0.5, "{sure}");
+    assert!(confidence(&unsure) < 0.25, "{unsure}");
+    assert_eq!(sure.get("note"), None);
+    assert_eq!(unsure["note"], "probably not in memory");
+}
