@@ -66,6 +66,15 @@ class MemoryAddResponse(TypedDict):
     trust: Literal['user', 'agent', 'tool', 'external']
 
 
+MemorySearchRequestTime = TypedDict(
+    'MemorySearchRequestTime',
+    {
+        'from': NotRequired[str | None],
+        'until': NotRequired[str | None],
+    },
+)
+
+
 class MemorySearchRequest(TypedDict):
     as_of: NotRequired[str | None]
     at: NotRequired[str | None]
@@ -77,8 +86,10 @@ class MemorySearchRequest(TypedDict):
     min_similarity: NotRequired[float | None]
     query: NotRequired[str | None]
     recency_days: NotRequired[int | None]
+    spread: NotRequired[bool | None]
     status: NotRequired[Literal['active', 'archived', 'any'] | None]
     theme: NotRequired[str | None]
+    time: NotRequired[MemorySearchRequestTime | None]
     types: NotRequired[list[Literal['preference', 'fact', 'instruction', 'summary', 'other', 'reflection', 'turn', 'document', 'episode']] | None]
 
 
@@ -101,6 +112,7 @@ class MemorySearchResponseResultExplain(TypedDict):
     strength: float
     substring: bool
     tier: float
+    time: float
     weights: MemorySearchResponseResultExplainWeights
     words_matched: int
 
@@ -158,11 +170,23 @@ class MemorySearchResponseResult(TypedDict):
     valid_until: NotRequired[str | None]
 
 
+MemorySearchResponseTime = TypedDict(
+    'MemorySearchResponseTime',
+    {
+        'from': str | None,
+        'until': str | None,
+    },
+)
+
+
 class MemorySearchResponse(TypedDict):
+    confidence: float | None
     cursor: str | None
     degraded: str | None
     mode: Literal['hybrid', 'fts', 'recent']
+    note: NotRequired[str | None]
     results: list[MemorySearchResponseResult]
+    time: NotRequired[MemorySearchResponseTime | None]
 
 
 class MemoryForgetRequest(TypedDict):

@@ -167,14 +167,26 @@ export interface components {
             query?: string | null;
             /** @description Only this recent. */
             recency_days?: number | null;
+            /** @description The first are of many sides. Left out: where the query asks for many things. */
+            spread?: boolean | null;
             /** @description Default active. */
             status?: ("active" | "archived" | "any") | null;
             /** @description Only this theme. */
             theme?: string | null;
-            /** @description Only these. A turn is what was said, word by word. */
+            /** @description Prefer this time. */
+            time?: {
+                from?: string | null;
+                until?: string | null;
+            } | null;
+            /** @description A turn is what was said, word by word. */
             types?: ("preference" | "fact" | "instruction" | "summary" | "other" | "reflection" | "turn" | "document" | "episode")[] | null;
         };
         MemorySearchResponse: {
+            /**
+             * Format: double
+             * @description That the answer is among these, 0 to 1; null in a listing by date.
+             */
+            confidence: number | null;
             /** @description Give it back to read on; null at the end. */
             cursor: string | null;
             /** @description Why the search was less than it could be; null when it was not. */
@@ -184,6 +196,8 @@ export interface components {
              * @enum {string}
              */
             mode: "hybrid" | "fts" | "recent";
+            /** @description "probably not in memory" where it is low. */
+            note?: string | null;
             results: {
                 /** @description The agent that added it. */
                 agent?: string | null;
@@ -241,7 +255,12 @@ export interface components {
                      * @description By which the sum is multiplied too: less than 1 for a turn, which stands behind a memory of the same words.
                      */
                     tier: number;
-                    /** @description The score is the sum of each normalised signal by its weight, `speaker`, `entities` and `neighbours`, by `scale`, `tier` and `strength`. */
+                    /**
+                     * Format: double
+                     * @description It was said in the time that is asked about, or near it.
+                     */
+                    time: number;
+                    /** @description The score is the sum of each normalised signal by its weight, `speaker`, `entities`, `time` and `neighbours`, by `scale`, `tier` and `strength`. */
                     weights: {
                         /** Format: double */
                         lexical: number;
@@ -332,6 +351,13 @@ export interface components {
                  */
                 valid_until?: string | null;
             }[];
+            /** @description The time that was asked about, by `time` or in the words of `query`: what was said then stands higher. */
+            time?: {
+                /** Format: date-time */
+                from: string | null;
+                /** Format: date-time */
+                until: string | null;
+            } | null;
         };
         MemoryForgetRequest: {
             /** @description The name of the fact, such as "home_city". */
