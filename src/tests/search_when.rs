@@ -113,6 +113,14 @@ async fn a_time_may_be_given_and_goes_before_the_words() {
             "{problem}"
         );
     }
+    for time in [
+        json!([null, null]),
+        json!("2024"),
+        json!({ "since": "2024" }),
+    ] {
+        let input = json!({ "query": "lunch", "time": time });
+        assert_eq!(anna.refused("memory_search", input).await.0, 422, "{time}");
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 use time::OffsetDateTime;
 
 use super::values::{FoundType, PartOf, SaidIn, ToldOf, ToolTrust, Whole};
@@ -51,6 +52,7 @@ pub struct Input {
     /// True then.
     at: Option<String>,
     /// Prefer this time.
+    #[serde(default, deserialize_with = "object")]
     time: Option<TimeAsked>,
     /// The first are of many sides. Left out: where the query asks for many things.
     spread: Option<bool>,
@@ -59,6 +61,13 @@ pub struct Input {
     explain: Option<bool>,
     /// With "*": the last answer's `cursor`.
     cursor: Option<String>,
+}
+
+/// Serde would take a list for it, too.
+fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TimeAsked>, D::Error> {
+    let object: Option<Map<String, Value>> = Option::deserialize(deserializer)?;
+    let time = object.map(|object| TimeAsked::deserialize(Value::Object(object)));
+    time.transpose().map_err(serde::de::Error::custom)
 }
 
 /// Either may be left out.
