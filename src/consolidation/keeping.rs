@@ -16,6 +16,7 @@ use crate::entities::Evidence;
 use crate::memories::quota::ItemQuota;
 use crate::memories::{self, Expiry, ItemKey, MemoryError, NewItem, Provenance, Yielding};
 use crate::providers::chat::ChatPurpose;
+use crate::search::query::Ingredients;
 use crate::search::{RawQuery, SearchQuery};
 use crate::sessions::ledger;
 use crate::sessions::model::{Counts, Ending, Extraction, Outcome};
@@ -67,6 +68,7 @@ impl Consolidation {
             limit: Some(NEAREST),
             explain: true,
             memories_alone: true,
+            ingredients: Ingredients::OF_STATEMENTS,
             ..RawQuery::default()
         };
         // A value has fewer characters than a query may have.

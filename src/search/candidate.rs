@@ -29,7 +29,7 @@ pub struct Signals {
     pub is_found: bool,
     /// Said by whom the query names, or naming them where nobody is said to speak.
     pub is_of_named: bool,
-    /// How much of the query's words it has, by how rare these are, names left out; 0 to 1.
+    /// How much of the query's words it has, by how rare these are, names and words of time left out; 0 to 1.
     pub share_of_words: f64,
     /// It is of whom the query names and the memory is about; `None` where nobody is named.
     pub is_of_subject: Option<bool>,
@@ -81,5 +81,33 @@ impl FoundItem {
         self.tags = then.state.tags;
         self.expires_at = then.state.expires_at;
         self.period = then.state.period;
+    }
+}
+
+#[cfg(test)]
+impl Signals {
+    /// Found by meaning at this distance, where there is one, and by nothing else.
+    pub fn at(id: i64, distance: Option<f64>) -> Self {
+        Self {
+            id: ItemId(id),
+            created_at: OffsetDateTime::UNIX_EPOCH,
+            is_turn: false,
+            is_episode: false,
+            comes_first: false,
+            is_lent: false,
+            lexical: 0.0,
+            words_matched: 0,
+            is_substring: false,
+            distance,
+            is_near: distance.is_some(),
+            is_found: true,
+            is_of_named: false,
+            entities: 0.0,
+            share_of_words: 0.0,
+            is_of_subject: None,
+            direction: None,
+            time: 0.0,
+            neighbours: Vec::new(),
+        }
     }
 }

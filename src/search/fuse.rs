@@ -295,29 +295,13 @@ pub fn reciprocal(lists: &[Vec<i64>]) -> Vec<(i64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use time::{Duration, OffsetDateTime};
+    use time::Duration;
 
     fn candidate(id: i64, distance: Option<f64>, lexical: f64) -> Signals {
         Signals {
-            id: ItemId(id),
-            created_at: OffsetDateTime::UNIX_EPOCH,
-            is_turn: false,
-            is_episode: false,
-            comes_first: false,
-            is_lent: false,
             lexical,
             words_matched: i64::from(lexical > 0.0),
-            is_substring: false,
-            distance,
-            is_near: distance.is_some(),
-            is_found: true,
-            is_of_named: false,
-            entities: 0.0,
-            time: 0.0,
-            share_of_words: 0.0,
-            is_of_subject: None,
-            direction: None,
-            neighbours: Vec::new(),
+            ..Signals::at(id, distance)
         }
     }
 

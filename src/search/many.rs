@@ -111,14 +111,13 @@ const PHRASES: &[&str] = &[
 
 pub fn are_asked(text: Option<&str>) -> bool {
     let words: Vec<String> = text.map(words_of).unwrap_or_default();
-    let stands = |phrase: &&str| {
-        let wanted: Vec<&str> = phrase.split(' ').collect();
-        words.windows(wanted.len()).any(|some| {
-            some.iter()
-                .zip(&wanted)
-                .all(|(word, wanted)| is(word, wanted))
-        })
+    let begins_at = |phrase: &str, at: usize| {
+        let mut rest = words[at..].iter();
+        phrase
+            .split(' ')
+            .all(|wanted| rest.next().is_some_and(|word| is(word, wanted)))
     };
+    let stands = |phrase: &&str| (0..words.len()).any(|at| begins_at(phrase, at));
     PHRASES.iter().any(stands)
 }
 

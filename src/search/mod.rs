@@ -36,7 +36,6 @@ use crate::embedding::model::Space;
 use crate::embedding::{Embeddings, NamedWord, PENDING, QueryEmbedding, QueryVector};
 use crate::memories::{day, mentions, speakers, words};
 use crate::metrics;
-use arms::when::Then;
 use rank::Found;
 use reader::{Held, Need, Question, vectors};
 
@@ -403,14 +402,12 @@ impl Search {
         };
         Ok(Arc::new(Question {
             naming,
-            time: filters.time.map(Then::of),
-            with_directions: filters.spread,
+            times: filters
+                .time
+                .map_or_else(Vec::new, |_| when::words_of_time(text)),
             terms: words::query_terms(text),
             vector: vector.map(|v| vectors::Asked::new(v.vector.values())),
-            names: speakers::names(text)
-                .into_iter()
-                .map(|name| name.word)
-                .collect(),
+            names: capitalised(text),
             speakers: vector.map(|v| v.speakers.clone()).unwrap_or_default(),
             filters: filters.clone(),
             now: self.embeddings.now(),
@@ -501,4 +498,14 @@ fn names(filters: &Filters, text: &str) -> Vec<NamedWord> {
         true => speakers::names(text),
         false => Vec::new(),
     }
+}
+
+/// Words of the query that are written as names are.
+fn capitalised(text: &str) -> Vec<String> {
+    let is_name = |name: &NamedWord| {
+        let mut places = name.places.iter();
+        places.any(|place| text[place.clone()].starts_with(char::is_uppercase))
+    };
+    let names = speakers::names(text).into_iter().filter(is_name);
+    names.map(|name| name.word).collect()
 }

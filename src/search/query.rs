@@ -69,6 +69,13 @@ pub struct Ingredients {
 }
 
 impl Ingredients {
+    /// For a text that states something and asks nothing.
+    pub const OF_STATEMENTS: Self = Self {
+        speakers: true,
+        neighbours: true,
+        time: false,
+        spread: false,
+    };
     pub const NAMES: [&str; 4] = ["speakers", "neighbours", "time", "spread"];
 
     /// All but these.
@@ -204,6 +211,7 @@ pub struct RawQuery<'a> {
     pub memories_alone: bool,
     pub agent: Option<i64>,
     pub time: Option<Period>,
+    pub ingredients: Ingredients,
 }
 
 impl SearchQuery {
@@ -218,9 +226,8 @@ impl SearchQuery {
             "" | MATCH_ALL => None,
             text => Some(text.to_owned()),
         };
-        let is_spread = raw
-            .spread
-            .unwrap_or_else(|| many::are_asked(text.as_deref()));
+        let asks_for_many = || raw.ingredients.spread && many::are_asked(text.as_deref());
+        let is_spread = raw.spread.unwrap_or_else(asks_for_many);
         let cursor = raw.cursor.map(Cursor::parse).transpose()?;
         if cursor.is_some() && text.is_some() {
             return Err(Invalid::new(
@@ -244,7 +251,7 @@ impl SearchQuery {
                 agent: raw.agent,
                 time: raw.time.filter(|time| *time != Period::default()),
                 spread: is_spread,
-                ingredients: Ingredients::default(),
+                ingredients: raw.ingredients,
             },
             cursor,
             min_similarity: parse_min_similarity(raw.min_similarity)?,

@@ -60,14 +60,10 @@ pub const CONFIDENCE_MIN: f64 = 0.25;
 /// That the answer to a query of so many words is among what was found, 0 to 1. Fitted on LoCoMo's conversations 1 to 5, as
 /// turns and as short facts, and held on 6 to 10. Without vectors it is how relevant the best is by its words.
 pub fn of_answer(found: &[Signals], terms: usize) -> f64 {
-    let found: Vec<&Signals> = found.iter().filter(|signals| signals.is_found).collect();
-    if found.is_empty() {
-        return 0.0;
-    }
-    let Some(nearest) = found.iter().filter_map(|s| cosine(s)).reduce(f64::max) else {
-        let found: Vec<Signals> = found.into_iter().cloned().collect();
-        return of_all(&found, terms).into_values().fold(0.0, f64::max);
+    let Some(nearest) = found.iter().filter_map(cosine).reduce(f64::max) else {
+        return of_all(found, terms).into_values().fold(0.0, f64::max);
     };
+    let found: Vec<&Signals> = found.iter().filter(|signals| signals.is_found).collect();
     let joint = |signals: &Signals| 2.0 * cosine(signals).unwrap_or(0.0) + signals.share_of_words;
     let is_named = |signals: &&&Signals| signals.is_of_subject != Some(false);
     let shares = found.iter().filter(is_named).map(|s| s.share_of_words);
@@ -107,30 +103,12 @@ fn spread(cosines: &[f64]) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memories::ItemId;
-    use time::OffsetDateTime;
 
     fn signals(id: i64, cosine: Option<f64>, words: i64) -> Signals {
         Signals {
-            id: ItemId(id),
-            created_at: OffsetDateTime::UNIX_EPOCH,
-            is_turn: false,
-            is_episode: false,
-            comes_first: false,
-            is_lent: false,
             lexical: words as f64,
             words_matched: words,
-            is_substring: false,
-            distance: cosine.map(|cosine| 1.0 - cosine),
-            is_near: cosine.is_some(),
-            is_found: true,
-            is_of_named: false,
-            entities: 0.0,
-            time: 0.0,
-            share_of_words: 0.0,
-            is_of_subject: None,
-            direction: None,
-            neighbours: Vec::new(),
+            ..Signals::at(id, cosine.map(|cosine| 1.0 - cosine))
         }
     }
 

@@ -222,4 +222,38 @@ async fn an_answer_says_how_sure_it_is_and_when_it_is_probably_not_there() {
     assert!(confidence(&unsure) < 0.25, "{unsure}");
     assert_eq!(sure.get("note"), None);
     assert_eq!(unsure["note"], "probably not in memory");
+    // What is asked of one is not answered by what another does; words of time say nothing of what.
+    for n in 0..6 {
+        anna.add(&format!("Marta: I cooked soup number {n} in a copper pot"))
+            .await;
+        anna.add(&format!("Peter: The tram number {n} was late"))
+            .await;
+    }
+    assert_eq!(app.drain(&anna).await, Drained::Done);
+    let of_marta = ask("What did Marta cook in May 2031 in the copper pot?").await;
+    let of_peter = ask("What did Peter cook in May 2031 in the copper pot?").await;
+    assert!(confidence(&of_marta) > 0.7, "{of_marta}");
+    assert!(confidence(&of_peter) < 0.3, "{of_peter}");
+}
+
+#[tokio::test]
+async fn the_page_says_which_time_it_went_by_and_that_nothing_answers() {
+    let app = TestApp::start_with_builtin().await;
+    let anna = app.user("anna").await;
+    anna.add("Lunch with Tom in the garden").await;
+    assert_eq!(app.drain(&anna).await, Drained::Done);
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let (_, page) = browser.get("/memory?q=lunch+with+Tom+in+May+2023").await;
+    assert!(page.contains("What was said from 1 May 2023 to 31 May 2023 stands higher."));
+    let (_, page) = browser
+        .get("/memory?q=lunch+with+Tom+before+2023-05-07")
+        .await;
+    assert!(page.contains("What was said until 6 May 2023 stands higher."));
+    let (_, page) = browser.get("/memory?q=lunch+with+Tom").await;
+    assert!(!page.contains("stands higher") && !page.contains("Probably not in memory"));
+    let (_, page) = browser
+        .get("/memory?q=which+submarine+sank+the+ferry")
+        .await;
+    assert!(page.contains("Probably not in memory: nothing here matches well."));
 }

@@ -26,6 +26,7 @@ use crate::memories::settle::{Stands, may_give_way};
 use crate::memories::store::find_item;
 use crate::memories::{Item, ItemId, MemoryError, Status, Trust};
 use crate::providers::chat::ChatPurpose;
+use crate::search::query::Ingredients;
 use crate::search::{RawQuery, SearchQuery};
 use prompt::NamedPair;
 
@@ -232,6 +233,7 @@ impl Consolidation {
                 query: &episode.short,
                 limit: Some(NEAREST),
                 memories_alone: true,
+                ingredients: Ingredients::OF_STATEMENTS,
                 ..RawQuery::default()
             });
             let query = query.map_err(MemoryError::from)?;

@@ -21,7 +21,7 @@ pub struct Scored {
     /// Of each passage; 0 where no word is in it.
     scores: Vec<f32>,
     words: Vec<u8>,
-    /// Of each passage the weights of its words together, names left out …
+    /// Of each passage the weights of its words together, names and words of time left out …
     rarities: Vec<f32>,
     /// … and of all words that are looked for.
     rarity: f64,
@@ -37,8 +37,8 @@ fn frequency(count: u8) -> f64 {
 struct Word {
     alternatives: Vec<u32>,
     weight: f64,
-    /// The query names somebody by it whom this memory is about.
-    is_name: bool,
+    /// It says of whom or when, and not what.
+    is_left_out: bool,
 }
 
 /// How rare a word is: of the memories, and of the turns that fill up where these are few.
@@ -71,8 +71,8 @@ fn weight(sources: [usize; 2], tiers: [bool; 2], found: [usize; 2]) -> f64 {
     }
 }
 
-/// Scores every passage that has one of these words; `names` are terms of names.
-pub fn score(index: &Index, asked: &[Term], names: &HashSet<u32>, tiers: [bool; 2]) -> Scored {
+/// Scores every passage that has one of these words; `left_out` are terms that say of whom or when, and not what.
+pub fn score(index: &Index, asked: &[Term], left_out: &HashSet<u32>, tiers: [bool; 2]) -> Scored {
     let sources = [index.count(false), index.count(true)];
     let words = asked.iter().map(|term| {
         let alternatives: Vec<u32> = term.alternatives.iter().map(|a| terms::number(a)).collect();
@@ -82,21 +82,25 @@ pub fn score(index: &Index, asked: &[Term], names: &HashSet<u32>, tiers: [bool; 
             found[usize::from(index.source(source).is_turn())] += 1;
         }
         let weight = weight(sources, tiers, found);
-        let is_name = alternatives.iter().any(|term| names.contains(term));
+        let is_left_out = alternatives.iter().any(|term| left_out.contains(term));
         Word {
             alternatives,
             weight,
-            is_name,
+            is_left_out,
         }
     });
-    let words: Vec<Word> = words.collect();
+    let mut words: Vec<Word> = words.collect();
+    // Where nothing else is asked, who and when is what is asked.
+    if words.iter().all(|word| word.is_left_out) {
+        words.iter_mut().for_each(|word| word.is_left_out = false);
+    }
     let mut scored = Scored {
         scores: vec![0.0; index.passages_len()],
         words: vec![0; index.passages_len()],
         rarities: vec![0.0; index.passages_len()],
         rarity: words
             .iter()
-            .filter(|word| !word.is_name)
+            .filter(|word| !word.is_left_out)
             .map(|word| word.weight)
             .sum(),
     };
@@ -114,7 +118,7 @@ pub fn score(index: &Index, asked: &[Term], names: &HashSet<u32>, tiers: [bool; 
             .flat_map(|t| index.postings(*t))
         {
             scored.words[passage] += 1;
-            if !word.is_name {
+            if !word.is_left_out {
                 scored.rarities[passage] += word.weight as f32;
             }
         }
@@ -276,5 +280,22 @@ mod tests {
         );
         assert_eq!((scored.of(&index, 0).1, scored.of(&index, 1).1), (2, 1));
         assert!(scored.of(&index, 0).0 > scored.of(&index, 1).0);
+    }
+
+    #[test]
+    fn a_share_is_of_what_was_asked_and_not_of_whom_or_when() {
+        let index = index_of(&["Anna cooked risotto", "Anna had a dry summer", "tea"]);
+        let share = |left_out: &[&str]| {
+            let left_out = left_out.iter().map(|word| terms::number(word)).collect();
+            let asked = query_terms("Anna cooked last summer");
+            let scored = score(&index, &asked, &left_out, [true, true]);
+            [scored.share(&index, 0), scored.share(&index, 2)]
+        };
+        let [of_what, of_tea] = share(&["anna", "last", "summer"]);
+        assert!(of_what > 0.999 && of_tea == 0.0, "{of_what}, {of_tea}");
+        let [with_all, _] = share(&[]);
+        assert!((0.2..0.8).contains(&with_all), "{with_all}");
+        // Who and when is all that is asked.
+        assert_eq!(share(&["anna", "cooked", "last", "summer"])[0], with_all);
     }
 }

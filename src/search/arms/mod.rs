@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use time::{Duration, OffsetDateTime};
 
+use self::when::TimeRange;
 use super::candidate::Signals;
 use super::query::Filters;
 use super::reader::index::{Index, Scope, Source};
@@ -53,6 +54,8 @@ pub struct Wanted {
     scope: Option<(Option<u32>, bool)>,
     /// Whose own comes before what is shared.
     own_first: Option<u32>,
+    /// What was said then counts more.
+    time: Option<TimeRange>,
     now: i64,
 }
 
@@ -90,6 +93,7 @@ impl Wanted {
             agent: filters.agent.map(|id| index.agents.of(id)),
             scope: scope.agent.map(|_| (own, scope.sees_shared)),
             own_first: own.filter(|_| scope.is_own_first),
+            time: filters.time.map(TimeRange::of),
             now: micros(now),
         }
     }
@@ -145,9 +149,8 @@ impl Wanted {
     /// The same for a listing by date: what is no memory where it is asked for.
     pub fn lists(&self, source: &Source) -> bool {
         let is_memory = source.item_type.is_memory();
-        let is_of_time = |time| when::Then::of(time).has(source);
         self.has(source)
-            && self.filters.time.is_none_or(is_of_time)
+            && self.time.is_none_or(|time| time.has(source))
             && (is_memory || self.types.contains(&source.item_type))
     }
 
@@ -163,18 +166,16 @@ pub struct Asked<'a> {
     pub terms: &'a [Term],
     /// Of the index's space.
     pub vector: Option<&'a vectors::Asked>,
-    /// Names of the query …
+    /// Words of the query that are written as names are …
     pub names: &'a [String],
     /// … and those that speak in this memory.
     pub speakers: &'a [String],
+    /// Words of it that only say when.
+    pub times: &'a [String],
     /// Where no word is found: ids of sources in which a piece of the query stands, and in how many places.
     pub containing: &'a [(i64, i64)],
     /// Ids of sources that mention what the query names, and how much, 0 to 1, the best first.
     pub naming: &'a [(i64, f64)],
-    /// The time that is asked about.
-    pub time: Option<when::Then>,
-    /// Candidates are compared with each other.
-    pub with_directions: bool,
 }
 
 /// The union of both arms and of what stands beside their first, in no order, with both signals of each. None is
@@ -182,8 +183,9 @@ pub struct Asked<'a> {
 pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Signals>, bool) {
     let mask = wanted.mask(index);
     let subjects = speakers::subjects(index, asked.names, asked.speakers);
-    let names = subjects.iter().map(|name| terms::number(name)).collect();
-    let scored = lexical::score(index, asked.terms, &names, wanted.tiers);
+    let left_out = subjects.iter().chain(asked.times);
+    let left_out = left_out.map(|word| terms::number(word)).collect();
+    let scored = lexical::score(index, asked.terms, &left_out, wanted.tiers);
     let mut by_words = scored.best(index, &mask);
     let containing = containing(index, asked.containing, &mask);
     let nearest = |mask: &[bool]| match asked.vector {
@@ -192,7 +194,7 @@ pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Sig
     };
     let mut near = nearest(&mask);
     // Of all that was ever said the best may be of other times.
-    if let Some(time) = asked.time {
+    if let Some(time) = wanted.time {
         let then = when::mask(index, &mask, time);
         add_to(&mut by_words, scored.best(index, &then));
         add_to(&mut near, nearest(&then));
@@ -259,11 +261,11 @@ pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Sig
             share_of_words: scored.share(index, *number),
             is_of_subject: (!subjects.is_empty()).then(|| of_subjects.contains(number)),
             entities: naming.get(number).copied().unwrap_or_default(),
-            direction: match asked.with_directions {
+            direction: match wanted.filters.spread {
                 true => index.vectors.direction(*number),
                 false => None,
             },
-            time: asked.time.map_or(0.0, |time| time.closeness(source)),
+            time: wanted.time.map_or(0.0, |time| time.closeness(source)),
             neighbours: neighbours_of.remove(number).unwrap_or_default(),
         }
     };
@@ -491,8 +493,7 @@ mod tests {
             speakers: &[],
             containing: &[],
             naming: &[],
-            time: None,
-            with_directions: false,
+            times: &[],
             names: &[],
         };
         let all = wanted(&index, Filters::default());
@@ -519,8 +520,7 @@ mod tests {
             speakers: &[],
             containing: &[(1, 1), (99, 1)],
             naming: &[],
-            time: None,
-            with_directions: false,
+            times: &[],
             names: &[],
         };
         let (found, has_words) = candidates(&index, &asked, &wanted(&index, Filters::default()));

@@ -49,7 +49,7 @@ pub fn subjects(index: &Index, names: &[String], speaking: &[String]) -> Vec<Str
     let sources = index.count(false) + index.count(true);
     let is_about = |name: &&String| {
         speaking.contains(name)
-            || index.sources_with(terms::number(name)).count() * ONE_IN >= sources.max(ONE_IN)
+            || index.sources_with(terms::number(name)).count() * ONE_IN >= sources
     };
     names.iter().filter(is_about).cloned().collect()
 }

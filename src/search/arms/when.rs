@@ -11,12 +11,12 @@ const LASTS_MAX: i64 = 366 * DAY;
 
 /// From the first moment on, to before the other, in microseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Then {
+pub struct TimeRange {
     from: i64,
     until: i64,
 }
 
-impl Then {
+impl TimeRange {
     pub fn of(period: Period) -> Self {
         Self {
             from: period.from.map_or(i64::MIN, micros),
@@ -46,10 +46,10 @@ impl Then {
 }
 
 /// Of the sources that are wanted those with something in it.
-pub fn mask(index: &Index, wanted: &[bool], then: Then) -> Vec<bool> {
+pub fn mask(index: &Index, wanted: &[bool], time: TimeRange) -> Vec<bool> {
     let sources = index.sources().iter().zip(wanted);
     sources
-        .map(|(source, wanted)| *wanted && then.has(source))
+        .map(|(source, wanted)| *wanted && time.has(source))
         .collect()
 }
 

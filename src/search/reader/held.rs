@@ -13,7 +13,6 @@ use crate::db::UserId;
 use crate::embedding::model::Serving;
 use crate::embedding::{HeldVectors, NamedWord, SpaceId, Vector};
 use crate::memories::words::Term;
-use crate::search::arms::when::Then;
 use crate::search::arms::{self, Asked, Wanted, speakers};
 use crate::search::candidate::Signals;
 use crate::search::query::Filters;
@@ -45,10 +44,8 @@ pub struct Question {
     pub speakers: Vec<String>,
     /// As [`Asked::naming`].
     pub naming: Vec<(i64, f64)>,
-    /// The time that is asked about.
-    pub time: Option<Then>,
-    /// As [`Asked::with_directions`].
-    pub with_directions: bool,
+    /// As [`Asked::times`].
+    pub times: Vec<String>,
     pub filters: Filters,
     pub now: OffsetDateTime,
 }
@@ -178,8 +175,7 @@ impl Held {
             speakers: &question.speakers,
             containing,
             naming: &question.naming,
-            time: question.time,
-            with_directions: question.with_directions,
+            times: &question.times,
         };
         arms::candidates(index, &asked, &wanted)
     }

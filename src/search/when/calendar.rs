@@ -1,8 +1,10 @@
-//! Days, weeks, months and years as days.
+//! Days, weeks, months and years as days, and how they are written.
 
 use std::ops::Range;
 
 use time::{Date, Duration, Month};
+
+const YEARS: Range<i32> = 1900..2101;
 
 pub fn day(date: Date) -> Option<Range<Date>> {
     Some(date..date.next_day()?)
@@ -32,4 +34,15 @@ pub fn months_back(date: Date, count: i64) -> Option<Date> {
     let year = i32::try_from(months.div_euclid(12)).ok()?;
     let month = Month::try_from(u8::try_from(months.rem_euclid(12)).ok()? + 1).ok()?;
     Date::from_calendar_date(year, month, date.day().min(month.length(year))).ok()
+}
+
+pub fn year_of(word: &str) -> Option<i32> {
+    let year = (word.len() == 4).then(|| word.parse().ok())??;
+    YEARS.contains(&year).then_some(year)
+}
+
+/// The day of a month: "7", "7th".
+pub fn day_number(word: &str) -> Option<u8> {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    digits.parse().ok().filter(|n: &u8| (1..=31).contains(n))
 }

@@ -9,16 +9,15 @@ use time::{Date, Duration, Month, OffsetDateTime};
 
 use crate::clock::Zone;
 use crate::memories::Period;
-use calendar::{day, months_back, of_month, of_week, of_year};
-pub use words::words_of;
+use calendar::{day, day_number, months_back, of_month, of_week, of_year, year_of};
 use words::{
-    ARTICLES, BETWEEN, DAYS, IN, LAST, MONTHS, NUMBERS, SEASONS, SIDES, Side, THIS, UNITS, Unit,
-    WEEKDAYS, WEEKEND, of,
+    ARTICLES, BETWEEN, DAYS, IN, LAST, MONTHS, NUMBERS, PAST, SEASONS, SIDES, Side, THIS, UNITS,
+    Unit, WEEKDAYS, WEEKEND, of,
 };
+pub use words::{words_of, words_of_time};
 
 /// So many words after "between" a month is one.
 const BETWEEN_WORDS: usize = 4;
-const YEARS: Range<i32> = 1900..2101;
 
 /// From the first day on, to before the other; `None`: without an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -236,12 +235,6 @@ fn month(words: &[&str], at: usize, today: Date) -> Option<(Sureness, Range<Date
     Some((sureness(year), days))
 }
 
-/// The day of a month: "7", "7th".
-fn day_number(word: &str) -> Option<u8> {
-    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    digits.parse().ok().filter(|n: &u8| (1..=31).contains(n))
-}
-
 fn sureness(year: Option<i32>) -> Sureness {
     match year {
         Some(_) => Sureness::Dated,
@@ -314,14 +307,14 @@ fn unit(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
     }
 }
 
-/// "on Monday", "letzten Montag", "lundi dernier": the latest before today.
+/// "last Monday", "since Monday"; "on Monday" where the question asks what was: the latest before today.
 fn weekday(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
     let weekday = of(&WEEKDAYS, words[at])?;
     let led_by = words[..at].last().copied().unwrap_or_default();
+    let is_past = || words.iter().any(|word| PAST.contains(word));
     let is_meant = is_last(words, at)
-        || IN.contains(&led_by)
-        || led_by == "el"
-        || of(&SIDES, led_by).is_some();
+        || of(&SIDES, led_by).is_some()
+        || (IN.contains(&led_by) || led_by == "el") && is_past();
     is_meant.then(|| day(today.prev_occurrence(weekday)))?
 }
 
@@ -333,11 +326,6 @@ fn is_last(words: &[&str], at: usize) -> bool {
         .into_iter()
         .chain(behind)
         .any(|word| LAST.contains(&word))
-}
-
-fn year_of(word: &str) -> Option<i32> {
-    let year = (word.len() == 4).then(|| word.parse().ok())??;
-    YEARS.contains(&year).then_some(year)
 }
 
 #[cfg(test)]
@@ -461,7 +449,11 @@ mod tests {
                 date!(2019 - 01 - 01),
                 date!(2020 - 01 - 01),
             ),
-            ("on Monday", date!(2026 - 11 - 23), date!(2026 - 11 - 24)),
+            (
+                "What did I say on Monday?",
+                date!(2026 - 11 - 23),
+                date!(2026 - 11 - 24),
+            ),
             (
                 "letzten Donnerstag",
                 date!(2026 - 11 - 19),
@@ -546,6 +538,8 @@ mod tests {
             "How many days a week does she train?",
             "He is the last of them",
             "before the move",
+            "Which dentist is open on Friday evenings?",
+            "Wer kommt am Montag?",
             "",
             "2023-13-45",
             "31 February",

@@ -188,6 +188,12 @@ pub const IN: &[&str] = &[
     "in", "during", "on", "im", "am", "en", "au", "pendant", "durante",
 ];
 
+/// Of a question that asks what was, where a weekday may be one to come.
+pub const PAST: &[&str] = &[
+    "did", "was", "were", "had", "said", "war", "waren", "hat", "habe", "haben", "hast", "hatte",
+    "hatten", "ai", "as", "avons", "avez", "ont", "etait", "fue", "era", "dije", "dijo", "hice",
+    "hizo", "hicimos", "estuve", "estuvo",
+];
 pub const BETWEEN: &[&str] = &["between", "zwischen", "entre"];
 pub const WEEKEND: &[&str] = &["weekend", "night", "wochenende", "week-end", "finde"];
 
@@ -240,4 +246,22 @@ fn fold(c: char) -> char {
         '’' => '\'',
         other => other,
     }
+}
+
+/// Words of a question that belong to a time and say nothing of what happened then.
+pub fn words_of_time(question: &str) -> Vec<String> {
+    let is_of_time = |word: &String| {
+        let word = word.as_str();
+        of(&MONTHS, word).is_some()
+            || of(&WEEKDAYS, word).is_some()
+            || of(&SEASONS, word).is_some()
+            || of(&DAYS, word).is_some()
+            || of(&UNITS, word).is_some()
+            || of(&SIDES, word).is_some()
+            || LAST.contains(&word)
+            || WEEKEND.contains(&word)
+            || word == "ago"
+            || word.starts_with(|c: char| c.is_ascii_digit())
+    };
+    words_of(question).into_iter().filter(is_of_time).collect()
 }
