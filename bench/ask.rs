@@ -50,6 +50,7 @@ async fn answer(search: &Search, asked: &Value) -> Value {
     let vector = vector(&asked["vector"]).map(|vector| QueryVector {
         space_id: SpaceId(asked["space"].as_i64().unwrap()),
         vector,
+        tokens: None,
         speakers: Vec::new(),
     });
     let query = query.unwrap();

@@ -41,8 +41,8 @@ pub use dreams::{
 pub use embeddings::{
     AdminPage, Confirmation, EffectiveProvider, EmbeddingCounts, EmbeddingState, EmbeddingWait,
     EmbeddingsPage, EndpointSettings, EvaluationOffer, EvaluationView, FailedItem, FoundView,
-    ItemEmbedding, MeasuredView, OwnEndpoint, QueueCounts, Rebuild, ScoreParts, SpaceView,
-    TestResult, Why, WhySurface,
+    ItemEmbedding, LateSwitch, LateView, MeasuredView, OwnEndpoint, QueueCounts, Rebuild,
+    ScoreParts, SpaceView, TestResult, Why, WhySurface,
 };
 pub use entities::{
     EntitiesPage, EntityDecision, EntityFilters, EntityLink, EntityName, EntityPage, EntityPair,

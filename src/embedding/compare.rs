@@ -5,6 +5,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::model::{NamedWord, QueryVector, Space, without_speakers};
+use super::query::has_signs;
 use super::spaces::Spaces;
 use super::{COMPARED_FOR, Embeddings};
 use crate::db::UserId;
@@ -65,10 +66,11 @@ impl Embeddings {
         let system = system.map_err(|error| error.to_string())?;
         let asked = self.with_prefix_in_force(space.clone(), &system);
         let tokens = estimated_tokens(&asked.settings.query_prefix) + estimated_tokens(&query);
-        let vector = self.ask(user, &asked, &query, AskedFor::Evaluation).await?;
+        let answer = self.ask(user, &asked, &query, AskedFor::Evaluation).await?;
         let vector = QueryVector {
             space_id: space.id,
-            vector,
+            vector: answer.vector,
+            tokens: answer.tokens.filter(|_| has_signs(space, &system)),
             speakers,
         };
         Ok((vector, tokens))

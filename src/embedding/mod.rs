@@ -17,6 +17,7 @@ mod spaces;
 pub mod store;
 mod sweep;
 mod system;
+pub mod tokens;
 pub mod vector;
 
 use std::num::NonZeroUsize;
@@ -33,8 +34,8 @@ pub use compare::{Before, Compared};
 pub use drain::Drained;
 pub use health::{BuiltinState, OpenVectors, Retried, SystemProviderState, Trouble};
 pub use model::{
-    EmbeddingState, HeldVectors, ItemEmbedding, NamedWord, Noted, QueryVector, SpaceId, Texts,
-    Waiting, tokens_of,
+    EmbeddingState, HeldVectors, ItemEmbedding, NamedWord, Noted, QueryAnswer, QueryVector,
+    SpaceId, Texts, Waiting, tokens_of,
 };
 pub use overview::{Overview, Rebuild};
 pub use query::{PENDING, QueryEmbedding};
@@ -132,7 +133,7 @@ struct Shared {
     /// `KEEPSAKE_LLAMACPP_URL`: taken at once where nothing is to be rebuilt,
     /// otherwise offered to the admin.
     offered: Option<EndpointUrl>,
-    queries: Mutex<LruCache<query::CacheKey, Vector>>,
+    queries: Mutex<LruCache<query::CacheKey, QueryAnswer>>,
     breakers: breaker::Breakers,
     system: Mutex<Option<(Instant, SystemSettings)>>,
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use time::OffsetDateTime;
 
 use super::Vector;
+use super::tokens::QueryTokens;
 use crate::providers::ProviderType;
 use crate::providers::settings::ProviderSettings;
 
@@ -17,9 +18,18 @@ pub struct SpaceId(pub i64);
 pub struct QueryVector {
     pub space_id: SpaceId,
     pub vector: Vector,
+    /// Where its model gives them.
+    pub tokens: Option<QueryTokens>,
     /// Who the query names of those who speak in this memory (folded): the vector is made
     /// without them, since they draw it to all that they said, whatever it is about.
     pub speakers: Vec<String>,
+}
+
+/// What a model makes of a query.
+#[derive(Clone, Debug)]
+pub struct QueryAnswer {
+    pub vector: Vector,
+    pub tokens: Option<QueryTokens>,
 }
 
 /// A word of a query that may be the name of who speaks in a memory.
@@ -99,6 +109,35 @@ pub struct Space {
     pub created_at: OffsetDateTime,
     pub activated_at: Option<OffsetDateTime>,
     pub retired_at: Option<OffsetDateTime>,
+    pub token_signs: TokenSigns,
+}
+
+/// Which first passages of a space have the signs of their tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenSigns {
+    None,
+    /// While they are made or removed.
+    Some,
+    All,
+}
+
+impl TokenSigns {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Some => "some",
+            Self::All => "all",
+        }
+    }
+
+    /// The column's check admits nothing else.
+    pub(super) fn from_column(text: &str) -> Self {
+        match text {
+            "all" => Self::All,
+            "some" => Self::Some,
+            _ => Self::None,
+        }
+    }
 }
 
 /// What a search needs to know of its user.
@@ -225,6 +264,8 @@ pub struct Written {
     pub content_hash: Option<Vec<u8>>,
     /// Or a sentence for people.
     pub outcome: Result<Vector, String>,
+    /// Of a first passage the signs of its tokens, where they are wanted and the model gives them.
+    pub token_signs: Option<Vec<u8>>,
 }
 
 /// The items of one space by state.

@@ -8,8 +8,10 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::model::{
-    HeldVectors, NamedWord, QueryVector, Serving, Space, SpaceId, without_speakers,
+    HeldVectors, NamedWord, QueryAnswer, QueryVector, Serving, Space, SpaceId, TokenSigns,
+    without_speakers,
 };
+use super::tokens::QueryTokens;
 use super::{Embeddings, Vector};
 use crate::db::{Tx, UserId};
 use crate::providers::settings::SystemSettings;
@@ -62,6 +64,11 @@ impl QueryEmbedding {
     }
 }
 
+/// Whether searches compare token by token there.
+pub(super) fn has_signs(space: &Space, system: &SystemSettings) -> bool {
+    system.late_interaction && space.token_signs == TokenSigns::All
+}
+
 impl Embeddings {
     /// The query's vector. What goes wrong with it is the reason in the answer. Only where it is not known yet is
     /// the connection given back while the provider is asked; then there is no transaction any more.
@@ -105,13 +112,13 @@ impl Embeddings {
         let space = self.with_prefix_in_force(space, &system);
         let query = without_speakers(text, names, &held.speakers);
         let key = key(user, space.id, &space.settings.query_prefix, &query);
-        let (vector, tx) = match self.cached(&key) {
+        let (answer, tx) = match self.cached(&key) {
             Some(known) => (known, Some(tx)),
             None => {
                 // Nothing was written.
                 drop(tx);
                 match self.ask(user, &space, &query, self.0.asked_for).await {
-                    Ok(vector) => (self.keep(key, vector), None),
+                    Ok(answer) => (self.keep(key, answer), None),
                     Err(reason) => {
                         let reason = format!("{reason}; found by words alone");
                         return Ok((None, QueryEmbedding::degraded(reason)));
@@ -122,7 +129,8 @@ impl Embeddings {
         let embedding = QueryEmbedding {
             vector: Some(QueryVector {
                 space_id: space.id,
-                vector,
+                vector: answer.vector,
+                tokens: answer.tokens.filter(|_| has_signs(&space, &system)),
                 speakers: held.speakers,
             }),
             degraded: None,
@@ -197,7 +205,7 @@ impl Embeddings {
         }
     }
 
-    fn cached(&self, key: &CacheKey) -> Option<Vector> {
+    fn cached(&self, key: &CacheKey) -> Option<QueryAnswer> {
         let mut queries = self
             .0
             .queries
@@ -206,7 +214,7 @@ impl Embeddings {
         queries.get(key).cloned()
     }
 
-    fn keep(&self, key: CacheKey, known: Vector) -> Vector {
+    fn keep(&self, key: CacheKey, known: QueryAnswer) -> QueryAnswer {
         let mut queries = self
             .0
             .queries
@@ -223,7 +231,7 @@ impl Embeddings {
         space: &Space,
         text: &str,
         asked_for: AskedFor,
-    ) -> Result<Vector, String> {
+    ) -> Result<QueryAnswer, String> {
         let now = self.0.clock.now();
         let breakers = &self.0.breakers;
         // The builtin model is part of the server: it is late when it has much to do, never dead.
@@ -265,6 +273,10 @@ impl Embeddings {
         if space.dimensions.is_some_and(|d| d as usize != values.len()) {
             return Err(OTHER_WIDTH.to_owned());
         }
-        Vector::from_answer(values).map_err(|error| error.to_string())
+        let tokens = embedded.tokens.first().map_or(&[][..], Vec::as_slice);
+        Ok(QueryAnswer {
+            tokens: QueryTokens::new(tokens, values.len()),
+            vector: Vector::from_answer(values).map_err(|error| error.to_string())?,
+        })
     }
 }

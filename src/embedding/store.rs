@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{EmbeddingState, ItemEmbedding, Space, SpaceId, SpaceState};
+use super::model::{EmbeddingState, ItemEmbedding, Space, SpaceId, SpaceState, TokenSigns};
 use crate::db::UserId;
 use crate::providers::ProviderType;
 use crate::providers::settings::ProviderSettings;
@@ -55,7 +55,7 @@ pub async fn list_spaces(conn: &mut PgConnection, user: UserId) -> Result<Vec<Sp
         SpaceLookup,
         "SELECT id, provider_type, endpoint, model, requested_dimensions, dimensions, query_prefix,
                 document_prefix, sealed_key, system_provider_id, state, problem, failures, retry_at,
-                created_at, activated_at, retired_at
+                created_at, activated_at, retired_at, token_signs
          FROM embedding_spaces WHERE user_id = $1 ORDER BY state, retired_at DESC, id DESC",
         user.0,
     )
@@ -83,6 +83,7 @@ pub struct SpaceLookup {
     pub created_at: OffsetDateTime,
     pub activated_at: Option<OffsetDateTime>,
     pub retired_at: Option<OffsetDateTime>,
+    pub token_signs: String,
 }
 
 impl From<SpaceLookup> for Space {
@@ -107,6 +108,7 @@ impl From<SpaceLookup> for Space {
             created_at: row.created_at,
             activated_at: row.activated_at,
             retired_at: row.retired_at,
+            token_signs: TokenSigns::from_column(&row.token_signs),
         }
     }
 }

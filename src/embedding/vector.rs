@@ -63,6 +63,18 @@ impl Vector {
     }
 }
 
+/// Eight bits a value: the nearest whole numbers at a scale, and that scale.
+pub fn codes(values: &[f32]) -> (Vec<i8>, f32) {
+    /// At this height the last bit of a number is worth 1: what is added to it is rounded, and is its lowest bits.
+    const WHOLE: f32 = (3 << 22) as f32;
+    let highest = values
+        .iter()
+        .fold(0.0_f32, |highest, v| highest.max(v.abs()));
+    let scale = if highest > 0.0 { highest / 127.0 } else { 1.0 };
+    let code = |v: &f32| (v / scale + WHOLE).to_bits() as i8;
+    (values.iter().map(code).collect(), scale)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

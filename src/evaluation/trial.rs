@@ -12,6 +12,7 @@ use super::score::Scores;
 use super::{Arm, Evaluation, EvaluationError, all_candidates};
 use crate::accounts::{Accounts, Email, Password, Role, UserId, Viewer};
 use crate::clock::Zone;
+use crate::embedding::model::TokenSigns;
 use crate::erasure::{self, Step};
 use crate::memories;
 use crate::search::query::Ingredients;
@@ -195,7 +196,11 @@ impl Evaluation {
                     done: done + usize::try_from(of_user).unwrap_or_default(),
                     of: items,
                 }))?;
-                if overview.effective.settings().is_none() || counts.pending == 0 {
+                let serving = overview.serving.as_ref();
+                let has_open_signs =
+                    serving.is_some_and(|space| space.token_signs == TokenSigns::Some);
+                let is_done = counts.pending == 0 && !has_open_signs;
+                if overview.effective.settings().is_none() || is_done {
                     done += usize::try_from(overview.texts.total()).unwrap_or_default();
                     without += overview.texts.total() - counts.ready;
                     break;

@@ -107,6 +107,7 @@ impl Loaded {
         Ok(Work {
             done: Embedded {
                 vectors: vec![Vec::new(); encodings.len()],
+                tokens: vec![Vec::new(); encodings.len()],
                 truncated,
             },
             encodings,
@@ -134,6 +135,7 @@ impl Loaded {
         let width = self.model.width();
         for (at, tokens) in members.into_iter().zip(pass.texts(width)) {
             work.done.vectors[at] = pooled(tokens, width);
+            work.done.tokens[at] = without_marks(tokens, width).to_vec();
         }
         Ok(true)
     }
@@ -143,6 +145,12 @@ impl Work {
     pub(super) fn finish(self) -> Embedded {
         self.done
     }
+}
+
+/// Without the marks that stand at a text's beginning and end.
+fn without_marks(tokens: &[f32], width: usize) -> &[f32] {
+    let end = tokens.len().saturating_sub(width);
+    tokens.get(width..end).unwrap_or_default()
 }
 
 /// Mean pooling, then length 1: the sum over the tokens points the same way.

@@ -196,6 +196,7 @@ async fn ask(
         return Err(ProviderError::NotEmbeddings(flaw));
     }
     Ok(Embedded {
+        tokens: Vec::new(),
         vectors,
         truncated: vec![truncated; count],
     })

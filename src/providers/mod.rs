@@ -50,6 +50,8 @@ pub const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct Embedded {
     /// In the order of the texts, each of the provider's own width and finite.
     pub vectors: Vec<Vec<f32>>,
+    /// Of the builtin model: of each text the vectors of its tokens, one after another; otherwise empty.
+    pub tokens: Vec<Vec<f32>>,
     /// Whether only the beginning of a text went into its vector, as far as is known.
     pub truncated: Vec<bool>,
 }
@@ -181,6 +183,7 @@ impl Embedder {
         if texts.is_empty() {
             return Ok(Embedded {
                 vectors: Vec::new(),
+                tokens: Vec::new(),
                 truncated: Vec::new(),
             });
         }

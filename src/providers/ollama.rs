@@ -52,6 +52,7 @@ async fn ask(
         .await?;
     Ok(Embedded {
         vectors: wire::vectors(&answer, endpoint.dimensions.is_some())?,
+        tokens: Vec::new(),
         truncated: vec![truncate; texts.len()],
     })
 }

@@ -45,6 +45,7 @@ pub(super) async fn embed_at(
         .await?;
     Ok(Embedded {
         vectors: wire::vectors(&answer, endpoint.dimensions.is_some())?,
+        tokens: Vec::new(),
         truncated: vec![false; texts.len()],
     })
 }

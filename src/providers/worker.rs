@@ -204,6 +204,7 @@ fn answer_together(weights: &Weights, jobs: Vec<Job>) {
         let count = job.texts.len();
         let part = answer.as_mut().map(|embedded| Embedded {
             vectors: embedded.vectors.drain(..count).collect(),
+            tokens: embedded.tokens.drain(..count).collect(),
             truncated: embedded.truncated.drain(..count).collect(),
         });
         let _ = job.reply.send(part.map_err(|flaw| *flaw));

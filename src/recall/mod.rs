@@ -17,6 +17,7 @@ use crate::consolidation::{Consolidation, ConsolidationError, reflection};
 use crate::db::{Db, Tx, UserId};
 use crate::memories::{ItemId, ItemType, Status, Trust, fading};
 use crate::search::fuse::reciprocal;
+use crate::search::query::Ingredients;
 use crate::search::{Filters, LentFound, Search, Signals};
 use section::Section;
 use store::Source;
@@ -158,6 +159,11 @@ fn filters() -> Filters {
             ItemType::Episode,
         ],
         status: Some(Status::Active),
+        // What is recalled is ranked by words and vectors alone.
+        ingredients: Ingredients {
+            late: false,
+            ..Ingredients::default()
+        },
         ..Filters::default()
     }
 }

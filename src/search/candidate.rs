@@ -21,8 +21,13 @@ pub struct Signals {
     pub lexical: f64,
     pub words_matched: i64,
     pub is_substring: bool,
-    /// Cosine distance, 0 to 2; `None` without a ready vector in the query's space.
+    /// Cosine distance, 0 to 2, of its first passage or, where it has several, half of that and half of their mean; `None`
+    /// without a ready vector in the query's space.
     pub distance: Option<f64>,
+    /// Passages of its text.
+    pub passages: usize,
+    /// Token by token ([`super::closer`]).
+    pub late: Option<Late>,
     /// Among the [`CANDIDATES_MAX`](super::arms::CANDIDATES_MAX) nearest.
     pub is_near: bool,
     /// By an arm, and not only as somebody's neighbour.
@@ -40,8 +45,17 @@ pub struct Signals {
     /// How much of what the query names it mentions, 0 to 1; 0 where that is not asked for.
     pub entities: f64,
     /// What was said just before or after, and how many steps away: 1 to [`STEPS_MAX`](super::arms::neighbours::STEPS_MAX).
-    /// Of an arm's first few alone, and not once more of the neighbour.
+    /// Of an arm's first few alone, and not once more of the neighbour; of all where texts are compared token by token.
     pub neighbours: Vec<(ItemId, i64)>,
+}
+
+/// How near a text is to the query by late interaction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Late {
+    /// The mean over the query's tokens of the best that a token of the text has in common with it; 0.8 for the same words.
+    pub likeness: f64,
+    /// How much of the semantic signal it is; the rest is the vectors'. Less for long texts.
+    pub share: f64,
 }
 
 /// What a hit shows of its item.
@@ -99,6 +113,8 @@ impl Signals {
             words_matched: 0,
             is_substring: false,
             distance,
+            passages: 1,
+            late: None,
             is_near: distance.is_some(),
             is_found: true,
             is_of_named: false,

@@ -15,8 +15,11 @@ pub const SPEAKER_WEIGHT: f64 = 0.4;
 pub const ENTITY_WEIGHT: f64 = 0.2;
 /// What it counts that it was said in the time that is asked about, or is true since then (bench/README.md, "Time").
 pub const TIME_WEIGHT: f64 = 0.6;
-/// The share of its own sum that an item gives what was said one step and two steps beside it.
+/// The share of its own sum that an item gives what was said one step and two steps beside it. Not where texts are
+/// compared token by token: there the tokens beside count.
 const NEIGHBOUR_SHARES: [f64; STEPS_MAX] = [0.3, 0.2];
+/// What late interaction says of two texts that have nothing to do with each other.
+const NOTHING_IN_COMMON: f64 = 0.1;
 /// What a turn's score is multiplied by: of the same words, the memory comes first (bench/README.md, "Turns").
 pub const TURN_WEIGHT: f64 = 0.6;
 
@@ -34,7 +37,11 @@ pub struct Explanation {
     pub distance: Option<f64>,
     /// `1 / (1 + distance)`; 0 without a distance.
     pub semantic: f64,
-    /// The same within this answer: 0 for its weakest candidate (where turns are among them, for
+    /// By late interaction, 0 to 0.8 or so; `None` where the model gives no tokens.
+    pub late: Option<f64>,
+    /// How much of the semantic signal late interaction is, 0 to 1.
+    pub late_share: f64,
+    /// Both within this answer, each by its share: 0 for its weakest candidate (where turns are among them, for
     /// a distance of 1 and more), 1 for its strongest.
     pub semantic_normalised: f64,
     /// Σ idf · ts_rank over the words that matched, over log length; unbounded.
@@ -45,9 +52,9 @@ pub struct Explanation {
     pub words_matched: i64,
     /// No word matched; the text was found as a substring.
     pub is_substring: bool,
-    /// By the query's [`Balance`]: 0.7 as a rule; 1 where the words found nothing; 0 where the vector did not.
+    /// By the query's [`Balance`]: 0.7 as a rule, 0.85 with late interaction; 1 where the words found nothing; 0 where the vector did not.
     pub semantic_weight: f64,
-    /// 0.3; 0 and 1 likewise.
+    /// 0.3, or 0.15 beside late interaction; 0 and 1 likewise.
     pub lexical_weight: f64,
     /// [`SPEAKER_WEIGHT`] where it was said by whom the query names; otherwise 0.
     pub speaker: f64,
@@ -106,7 +113,9 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
     let lexical: Vec<f64> = candidates.iter().map(|c| c.lexical).collect();
     let has_near = candidates.iter().any(|c| c.is_near);
     let has_words = lexical.iter().any(|s| *s > 0.0);
-    let (semantic_weight, lexical_weight) = weights(has_near, has_words, balance);
+    let has_late = candidates.iter().any(|c| c.late.is_some());
+    let lexical_share = balance.lexical_weight(has_late);
+    let (semantic_weight, lexical_weight) = weights(has_near, has_words, lexical_share);
     // The weakest of many turns, or an episode, is no measure of a memory beside them: then 0 is nothing in common.
     let has_turns = candidates.iter().any(|c| c.is_turn || c.is_episode);
     let (no_meaning, no_words) = match has_turns {
@@ -116,7 +125,15 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
             lowest(&candidates, &lexical),
         ),
     };
-    let semantic_scaled = normalise(&semantic, no_meaning);
+    let late = late_scaled(&candidates, has_turns);
+    let semantic_scaled = normalise(&semantic, no_meaning)
+        .into_iter()
+        .zip(&candidates);
+    let semantic_scaled = semantic_scaled.enumerate().map(|(at, (near, candidate))| {
+        let share = candidate.late.map_or(0.0, |late| late.share);
+        (1.0 - share) * near + share * late.get(at).copied().unwrap_or_default()
+    });
+    let semantic_scaled: Vec<f64> = semantic_scaled.collect();
     let scaled = semantic_scaled
         .into_iter()
         .zip(normalise(&lexical, no_words));
@@ -128,6 +145,8 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
             let why = Explanation {
                 distance: candidate.distance,
                 semantic,
+                late: candidate.late.map(|late| late.likeness),
+                late_share: candidate.late.map_or(0.0, |late| late.share),
                 semantic_normalised: if has_near { scaled.0 } else { 0.0 },
                 lexical: candidate.lexical,
                 lexical_normalised: if has_words { scaled.1 } else { 0.0 },
@@ -154,7 +173,9 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
             (candidate, why)
         })
         .collect();
-    share_with_neighbours(&mut ranked);
+    if !has_late {
+        share_with_neighbours(&mut ranked);
+    }
     scale(&mut ranked);
     sort(&mut ranked);
     ranked
@@ -200,6 +221,18 @@ pub fn spread(ranked: &mut [(Signals, Explanation)], first: usize) {
     }
 }
 
+/// What late interaction says within this answer; empty where it says nothing of any.
+fn late_scaled(candidates: &[Signals], has_turns: bool) -> Vec<f64> {
+    let likeness = |c: &Signals| c.late.map(|late| late.likeness);
+    let of_found = candidates.iter().filter(|c| c.is_found);
+    let Some(least) = of_found.filter_map(likeness).reduce(f64::min) else {
+        return Vec::new();
+    };
+    let least = if has_turns { NOTHING_IN_COMMON } else { least };
+    let late = candidates.iter().map(|c| likeness(c).unwrap_or(least));
+    normalise(&late.collect::<Vec<_>>(), least)
+}
+
 fn closeness(distance: Option<f64>) -> f64 {
     distance.map_or(0.0, |distance| 1.0 / (1.0 + distance))
 }
@@ -243,9 +276,9 @@ fn scale(ranked: &mut [(Signals, Explanation)]) {
 }
 
 /// When one arm is silent the other counts alone.
-fn weights(has_near: bool, has_words: bool, balance: Balance) -> (f64, f64) {
+fn weights(has_near: bool, has_words: bool, lexical_share: f64) -> (f64, f64) {
     match (has_near, has_words) {
-        (true, true) => (1.0 - balance.lexical_weight(), balance.lexical_weight()),
+        (true, true) => (1.0 - lexical_share, lexical_share),
         (true, false) => (1.0, 0.0),
         (false, _) => (0.0, 1.0),
     }

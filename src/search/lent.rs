@@ -14,7 +14,7 @@ use super::{Hit, Search};
 use crate::accounts::{Lent, Viewer};
 use crate::db::{Db, Tx, is_not_lent};
 use crate::embedding::QueryVector;
-use crate::embedding::model::Space;
+use crate::embedding::model::{Space, TokenSigns};
 use crate::memories::speakers;
 
 /// What was found there, by the arms.
@@ -107,14 +107,14 @@ impl Search {
             there.is_some_and(|there| there.settings.makes_the_vectors_of(&here.settings))
         };
         let vector = wanted.space.filter(is_same).and(wanted.vector);
-        let vector = vector
-            .zip(there)
-            .map(|(vector, there)| (vector.clone(), there.id));
-        let vector = match vector {
-            Some((vector, space_id)) => Some(QueryVector {
-                space_id,
+        let vector = match vector.cloned().zip(there) {
+            Some((vector, there)) => Some(QueryVector {
+                space_id: there.id,
+                tokens: vector
+                    .tokens
+                    .filter(|_| there.token_signs == TokenSigns::All),
                 speakers: held.vectors(&speakers::names(wanted.text)).await.speakers,
-                ..vector
+                vector: vector.vector,
             }),
             None => None,
         };

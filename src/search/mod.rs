@@ -4,6 +4,7 @@
 
 pub mod arms;
 mod candidate;
+mod closer;
 pub mod fuse;
 mod lent;
 pub mod many;
@@ -345,6 +346,9 @@ impl Search {
                 found = held.candidates(&asked, containing).await?.0;
             }
         }
+        if let Some(vector) = vector {
+            closer::look(conn, user, vector, filters.ingredients.late, &mut found).await?;
+        }
         Ok((found, asked.terms.clone()))
     }
 
@@ -402,6 +406,7 @@ impl Search {
         };
         Ok(Arc::new(Question {
             naming,
+            with_context: vector.is_some_and(|v| v.tokens.is_some()) && filters.ingredients.late,
             times: filters
                 .time
                 .map_or_else(Vec::new, |_| when::words_of_time(text)),

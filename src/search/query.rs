@@ -22,7 +22,7 @@ const MATCH_ALL: &str = "*";
 /// What meaning and words count beside each other (their effect: bench/README.md, "Finding the evidence").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balance {
-    /// 70 to 30.
+    /// 70 to 30; 85 to 15 where meaning is compared token by token, which weighs the same words already.
     #[default]
     Meaning,
     /// 50 to 50.
@@ -33,8 +33,9 @@ pub enum Balance {
 
 impl Balance {
     /// Of the words; the rest is meaning's.
-    pub fn lexical_weight(self) -> f64 {
+    pub fn lexical_weight(self, has_late: bool) -> f64 {
         match self {
+            Self::Meaning if has_late => 0.15,
             Self::Meaning => 0.3,
             Self::Even => 0.5,
             Self::Words => 0.7,
@@ -66,6 +67,8 @@ pub struct Ingredients {
     pub time: bool,
     /// The first are of many sides where the query asks for many things.
     pub spread: bool,
+    /// Token by token, where the model gives tokens.
+    pub late: bool,
 }
 
 impl Ingredients {
@@ -75,8 +78,9 @@ impl Ingredients {
         neighbours: true,
         time: false,
         spread: false,
+        late: true,
     };
-    pub const NAMES: [&str; 4] = ["speakers", "neighbours", "time", "spread"];
+    pub const NAMES: [&str; 5] = ["speakers", "neighbours", "time", "spread", "late"];
 
     /// All but these.
     ///
@@ -90,6 +94,7 @@ impl Ingredients {
                 "neighbours" => &mut left.neighbours,
                 "time" => &mut left.time,
                 "spread" => &mut left.spread,
+                "late" => &mut left.late,
                 _ => {
                     return Err(Invalid::new(
                         "without",
@@ -114,6 +119,7 @@ impl Default for Ingredients {
             neighbours: true,
             time: true,
             spread: true,
+            late: true,
         }
     }
 }

@@ -1,11 +1,13 @@
 //! What is read of the database: the hits, and texts in which no word stands. Both under the user's own rights.
 
-use sqlx::PgConnection;
+use pgvector::HalfVector;
+use sqlx::{PgConnection, Row as _};
 use time::OffsetDateTime;
 
 use super::arms::entity::Meant;
 use super::candidate::FoundItem;
 use crate::accounts::UserId;
+use crate::embedding::{SpaceId, Vector};
 use crate::memories::{ItemId, ItemType, Part, Period, Span, Status, Trust, Turn};
 
 /// The newest sources of each tier whose text is read where no word of the query matches: what
@@ -202,4 +204,54 @@ pub async fn list_mentioning(
         .into_iter()
         .map(|row| (row.source_id, row.entity_id))
         .collect())
+}
+
+/// What a second look reads of a source.
+pub struct Closer {
+    pub source_id: i64,
+    /// Of its first passage; empty where it has none.
+    pub token_signs: Vec<u8>,
+    /// Of all passages, of length 1, where it was asked for.
+    pub mean: Option<Vector>,
+}
+
+/// Of these sources the signs of their tokens, and of those that are `long` the mean of their passages' vectors.
+pub async fn list_closer(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    ids: &[i64],
+    long: &[i64],
+    with_signs: bool,
+) -> Result<Vec<Closer>, sqlx::Error> {
+    // Its type is none that the macros know.
+    let rows = sqlx::query(
+        "SELECT e.source_id, CASE WHEN $5 THEN e.token_signs END,
+                CASE WHEN e.source_id = ANY ($4) THEN
+                    (SELECT avg(p.embedding) FROM memory_embeddings p
+                     WHERE p.user_id = $1 AND p.source_id = e.source_id AND p.space_id = $2 AND p.state || '' = 'ready') END
+         FROM unnest($3::bigint[]) AS f (id)
+         -- OFFSET 0 and || '': each by its key, whatever the statistics say.
+         CROSS JOIN LATERAL (
+             SELECT source_id, token_signs FROM memory_embeddings
+             WHERE user_id = $1 AND source_id = f.id AND passage = 0 AND space_id = $2 AND state || '' = 'ready' OFFSET 0
+         ) e",
+    );
+    let rows = rows
+        .bind(user.0)
+        .bind(space.0)
+        .bind(ids)
+        .bind(long)
+        .bind(with_signs);
+    let mut found = Vec::with_capacity(ids.len());
+    for row in rows.fetch_all(conn).await? {
+        let mean: Option<HalfVector> = row.try_get(2)?;
+        let mean = mean.map(|mean| mean.to_vec().iter().map(|v| v.to_f32()).collect::<Vec<_>>());
+        found.push(Closer {
+            source_id: row.try_get(0)?,
+            token_signs: row.try_get::<Option<Vec<u8>>, _>(1)?.unwrap_or_default(),
+            mean: mean.and_then(|mean| Vector::from_answer(&mean).ok()),
+        });
+    }
+    Ok(found)
 }

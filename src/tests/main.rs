@@ -14,6 +14,7 @@ mod entities;
 mod evaluation;
 mod fuzz;
 mod isolation;
+mod late_interaction;
 mod manage;
 mod mcp;
 mod operations;

@@ -21,6 +21,7 @@ async fn ask_of(app: &TestApp, user: &TestUser, space: SpaceId, speaker: &str) -
     let vector = QueryVector {
         space_id: space,
         vector: at(0.0),
+        tokens: None,
         speakers: vec![speaker.to_owned()],
     };
     let found = app.search.find_with(&viewer, &query, Some(&vector));

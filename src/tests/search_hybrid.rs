@@ -62,6 +62,7 @@ pub(crate) async fn ask_with(
     let vector = space.map(|space_id| QueryVector {
         space_id,
         vector: at(0.0),
+        tokens: None,
         speakers: Vec::new(),
     });
     let found = app.search.find_with(&viewer, &query, vector.as_ref());
@@ -124,6 +125,7 @@ async fn a_vector_of_another_width_leaves_the_answer_to_the_words() {
     embed(&mut conn, space_id, item, &at(0.0)).await;
     let viewer = Viewer::person(anna.id);
     let wider = QueryVector {
+        tokens: None,
         space_id,
         vector: Vector::from_answer(&[1.0, 0.0, 0.0]).unwrap(),
         speakers: Vec::new(),

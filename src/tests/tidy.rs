@@ -170,6 +170,7 @@ const READ_BY: [(&str, &[&str]); 6] = [
             "erasure/store.rs",
             "evaluation/store.rs",
             "search/reader/store.rs",
+            "search/store.rs",
         ],
     ),
     ("memory_changes", &["search/reader/store.rs"]),

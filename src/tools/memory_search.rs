@@ -179,6 +179,10 @@ struct Explain {
     /// Cosine distance, 0 to 2; null without a vector.
     distance: Option<f64>,
     semantic: f64,
+    /// By late interaction: token by token, 0 to 0.8 or so; null where the model gives no tokens.
+    late: Option<f64>,
+    /// How much of the semantic signal that is.
+    late_share: f64,
     semantic_normalised: f64,
     lexical: f64,
     lexical_normalised: f64,
@@ -306,6 +310,8 @@ impl ResultItem {
             explain: explain.then_some(Explain {
                 distance: why.distance,
                 semantic: why.semantic,
+                late: why.late,
+                late_share: why.late_share,
                 semantic_normalised: why.semantic_normalised,
                 lexical: why.lexical,
                 lexical_normalised: why.lexical_normalised,

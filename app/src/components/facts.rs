@@ -3,7 +3,8 @@
 use leptos::prelude::*;
 
 use super::When;
-use crate::view::SpaceView;
+use crate::components::count;
+use crate::view::{LateView, SpaceView};
 
 pub type Fact = (&'static str, AnyView);
 
@@ -35,6 +36,16 @@ pub fn space_facts(provider: &'static str, space: SpaceView) -> Vec<Fact> {
     ];
     if let Some(dimensions) = space.dimensions {
         facts.push(("Dimensions", dimensions.into_any()));
+    }
+    if let Some(late) = space.late {
+        let how = match late {
+            LateView::Off => "off".to_owned(),
+            LateView::On => "on".to_owned(),
+            LateView::Making { done, of } => {
+                format!("being made, {} of {}", count(done), count(of))
+            }
+        };
+        facts.push(("Late interaction", how.into_any()));
     }
     facts.push(("Since", view! { <When moment=space.since /> }.into_any()));
     facts

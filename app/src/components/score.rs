@@ -137,12 +137,19 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
 }
 
 fn meaning_of(parts: &ScoreParts) -> String {
-    match parts.distance {
-        Some(distance) => format!(
+    match (parts.distance, parts.late) {
+        (Some(distance), Some(late)) => {
+            let share = parts.late_share * 100.0;
+            format!(
+                "Meaning: {share:.0} % token by token ({late:.3} before scaling), {:.0} % as a whole (distance {distance:.3}).",
+                100.0 - share
+            )
+        }
+        (Some(distance), None) => format!(
             "Meaning: distance {distance:.3} from the query, so {:.3} before scaling.",
             parts.semantic
         ),
-        None => "Meaning: nothing to compare, as it has no vector here.".to_owned(),
+        (None, _) => "Meaning: nothing to compare, as it has no vector here.".to_owned(),
     }
 }
 

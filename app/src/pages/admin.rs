@@ -14,7 +14,7 @@ use crate::backend::backend;
 use crate::components::{
     Confirm, Done, Field, FormError, Frame, NoSuchPage, Section, StateBadge, Trouble, count,
 };
-use crate::view::{AdminPage, FormState, JobsLine};
+use crate::view::{AdminPage, FormState, JobsLine, LateSwitch};
 use chat::SystemChat;
 pub use jobs::Jobs;
 use operators::Operators;
@@ -66,6 +66,7 @@ fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
                 </div>
                 <div class="parts">
                     <Builtin page=page.clone() form=form.of("builtin") />
+                    <Late late=page.late form=form.of("late") />
                     <MemoryBrowser is_read_only=page.is_browser_read_only form=form.of("browser") />
                     <Allowed endpoints=page.allowed_endpoints form=form.of("endpoint") />
                 </div>
@@ -158,6 +159,45 @@ fn Builtin(page: AdminPage, form: FormState) -> impl IntoView {
             {confirm}
             <FormError form fields=&[] />
             {switch}
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Late(late: LateSwitch, form: FormState) -> impl IntoView {
+    let (state, action, label) = match late.is_on {
+        true => ("on", "late_off", "Switch it off"),
+        false => ("off", "late_on", "Switch it on"),
+    };
+    let under_way = (late.done < late.users).then(|| {
+        let what = match late.is_on {
+            true => "Token vectors are made",
+            false => "Token vectors are removed",
+        };
+        view! {
+            <p>
+                <progress max=late.users value=late.done aria-label=what></progress>
+                {format!(" {what} for {} of {} users.", count(late.done), count(late.users))}
+            </p>
+        }
+    });
+    view! {
+        <section class="part" aria-labelledby="late">
+            <div class="title-row">
+                <h2 id="late">"Late interaction"</h2>
+                <StateBadge state />
+            </div>
+            <p>
+                "A search compares each word of the query with each word of a memory, and not only the whole with the whole. It finds more. It takes some 1.5 kB of disk for each memory. Only the builtin model can do it."
+            </p>
+            {under_way}
+            <FormError form fields=&[] />
+            <form method="post" action=EMBEDDINGS_PATH>
+                <button type="submit" name="action" value=action>
+                    {label} <span class="visually-hidden">": late interaction"</span>
+                </button>
+            </form>
         </section>
     }
     .into_any()

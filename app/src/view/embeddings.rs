@@ -70,7 +70,31 @@ pub struct SpaceView {
     pub provider: String,
     pub model: String,
     pub dimensions: Option<i32>,
+    /// `None` where its model gives no token vectors.
+    pub late: Option<LateView>,
     pub since: Moment,
+}
+
+/// How it stands with late interaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LateView {
+    Off,
+    /// Texts whose token vectors are made.
+    Making {
+        done: i64,
+        of: i64,
+    },
+    On,
+}
+
+/// What an admin has set, and how far it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LateSwitch {
+    pub is_on: bool,
+    /// Served by the builtin model …
+    pub users: i64,
+    /// … and those for whom it is as it was switched.
+    pub done: i64,
 }
 
 /// A building space on its way.
@@ -170,7 +194,14 @@ impl EmbeddingsPage {
     pub fn is_working(&self) -> bool {
         self.rebuild.is_some()
             || matches!(self.evaluation, EvaluationView::UnderWay { .. })
-            || (self.is_enabled && self.counts.pending > 0)
+            || (self.is_enabled && (self.counts.pending > 0 || self.is_making_tokens()))
+    }
+}
+
+impl EmbeddingsPage {
+    fn is_making_tokens(&self) -> bool {
+        let late = self.serving.as_ref().and_then(|space| space.late);
+        matches!(late, Some(LateView::Making { .. }))
     }
 }
 
@@ -244,6 +275,7 @@ pub struct AdminPage {
     /// `false`: the weights are not in the data folder.
     pub builtin_present: bool,
     pub builtin_enabled: bool,
+    pub late: LateSwitch,
     /// The pages show memories and change none.
     pub is_browser_read_only: bool,
     /// Each `host:port`.
@@ -294,6 +326,10 @@ pub struct ScoreParts {
     /// 1 / (1 + distance); 0 without a ready vector.
     pub semantic: f64,
     pub semantic_normalised: f64,
+    /// By late interaction, token by token; `None` where the model gives no tokens.
+    pub late: Option<f64>,
+    /// How much of the semantic signal that is, 0 to 1.
+    pub late_share: f64,
     /// Cosine distance, 0 to 2; `None` without a ready vector.
     pub distance: Option<f64>,
     pub words_matched: i64,

@@ -101,6 +101,8 @@ class MemorySearchResponseResultExplainWeights(TypedDict):
 class MemorySearchResponseResultExplain(TypedDict):
     distance: float | None
     entities: float
+    late: float | None
+    late_share: float
     lexical: float
     lexical_normalised: float
     neighbours: float

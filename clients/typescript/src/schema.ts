@@ -216,6 +216,16 @@ export interface components {
                      * @description It mentions what the query names.
                      */
                     entities: number;
+                    /**
+                     * Format: double
+                     * @description By late interaction: token by token, 0 to 0.8 or so; null where the model gives no tokens.
+                     */
+                    late: number | null;
+                    /**
+                     * Format: double
+                     * @description How much of the semantic signal that is.
+                     */
+                    late_share: number;
                     /** Format: double */
                     lexical: number;
                     /** Format: double */

@@ -5,6 +5,7 @@
 //! so that one user's rebuild cannot starve another's.
 
 mod send;
+mod signs;
 pub(super) mod store;
 
 use std::collections::HashSet;
@@ -15,7 +16,7 @@ use time::{Duration, OffsetDateTime};
 
 use self::send::{Answered, Trouble};
 use super::keys::endpoint;
-use super::model::{Row, Space, tokens_of};
+use super::model::{Row, Space, TokenSigns, tokens_of};
 use super::query::OTHER_WIDTH;
 use super::spaces::Spaces;
 use super::{COMPARED_FOR, EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR};
@@ -51,6 +52,8 @@ struct Of<'a> {
     serves: bool,
     /// What made the same vectors before.
     kept: Option<&'a Space>,
+    /// Its first passages get the signs of their tokens.
+    with_signs: bool,
 }
 
 impl Embeddings {
@@ -87,7 +90,10 @@ impl Embeddings {
                 space,
                 serves: Some(space.id) == serving,
                 kept: spaces.known_to(space),
+                with_signs: system.late_interaction
+                    && space.settings.provider_type == ProviderType::Builtin,
             };
+            let signs = self.begin_signs(user, of).await?;
             let mut drained = Box::pin(self.drain_space(user, of, pace, slice)).await?;
             if drained == Drained::Done && is_building {
                 if self.swap(user, space).await? {
@@ -95,6 +101,9 @@ impl Embeddings {
                     drained = Drained::More(1);
                 }
                 self.remove_outlived(user).await?;
+            }
+            if drained == Drained::Done && signs == TokenSigns::Some {
+                drained = Box::pin(self.make_signs(user, of, pace, slice)).await?;
             }
             outcome = outcome.and(drained);
         }
@@ -189,8 +198,15 @@ impl Embeddings {
         'pages: loop {
             let page_size = TEXTS_A_PAGE.next_multiple_of(group).max(group);
             let mut tx = self.0.db.as_user_again(user).await?;
-            let page =
-                store::list_pending(&mut tx, user, &of.known(), after, page_size as i64).await?;
+            let page = store::list_pending(
+                &mut tx,
+                user,
+                &of.known(),
+                of.with_signs,
+                after,
+                page_size as i64,
+            )
+            .await?;
             tx.commit().await?;
             let Some(last) = page.last() else { break };
             after = (last.is_turn, last.source_id, last.passage);
@@ -205,7 +221,7 @@ impl Embeddings {
                 if slice.is_over() {
                     break 'pages;
                 }
-                let calls = self.send_group(&endpoint, space, rows, batch);
+                let calls = self.send_group(&endpoint, of, rows, batch);
                 let write = self.write(user, of, to_write.take());
                 let (answered, written) = tokio::join!(calls, write);
                 if let Some(trouble) = written? {

@@ -3,7 +3,9 @@
 
 use std::time::Duration as StdDuration;
 
+use super::Of;
 use crate::embedding::model::{Row, Space, Written};
+use crate::embedding::tokens;
 use crate::embedding::{Embeddings, Vector};
 use crate::input::sentence;
 use crate::providers::{Endpoint, ProviderError};
@@ -42,13 +44,13 @@ impl Embeddings {
     pub(super) async fn send_group(
         &self,
         endpoint: &Endpoint,
-        space: &Space,
+        of: Of<'_>,
         rows: &[Row],
         batch: usize,
     ) -> Answered {
         let calls = rows
             .chunks(batch)
-            .map(|rows| self.send_batch(endpoint, space, rows));
+            .map(|rows| self.send_batch(endpoint, of, rows));
         let mut all = Answered {
             written: Vec::with_capacity(rows.len()),
             trouble: None,
@@ -63,7 +65,8 @@ impl Embeddings {
     }
 
     /// One batch, halved for as long as a text in it may be what fails.
-    async fn send_batch(&self, endpoint: &Endpoint, space: &Space, rows: &[Row]) -> Answered {
+    async fn send_batch(&self, endpoint: &Endpoint, of: Of<'_>, rows: &[Row]) -> Answered {
+        let space = of.space;
         let mut answered = Answered {
             written: Vec::with_capacity(rows.len()),
             trouble: None,
@@ -80,10 +83,16 @@ impl Embeddings {
                 Ok(embedded) => {
                     is_alive = true;
                     answered.width = embedded.vectors.first().map(Vec::len).or(answered.width);
-                    for (row, values) in part.iter().zip(&embedded.vectors) {
+                    let tokens = embedded.tokens.iter().map(Vec::as_slice);
+                    let tokens = tokens.chain(std::iter::repeat(&[][..]));
+                    for ((row, values), tokens) in part.iter().zip(&embedded.vectors).zip(tokens) {
                         let vector = Vector::from_answer(values);
                         let outcome = vector.map_err(|error| sentence(&error.to_string()));
-                        answered.written.push(written(row, outcome));
+                        let has_signs = of.with_signs && row.passage == 0;
+                        answered.written.push(Written {
+                            token_signs: has_signs.then(|| tokens::signs(tokens)),
+                            ..written(row, outcome)
+                        });
                     }
                     continue;
                 }
@@ -151,6 +160,7 @@ fn written(row: &Row, outcome: Result<Vector, String>) -> Written {
         passage: row.passage,
         content_hash: row.content_hash.clone(),
         outcome,
+        token_signs: None,
     }
 }
 

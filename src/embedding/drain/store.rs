@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use crate::db::UserId;
-use crate::embedding::model::{Row, Written};
+use crate::embedding::model::{Row, TokenSigns, Written};
 use crate::embedding::{SpaceId, Vector};
 
 /// Sent of a text whose passages are still to be made.
@@ -25,11 +25,13 @@ pub async fn is_disabled(conn: &mut PgConnection, user: UserId) -> Result<bool, 
 }
 
 /// The next pending passages after `after`, with their texts, turns last; none once the user is disabled. Each with
-/// where a vector of the same text is, in one of the spaces `known`, of which the first is the one that waits.
+/// where a vector of the same text is, in one of the spaces `known`, of which the first is the one that waits; for a first
+/// passage one with the signs of its tokens, where these are wanted.
 pub async fn list_pending(
     conn: &mut PgConnection,
     user: UserId,
     known: &[i64],
+    with_signs: bool,
     after: (bool, i64, i16),
     limit: i64,
 ) -> Result<Vec<Row>, sqlx::Error> {
@@ -56,7 +58,7 @@ pub async fn list_pending(
              CROSS JOIN LATERAL (
                  SELECT v.source_id, v.passage, v.space_id FROM memory_embeddings v
                  WHERE v.user_id = $1 AND v.source_id = c.source_id AND v.passage = c.passage AND v.space_id = ANY ($2)
-                   AND v.state || '' = 'ready' OFFSET 0
+                   AND v.state || '' = 'ready' AND (e.passage > 0 OR NOT $9 OR v.token_signs IS NOT NULL) OFFSET 0
              ) v
              LIMIT 1
          ) k ON t.content_hash IS NOT NULL
@@ -69,6 +71,7 @@ pub async fn list_pending(
         limit,
         UNCUT_CHARS_MAX,
         SAME_TEXTS_MAX,
+        with_signs,
     )
     .fetch_all(conn)
     .await
@@ -91,12 +94,13 @@ pub async fn copy_known(
     let hashes: Vec<Vec<u8>> = known().filter_map(|row| row.content_hash.clone()).collect();
     let copied = sqlx::query!(
         "UPDATE memory_embeddings e
-         SET state = 'ready', error = NULL, embedding = k.embedding, updated_at = $8
+         SET state = 'ready', error = NULL, embedding = k.embedding, updated_at = $8,
+             token_signs = CASE WHEN e.passage = 0 THEN k.token_signs END
          FROM unnest($3::bigint[], $4::smallint[], $5::bigint[], $6::smallint[], $7::bigint[], $9::bytea[])
               AS t (source_id, passage, from_source, from_passage, from_space, content_hash)
          -- OFFSET 0, ANY and || '': by their keys, as in `write_answers`.
          CROSS JOIN LATERAL (
-             SELECT v.embedding FROM memory_embeddings v
+             SELECT v.embedding, v.token_signs FROM memory_embeddings v
              WHERE v.user_id = $1 AND v.source_id = t.from_source AND v.passage = t.from_passage
                AND v.space_id = t.from_space AND v.state || '' = 'ready' OFFSET 0
          ) k
@@ -221,6 +225,7 @@ pub async fn write_answers(
     let hashes: Vec<Option<Vec<u8>>> = answers.iter().map(|a| a.content_hash.clone()).collect();
     let vectors = answers.iter().map(|a| a.outcome.as_ref().ok());
     let halves: Vec<Option<HalfVector>> = vectors.map(|v| v.map(Vector::half)).collect();
+    let signs: Vec<Option<&[u8]>> = answers.iter().map(|a| a.token_signs.as_deref()).collect();
     let errors: Vec<Option<String>> = answers
         .iter()
         .map(|a| a.outcome.as_ref().err().cloned())
@@ -228,9 +233,9 @@ pub async fn write_answers(
     sqlx::query_scalar(
         "UPDATE memory_embeddings e
          SET state = CASE WHEN v.error IS NULL THEN 'ready' ELSE 'error' END, error = v.error,
-             embedding = v.embedding, attempts = e.attempts + 1, updated_at = $8
-         FROM unnest($3::bigint[], $4::smallint[], $5::bytea[], $6::text[], $7::halfvec[])
-              AS v (source_id, passage, content_hash, error, embedding)
+             embedding = v.embedding, token_signs = v.token_signs, attempts = e.attempts + 1, updated_at = $8
+         FROM unnest($3::bigint[], $4::smallint[], $5::bytea[], $6::text[], $7::halfvec[], $9::bytea[])
+              AS v (source_id, passage, content_hash, error, embedding, token_signs)
          -- ANY and || '': by their keys; where statistics are old, all that waits would be read for them.
          WHERE e.user_id = $1 AND e.space_id = $2 AND e.source_id = ANY ($3) AND e.source_id = v.source_id
            AND e.passage = v.passage AND e.state || '' = 'pending'
@@ -248,6 +253,7 @@ pub async fn write_answers(
     .bind(errors)
     .bind(halves)
     .bind(now)
+    .bind(signs)
     .fetch_all(conn)
     .await
 }
@@ -308,4 +314,107 @@ pub async fn count_failures(
     .fetch_optional(conn)
     .await?;
     Ok(failures.unwrap_or(0))
+}
+
+/// The first passages after `after` that have their vector and not the signs of their tokens, as [`list_pending`] has them.
+pub async fn list_without_signs(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<Row>, sqlx::Error> {
+    sqlx::query_as!(
+        Row,
+        r#"SELECT e.source_id, e.passage, e.is_turn, p.content_hash AS "content_hash?",
+                  substr(i.content, coalesce(p.start, 0) + 1, coalesce(p.length, $5)) AS "content!",
+                  NULL::bigint AS known_source, NULL::smallint AS known_passage, NULL::bigint AS known_space
+           FROM memory_embeddings e
+           JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
+           LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = e.source_id AND p.n = 0
+           WHERE e.user_id = $1 AND e.source_id > $3 AND e.passage = 0 AND e.space_id = $2
+             AND e.state || '' = 'ready' AND e.token_signs IS NULL
+           ORDER BY e.source_id LIMIT $4"#,
+        user.0,
+        space.0,
+        after,
+        limit,
+        UNCUT_CHARS_MAX,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Of texts that have not changed meanwhile.
+pub async fn write_signs(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    answers: &[Written],
+) -> Result<(), sqlx::Error> {
+    let sources: Vec<i64> = answers.iter().map(|a| a.source_id).collect();
+    let hashes: Vec<Option<Vec<u8>>> = answers.iter().map(|a| a.content_hash.clone()).collect();
+    let signs = answers.iter().map(|a| a.token_signs.as_deref());
+    // What the model cannot read has none, and is not asked about again.
+    let signs: Vec<&[u8]> = signs.map(Option::unwrap_or_default).collect();
+    sqlx::query(
+        "UPDATE memory_embeddings e SET token_signs = v.token_signs
+         FROM unnest($3::bigint[], $4::bytea[], $5::bytea[]) AS v (source_id, content_hash, token_signs)
+         WHERE e.user_id = $1 AND e.space_id = $2 AND e.source_id = ANY ($3) AND e.source_id = v.source_id
+           AND e.passage = 0 AND e.state || '' = 'ready'
+           AND (SELECT p.content_hash FROM memory_passages p
+                WHERE p.user_id = $1 AND p.source_id = v.source_id AND p.n = 0) IS NOT DISTINCT FROM v.content_hash",
+    )
+    .bind(user.0)
+    .bind(space.0)
+    .bind(sources)
+    .bind(hashes)
+    .bind(signs)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The signs of the next so many sources after `after` are removed. Returns the last of them; `None` at the end.
+pub async fn remove_signs(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    after: i64,
+    limit: i64,
+) -> Result<Option<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"WITH batch AS (
+               SELECT source_id FROM memory_embeddings
+               WHERE user_id = $1 AND source_id > $3 AND passage = 0 AND space_id = $2 AND token_signs IS NOT NULL
+               ORDER BY source_id LIMIT $4
+           ), removed AS (
+               UPDATE memory_embeddings e SET token_signs = NULL FROM batch
+               WHERE e.user_id = $1 AND e.source_id = batch.source_id AND e.passage = 0 AND e.space_id = $2
+           )
+           SELECT max(source_id) FROM batch"#,
+        user.0,
+        space.0,
+        after,
+        limit,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+pub async fn set_token_signs(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    which: TokenSigns,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE embedding_spaces SET token_signs = $3 WHERE user_id = $1 AND id = $2",
+        user.0,
+        space.0,
+        which.as_str(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }

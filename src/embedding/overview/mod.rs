@@ -5,7 +5,7 @@ pub mod store;
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
-use super::model::{Counts, Failure, Space, Texts, Waiting};
+use super::model::{Counts, Failure, Space, Texts, TokenSigns, Waiting};
 use super::spaces::Spaces;
 use super::{EmbeddingError, Embeddings, RATE_WINDOW};
 use crate::db::UserId;
@@ -27,6 +27,8 @@ pub struct Overview {
     /// The user cancelled the rebuild that the settings ask for.
     pub is_declined: bool,
     pub texts: Texts,
+    /// While the signs of tokens are being made: texts that have theirs.
+    pub signed: i64,
 }
 
 /// A space that is being built beside the one that serves.
@@ -65,6 +67,12 @@ impl Embeddings {
         if let Some(space) = spaces.building.as_ref().or(spaces.active.as_ref()) {
             failures = store::list_failures(&mut tx, user, space.id, FAILURES_SHOWN).await?;
         }
+        let signed = match spaces.serving() {
+            Some(space) if space.token_signs == TokenSigns::Some => {
+                store::count_signed(&mut tx, user, space.id).await?
+            }
+            _ => 0,
+        };
         tx.commit().await?;
         let is_declined = settings.awaited(&effective).is_none()
             && effective
@@ -81,6 +89,7 @@ impl Embeddings {
             failures,
             is_declined,
             texts,
+            signed,
         })
     }
 }

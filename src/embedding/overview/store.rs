@@ -47,6 +47,22 @@ pub async fn count_ready(
     .await
 }
 
+/// Sources whose tokens have their signs in this space.
+pub async fn count_signed(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(*) AS "signed!" FROM memory_embeddings
+           WHERE user_id = $1 AND space_id = $2 AND passage = 0 AND state = 'ready' AND token_signs IS NOT NULL"#,
+        user.0,
+        space.0,
+    )
+    .fetch_one(conn)
+    .await
+}
+
 pub async fn list_failures(
     conn: &mut PgConnection,
     user: UserId,

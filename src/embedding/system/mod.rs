@@ -55,6 +55,9 @@ pub struct SystemOverview {
     pub pending: i64,
     pub failed: i64,
     pub users_waiting: i64,
+    /// Users whom the builtin model serves; and those for whom late interaction is as it was switched.
+    pub builtin_users: i64,
+    pub late_users: i64,
 }
 
 impl Embeddings {
@@ -65,6 +68,7 @@ impl Embeddings {
         let provider_since = settings::store::find_provider_since(&mut tx).await?;
         let (pending, failed, users_waiting) =
             store::count_all(&mut tx, self.0.embedder.has_builtin()).await?;
+        let (builtin_users, late_users) = store::count_late(&mut tx).await?;
         tx.commit().await?;
         let offered = self.0.offered.as_ref().map(|url| url.as_str().to_owned());
         let in_force = settings.provider.as_ref().map(|p| p.endpoint.clone());
@@ -77,6 +81,8 @@ impl Embeddings {
             pending,
             failed,
             users_waiting,
+            builtin_users,
+            late_users,
         })
     }
 
@@ -192,6 +198,21 @@ impl Embeddings {
         let act = match enabled {
             true => Act::BuiltinOn,
             false => Act::BuiltinOff,
+        };
+        self.record(&mut tx, act).await?;
+        tx.commit().await?;
+        self.forget_system_settings();
+        self.sweep().await?;
+        Ok(())
+    }
+
+    /// The jobs make what it needs, or remove it.
+    pub async fn set_late_interaction(&self, enabled: bool) -> Result<(), EmbeddingError> {
+        let mut tx = self.0.db.as_system().await?;
+        settings::store::set_late_interaction(&mut tx, enabled, self.0.clock.now()).await?;
+        let act = match enabled {
+            true => Act::LateOn,
+            false => Act::LateOff,
         };
         self.record(&mut tx, act).await?;
         tx.commit().await?;

@@ -20,7 +20,8 @@ pub async fn list_users_with_work(
     let ids = sqlx::query_scalar!(
         r#"WITH system AS (
                SELECT (SELECT id FROM system_providers WHERE in_force) AS provider_id,
-                      (SELECT builtin_enabled FROM system_settings) AND $1 AS has_builtin
+                      (SELECT builtin_enabled FROM system_settings) AND $1 AS has_builtin,
+                      (SELECT CASE WHEN late_interaction THEN 'all' ELSE 'none' END FROM system_settings) AS token_signs
            )
            SELECT u.id
            FROM users u
@@ -42,6 +43,8 @@ pub async fn list_users_with_work(
                      AND (coalesce(a.retry_at, $2) <= $2
                               AND EXISTS (SELECT FROM memory_embeddings e
                                           WHERE e.user_id = u.id AND e.space_id = a.id AND e.state = 'pending')
+                          OR system.has_builtin AND a.provider_type = 'builtin' AND a.token_signs <> system.token_signs
+                              AND coalesce(a.retry_at, $2) <= $2
                           OR b.id IS NOT NULL AND coalesce(b.retry_at, $2) <= $2
                           OR a.id IS NULL AND b.id IS NULL
                               AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id)
@@ -89,6 +92,19 @@ pub async fn count_affected(
         from_messages: row.from_messages,
     };
     Ok((row.users, texts))
+}
+
+/// As the system role: users whom the builtin model serves, and of them those whose token signs are as it was switched.
+pub async fn count_late(conn: &mut PgConnection) -> Result<(i64, i64), sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT count(*) AS "users!",
+                  count(*) FILTER (WHERE s.token_signs = CASE WHEN late_interaction THEN 'all' ELSE 'none' END) AS "done!"
+           FROM embedding_spaces s CROSS JOIN system_settings
+           WHERE s.state = 'active' AND s.provider_type = 'builtin'"#,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok((row.users, row.done))
 }
 
 /// As the system role, for the admin page: of users for whom a provider is configured.

@@ -117,6 +117,8 @@ impl Default for UserSettings {
 #[derive(Clone, Debug)]
 pub struct SystemSettings {
     pub builtin_enabled: bool,
+    /// Searches compare texts token by token, where the model gives tokens.
+    pub late_interaction: bool,
     pub pace: Pace,
     /// The system's llama.cpp, in force.
     pub provider: Option<ProviderSettings>,
@@ -202,6 +204,7 @@ mod tests {
     fn system(provider: Option<ProviderSettings>) -> SystemSettings {
         SystemSettings {
             builtin_enabled: true,
+            late_interaction: true,
             pace: Pace::default(),
             provider,
         }

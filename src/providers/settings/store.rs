@@ -81,7 +81,7 @@ pub async fn save_user_settings(
 
 pub async fn find_system_settings(conn: &mut PgConnection) -> Result<SystemSettings, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT s.builtin_enabled, s.batch_size, s.concurrency, s.pause_ms, p.id AS "id?",
+        r#"SELECT s.builtin_enabled, s.late_interaction, s.batch_size, s.concurrency, s.pause_ms, p.id AS "id?",
                   p.endpoint AS "endpoint?", p.model AS "model?", p.dimensions AS "dimensions?",
                   p.query_prefix AS "query_prefix?", p.document_prefix AS "document_prefix?",
                   p.sealed_key IS NOT NULL AS "has_key!", p.sealed_key AS "sealed_key?"
@@ -91,6 +91,7 @@ pub async fn find_system_settings(conn: &mut PgConnection) -> Result<SystemSetti
     .await?;
     Ok(SystemSettings {
         builtin_enabled: row.builtin_enabled,
+        late_interaction: row.late_interaction,
         pace: Pace {
             batch_size: row.batch_size,
             concurrency: row.concurrency,
@@ -136,6 +137,21 @@ pub async fn set_builtin_enabled(
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE system_settings SET builtin_enabled = $1, updated_at = $2",
+        enabled,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn set_late_interaction(
+    conn: &mut PgConnection,
+    enabled: bool,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE system_settings SET late_interaction = $1, updated_at = $2",
         enabled,
         now
     )

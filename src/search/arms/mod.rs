@@ -174,6 +174,8 @@ pub struct Asked<'a> {
     pub times: &'a [String],
     /// Where no word is found: ids of sources in which a piece of the query stands, and in how many places.
     pub containing: &'a [(i64, i64)],
+    /// What stands beside each counts, and not only beside the first.
+    pub with_context: bool,
     /// Ids of sources that mention what the query names, and how much, 0 to 1, the best first.
     pub naming: &'a [(i64, f64)],
 }
@@ -232,6 +234,10 @@ pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Sig
         .collect();
     let of_named = speakers::of_named(index, asked.speakers, &all);
     let of_subjects = speakers::of_named(index, &subjects, &all);
+    let beside = match asked.with_context && wanted.brings_neighbours() {
+        true => neighbours::beside(index, wanted, &all.iter().copied().collect::<Vec<_>>()),
+        false => beside,
+    };
     let mut neighbours_of: HashMap<u32, Vec<(ItemId, i64)>> = HashMap::new();
     for beside in &beside {
         let neighbour = (ItemId(index.source(beside.source).id), beside.steps as i64);
@@ -255,6 +261,8 @@ pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Sig
             words_matched: i64::from(words_matched),
             is_substring: substrings.is_some(),
             distance: distance.map(f64::from),
+            passages: index.passages_of(*number).len(),
+            late: None,
             is_near: near.contains(number),
             is_found: found.contains(number),
             is_of_named: of_named.contains(number),
@@ -493,6 +501,7 @@ mod tests {
             speakers: &[],
             containing: &[],
             naming: &[],
+            with_context: false,
             times: &[],
             names: &[],
         };
@@ -520,6 +529,7 @@ mod tests {
             speakers: &[],
             containing: &[(1, 1), (99, 1)],
             naming: &[],
+            with_context: false,
             times: &[],
             names: &[],
         };

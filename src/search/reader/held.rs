@@ -44,6 +44,8 @@ pub struct Question {
     pub speakers: Vec<String>,
     /// As [`Asked::naming`].
     pub naming: Vec<(i64, f64)>,
+    /// As [`Asked::with_context`].
+    pub with_context: bool,
     /// As [`Asked::times`].
     pub times: Vec<String>,
     pub filters: Filters,
@@ -175,6 +177,7 @@ impl Held {
             speakers: &question.speakers,
             containing,
             naming: &question.naming,
+            with_context: question.with_context,
             times: &question.times,
         };
         arms::candidates(index, &asked, &wanted)

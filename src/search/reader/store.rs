@@ -57,7 +57,8 @@ pub async fn find_standing(
                   s.id AS "id?", s.provider_type AS "provider_type?", s.endpoint AS "endpoint?", s.model AS "model?",
                   s.requested_dimensions, s.dimensions, s.query_prefix AS "query_prefix?",
                   s.document_prefix AS "document_prefix?", s.sealed_key, s.system_provider_id, s.state AS "state?",
-                  s.problem, s.failures AS "failures?", s.retry_at, s.created_at AS "created_at?", s.activated_at
+                  s.problem, s.failures AS "failures?", s.retry_at, s.created_at AS "created_at?", s.activated_at,
+                  s.token_signs AS "token_signs?"
            FROM users u
            LEFT JOIN memory_revisions r ON r.user_id = u.id
            LEFT JOIN embedding_settings e ON e.user_id = u.id
@@ -91,6 +92,7 @@ pub async fn find_standing(
             created_at,
             activated_at: row.activated_at,
             retired_at: None,
+            token_signs: row.token_signs.unwrap_or_default(),
         });
     Ok(Standing {
         history: History {

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use simsimd::{BinarySimilarity, SpatialSimilarity};
 
+use crate::embedding::vector::codes;
+
 /// Signs of each vector: as many as the widest has dimensions.
 const SIGNS: usize = crate::embedding::DIMENSIONS;
 const SIGN_BYTES: usize = SIGNS / 8;
@@ -44,18 +46,6 @@ pub struct Asked {
     signs: Vec<u8>,
     /// Its codes, and those of what they leave out.
     codes: [(Vec<i8>, f32); 2],
-}
-
-/// The nearest whole numbers of each value at this scale, and that scale.
-fn codes(values: &[f32]) -> (Vec<i8>, f32) {
-    /// At this height the last bit of a number is worth 1: what is added to it is rounded, and is its lowest bits.
-    const WHOLE: f32 = (3 << 22) as f32;
-    let highest = values
-        .iter()
-        .fold(0.0_f32, |highest, v| highest.max(v.abs()));
-    let scale = if highest > 0.0 { highest / 127.0 } else { 1.0 };
-    let code = |v: &f32| (v / scale + WHOLE).to_bits() as i8;
-    (values.iter().map(code).collect(), scale)
 }
 
 /// The cosine distance of two vectors of length 1; `None` where they are of two widths.

@@ -282,6 +282,7 @@ pub async fn system(
     let form = Form::parse(&body);
     let name = match form.get("action") {
         "builtin_on" | "builtin_off" => "builtin",
+        "late_on" | "late_off" => "late",
         _ => "system",
     };
     let outcome = change_system(&state, &signed_in, &form).await;
@@ -348,6 +349,20 @@ async fn change_system(
             Ok(done(
                 "builtin",
                 "The builtin model is off: whoever has no other provider is served by words alone. Their vectors are kept.",
+            ))
+        }
+        "late_on" => {
+            embeddings.set_late_interaction(true).await?;
+            Ok(done(
+                "late",
+                "Late interaction is on. It counts for each user as soon as their token vectors are made.",
+            ))
+        }
+        "late_off" => {
+            embeddings.set_late_interaction(false).await?;
+            Ok(done(
+                "late",
+                "Late interaction is off, and the token vectors are being removed.",
             ))
         }
         _ => Err(unknown_action()),

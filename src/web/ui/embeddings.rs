@@ -5,13 +5,13 @@ use app::view::EmbeddingState as StateView;
 use app::view::{
     AdminPage, EffectiveProvider, EmbeddingCounts, EmbeddingWait, EmbeddingsPage, EndpointSettings,
     EvaluationOffer, EvaluationView, FailedItem, FoundView, ItemEmbedding as ItemEmbeddingView,
-    JobsLine, MeasuredView, OperatorRow, OwnEndpoint, QueueCounts, Rebuild as RebuildView,
-    ScoreParts, SpaceView,
+    JobsLine, LateSwitch, LateView, MeasuredView, OperatorRow, OwnEndpoint, QueueCounts,
+    Rebuild as RebuildView, ScoreParts, SpaceView,
 };
 
 use super::Ui;
 use super::chat::system_view;
-use crate::embedding::model::{Counts, Space};
+use crate::embedding::model::{Counts, Space, TokenSigns};
 use crate::embedding::{
     EmbeddingState, ItemEmbedding, Overview, Rebuild, SystemOverview, Texts, Waiting,
 };
@@ -28,6 +28,8 @@ pub(super) fn score_parts(why: &Explanation) -> ScoreParts {
         lexical: why.lexical,
         lexical_normalised: why.lexical_normalised,
         semantic: why.semantic,
+        late: why.late,
+        late_share: why.late_share,
         semantic_normalised: why.semantic_normalised,
         distance: why.distance,
         words_matched: why.words_matched,
@@ -146,7 +148,10 @@ impl Ui {
                 .serving
                 .as_ref()
                 .filter(|_| in_use)
-                .map(|space| self.space_view(space, provider_name(space.settings.provider_type))),
+                .map(|space| SpaceView {
+                    late: late_view(&overview),
+                    ..self.space_view(space, provider_name(space.settings.provider_type))
+                }),
             problem: problem.filter(|_| in_use),
             counts: counts_view(overview.counts, overview.texts),
             rebuild: overview.rebuild.map(|rebuild| self.rebuild_view(rebuild)),
@@ -196,6 +201,7 @@ impl Ui {
                 provider: host_port(&provider.endpoint),
                 model: model_name(provider),
                 dimensions: provider.dimensions,
+                late: None,
                 since: self.moment(system.provider_since.unwrap_or(self.state.clock.now())),
             }),
             offered: system.offered,
@@ -204,6 +210,11 @@ impl Ui {
             chat: system_view(chat),
             builtin_present: system.has_builtin,
             builtin_enabled: settings.builtin_enabled,
+            late: LateSwitch {
+                is_on: settings.late_interaction,
+                users: system.builtin_users,
+                done: system.late_users,
+            },
             is_browser_read_only,
             allowed_endpoints: system
                 .allowed
@@ -227,6 +238,7 @@ impl Ui {
             provider: provider.to_owned(),
             model: model_name(&space.settings),
             dimensions: space.dimensions,
+            late: None,
             since: self.moment(space.activated_at.unwrap_or(space.created_at)),
         }
     }
@@ -242,6 +254,20 @@ impl Ui {
             seconds_left: rebuild.left.map(|left| left.whole_seconds()),
             started: self.moment(rebuild.started_at),
         }
+    }
+}
+
+fn late_view(overview: &Overview) -> Option<LateView> {
+    let space = overview.serving.as_ref()?;
+    let is_wanted = overview.system.late_interaction;
+    match space.token_signs {
+        _ if space.settings.provider_type != ProviderType::Builtin => None,
+        TokenSigns::All if is_wanted => Some(LateView::On),
+        _ if is_wanted => Some(LateView::Making {
+            done: overview.signed,
+            of: overview.counts.ready,
+        }),
+        _ => Some(LateView::Off),
     }
 }
 

@@ -154,6 +154,8 @@ impl Ui {
             "remove_chat" => ("removed the chat model of the server", false),
             "builtin_on" => ("switched the builtin model on", false),
             "builtin_off" => ("switched the builtin model off", false),
+            "late_on" => ("switched late interaction on", false),
+            "late_off" => ("switched late interaction off", false),
             "allow_endpoint" => ("allowed an endpoint", false),
             "disallow_endpoint" => ("removed an allowed endpoint", false),
             "close_browser" => ("made the memory browser read-only", false),

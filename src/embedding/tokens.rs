@@ -1,0 +1,90 @@
+//! What late interaction compares: the vectors of a text's tokens. Of a memory's the signs are kept, of a query's eight bits a
+//! value; a bit by a sign has nearly the order that the whole vectors have (bench/README.md, "Late interaction").
+
+use std::sync::Arc;
+
+use super::vector::codes;
+
+/// Of a longer query so many tokens are compared: it bounds what a search costs.
+const QUERY_TOKENS_MAX: usize = 64;
+
+/// Of each token the signs of its vector, eight in a byte.
+pub fn signs(tokens: &[f32]) -> Vec<u8> {
+    let byte = |eight: &[f32]| {
+        let bits = eight.iter().enumerate();
+        bits.fold(0, |byte, (n, v)| byte | u8::from(*v > 0.0) << n)
+    };
+    tokens.chunks(8).map(byte).collect()
+}
+
+/// The tokens of a query, each of length 1.
+#[derive(Clone, Debug)]
+pub struct QueryTokens(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    width: usize,
+    /// Of one token after the other.
+    codes: Vec<i8>,
+    /// Of each token, what a code is multiplied by.
+    scales: Vec<f32>,
+}
+
+impl QueryTokens {
+    /// Of vectors of this width, one after another; `None` where there are none.
+    pub fn new(tokens: &[f32], width: usize) -> Option<Self> {
+        let mut made = Inner {
+            width,
+            codes: Vec::new(),
+            scales: Vec::new(),
+        };
+        for token in tokens.chunks_exact(width.max(1)).take(QUERY_TOKENS_MAX) {
+            let length = token.iter().map(|v| v * v).sum::<f32>().sqrt();
+            let (codes, scale) = codes(token);
+            made.codes.extend(codes);
+            made.scales.push(scale / length.max(f32::MIN_POSITIVE));
+        }
+        (!made.scales.is_empty()).then(|| Self(Arc::new(made)))
+    }
+
+    pub fn width(&self) -> usize {
+        self.0.width
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.scales.len()
+    }
+
+    /// Each token's codes, and what these are multiplied by.
+    pub fn iter(&self) -> impl Iterator<Item = (&[i8], f32)> {
+        let codes = self.0.codes.chunks_exact(self.0.width);
+        codes.zip(self.0.scales.iter().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_are_packed_in_the_order_of_the_values() {
+        let tokens = [1.0, -1.0, 0.5, 0.0, -0.1, 0.1, -3.0, 2.0];
+        assert_eq!(signs(&tokens), [0b1010_0101]);
+        assert!(signs(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_querys_tokens_are_of_length_one_and_not_too_many() {
+        let tokens = QueryTokens::new(&[3.0, 4.0, 0.0, 2.0], 2).expect("tokens");
+        let values: Vec<f32> = tokens
+            .iter()
+            .flat_map(|(codes, scale)| codes.iter().map(move |code| f32::from(*code) * scale))
+            .collect();
+        for (value, expected) in values.iter().zip([0.6, 0.8, 0.0, 1.0]) {
+            assert!((value - expected).abs() < 0.01, "{values:?}");
+        }
+        assert!(QueryTokens::new(&[], 2).is_none());
+        let many = QueryTokens::new(&[1.0; 2_000], 2).expect("tokens");
+        assert_eq!(many.count(), QUERY_TOKENS_MAX);
+    }
+}

@@ -1,0 +1,219 @@
+//! A closer look at what the arms found, at what no index has room for: the passages of a longer text, and late interaction,
+//! which compares a text with the query token by token (ColBERT). What stands beside a turn counts for it, a little less
+//! than its own words: an answer without the question before it says little (bench/README.md, "Late interaction").
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use simsimd::SpatialSimilarity;
+use sqlx::PgConnection;
+
+use super::candidate::{Late, Signals};
+use super::reader::{on_a_thread, vectors};
+use super::store;
+use crate::accounts::UserId;
+use crate::embedding::QueryVector;
+use crate::embedding::tokens::QueryTokens;
+
+/// So much of the semantic signal is late interaction, the rest the vectors': by tokens alone, what shares a word would come
+/// before what says the same in others …
+const SHARE: f64 = 0.7;
+/// … and less where a text has more tokens than this, the longer it is the less.
+const FULL_SHARE_TOKENS: f64 = 128.0;
+/// A token that stands in a text beside counts so much less.
+const BESIDE_COUNTS_LESS: f32 = 0.05;
+/// With more signs than this to compare it has a thread of its own.
+const SIGN_BYTES_INLINE: usize = 1 << 20;
+
+/// Sets what only a closer look tells, of what has a vector.
+///
+/// # Errors
+/// Only what the database says.
+pub(super) async fn look(
+    conn: &mut PgConnection,
+    user: UserId,
+    vector: &QueryVector,
+    with_late: bool,
+    found: &mut [Signals],
+) -> Result<(), sqlx::Error> {
+    let tokens = vector.tokens.as_ref().filter(|_| with_late);
+    let has_vector = || found.iter().filter(|signals| signals.distance.is_some());
+    let long = has_vector().filter(|signals| signals.passages > 1);
+    let long: Vec<i64> = long.map(|signals| signals.id.0).collect();
+    let mut ids = match tokens {
+        None => long.clone(),
+        Some(_) => {
+            let beside = found.iter().flat_map(|signals| &signals.neighbours);
+            let beside = beside.map(|(id, _)| id.0);
+            has_vector().map(|s| s.id.0).chain(beside).collect()
+        }
+    };
+    ids.sort_unstable();
+    ids.dedup();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let space = vector.space_id;
+    let read = store::list_closer(conn, user, space, &ids, &long, tokens.is_some()).await?;
+    let means = read.iter().filter_map(|closer| {
+        let mean = closer.mean.as_ref()?;
+        let distance = vectors::exact_distance(mean.values(), vector.vector.values())?;
+        Some((closer.source_id, f64::from(distance)))
+    });
+    let means: HashMap<i64, f64> = means.collect();
+    for signals in found.iter_mut() {
+        if let (Some(first), Some(mean)) = (signals.distance, means.get(&signals.id.0)) {
+            signals.distance = Some((first + mean) / 2.0);
+        }
+    }
+    let Some(tokens) = tokens.cloned() else {
+        return Ok(());
+    };
+    let signs = read
+        .into_iter()
+        .map(|closer| (closer.source_id, closer.token_signs));
+    let signs: Vec<(i64, Vec<u8>)> = signs.collect();
+    let bytes: usize = signs.iter().map(|(_, signs)| signs.len()).sum();
+    let compare = move || {
+        let compared = signs
+            .iter()
+            .filter_map(|(id, signs)| Some((*id, best(&tokens, signs)?)));
+        compared.collect::<HashMap<i64, Best>>()
+    };
+    let compared = match bytes * vector.tokens.as_ref().map_or(0, QueryTokens::count) {
+        0..=SIGN_BYTES_INLINE => compare(),
+        _ => on_a_thread(compare).await?,
+    };
+    for signals in found.iter_mut() {
+        signals.late = late_of(signals, &compared);
+    }
+    Ok(())
+}
+
+/// Of a text, for each token of a query the best that one of the text has in common with it.
+struct Best {
+    of_query: Vec<f32>,
+    tokens: usize,
+}
+
+/// `None` where the text has no tokens.
+fn best(query: &QueryTokens, signs: &[u8]) -> Option<Best> {
+    let mut most = vec![f64::NEG_INFINITY; query.count()];
+    let mut token = Vec::with_capacity(query.width());
+    let mut tokens = 0;
+    for eights in signs.chunks_exact(query.width().div_ceil(8)) {
+        token.clear();
+        token.extend(
+            eights
+                .iter()
+                .flat_map(|eight| UNPACKED[usize::from(*eight)]),
+        );
+        token.truncate(query.width());
+        for ((codes, _), most) in query.iter().zip(&mut most) {
+            *most = most.max(i8::dot(codes, &token).unwrap_or_default());
+        }
+        tokens += 1;
+    }
+    let length = (query.width() as f32).sqrt();
+    let scaled = query.iter().zip(most);
+    let scaled = scaled.map(|((_, scale), most)| most as f32 * scale / length);
+    (tokens > 0).then(|| Best {
+        of_query: scaled.collect(),
+        tokens,
+    })
+}
+
+/// Eight signs as numbers.
+static UNPACKED: LazyLock<[[i8; 8]; 256]> = LazyLock::new(|| {
+    std::array::from_fn(|byte| std::array::from_fn(|bit| if byte >> bit & 1 == 1 { 1 } else { -1 }))
+});
+
+/// The mean over the query's tokens, each with the best of the text or, a little less, of what stands beside it.
+fn late_of(signals: &Signals, compared: &HashMap<i64, Best>) -> Option<Late> {
+    let own = compared
+        .get(&signals.id.0)
+        .filter(|_| signals.distance.is_some())?;
+    let beside = signals.neighbours.iter();
+    let beside: Vec<&Best> = beside.filter_map(|(id, _)| compared.get(&id.0)).collect();
+    let best = own.of_query.iter().enumerate().map(|(at, own)| {
+        let beside = beside
+            .iter()
+            .map(|other| other.of_query[at] - BESIDE_COUNTS_LESS);
+        beside.fold(*own, f32::max)
+    });
+    let sum: f64 = best.map(f64::from).sum();
+    let tokens = own.tokens * signals.passages.max(1);
+    Some(Late {
+        likeness: sum / own.of_query.len() as f64,
+        share: SHARE * (FULL_SHARE_TOKENS / tokens as f64).min(1.0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedding::tokens;
+    use crate::memories::ItemId;
+
+    /// Tokens of this width, each of ones and minus ones.
+    fn text(of: &[[f32; 8]]) -> Vec<u8> {
+        tokens::signs(of.as_flattened())
+    }
+
+    const A: [f32; 8] = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+    const B: [f32; 8] = [1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0];
+    const C: [f32; 8] = [1.0, 1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0];
+
+    fn compared(query: &[[f32; 8]], texts: &[(i64, &[[f32; 8]])]) -> HashMap<i64, Best> {
+        let query = QueryTokens::new(query.as_flattened(), 8).expect("tokens");
+        let of = |(id, of): &(i64, &[[f32; 8]])| Some((*id, best(&query, &text(of))?));
+        texts.iter().filter_map(of).collect()
+    }
+
+    fn likeness(signals: &Signals, compared: &HashMap<i64, Best>) -> f64 {
+        late_of(signals, compared).expect("compared").likeness
+    }
+
+    #[test]
+    fn each_token_of_the_query_counts_by_its_best_in_the_text() {
+        let compared = compared(
+            &[A, B],
+            &[(1, &[A, B, C]), (2, &[C, A]), (3, &[C]), (4, &[])],
+        );
+        let of = |id| likeness(&Signals::at(id, Some(0.5)), &compared);
+        for (id, expected) in [(1, 1.0), (2, 0.5), (3, 0.0)] {
+            assert!((of(id) - expected).abs() < 0.01, "{id}: {}", of(id));
+        }
+        assert_eq!(late_of(&Signals::at(4, Some(0.5)), &compared), None);
+        assert_eq!(late_of(&Signals::at(1, None), &compared), None);
+    }
+
+    #[test]
+    fn what_stands_beside_counts_a_little_less() {
+        let compared = compared(&[A, B], &[(1, &[A]), (2, &[B])]);
+        let alone = Signals::at(1, Some(0.5));
+        let beside = Signals {
+            neighbours: vec![(ItemId(2), 1), (ItemId(9), 2)],
+            ..alone.clone()
+        };
+        assert!((likeness(&alone, &compared) - 0.5).abs() < 0.01);
+        assert!((likeness(&beside, &compared) - 0.975).abs() < 0.01);
+    }
+
+    #[test]
+    fn of_a_long_text_it_is_a_smaller_share() {
+        let long = [A; 100];
+        let compared = compared(&[A], &[(1, &long[..]), (2, &[A])]);
+        let share = |id, passages| {
+            let signals = Signals {
+                passages,
+                ..Signals::at(id, Some(0.5))
+            };
+            late_of(&signals, &compared).expect("compared").share
+        };
+        assert_eq!(
+            (share(2, 1), share(1, 1), share(1, 2)),
+            (SHARE, SHARE, SHARE * 0.64)
+        );
+    }
+}

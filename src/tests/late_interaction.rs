@@ -1,0 +1,165 @@
+//! Late interaction: token vectors are made with the vectors, compared by searches, and kept as the admin's switch says.
+
+use keepsake::embedding::Drained;
+use serde_json::{Value, json};
+
+use crate::support::{Provider, TestApp, TestUser, ids};
+
+async fn asked(user: &TestUser, query: &str) -> Value {
+    let input = json!({ "query": query, "explain": true });
+    user.call("memory_search", input).await
+}
+
+/// Of this hit; null where it was not compared token by token.
+fn late(answer: &Value, id: i64) -> Option<f64> {
+    let rows = answer["results"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["id"] == id).unwrap();
+    row["explain"]["late"].as_f64()
+}
+
+/// First passages with the signs of their tokens, of how many; and how the space has it.
+async fn signed(app: &TestApp, user: &TestUser) -> (i64, i64, String) {
+    sqlx::query_as(
+        "SELECT count(e.token_signs), count(*), max(s.token_signs)
+         FROM memory_embeddings e JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
+         WHERE e.user_id = $1 AND e.passage = 0 AND s.state = 'active'",
+    )
+    .bind(user.id.0)
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap()
+}
+
+async fn signs_of(app: &TestApp, id: i64) -> Vec<u8> {
+    sqlx::query_scalar(
+        "SELECT token_signs FROM memory_embeddings WHERE source_id = $1 AND passage = 0",
+    )
+    .bind(id)
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap()
+}
+
+#[tokio::test]
+async fn a_query_is_compared_token_by_token_with_what_was_said_and_what_stands_beside() {
+    let app = TestApp::start_with_builtin().await;
+    let (anna, peter) = (app.user("anna").await, app.user("peter").await);
+    let reply = "Ben: We went to Bled, it was lovely there.";
+    let alone = peter.add(reply).await;
+    peter.add("Ben: The invoice is due on Friday.").await;
+    anna.add("Anna: Where did you spend your summer holiday?")
+        .await;
+    let answered = anna.add(reply).await;
+    let long = anna
+        .add(&"The lake is deep and cold and clear. ".repeat(60))
+        .await;
+    assert_eq!(app.drain(&anna).await, Drained::Done);
+    assert_eq!(app.drain(&peter).await, Drained::Done);
+    assert_eq!(signed(&app, &anna).await, (3, 3, "all".to_owned()));
+
+    let question = "summer holiday at the lake";
+    let (of_anna, of_peter) = (asked(&anna, question).await, asked(&peter, question).await);
+    let (beside, alone) = (late(&of_anna, answered), late(&of_peter, alone));
+    assert!(beside > alone && alone > Some(0.0), "{beside:?}, {alone:?}");
+    let why = |id: i64| {
+        let rows = of_anna["results"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["id"] == id).unwrap();
+        row["explain"].clone()
+    };
+    // The tokens beside it count in place of a share of its neighbour's sum.
+    assert_eq!(
+        (&why(answered)["late_share"], &why(answered)["neighbours"]),
+        (&json!(0.7), &json!(0.0))
+    );
+    let share = why(long)["late_share"].as_f64().unwrap();
+    assert!((0.05..0.35).contains(&share), "{share}");
+
+    // The same words have nearly all in common.
+    let same = asked(&anna, "We went to Bled, it was lovely there.").await;
+    assert_eq!(ids(&same)[0], answered);
+    assert!(late(&same, answered) > Some(0.6), "{same}");
+}
+
+#[tokio::test]
+async fn a_text_that_is_known_or_changes_has_its_own_signs() {
+    let app = TestApp::start_with_builtin().await;
+    let anna = app.user("anna").await;
+    let first = anna.add("She grows tomatoes on the roof.").await;
+    app.drain(&anna).await;
+    let other =
+        json!({ "type": "fact", "theme": "garden", "content": "She grows tomatoes on the roof." });
+    let again = anna.call("memory_add", other).await["id"].as_i64().unwrap();
+    app.drain(&anna).await;
+    assert_ne!(first, again);
+    let before = signs_of(&app, first).await;
+    assert_eq!(before, signs_of(&app, again).await);
+    // 48 bytes a token.
+    assert_eq!(before.len() % 48, 0);
+    assert!((6..12).contains(&(before.len() / 48)));
+}
+
+#[tokio::test]
+async fn the_switch_makes_and_removes_them() {
+    let app = TestApp::start_with_builtin().await;
+    let (anna, admin) = (app.user("anna").await, app.user("admin").await);
+    app.make_admin(&admin).await;
+    let browser = app.browser();
+    browser.sign_in(&admin).await;
+    let switch = async |action: &str| {
+        let sent = browser
+            .post("/admin/embeddings", &[("action", action)])
+            .await;
+        assert_eq!(sent.status(), 200);
+    };
+    let id = anna.add("Anna keeps bees.").await;
+    anna.add("The honey is sold at the market.").await;
+    app.drain(&anna).await;
+    assert!(late(&asked(&anna, "bees").await, id).is_some());
+
+    switch("late_off").await;
+    assert_eq!(late(&asked(&anna, "bees").await, id), None);
+    assert_eq!(app.embeddings.users_with_work().await.unwrap(), [anna.id]);
+    let page = browser.get("/admin").await.1;
+    assert!(
+        page.contains("Token vectors are removed for 0 of 1 users."),
+        "{page}"
+    );
+    anna.add("A hive has one queen.").await;
+    app.drain(&anna).await;
+    assert_eq!(signed(&app, &anna).await, (0, 3, "none".to_owned()));
+    assert_eq!(app.embeddings.users_with_work().await.unwrap(), []);
+
+    switch("late_on").await;
+    assert_eq!(app.embeddings.users_with_work().await.unwrap(), [anna.id]);
+    // While some are missing it is ranked as without.
+    assert_eq!(late(&asked(&anna, "bees").await, id), None);
+    let own = app.browser();
+    own.sign_in(&anna).await;
+    let page = own.get("/settings/embeddings").await.1;
+    assert!(page.contains("being made, 0 of 3"), "{page}");
+    app.drain(&anna).await;
+    assert_eq!(signed(&app, &anna).await, (3, 3, "all".to_owned()));
+    assert!(late(&asked(&anna, "bees").await, id).is_some());
+    assert!(
+        browser
+            .get("/admin/users")
+            .await
+            .1
+            .contains("switched late interaction on")
+    );
+}
+
+#[tokio::test]
+async fn another_providers_vectors_are_ranked_as_they_were() {
+    let (app, provider) = (TestApp::start().await, Provider::start().await);
+    let anna = app.user("anna").await;
+    app.use_provider(&anna, &provider, "m").await;
+    let id = anna.add("Anna keeps bees.").await;
+    app.drain(&anna).await;
+    let answer = asked(&anna, "bees").await;
+    assert_eq!(
+        (late(&answer, id), &answer["mode"]),
+        (None, &json!("hybrid"))
+    );
+    assert_eq!(signed(&app, &anna).await, (0, 1, "none".to_owned()));
+}
