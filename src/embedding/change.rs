@@ -120,7 +120,9 @@ impl Embeddings {
             let texts = overview::store::count_texts(&mut tx, user).await?;
             if texts.total() > 0 {
                 let kept = match spaces.kept(provider, now) {
-                    Some(space) => overview::store::count_ready(&mut tx, user, space.id).await?,
+                    Some(space) => {
+                        overview::store::count_ready(&mut tx, user, space.id, false).await?
+                    }
                     None => 0,
                 };
                 return Ok(Saved::AskFirst {

@@ -1,9 +1,11 @@
 //! Late interaction: token vectors are made with the vectors, compared by searches, and kept as the admin's switch says.
 
 use keepsake::embedding::Drained;
+use keepsake::queue::Slice;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
-use crate::support::{Provider, TestApp, TestUser, ids};
+use crate::support::{Browser, Provider, TestApp, TestUser, ids};
 
 async fn asked(user: &TestUser, query: &str) -> Value {
     let input = json!({ "query": query, "explain": true });
@@ -98,22 +100,48 @@ async fn a_text_that_is_known_or_changes_has_its_own_signs() {
     assert!((6..12).contains(&(before.len() / 48)));
 }
 
+async fn admins(app: &TestApp) -> Browser {
+    let (admin, browser) = (app.user("admin").await, app.browser());
+    app.make_admin(&admin).await;
+    browser.sign_in(&admin).await;
+    browser
+}
+
+async fn switch(browser: &Browser, action: &str) {
+    let sent = browser
+        .post("/admin/embeddings", &[("action", action)])
+        .await;
+    assert_eq!(sent.status(), 200);
+}
+
 #[tokio::test]
 async fn the_switch_makes_and_removes_them() {
     let app = TestApp::start_with_builtin().await;
-    let (anna, admin) = (app.user("anna").await, app.user("admin").await);
-    app.make_admin(&admin).await;
-    let browser = app.browser();
-    browser.sign_in(&admin).await;
-    let switch = async |action: &str| {
-        let sent = browser
-            .post("/admin/embeddings", &[("action", action)])
-            .await;
-        assert_eq!(sent.status(), 200);
-    };
+    let anna = app.user("anna").await;
+    let browser = admins(&app).await;
+    let switch = async |action: &str| switch(&browser, action).await;
     let id = anna.add("Anna keeps bees.").await;
     anna.add("The honey is sold at the market.").await;
     app.drain(&anna).await;
+    // Nothing is made or removed for these, and nobody waits for it.
+    let (ben, carl) = (app.user("ben").await, app.user("carl").await);
+    for user in [&ben, &carl] {
+        user.add("The hive is empty.").await;
+        app.drain(user).await;
+    }
+    for (statement, user) in [
+        ("UPDATE users SET disabled_at = now() WHERE id = $1", &ben),
+        (
+            "INSERT INTO embedding_settings (user_id, enabled, updated_at) VALUES ($1, false, now())",
+            &carl,
+        ),
+    ] {
+        sqlx::query(statement)
+            .bind(user.id.0)
+            .execute(&mut app.superuser().await)
+            .await
+            .unwrap();
+    }
     assert!(late(&asked(&anna, "bees").await, id).is_some());
 
     switch("late_off").await;
@@ -147,6 +175,35 @@ async fn the_switch_makes_and_removes_them() {
             .1
             .contains("switched late interaction on")
     );
+}
+
+#[tokio::test]
+async fn what_is_left_when_a_slice_ends_is_said_and_done_in_the_next() {
+    let app = TestApp::start_with_builtin().await;
+    let anna = app.user("anna").await;
+    let text = "Anna's bees made forty jars of honey this year.";
+    for n in 0..4 {
+        anna.add(&format!("{n}: {text}")).await;
+    }
+    app.drain(&anna).await;
+    let browser = admins(&app).await;
+    let (_stop, stopped) = watch::channel(true);
+    let over = Slice::begin(stopped);
+
+    switch(&browser, "late_off").await;
+    let ended = app.embeddings.drain(anna.id, &over).await.unwrap();
+    assert_eq!(ended, Drained::More(1));
+    assert_eq!(signed(&app, &anna).await, (0, 4, "some".to_owned()));
+    assert_eq!(app.drain(&anna).await, Drained::Done);
+    assert_eq!(signed(&app, &anna).await, (0, 4, "none".to_owned()));
+
+    switch(&browser, "late_on").await;
+    let ended = app.embeddings.drain(anna.id, &over).await.unwrap();
+    // In tokens, of all four.
+    assert!(matches!(ended, Drained::More(40..80)), "{ended:?}");
+    assert_eq!(signed(&app, &anna).await, (0, 4, "some".to_owned()));
+    assert_eq!(app.drain(&anna).await, Drained::Done);
+    assert_eq!(signed(&app, &anna).await, (4, 4, "all".to_owned()));
 }
 
 #[tokio::test]

@@ -54,6 +54,16 @@ struct Of<'a> {
     kept: Option<&'a Space>,
     /// Its first passages get the signs of their tokens.
     with_signs: bool,
+    makes: Makes,
+}
+
+/// What is sent for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Makes {
+    /// The vectors of what is pending, with signs where these are wanted.
+    Vectors,
+    /// The signs of what has its vector and none of them.
+    Signs,
 }
 
 impl Embeddings {
@@ -92,6 +102,7 @@ impl Embeddings {
                 kept: spaces.known_to(space),
                 with_signs: system.late_interaction
                     && space.settings.provider_type == ProviderType::Builtin,
+                makes: Makes::Vectors,
             };
             let signs = self.begin_signs(user, of).await?;
             let mut drained = Box::pin(self.drain_space(user, of, pace, slice)).await?;
@@ -103,7 +114,7 @@ impl Embeddings {
                 self.remove_outlived(user).await?;
             }
             if drained == Drained::Done && signs == TokenSigns::Some {
-                drained = Box::pin(self.make_signs(user, of, pace, slice)).await?;
+                drained = Box::pin(self.end_signs(user, of, pace, slice)).await?;
             }
             outcome = outcome.and(drained);
         }
@@ -139,10 +150,10 @@ impl Embeddings {
         let space = of.space;
         let mut tx = self.0.db.as_user_again(user).await?;
         store::set_full(&mut tx, user, space.id, PENDING_MAX).await?;
-        let has_pending = store::has_pending(&mut tx, user, space.id).await?;
+        let waits = of.makes == Makes::Signs || store::has_pending(&mut tx, user, space.id).await?;
         let now = self.0.clock.now();
         tx.commit().await?;
-        if !has_pending {
+        if !waits {
             return Ok(Drained::Done);
         }
         if let Some(again) = space.retry_at.filter(|at| *at > now) {
@@ -150,7 +161,8 @@ impl Embeddings {
         }
         let sent = self.send_pending(user, of, pace, slice).await?;
         let mut tx = self.0.db.as_user_again(user).await?;
-        let lengths = store::list_pending_lengths(&mut tx, user, space.id).await?;
+        let signs = of.makes == Makes::Signs;
+        let lengths = store::list_lengths_to_send(&mut tx, user, space.id, signs).await?;
         let left = lengths.into_iter().map(tokens_of).sum();
         let mut paused_until = None;
         if let Sent::UntilPause(pause) = sent {
@@ -170,7 +182,7 @@ impl Embeddings {
         }
     }
 
-    /// Sends what is pending until the slice is over. The write of one group and the call for
+    /// Sends what waits until the slice is over. The write of one group and the call for
     /// the next go side by side.
     async fn send_pending(
         &self,
@@ -198,15 +210,17 @@ impl Embeddings {
         'pages: loop {
             let page_size = TEXTS_A_PAGE.next_multiple_of(group).max(group);
             let mut tx = self.0.db.as_user_again(user).await?;
-            let page = store::list_pending(
-                &mut tx,
-                user,
-                &of.known(),
-                of.with_signs,
-                after,
-                page_size as i64,
-            )
-            .await?;
+            let page = match of.makes {
+                Makes::Vectors => {
+                    let (known, signs) = (of.known(), of.with_signs);
+                    let size = page_size as i64;
+                    store::list_pending(&mut tx, user, &known, signs, after, size).await?
+                }
+                Makes::Signs => {
+                    let (space, size) = (space.id, page_size as i64);
+                    store::list_without_signs(&mut tx, user, space, after.1, size).await?
+                }
+            };
             tx.commit().await?;
             let Some(last) = page.last() else { break };
             after = (last.is_turn, last.source_id, last.passage);
@@ -292,9 +306,9 @@ impl Embeddings {
         tx.commit().await
     }
 
-    /// What serves changes for searches with each vector.
+    /// What serves changes for searches with each vector; signs they read as they are.
     async fn to_write(&self, user: UserId, of: Of<'_>) -> Result<Tx, sqlx::Error> {
-        match of.serves {
+        match of.serves && of.makes == Makes::Vectors {
             true => self.0.db.as_writer(user).await,
             false => self.0.db.as_user_again(user).await,
         }
@@ -325,11 +339,15 @@ impl Embeddings {
             }
         }
         if !answered.written.is_empty() {
-            let now = self.0.clock.now();
             let written = &answered.written;
-            let sources = store::write_answers(&mut tx, user, space.id, written, now).await?;
-            if of.serves {
-                note_changes(&mut tx, &sources).await?;
+            if of.makes == Makes::Signs {
+                store::write_signs(&mut tx, user, space.id, written).await?;
+            } else {
+                let now = self.0.clock.now();
+                let sources = store::write_answers(&mut tx, user, space.id, written, now).await?;
+                if of.serves {
+                    note_changes(&mut tx, &sources).await?;
+                }
             }
             super::store::clear_problem(&mut tx, user, space.id).await?;
         }

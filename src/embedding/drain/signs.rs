@@ -1,7 +1,7 @@
 //! Keeps the signs of tokens as the admin's switch says: made for what had its vector before, and removed where late
 //! interaction is switched off.
 
-use super::{Drained, Of, TEXTS_A_PAGE, first_group, store};
+use super::{Drained, Makes, Of, store};
 use crate::db::UserId;
 use crate::embedding::model::TokenSigns;
 use crate::embedding::{EmbeddingError, Embeddings};
@@ -17,19 +17,13 @@ impl Embeddings {
         &self,
         user: UserId,
         of: Of<'_>,
-    ) -> Result<TokenSigns, EmbeddingError> {
-        let now = of.space.token_signs;
-        let becomes = match (now, of.with_signs) {
-            (TokenSigns::None, true) => TokenSigns::Some,
-            (TokenSigns::Some | TokenSigns::All, false) => {
-                self.set_token_signs(user, of, TokenSigns::Some).await?;
-                self.remove_signs(user, of).await?;
-                TokenSigns::None
+    ) -> Result<TokenSigns, sqlx::Error> {
+        match (of.space.token_signs, of.with_signs) {
+            (TokenSigns::None, true) | (TokenSigns::All, false) => {
+                self.set_token_signs(user, of, TokenSigns::Some).await
             }
-            _ => return Ok(now),
-        };
-        self.set_token_signs(user, of, becomes).await?;
-        Ok(becomes)
+            (as_it_is, _) => Ok(as_it_is),
+        }
     }
 
     async fn set_token_signs(
@@ -37,62 +31,55 @@ impl Embeddings {
         user: UserId,
         of: Of<'_>,
         which: TokenSigns,
-    ) -> Result<(), sqlx::Error> {
+    ) -> Result<TokenSigns, sqlx::Error> {
         let mut tx = self.0.db.as_user(user).await?;
         store::set_token_signs(&mut tx, user, of.space.id, which).await?;
-        tx.commit().await
+        tx.commit().await?;
+        Ok(which)
     }
 
-    async fn remove_signs(&self, user: UserId, of: Of<'_>) -> Result<(), sqlx::Error> {
-        let mut after = 0;
-        loop {
-            let mut tx = self.0.db.as_user_again(user).await?;
-            let space = of.space.id;
-            let removed = store::remove_signs(&mut tx, user, space, after, REMOVED_AT_ONCE).await?;
-            tx.commit().await?;
-            let Some(last) = removed else { return Ok(()) };
-            after = last;
-        }
-    }
-
-    /// Makes the signs of what has its vector and none of them, until the slice is over.
-    pub(super) async fn make_signs(
+    /// Makes or removes them, until all is as the switch says or the slice is over.
+    pub(super) async fn end_signs(
         &self,
         user: UserId,
         of: Of<'_>,
         pace: Pace,
         slice: &Slice,
     ) -> Result<Drained, EmbeddingError> {
-        let space = of.space;
-        let endpoint = self.endpoint(user, space).await?;
-        slice.calls(endpoint.url.as_str());
-        let batch = pace.batch_size.max(1) as usize;
+        let makes = Makes::Signs;
+        let (drained, becomes) = match of.with_signs {
+            true => {
+                let drained = self.drain_space(user, Of { makes, ..of }, pace, slice);
+                (drained.await?, TokenSigns::All)
+            }
+            false => (self.remove_signs(user, of, slice).await?, TokenSigns::None),
+        };
+        if drained == Drained::Done {
+            self.set_token_signs(user, of, becomes).await?;
+        }
+        Ok(drained)
+    }
+
+    async fn remove_signs(
+        &self,
+        user: UserId,
+        of: Of<'_>,
+        slice: &Slice,
+    ) -> Result<Drained, sqlx::Error> {
         let mut after = 0;
         loop {
             let mut tx = self.0.db.as_user_again(user).await?;
-            let page = TEXTS_A_PAGE as i64;
-            let rows = store::list_without_signs(&mut tx, user, space.id, after, page).await?;
+            let space = of.space.id;
+            let removed = store::remove_signs(&mut tx, user, space, after, REMOVED_AT_ONCE).await?;
             tx.commit().await?;
-            let Some(last) = rows.last() else { break };
-            after = last.source_id;
-            let mut rest = rows.as_slice();
-            while !rest.is_empty() {
-                if slice.is_over() {
-                    return Ok(Drained::More(rest.len()));
-                }
-                let (group, more) = rest.split_at(first_group(space, rest, batch));
-                rest = more;
-                let answered = self.send_group(&endpoint, of, group, batch).await;
-                let mut tx = self.0.db.as_user_again(user).await?;
-                store::write_signs(&mut tx, user, space.id, &answered.written).await?;
-                tx.commit().await?;
-                slice.note(answered.written.len(), 0);
-                if let Some(trouble) = answered.trouble {
-                    return Ok(Drained::Later(self.note(user, space, trouble).await?));
-                }
+            let Some(last) = removed else {
+                return Ok(Drained::Done);
+            };
+            after = last;
+            if slice.is_over() {
+                // No text is sent for them.
+                return Ok(Drained::More(1));
             }
         }
-        self.set_token_signs(user, of, TokenSigns::All).await?;
-        Ok(Drained::Done)
     }
 }

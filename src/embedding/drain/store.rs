@@ -144,17 +144,23 @@ pub async fn has_pending(
     .await
 }
 
-/// How long the pending texts are, in bytes, of the first 1,000.
-pub async fn list_pending_lengths(
+/// How long the texts are, in bytes, of the first 1,000 that are pending, or that have their vector and not the signs of
+/// their tokens.
+pub async fn list_lengths_to_send(
     conn: &mut PgConnection,
     user: UserId,
     space: SpaceId,
+    signs: bool,
 ) -> Result<Vec<usize>, sqlx::Error> {
     let lengths = sqlx::query_scalar!(
         r#"SELECT t.bytes AS "bytes!"
-           FROM (SELECT source_id, passage FROM memory_embeddings
-                 WHERE user_id = $1 AND space_id = $2 AND state = 'pending'
-                 ORDER BY is_turn, source_id, passage LIMIT 1000) e
+           FROM ((SELECT source_id, passage FROM memory_embeddings
+                  WHERE NOT $3 AND user_id = $1 AND space_id = $2 AND state = 'pending'
+                  ORDER BY is_turn, source_id, passage LIMIT 1000)
+                 UNION ALL
+                 (SELECT source_id, passage FROM memory_embeddings
+                  WHERE $3 AND user_id = $1 AND passage = 0 AND space_id = $2 AND state || '' = 'ready' AND token_signs IS NULL
+                  LIMIT 1000)) e
            -- OFFSET 0: each by its key, as in `list_pending`.
            CROSS JOIN LATERAL (
                SELECT least(octet_length(i.content), 4 * p.length) AS bytes
@@ -162,7 +168,8 @@ pub async fn list_pending_lengths(
                WHERE i.user_id = $1 AND i.id = e.source_id OFFSET 0
            ) t"#,
         user.0,
-        space.0
+        space.0,
+        signs,
     );
     let lengths = lengths.fetch_all(conn).await?;
     let as_usize = |bytes| usize::try_from(bytes).unwrap_or_default();
@@ -316,7 +323,8 @@ pub async fn count_failures(
     Ok(failures.unwrap_or(0))
 }
 
-/// The first passages after `after` that have their vector and not the signs of their tokens, as [`list_pending`] has them.
+/// The first passages after `after` that have their vector and not the signs of their tokens, as [`list_pending`] has them;
+/// none once the user is disabled.
 pub async fn list_without_signs(
     conn: &mut PgConnection,
     user: UserId,
@@ -334,6 +342,7 @@ pub async fn list_without_signs(
            LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = e.source_id AND p.n = 0
            WHERE e.user_id = $1 AND e.source_id > $3 AND e.passage = 0 AND e.space_id = $2
              AND e.state || '' = 'ready' AND e.token_signs IS NULL
+             AND NOT EXISTS (SELECT FROM users WHERE id = $1 AND disabled_at IS NOT NULL)
            ORDER BY e.source_id LIMIT $4"#,
         user.0,
         space.0,

@@ -69,7 +69,7 @@ impl Embeddings {
         }
         let signed = match spaces.serving() {
             Some(space) if space.token_signs == TokenSigns::Some => {
-                store::count_signed(&mut tx, user, space.id).await?
+                store::count_ready(&mut tx, user, space.id, true).await?
             }
             _ => 0,
         };

@@ -31,33 +31,19 @@ pub async fn count_states(
     .await
 }
 
-/// Sources that have vectors in this space.
+/// Sources that have vectors in this space, or the signs of their tokens besides.
 pub async fn count_ready(
     conn: &mut PgConnection,
     user: UserId,
     space: SpaceId,
+    with_signs: bool,
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "ready!" FROM memory_embeddings
-           WHERE user_id = $1 AND space_id = $2 AND passage = 0 AND state = 'ready'"#,
+           WHERE user_id = $1 AND space_id = $2 AND passage = 0 AND state = 'ready' AND (NOT $3 OR token_signs IS NOT NULL)"#,
         user.0,
         space.0,
-    )
-    .fetch_one(conn)
-    .await
-}
-
-/// Sources whose tokens have their signs in this space.
-pub async fn count_signed(
-    conn: &mut PgConnection,
-    user: UserId,
-    space: SpaceId,
-) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"SELECT count(*) AS "signed!" FROM memory_embeddings
-           WHERE user_id = $1 AND space_id = $2 AND passage = 0 AND state = 'ready' AND token_signs IS NOT NULL"#,
-        user.0,
-        space.0,
+        with_signs,
     )
     .fetch_one(conn)
     .await

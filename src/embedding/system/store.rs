@@ -94,13 +94,15 @@ pub async fn count_affected(
     Ok((row.users, texts))
 }
 
-/// As the system role: users whom the builtin model serves, and of them those whose token signs are as it was switched.
+/// As the system role: users whom the builtin model serves and for whom vectors are made (as in [`list_users_with_work`]),
+/// and of them those whose token signs are as it was switched.
 pub async fn count_late(conn: &mut PgConnection) -> Result<(i64, i64), sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT count(*) AS "users!",
                   count(*) FILTER (WHERE s.token_signs = CASE WHEN late_interaction THEN 'all' ELSE 'none' END) AS "done!"
            FROM embedding_spaces s CROSS JOIN system_settings
-           WHERE s.state = 'active' AND s.provider_type = 'builtin'"#,
+           JOIN users u ON u.id = s.user_id LEFT JOIN embedding_settings e ON e.user_id = s.user_id
+           WHERE s.state = 'active' AND s.provider_type = 'builtin' AND u.disabled_at IS NULL AND coalesce(e.enabled, true)"#,
     )
     .fetch_one(conn)
     .await?;
