@@ -149,7 +149,7 @@ struct Eval {
     /// E-mail address of an account whose own memory is measured
     #[arg(long, conflicts_with = "file")]
     email: Option<String>,
-    /// Leave these out of the ranking, to see what each is worth: speakers, neighbours, time, spread, late
+    /// Leave these out of the ranking, to see what each is worth: speakers, neighbours, time, spread, late, trust
     #[arg(
         long,
         value_name = "NAMES",

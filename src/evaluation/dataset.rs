@@ -8,7 +8,7 @@ use std::io::BufRead;
 use serde::Deserialize;
 use time::OffsetDateTime;
 
-use crate::memories::{ItemType, NewItem, Period, Provenance};
+use crate::memories::{ItemType, NewItem, Period, Provenance, Trust};
 use crate::search::{RawQuery, SearchQuery};
 
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +56,7 @@ struct Line {
     #[serde(rename = "type")]
     item_type: Option<String>,
     theme: Option<String>,
+    trust: Option<String>,
     at: Option<String>,
     question: Option<String>,
     evidence: Option<Vec<String>>,
@@ -128,6 +129,7 @@ impl DataSet {
             .and_then(|of_type| NewItem::parse(of_type, &content, line.theme.as_deref(), &[]))
             .map_err(|invalid| invalid.to_string())?
             .with_provenance(Provenance {
+                trust: trust_of(line.trust.as_deref())?,
                 said_at: at_of(line.at.as_deref())?,
                 ..Provenance::default()
             });
@@ -141,7 +143,11 @@ impl DataSet {
 
     fn take_question(&mut self, line: Line) -> Result<(), String> {
         let text = line.question.unwrap_or_default();
-        if line.id.is_some() || line.content.is_some() || line.theme.is_some() {
+        if line.id.is_some()
+            || line.content.is_some()
+            || line.theme.is_some()
+            || line.trust.is_some()
+        {
             return Err("a line is an item or a question, not both".to_owned());
         }
         let query = SearchQuery::parse(RawQuery {
@@ -181,6 +187,16 @@ fn at_of(text: Option<&str>) -> Result<Option<OffsetDateTime>, String> {
     Ok(period.map_err(|invalid| invalid.to_string())?.from)
 }
 
+/// Whose word it is.
+fn trust_of(text: Option<&str>) -> Result<Option<Trust>, String> {
+    let known = || {
+        let known = Trust::ALL.map(Trust::as_str).join(", ");
+        format!("`trust` is not known; give one of {known}")
+    };
+    text.map(|text| Trust::parse(text).ok_or_else(known))
+        .transpose()
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -215,6 +231,7 @@ mod tests {
             ("{", "line 1: EOF while parsing an object at line 1 column 1".to_owned()),
             (r#"{"id":"1"}"#, "line 1: give `id` and `content` of an item, or `question` and `evidence`".to_owned()),
             (r#"{"id":"1","content":" "}"#, "line 1: `content` is empty; give 1 to 20000 characters.".to_owned()),
+            (r#"{"id":"1","content":"Tea","trust":"me"}"#, "line 1: `trust` is not known; give one of external, tool, agent, user".to_owned()),
             (r#"{"question":"Tea?","evidence":["9"]}"#, "line 1: `evidence` names 9, and no item of its group has that `id`".to_owned()),
             (r#"{"question":"Tea?"}"#, "line 1: `evidence` is missing; name the `id` of each item that answers the question, or give [] where none does".to_owned()),
             (r#"{"question":"Tea?","evidence":[],"at":"soon"}"#, "line 1: `at` is no date; give 2019, 2019-05, 2019-05-17 or 2019-05-17T15:04:05Z.".to_owned()),

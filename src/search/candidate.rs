@@ -13,6 +13,8 @@ pub struct Signals {
     pub created_at: OffsetDateTime,
     pub is_turn: bool,
     pub is_episode: bool,
+    /// What the user said or did themselves, where that counts.
+    pub is_users_word: bool,
     /// It belongs to the agent that asks, whose own comes first.
     pub comes_first: bool,
     /// It is somebody else's, who lends it to the agent that asks.
@@ -107,6 +109,7 @@ impl Signals {
             created_at: OffsetDateTime::UNIX_EPOCH,
             is_turn: false,
             is_episode: false,
+            is_users_word: false,
             comes_first: false,
             is_lent: false,
             lexical: 0.0,

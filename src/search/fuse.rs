@@ -15,6 +15,8 @@ pub const SPEAKER_WEIGHT: f64 = 0.4;
 pub const ENTITY_WEIGHT: f64 = 0.2;
 /// What it counts that it was said in the time that is asked about, or is true since then (bench/README.md, "Time").
 pub const TIME_WEIGHT: f64 = 0.6;
+/// What it counts that it is the user's own word, where not all of an answer is (bench/README.md, "The user's word").
+pub const USER_WEIGHT: f64 = 0.1;
 /// The share of its own sum that an item gives what was said one step and two steps beside it. Not where texts are
 /// compared token by token: there the tokens beside count.
 const NEIGHBOUR_SHARES: [f64; STEPS_MAX] = [0.3, 0.2];
@@ -30,7 +32,7 @@ pub const OWN_WEIGHT: f64 = 1.2;
 pub const EPISODE_WEIGHT: f64 = 0.7;
 
 /// Why a hit stands where it does (`explain: true`). The score is `scale · tier_weight · own_weight ·
-/// strength · (semantic_weight · semantic_normalised + lexical_weight · lexical_normalised + speaker + entities + time + neighbours)`.
+/// strength · (semantic_weight · semantic_normalised + lexical_weight · lexical_normalised + speaker + entities + time + trust + neighbours)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Explanation {
     /// Cosine distance, 0 to 2; `None` without a ready vector, or without a query's.
@@ -62,6 +64,8 @@ pub struct Explanation {
     pub entities: f64,
     /// At most [`TIME_WEIGHT`], by how near it is to the time that is asked about.
     pub time: f64,
+    /// [`USER_WEIGHT`] where it is the user's own word, and others' are in this answer; otherwise 0.
+    pub trust: f64,
     /// What stands beside it in the conversation adds so much.
     pub neighbours: f64,
     /// 1; [`TURN_WEIGHT`] for a turn, [`EPISODE_WEIGHT`] for an episode.
@@ -91,8 +95,11 @@ impl Explanation {
     }
 
     fn sum(&self) -> f64 {
-        self.own_weight
-            * (self.signals() + self.speaker + self.entities + self.time + self.neighbours)
+        self.own_weight * (self.signals() + self.beside_signals() + self.neighbours)
+    }
+
+    fn beside_signals(&self) -> f64 {
+        self.speaker + self.entities + self.time + self.trust
     }
 
     fn signals(&self) -> f64 {
@@ -126,6 +133,7 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
         ),
     };
     let late = late_scaled(&candidates, has_turns);
+    let has_others = candidates.iter().any(|c| !c.is_users_word);
     let semantic_scaled = normalise(&semantic, no_meaning)
         .into_iter()
         .zip(&candidates);
@@ -160,6 +168,10 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
                 },
                 entities: ENTITY_WEIGHT * candidate.entities,
                 time: TIME_WEIGHT * candidate.time,
+                trust: match candidate.is_users_word && has_others {
+                    true => USER_WEIGHT,
+                    false => 0.0,
+                },
                 neighbours: 0.0,
                 scale: 1.0,
                 own_weight: candidate.own_weight(),
@@ -425,6 +437,17 @@ mod tests {
         let of_named = with(candidate(1, Some(0.0), 1.0), |c| c.is_of_named = true);
         let union = vec![of_named, candidate(2, Some(0.0), 1.0)];
         assert_eq!(scores(union), [(1, 1.0), (2, round(1.0 / 1.4))]);
+    }
+
+    #[test]
+    fn the_users_own_word_counts_a_little_beside_others() {
+        let own = |id| with(candidate(id, Some(0.0), 1.0), |c| c.is_users_word = true);
+        let others = candidate(2, Some(0.0), 1.0);
+        assert_eq!(
+            scores(vec![own(1), others]),
+            [(1, 1.0), (2, round(1.0 / 1.1))]
+        );
+        assert_eq!(scores(vec![own(1), own(2)]), [(2, 1.0), (1, 1.0)]);
     }
 
     #[test]

@@ -69,6 +69,8 @@ pub struct Ingredients {
     pub spread: bool,
     /// Token by token, where the model gives tokens.
     pub late: bool,
+    /// Whether it is the user's own word.
+    pub trust: bool,
 }
 
 impl Ingredients {
@@ -79,8 +81,9 @@ impl Ingredients {
         time: false,
         spread: false,
         late: true,
+        trust: false,
     };
-    pub const NAMES: [&str; 5] = ["speakers", "neighbours", "time", "spread", "late"];
+    pub const NAMES: [&str; 6] = ["speakers", "neighbours", "time", "spread", "late", "trust"];
 
     /// All but these.
     ///
@@ -95,6 +98,7 @@ impl Ingredients {
                 "time" => &mut left.time,
                 "spread" => &mut left.spread,
                 "late" => &mut left.late,
+                "trust" => &mut left.trust,
                 _ => {
                     return Err(Invalid::new(
                         "without",
@@ -120,6 +124,7 @@ impl Default for Ingredients {
             time: true,
             spread: true,
             late: true,
+            trust: true,
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::support::{ChatServer, TestApp, TestUser, ids, said, turns_due};
 const ALL: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::SessionsWrite];
 
 /// Another agent of the same user.
-async fn agent(app: &TestApp, user: &TestUser, name: &str, scope: &str) -> TestUser {
+pub async fn agent(app: &TestApp, user: &TestUser, name: &str, scope: &str) -> TestUser {
     let token = app.token(user.id, name, &ALL, None).await;
     set(app, user, name, scope).await;
     user.with_token(&token)

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use time::macros::format_description;
 use time::{Duration, OffsetDateTime};
 
+use crate::scopes::agent;
 use crate::search_hybrid::{ask_with, at, embed, found, space};
 use crate::support::{TestApp, TestUser, ids};
 
@@ -121,6 +122,53 @@ async fn a_time_may_be_given_and_goes_before_the_words() {
         let input = json!({ "query": "lunch", "time": time });
         assert_eq!(anna.refused("memory_search", input).await.0, 422, "{time}");
     }
+}
+
+#[tokio::test]
+async fn before_the_move_is_by_when_the_memory_tells_of_it() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let other = agent(&app, &anna, "other", "own_only").await;
+    let all = lunches(&app, &anna).await;
+    let (began, now) = (all[0], app.clock.now());
+    let ask = |query: &str| json!({ "query": query });
+    let lunch = |answer: &Value| ids(answer).into_iter().find(|id| all.contains(id));
+    // Nothing tells of it yet.
+    let (then, answer) = first(&anna, ask("lunch with Tom before the move")).await;
+    assert_eq!((then, answer.get("time")), (all[59], None));
+    let moved = json!({ "type": "fact", "theme": "homes", "content": "The move to Bergen was easy",
+                        "valid_from": day_of(now - Duration::days(39 * 30)) });
+    anna.call("memory_add", moved).await;
+    for query in [
+        "lunch with Tom before the move",
+        "Mittagessen lunch mit Tom vor dem move",
+    ] {
+        let answer = anna.call("memory_search", ask(query)).await;
+        assert_eq!(lunch(&answer), Some(all[20]), "{query}");
+        let day_after = day_of(now - Duration::days(39 * 30 - 1));
+        let until = format!("{day_after}T00:00:00Z");
+        assert_eq!(answer["time"], json!({ "from": null, "until": until }));
+    }
+    let answer = anna
+        .call("memory_search", ask("lunch with Tom since the move"))
+        .await;
+    assert_eq!(lunch(&answer), Some(all[59]));
+    assert_eq!(answer["time"]["until"], Value::Null);
+    // A date goes before it.
+    let dated = format!(
+        "lunch on {} after the move",
+        day_of(now - Duration::days(30))
+    );
+    assert_eq!(first(&anna, ask(&dated)).await.0, all[58]);
+    // What an agent does not see tells it nothing.
+    other.add("Lunch with Tom at the harbour").await;
+    let answer = other
+        .call("memory_search", ask("lunch before the move"))
+        .await;
+    assert_eq!(
+        (ids(&answer).contains(&began), answer.get("time")),
+        (false, None)
+    );
 }
 
 #[tokio::test]

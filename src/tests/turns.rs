@@ -70,6 +70,32 @@ async fn count(conn: &mut PgConnection, what: &str) -> i64 {
 }
 
 #[tokio::test]
+async fn what_the_user_said_comes_before_the_same_from_others() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let text = "The zeppelin is parked in Friedrichshafen.";
+    let said = |id: &str, role: &str| message(id, role, text);
+    ended(
+        &app,
+        &anna,
+        "first",
+        &[said("m1", "user"), said("m2", "assistant")],
+    )
+    .await;
+    ended(&app, &anna, "second", &[said("m3", "assistant")]).await;
+    let input = json!({ "query": "zeppelin", "explain": true });
+    let found = search(&anna, input.clone()).await;
+    let trusts: Vec<&Value> = found.iter().map(|hit| &hit["trust"]).collect();
+    assert_eq!(trusts, ["user", "agent", "agent"]);
+    let added: Vec<&Value> = found.iter().map(|hit| &hit["explain"]["trust"]).collect();
+    assert_eq!(added, [&json!(0.1), &json!(0.0), &json!(0.0)]);
+    // Where all of an answer is the user's, nothing is told apart by it.
+    let ben = app.user("ben").await;
+    ended(&app, &ben, "only", &[said("m1", "user")]).await;
+    assert_eq!(search(&ben, input).await[0]["explain"]["trust"], 0.0);
+}
+
+#[tokio::test]
 async fn what_was_said_is_found_from_the_end_of_its_session_on() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);

@@ -195,6 +195,8 @@ struct Explain {
     entities: f64,
     /// It was said in the time that is asked about, or near it.
     time: f64,
+    /// Added for what the user said themselves, where other words are found too.
+    trust: f64,
     /// Added for what was said just before and after it.
     neighbours: f64,
     /// By which the sum is multiplied, so that no score is more than 1.
@@ -207,7 +209,7 @@ struct Explain {
     strength: f64,
 }
 
-/// The score is the sum of each normalised signal by its weight, `speaker`, `entities`, `time` and `neighbours`, by `scale`, `tier` and `strength`.
+/// The score is the sum of each normalised signal by its weight, `speaker`, `entities`, `time`, `trust` and `neighbours`, by `scale`, `tier` and `strength`.
 #[derive(Serialize, JsonSchema)]
 struct Weights {
     semantic: f64,
@@ -324,6 +326,7 @@ impl ResultItem {
                 speaker: why.speaker,
                 entities: why.entities,
                 time: why.time,
+                trust: why.trust,
                 neighbours: why.neighbours,
                 scale: why.scale,
                 tier: why.tier_weight,

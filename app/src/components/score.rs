@@ -94,6 +94,7 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
                 {added("Speaker", parts.speaker)}
                 {added("Names", parts.entities)}
                 {added("Time", parts.time)}
+                {added("Your own words", parts.trust)}
                 {added("Beside it", parts.neighbours)}
             </tbody>
             <tfoot>
@@ -114,6 +115,7 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
                 .then(|| {
                     view! { <li>"Time: it was said in the time that the query names, or near it."</li> }
                 })}
+            {(parts.trust > 0.0).then(|| view! { <li>"Your own words: you said it, and no agent or tool."</li> })}
             {(parts.neighbours > 0.0)
                 .then(|| {
                     view! { <li>"Beside it: a share of what was said just before and after it."</li> }

@@ -344,6 +344,8 @@ pub struct ScoreParts {
     pub entities: f64,
     /// Added where it was said in the time that the query names, or near it.
     pub time: f64,
+    /// Added for what the user said themselves, where other words are found too.
+    pub trust: f64,
     /// Added for what was said just before and after it.
     pub neighbours: f64,
     /// By which the sum is multiplied, so that no score is more than 1.

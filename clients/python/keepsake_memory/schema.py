@@ -115,6 +115,7 @@ class MemorySearchResponseResultExplain(TypedDict):
     substring: bool
     tier: float
     time: float
+    trust: float
     weights: MemorySearchResponseResultExplainWeights
     words_matched: int
 

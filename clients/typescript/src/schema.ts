@@ -270,7 +270,12 @@ export interface components {
                      * @description It was said in the time that is asked about, or near it.
                      */
                     time: number;
-                    /** @description The score is the sum of each normalised signal by its weight, `speaker`, `entities`, `time` and `neighbours`, by `scale`, `tier` and `strength`. */
+                    /**
+                     * Format: double
+                     * @description Added for what the user said themselves, where other words are found too.
+                     */
+                    trust: number;
+                    /** @description The score is the sum of each normalised signal by its weight, `speaker`, `entities`, `time`, `trust` and `neighbours`, by `scale`, `tier` and `strength`. */
                     weights: {
                         /** Format: double */
                         lexical: number;

@@ -128,6 +128,17 @@ pub fn score(index: &Index, asked: &[Term], left_out: &HashSet<u32>, tiers: [boo
 
 /// Ids of the sources with all of these words, newest first, so many at most.
 pub fn with_all(index: &Index, asked: &[Term], limit: usize) -> Vec<i64> {
+    let mut all: Vec<(i64, i64)> = numbers_with_all(index, asked)
+        .into_iter()
+        .map(|number| (index.source(number).created_at, index.source(number).id))
+        .collect();
+    all.sort_unstable_by(|a, b| b.cmp(a));
+    all.truncate(limit);
+    all.into_iter().map(|(_, id)| id).collect()
+}
+
+/// The same, all of them, by their numbers and in no order.
+pub fn numbers_with_all(index: &Index, asked: &[Term]) -> HashSet<u32> {
     let of_term = |term: &Term| -> HashSet<u32> {
         let alternatives = term.alternatives.iter().map(|a| terms::number(a));
         alternatives
@@ -135,19 +146,10 @@ pub fn with_all(index: &Index, asked: &[Term], limit: usize) -> Vec<i64> {
             .collect()
     };
     let mut sets = asked.iter().map(of_term);
-    let Some(first) = sets.next() else {
-        return Vec::new();
-    };
-    let all = sets.fold(first, |all, some| {
+    let first = sets.next().unwrap_or_default();
+    sets.fold(first, |all, some| {
         all.intersection(&some).copied().collect()
-    });
-    let mut all: Vec<(i64, i64)> = all
-        .into_iter()
-        .map(|number| (index.source(number).created_at, index.source(number).id))
-        .collect();
-    all.sort_unstable_by(|a, b| b.cmp(a));
-    all.truncate(limit);
-    all.into_iter().map(|(_, id)| id).collect()
+    })
 }
 
 impl Scored {

@@ -1,8 +1,11 @@
 //! By the time that a query names or asks for: what was said then, or is true since then, counts more (bench/README.md,
 //! "Time").
 
-use super::micros;
+use time::OffsetDateTime;
+
+use super::{Wanted, lexical, micros, time_of};
 use crate::memories::Period;
+use crate::memories::words::Term;
 use crate::search::reader::index::{Index, Source};
 
 const DAY: i64 = 86_400 * 1_000_000;
@@ -43,6 +46,25 @@ impl TimeRange {
         };
         moments(source).map(of_moment).fold(0.0, f64::max)
     }
+}
+
+/// When it is told of what these words name, from the first time to the last: by what says since when it is true, where
+/// something does. `None` where nothing has all of the words.
+pub fn told(
+    index: &Index,
+    wanted: &Wanted,
+    words: &[Term],
+) -> Option<(OffsetDateTime, OffsetDateTime)> {
+    let found = lexical::numbers_with_all(index, words);
+    let found = found.into_iter().map(|number| index.source(number));
+    let found: Vec<&Source> = found.filter(|source| wanted.has(source)).collect();
+    let valid_from = |source: &&Source| Some(source.valid_from).filter(|at| *at != i64::MIN);
+    let mut moments: Vec<i64> = found.iter().filter_map(valid_from).collect();
+    if moments.is_empty() {
+        moments = found.iter().map(|source| source.created_at).collect();
+    }
+    let (first, last) = (moments.iter().min()?, moments.iter().max()?);
+    Some((time_of(*first), time_of(*last)))
 }
 
 /// Of the sources that are wanted those with something in it.

@@ -35,6 +35,8 @@ pub struct Row {
     pub owner: Option<i64>,
     pub session: Option<i64>,
     pub item_type: ItemType,
+    /// What the user said or did themselves.
+    pub is_users_word: bool,
     /// Where its vectors stand in the space; `None` where it has no row there.
     pub embedding: Option<EmbeddingState>,
     /// Of each passage the terms, ascending, with how often they occur.
@@ -69,6 +71,7 @@ pub struct Source {
     pub owner: Option<u32>,
     pub session: Option<u32>,
     pub item_type: ItemType,
+    pub is_users_word: bool,
     pub embedding: Option<EmbeddingState>,
     /// Its text begins with its speaker.
     pub is_said: bool,
@@ -288,6 +291,7 @@ impl Index {
                 known.live_until = row.live_until;
                 known.valid_from = row.valid_from;
                 known.item_type = row.item_type;
+                known.is_users_word = row.is_users_word;
                 known.embedding = row.embedding;
                 return true;
             }
@@ -329,6 +333,7 @@ impl Index {
             owner: self.agent(row.owner),
             session: row.session.map(|id| self.sessions.number(id)),
             item_type: row.item_type,
+            is_users_word: row.is_users_word,
             embedding: row.embedding,
             is_said,
             has_vector: row.has_vector,
@@ -462,6 +467,7 @@ mod tests {
             owner: None,
             session: None,
             item_type: ItemType::Fact,
+            is_users_word: false,
             embedding: None,
             passages: vec![terms::read(&bytes).unwrap_or_default()],
             has_vector: false,

@@ -207,7 +207,7 @@ pub async fn list_sources(
         "SELECT i.id, i.created_at, CASE WHEN i.status = 'active' THEN i.live_until ELSE '-infinity' END,
                 i.theme_id, i.agent_id, i.turn_session_id, i.type, p.terms, e.state,
                 CASE WHEN $5 AND e.state = 'ready' AND e.passage = 0 THEN e.embedding END, i.owner_agent_id,
-                coalesce(i.valid_from, '-infinity')
+                coalesce(i.valid_from, '-infinity'), i.trust = 'user'
          FROM whole_memory i
          LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id AND {}
          LEFT JOIN memory_embeddings e
@@ -245,6 +245,7 @@ pub async fn list_sources(
                 owner: row.try_get(10)?,
                 session: row.try_get(5)?,
                 item_type: ItemType::from_column(item_type),
+                is_users_word: row.try_get(12)?,
                 embedding: None,
                 passages: Vec::new(),
                 has_vector: false,

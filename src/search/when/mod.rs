@@ -1,6 +1,7 @@
 //! The time that a question names ("last summer", "im Mai 2023", "hace dos semanas"), as days.
 
 mod calendar;
+mod event;
 mod words;
 
 use std::ops::Range;
@@ -10,6 +11,7 @@ use time::{Date, Duration, Month, OffsetDateTime};
 use crate::clock::Zone;
 use crate::memories::Period;
 use calendar::{day, day_number, months_back, of_month, of_week, of_year, year_of};
+pub use event::Beside;
 use words::{
     ARTICLES, BETWEEN, DAYS, IN, LAST, MONTHS, NUMBERS, PAST, SEASONS, SIDES, Side, THIS, UNITS,
     Unit, WEEKDAYS, WEEKEND, of,

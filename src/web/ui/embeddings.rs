@@ -39,6 +39,7 @@ pub(super) fn score_parts(why: &Explanation) -> ScoreParts {
         speaker: why.speaker,
         entities: why.entities,
         time: why.time,
+        trust: why.trust,
         neighbours: why.neighbours,
         scale: why.scale,
         weight_tier: why.tier_weight,

@@ -1,0 +1,168 @@
+//! What a question asks before or after, where that is no date: "before the move", "seit dem Umzug". When it was, only the
+//! memory knows.
+
+use time::OffsetDateTime;
+
+use super::words::{BETWEEN, IN, SIDES, Side, of, words_of};
+use super::{Days, beside, day};
+use crate::clock::Zone;
+use crate::memories::Period;
+
+/// The first of these that are in a memory name what happened.
+const WORDS_MAX: usize = 5;
+
+/// One of them stands between "before" and what happened; "nach Berlin" and "named after Anna" ask for no time.
+const DETERMINERS: &[&str] = &[
+    "the", "a", "an", "this", "that", "my", "your", "his", "her", "their", "our", "its", "der",
+    "dem", "den", "die", "das", "meinem", "meiner", "deinem", "deiner", "seinem", "seiner",
+    "ihrem", "ihrer", "unserem", "unserer", "le", "la", "l", "les", "mon", "ma", "ton", "ta",
+    "son", "sa", "notre", "votre", "leur", "el", "los", "las", "mi", "tu", "su", "nuestro",
+    "nuestra",
+];
+/// What happened is named up to one of these.
+const ENDS: &[&str] = &[
+    "to", "and", "or", "but", "is", "are", "was", "were", "did", "do", "does", "had", "has",
+    "have", "with", "about", "um", "und", "oder", "war", "hat", "mit", "et", "ou", "pour", "avec",
+    "y", "o", "para", "con",
+];
+const BETWEEN_SIDE_AND_EVENT: &[&str] = &["de", "d", "que"];
+
+/// What a question asks before or after, and on which side of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beside {
+    side: Side,
+    /// Its words in their order, in small letters without accents.
+    words: Vec<String>,
+}
+
+impl Beside {
+    pub fn named(question: &str) -> Option<Self> {
+        let words = words_of(question);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        (0..words.len()).rev().find_map(|at| {
+            let side = of(&SIDES, words[at])?;
+            let mut rest = &words[at + 1..];
+            while let [first, ..] = rest
+                && BETWEEN_SIDE_AND_EVENT.contains(first)
+            {
+                rest = &rest[1..];
+            }
+            let event = match rest {
+                [first, after @ ..] if DETERMINERS.contains(first) => after,
+                [first, ..] if first.len() > 4 && first.ends_with("ing") => rest,
+                // "after Anna's surgery"
+                [_, "s", after @ ..] => after,
+                _ => return None,
+            };
+            let is_of_it = |word: &&&str| {
+                !(ENDS.contains(word)
+                    || IN.contains(word)
+                    || BETWEEN.contains(word)
+                    || of(&SIDES, word).is_some())
+            };
+            let event = event.iter().take_while(is_of_it).take(WORDS_MAX);
+            let words: Vec<String> = event.map(|word| (*word).to_owned()).collect();
+            (!words.is_empty()).then_some(Self { side, words })
+        })
+    }
+
+    /// What may name it, the longest first: "road trip home", "road trip", "road".
+    pub fn phrases(&self) -> impl Iterator<Item = String> {
+        (1..=self.words.len())
+            .rev()
+            .map(|n| self.words[..n].join(" "))
+    }
+
+    /// Of what is told of it from the first moment to the last, the days in the zone of this name: before and after are
+    /// meant with the days themselves, on which people tell of it.
+    pub fn period(
+        &self,
+        first: OffsetDateTime,
+        last: OffsetDateTime,
+        zone: &str,
+    ) -> Option<Period> {
+        let zone = Zone::from_column(zone);
+        let of_day = |at| day(zone.local(at).date());
+        let told = of_day(first)?.start..of_day(last)?.end;
+        let side = match self.side {
+            Side::Before | Side::Until => Side::Until,
+            Side::After | Side::Since => Side::Since,
+        };
+        let Days { from, until } = beside(Some(side), told);
+        Some(Period {
+            from: from.map(|day| zone.midnight(day)),
+            until: until.map(|day| zone.midnight(day)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use time::macros::datetime;
+
+    use super::*;
+
+    #[test]
+    fn what_is_asked_before_or_after_is_named_in_four_languages() {
+        for (question, side, words) in [
+            ("Where did we live before the move?", Side::Before, "move"),
+            (
+                "What did she do after the road trip to relax?",
+                Side::After,
+                "road trip",
+            ),
+            ("since my surgery", Side::Since, "surgery"),
+            ("before moving to Berlin", Side::Before, "moving"),
+            (
+                "How did Tom feel after Anna's wedding party?",
+                Side::After,
+                "wedding party",
+            ),
+            ("Was trank Anna vor dem Umzug?", Side::Before, "umzug"),
+            ("seit der Reise nach Wien", Side::Since, "reise"),
+            ("avant le déménagement", Side::Before, "demenagement"),
+            ("después de la mudanza", Side::After, "mudanza"),
+            ("hasta la boda", Side::Until, "boda"),
+        ] {
+            let expected = Some((side, words.to_owned()));
+            let found = Beside::named(question);
+            let found =
+                found.map(|beside| (beside.side, beside.phrases().next().unwrap_or_default()));
+            assert_eq!(found, expected, "{question}");
+        }
+        for question in [
+            "Have I done this before?",
+            "Wann fuhr Anna nach Berlin?",
+            "Who is named after Anna?",
+            "before 2020",
+            "the day after",
+            "before the",
+            "",
+        ] {
+            assert_eq!(Beside::named(question), None, "{question}");
+        }
+        assert!(Beside::named(&"before ".repeat(100_000)).is_none());
+    }
+
+    #[test]
+    fn the_days_on_which_it_is_told_are_meant_too() {
+        let (first, last) = (
+            datetime!(2026-03-03 12:00 UTC),
+            datetime!(2026-03-05 23:30 UTC),
+        );
+        let period = |question: &str| {
+            let beside = Beside::named(question).expect("an event");
+            beside.period(first, last, "Europe/Berlin").expect("days")
+        };
+        let before = period("before the move");
+        assert_eq!(
+            (before.from, before.until),
+            (None, Some(datetime!(2026-03-06 23:00 UTC)))
+        );
+        let after = period("after the move");
+        assert_eq!(
+            (after.from, after.until),
+            (Some(datetime!(2026-03-02 23:00 UTC)), None)
+        );
+    }
+}
