@@ -131,7 +131,7 @@ enum Command {
 
 const ROTATE: &str = "While servers run, and none needs a restart where the data folder keeps the key: a new one is made there,
 servers find it by themselves, and the old one is removed at the end. With KEEPSAKE_SECRET_KEY, first start
-every server with the new key there and the old one in KEEPSAKE_SECRET_KEYS_OLD (docs/operating.md).
+every server with the new key there and the old one in KEEPSAKE_SECRET_KEYS_OLD (docs/secure.md).
 Broken off, it is run again and goes on. Backups made before keep needing the old key.";
 
 #[derive(Subcommand)]

@@ -20,8 +20,9 @@ const RESULT_CHARS_MAX: usize = 500;
 
 const OWN_MEMORY: &str = "[memory that was known already]";
 
-/// Tools whose answers are what is remembered.
-const OWN_TOOLS: [&str; 10] = [
+/// Tools whose answers are what is remembered: all of ours.
+pub const OWN_TOOLS: [&str; 16] = [
+    "memory",
     "memory_search",
     "memory_get",
     "memory_add",
@@ -32,6 +33,11 @@ const OWN_TOOLS: [&str; 10] = [
     "memory_confirm",
     "memory_summary",
     "memory_stats",
+    "memory_recall",
+    "memory_forget",
+    "memory_entity",
+    "memory_graph",
+    "memory_files",
 ];
 
 /// Parts of the names of tools that hand over what others wrote: pages, mails, files.
@@ -347,6 +353,7 @@ mod tests {
             "memory_search",
             "mcp__keepsake__memory_search",
             "memory.search",
+            "mcp__keepsake__memory",
         ] {
             let messages = [
                 call(1, "", "c1", name, "{}"),

@@ -8,7 +8,7 @@
 //!
 //! apalis drives the runs, over a backend of ours: its own for PostgreSQL fetches in order of arrival,
 //! which is not fair, keeps no back-off, and needed 380 lines of remedies for one queue of five
-//! (docs/operating.md, "Background work").
+//! (docs/configure.md, "Background work").
 
 mod cleanup;
 mod complete;

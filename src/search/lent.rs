@@ -127,6 +127,7 @@ impl Search {
         for signals in &mut found {
             signals.is_lent = true;
             signals.comes_first = false;
+            signals.is_users_word &= !lent.is_anothers(viewer.user_id);
         }
         let lent = LentFound {
             lent: lent.clone(),

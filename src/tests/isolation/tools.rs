@@ -1,5 +1,6 @@
 //! Every tool of the registry, through REST and MCP, called with what is another's.
 
+use keepsake::consolidation::transcript::OWN_TOOLS;
 use reqwest::RequestBuilder;
 use serde_json::Value;
 
@@ -62,6 +63,10 @@ async fn whatever_tool_is_called_with_anothers_names_it_answers_as_if_they_never
             "the tool {tool} is in the registry and nobody has tried it with another's rows: add to CASES in \
              src/tests/isolation/tools.rs its name, an input with {{item}}, {{theme}}, {{cursor}} or {{word}} for \
              each way to name a row, and the status"
+        );
+        assert!(
+            OWN_TOOLS.contains(&tool.as_str()),
+            "what {tool} answers would be learned again: add it to OWN_TOOLS in src/consolidation/transcript.rs"
         );
     }
     for (tool, input, status) in CASES {

@@ -17,6 +17,11 @@ async fn a_member_finds_and_reads_what_its_leader_keeps_for_itself_and_nothing_e
         of_ben,
         ..
     } = &scene;
+    sqlx::query("UPDATE memory_items SET trust = 'user' WHERE id = $1")
+        .bind(of_lead)
+        .execute(&mut scene.app.superuser().await)
+        .await
+        .unwrap();
     scene.assert_alone().await;
     scene.join().await;
     let both = [lent(*of_lead, "lead"), (*of_ben, None)];
@@ -38,6 +43,12 @@ async fn a_member_finds_and_reads_what_its_leader_keeps_for_itself_and_nothing_e
             status(ben, "memory_get", json!({ "item_id": id })).await,
             404
         );
+    }
+    // What the leader's person said is nobody's own word here.
+    let input = json!({ "query": "boat", "explain": true });
+    let found = ben.call("memory_search", input).await;
+    for hit in found["results"].as_array().unwrap() {
+        assert_eq!(hit["explain"]["trust"], 0.0, "{hit}");
     }
     // One page after another, each memory once.
     let mut paged = Vec::new();

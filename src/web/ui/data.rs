@@ -14,10 +14,14 @@ use crate::export::{Overview, Shown, State, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
 /// Rows of a receipt as people call them, in the order in which they are told.
-const LABELS: [(&str, &str); 32] = [
+const LABELS: [(&str, &str); 44] = [
     ("memory_items", "memories"),
     ("memory_embeddings", "vectors"),
     ("memory_item_events", "entries of history"),
+    (
+        "memory_origins",
+        "links of memories to what they were made of",
+    ),
     ("memory_uses", "counts of how often memories were used"),
     ("fading_settings", "settings of fading"),
     ("memory_themes", "themes"),
@@ -38,6 +42,20 @@ const LABELS: [(&str, &str); 32] = [
     ("documents", "documents"),
     ("document_revisions", "revisions of documents"),
     ("parts", "parts of documents as searches find them"),
+    ("entities", "entities"),
+    ("entity_names", "names of entities"),
+    ("entity_mentions", "places where entities are named"),
+    ("entity_relations", "relations of entities"),
+    (
+        "entity_relation_sources",
+        "sentences that relations are taken from",
+    ),
+    ("entity_pairs", "pairs of entities that may be the same"),
+    ("entity_events", "entries of the history of entities"),
+    ("entity_settings", "settings of entities"),
+    ("dreams", "dreams"),
+    ("dream_proposals", "changes that dreams proposed"),
+    ("dream_settings", "settings of dreams"),
     ("activity", "calls of agents"),
     (
         "mentions",
@@ -137,14 +155,46 @@ impl Ui {
     }
 }
 
+/// With one line for all that has no name for people, so that nothing is left out.
 fn rows_view(found: &Rows, erased: &Rows) -> Vec<RowCount> {
     let of = |rows: &Rows, name| rows.get(name).copied().unwrap_or_default();
-    LABELS
-        .into_iter()
-        .map(|(name, label)| RowCount {
-            label,
-            erased: of(erased, name),
-            found: of(found, name),
-        })
-        .collect()
+    let is_named = |name: &str| LABELS.iter().any(|(named, _)| *named == name);
+    let others = |rows: &Rows| {
+        let others = rows.iter().filter(|(name, _)| !is_named(name));
+        others.map(|(_, count)| count).sum()
+    };
+    let named = LABELS.into_iter().map(|(name, label)| RowCount {
+        label,
+        erased: of(erased, name),
+        found: of(found, name),
+    });
+    let others = RowCount {
+        label: "other rows: what searches and background work keep for themselves",
+        erased: others(erased),
+        found: others(found),
+    };
+    named.chain([others]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_a_name_for_people_are_counted_too() {
+        let rows = |rows: &[(&str, i64)]| -> Rows {
+            rows.iter()
+                .map(|(name, n)| ((*name).to_owned(), *n))
+                .collect()
+        };
+        let found = rows(&[("memory_items", 3), ("memory_passages", 4), ("job_runs", 2)]);
+        let erased = rows(&[("memory_items", 3), ("job_runs", 1)]);
+        let shown: Vec<_> = rows_view(&found, &erased)
+            .into_iter()
+            .filter(|row| row.found > 0)
+            .map(|row| (row.label, row.found, row.erased))
+            .collect();
+        let others = "other rows: what searches and background work keep for themselves";
+        assert_eq!(shown, [("memories", 3, 3), (others, 6, 1)]);
+    }
 }
