@@ -275,8 +275,8 @@ struct TokenCreate {
     #[arg(long, value_name = "N")]
     expires_days: Option<i64>,
     /// Which tools the agent, or each user of the operator, sees from now on: core (search, add, get, archive,
-    /// list themes) or full (correct, confirm, forget, stats and summary too) [default: as it is; core for a new one]
-    #[arg(long, value_name = "core|full")]
+    /// list themes), full (correct, confirm, forget, stats and summary too) or single (`memory` alone) [default: as it is; core for a new one]
+    #[arg(long, value_name = "core|full|single")]
     profile: Option<String>,
 }
 

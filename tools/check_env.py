@@ -48,7 +48,7 @@ def main():
 def accepted(config, name):
     """What the server's own refusal says to give."""
     said = re.search(rf'name: "{name}",.*?accepted:\s*"([^"]+)"', config, re.DOTALL)
-    return said.group(1) if said else "see docs/operating.md"
+    return said.group(1) if said else "see docs/configure.md"
 
 
 def listen(address):

@@ -4,7 +4,7 @@ and the tokens, passwords and web sessions of before.
 
     end2end/reliability/recovery.py [--items 300] [--json FILE] | --short
 
-Fills a server, dumps its database while it runs, and restores it twice, by the commands of docs/operating.md:
+Fills a server, dumps its database while it runs, and restores it twice, by the commands of docs/backup.md:
 into the PostgreSQL of another data folder, and into a separate one. A third dump is taken by a role that is no
 superuser. Needs the release binary (`make build`).
 """

@@ -51,7 +51,7 @@ pub fn SystemChat(chat: SystemChatView, form: FormState) -> impl IntoView {
                     form
                     name="daily_token_cap"
                     label="Tokens a person and day"
-                    hint="1,000 to 1,000,000,000. Whoever has used them up is served again tomorrow (UTC)."
+                    hint="10,000 to 1,000,000,000. Whoever has used them up is served again tomorrow (UTC)."
                     inputmode="numeric"
                     autocomplete="off"
                     maxlength="14"
