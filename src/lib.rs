@@ -63,7 +63,8 @@
 //! it. Then comes the query's vector ([`embedding::Embeddings::query_vector`]: kept, or asked for with a deadline and
 //! no connection held, or a reason why there is none), and the query's words ([`memories::words`]). Over the index, with no
 //! database: the nearest by cosine, the best by words weighed by their rarity, among memories and among turns apart,
-//! and both signals of each; `fuse.rs` brings them to one scale and weighs them 70 to 30. A second small statement reads
+//! and both signals of each. A second small statement reads the signs of these candidates' tokens, with which
+//! `closer.rs` compares them token by token; `fuse.rs` brings all to one scale and weighs it (docs/search.md). A third reads
 //! the first few under the user's own rights, so that what is gone is not shown whatever the index says; the
 //! text is cut around the first match. The record of the call waits in memory
 //! for the next batch, so that a search pays no commit.

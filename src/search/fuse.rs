@@ -16,7 +16,7 @@ pub const ENTITY_WEIGHT: f64 = 0.2;
 /// What it counts that it was said in the time that is asked about, or is true since then (bench/README.md, "Time").
 pub const TIME_WEIGHT: f64 = 0.6;
 /// What it counts that it is the user's own word, where not all of an answer is (bench/README.md, "The user's word").
-pub const USER_WEIGHT: f64 = 0.1;
+pub const USER_WEIGHT: f64 = 0.15;
 /// The share of its own sum that an item gives what was said one step and two steps beside it. Not where texts are
 /// compared token by token: there the tokens beside count.
 const NEIGHBOUR_SHARES: [f64; STEPS_MAX] = [0.3, 0.2];
@@ -445,7 +445,7 @@ mod tests {
         let others = candidate(2, Some(0.0), 1.0);
         assert_eq!(
             scores(vec![own(1), others]),
-            [(1, 1.0), (2, round(1.0 / 1.1))]
+            [(1, 1.0), (2, round(1.0 / 1.15))]
         );
         assert_eq!(scores(vec![own(1), own(2)]), [(2, 1.0), (1, 1.0)]);
     }

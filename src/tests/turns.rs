@@ -88,7 +88,7 @@ async fn what_the_user_said_comes_before_the_same_from_others() {
     let trusts: Vec<&Value> = found.iter().map(|hit| &hit["trust"]).collect();
     assert_eq!(trusts, ["user", "agent", "agent"]);
     let added: Vec<&Value> = found.iter().map(|hit| &hit["explain"]["trust"]).collect();
-    assert_eq!(added, [&json!(0.1), &json!(0.0), &json!(0.0)]);
+    assert_eq!(added, [&json!(0.15), &json!(0.0), &json!(0.0)]);
     // Where all of an answer is the user's, nothing is told apart by it.
     let ben = app.user("ben").await;
     ended(&app, &ben, "only", &[said("m1", "user")]).await;

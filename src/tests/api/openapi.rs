@@ -13,7 +13,7 @@ use crate::support::{TestApp, problem};
 
 /// Of the tools of each profile together, as a model is given them.
 const CORE_TOKENS_MAX: usize = 1_100;
-/// A profile that lists fourteen tools; most agents are told of the core alone.
+/// A profile that lists thirteen tools; most agents are told of the core alone.
 const FULL_TOKENS_MAX: usize = 2_500;
 /// o200k_base takes 4.3 bytes of these schemas for a token, cl100k_base 4.4
 /// (measured with npm's gpt-tokenizer); a little less, to be on the safe side.
