@@ -125,7 +125,7 @@ impl Search {
             None => self.db.as_user(user).await?,
         };
         let vector = asked.vector.as_ref();
-        let filters = &*self.in_time(&query.filters, text, &held).await;
+        let filters = &*self.in_time(&query.filters, text, &held).await?;
         let (found, terms) = self
             .look(&mut tx, user, &held, filters, text, vector)
             .await?;
@@ -309,7 +309,7 @@ impl Search {
         text: &str,
         vector: Option<&QueryVector>,
     ) -> Result<Page, sqlx::Error> {
-        let filters = &*self.in_time(&query.filters, text, held).await;
+        let filters = &*self.in_time(&query.filters, text, held).await?;
         let (signals, terms) = self
             .look(&mut tx, user, held, filters, text, vector)
             .await?;
@@ -353,22 +353,27 @@ impl Search {
     }
 
     /// With the time that the query names, by the calendar of whose memory it is, where none is asked for.
-    async fn in_time<'f>(&self, filters: &'f Filters, text: &str, held: &Held) -> Cow<'f, Filters> {
+    async fn in_time<'f>(
+        &self,
+        filters: &'f Filters,
+        text: &str,
+        held: &Held,
+    ) -> Result<Cow<'f, Filters>, sqlx::Error> {
         if filters.time.is_some() || !filters.ingredients.time {
-            return Cow::Borrowed(filters);
+            return Ok(Cow::Borrowed(filters));
         }
         let now = filters.day.as_of.unwrap_or(self.embeddings.now());
         let time = match when::named(text, &held.time_zone, now) {
-            None => self.beside_what_happened(filters, text, held).await,
+            None => self.beside_what_happened(filters, text, held).await?,
             named => named,
         };
-        match time {
+        Ok(match time {
             None => Cow::Borrowed(filters),
             time => Cow::Owned(Filters {
                 time,
                 ..filters.clone()
             }),
-        }
+        })
     }
 
     /// "before the move": by when the memory tells of a move.
@@ -377,16 +382,21 @@ impl Search {
         filters: &Filters,
         text: &str,
         held: &Held,
-    ) -> Option<Period> {
-        let beside = when::Beside::named(text)?;
-        let index = held.read().await;
-        let wanted = held.wanted(&index, filters, self.embeddings.now());
-        let told = |phrase: String| {
-            let words = words::query_terms(&phrase);
-            arms::when::told(&index, &wanted, &words)
+    ) -> Result<Option<Period>, sqlx::Error> {
+        let Some(beside) = when::Beside::named(text) else {
+            return Ok(None);
         };
-        let (first, last) = beside.phrases().find_map(told)?;
-        beside.period(first, last, &held.time_zone)
+        let (filters, now) = (filters.clone(), self.embeddings.now());
+        held.over(move |held, index| {
+            let wanted = held.wanted(index, &filters, now);
+            let told = |phrase: String| {
+                let words = words::query_terms(&phrase);
+                arms::when::told(index, &wanted, &words)
+            };
+            let (first, last) = beside.phrases().find_map(told)?;
+            beside.period(first, last, &held.time_zone)
+        })
+        .await
     }
 
     /// With what was known, and true, on the day that is asked for: today no statement is sent for it.

@@ -153,14 +153,26 @@ impl Held {
         question: &Arc<Question>,
         containing: Vec<(i64, i64)>,
     ) -> Result<(Vec<Signals>, bool), sqlx::Error> {
+        let question = Arc::clone(question);
+        self.over(move |held, index| held.find(index, &question, &containing))
+            .await
+    }
+
+    /// Looks at the index; where that is large, on a thread of its own.
+    ///
+    /// # Errors
+    /// Where the server is going down.
+    pub async fn over<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Self, &Index) -> T + Send + 'static,
+    ) -> Result<T, sqlx::Error> {
         let index = self.read().await;
         if index.passages_len() <= PASSAGES_INLINE {
-            return Ok(self.find(&index, question, &containing));
+            return Ok(look(self, &index));
         }
         drop(index);
-        let (held, question) = (self.clone(), Arc::clone(question));
-        let find = move || held.find(&held.resident.index.blocking_read(), &question, &containing);
-        on_a_thread(find).await
+        let held = self.clone();
+        on_a_thread(move || look(&held, &held.resident.index.blocking_read())).await
     }
 
     fn find(
