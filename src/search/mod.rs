@@ -364,7 +364,7 @@ impl Search {
         }
         let now = filters.day.as_of.unwrap_or(self.embeddings.now());
         let time = match when::named(text, &held.time_zone, now) {
-            None => self.beside_what_happened(filters, text, held).await?,
+            None => self.time_beside_event(filters, text, held).await?,
             named => named,
         };
         Ok(match time {
@@ -377,24 +377,24 @@ impl Search {
     }
 
     /// "before the move": by when the memory tells of a move.
-    async fn beside_what_happened(
+    async fn time_beside_event(
         &self,
         filters: &Filters,
         text: &str,
         held: &Held,
     ) -> Result<Option<Period>, sqlx::Error> {
-        let Some(beside) = when::Beside::named(text) else {
+        let Some(clause) = when::EventClause::named(text) else {
             return Ok(None);
         };
         let (filters, now) = (filters.clone(), self.embeddings.now());
-        held.over(move |held, index| {
+        held.with_index(move |held, index| {
             let wanted = held.wanted(index, &filters, now);
-            let told = |phrase: String| {
+            let mentions = |phrase: String| {
                 let words = words::query_terms(&phrase);
-                arms::when::told(index, &wanted, &words)
+                arms::when::first_and_last_mention(index, &wanted, &words)
             };
-            let (first, last) = beside.phrases().find_map(told)?;
-            beside.period(first, last, &held.time_zone)
+            let (first, last) = clause.phrases().find_map(mentions)?;
+            clause.period(first, last, &held.time_zone)
         })
         .await
     }

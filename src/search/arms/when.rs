@@ -48,9 +48,9 @@ impl TimeRange {
     }
 }
 
-/// When it is told of what these words name, from the first time to the last: by what says since when it is true, where
-/// something does. `None` where nothing has all of the words.
-pub fn told(
+/// When these words are mentioned together for the first time and the last: by the `valid_from` of what has one, where
+/// something does, otherwise by when it was said. `None` where nothing has all of the words.
+pub fn first_and_last_mention(
     index: &Index,
     wanted: &Wanted,
     words: &[Term],

@@ -154,7 +154,7 @@ impl Held {
         containing: Vec<(i64, i64)>,
     ) -> Result<(Vec<Signals>, bool), sqlx::Error> {
         let question = Arc::clone(question);
-        self.over(move |held, index| held.find(index, &question, &containing))
+        self.with_index(move |held, index| held.find(index, &question, &containing))
             .await
     }
 
@@ -162,7 +162,7 @@ impl Held {
     ///
     /// # Errors
     /// Where the server is going down.
-    pub async fn over<T: Send + 'static>(
+    pub async fn with_index<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Self, &Index) -> T + Send + 'static,
     ) -> Result<T, sqlx::Error> {

@@ -29,13 +29,13 @@ const BETWEEN_SIDE_AND_EVENT: &[&str] = &["de", "d", "que"];
 
 /// What a question asks before or after, and on which side of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beside {
+pub struct EventClause {
     side: Side,
     /// Its words in their order, in small letters without accents.
     words: Vec<String>,
 }
 
-impl Beside {
+impl EventClause {
     pub fn named(question: &str) -> Option<Self> {
         let words = words_of(question);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -125,9 +125,9 @@ mod tests {
             ("hasta la boda", Side::Until, "boda"),
         ] {
             let expected = Some((side, words.to_owned()));
-            let found = Beside::named(question);
+            let found = EventClause::named(question);
             let found =
-                found.map(|beside| (beside.side, beside.phrases().next().unwrap_or_default()));
+                found.map(|clause| (clause.side, clause.phrases().next().unwrap_or_default()));
             assert_eq!(found, expected, "{question}");
         }
         for question in [
@@ -139,9 +139,9 @@ mod tests {
             "before the",
             "",
         ] {
-            assert_eq!(Beside::named(question), None, "{question}");
+            assert_eq!(EventClause::named(question), None, "{question}");
         }
-        assert!(Beside::named(&"before ".repeat(100_000)).is_none());
+        assert!(EventClause::named(&"before ".repeat(100_000)).is_none());
     }
 
     #[test]
@@ -151,8 +151,8 @@ mod tests {
             datetime!(2026-03-05 23:30 UTC),
         );
         let period = |question: &str| {
-            let beside = Beside::named(question).expect("an event");
-            beside.period(first, last, "Europe/Berlin").expect("days")
+            let clause = EventClause::named(question).expect("an event");
+            clause.period(first, last, "Europe/Berlin").expect("days")
         };
         let before = period("before the move");
         assert_eq!(

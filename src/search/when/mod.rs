@@ -11,7 +11,7 @@ use time::{Date, Duration, Month, OffsetDateTime};
 use crate::clock::Zone;
 use crate::memories::Period;
 use calendar::{day, day_number, months_back, of_month, of_week, of_year, year_of};
-pub use event::Beside;
+pub use event::EventClause;
 use words::{
     ARTICLES, BETWEEN, DAYS, IN, LAST, MONTHS, NUMBERS, PAST, SEASONS, SIDES, Side, THIS, UNITS,
     Unit, WEEKDAYS, WEEKEND, of,
