@@ -1,7 +1,8 @@
 //! Adds that come while another of their agent is being written are written together, in one
 //! transaction: eight clients of one user pay for a commit, and for each statement, once. An
 //! add that comes alone is written at once. Where anything goes wrong with one, each is written alone:
-//! what one of them does must never touch the others.
+//! what one of them does must never touch the others. Where a statement ran into its timeout, all
+//! are refused.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +13,7 @@ use super::{Added, MemoryError, meet};
 use crate::accounts::{AgentId, UserId, Viewer};
 use crate::activity::{Call, Record, write_records};
 use crate::clock::SharedClock;
-use crate::db::Db;
+use crate::db::{self, Db};
 use crate::db::actor::{self, Authority};
 use crate::embedding::{EmbeddingState, Embeddings};
 use crate::memories::NewItem;
@@ -175,6 +176,17 @@ impl Adding {
             match self.try_write(user, &mut batch).await {
                 Ok(()) if batch.is_empty() => {}
                 Ok(()) => batches.push(batch),
+                // One by one, each would wait as long.
+                Err(MemoryError::Database(error)) if db::is_statement_timeout(&error) => {
+                    let why = error.to_string();
+                    let mut adders = batch.into_iter();
+                    if let Some(first) = adders.next() {
+                        first.answer(Became::Refused(error.into()));
+                    }
+                    for other in adders {
+                        other.answer(Became::Refused(unanswered(why.clone())));
+                    }
+                }
                 Err(error) if batch.len() > 1 => {
                     let error = &error as &dyn std::error::Error;
                     tracing::debug!(user = user.0, error, "adds are written one by one");

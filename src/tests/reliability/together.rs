@@ -1,14 +1,16 @@
 //! Adds of one user that come at once are written together, and each is answered for itself.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use keepsake::accounts::Viewer;
+use keepsake::db::StatementTimeouts;
 use keepsake::memories::{ItemType, NewItem};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
-use crate::support::{Provider, TestApp, TestUser, until};
+use crate::support::{HANG_GUARD, Provider, TestApp, TestUser, Wish, until};
 
 /// One user may have 36 calls under way.
 const ADDS: usize = 36;
@@ -21,6 +23,21 @@ async fn hold_up<'a>(
     let mut lock = conn.begin().await.unwrap();
     TestApp::hold_memory(&mut lock, user.id).await;
     lock
+}
+
+/// Sends the others when the first is held up in a transaction: what comes together is written together.
+async fn first_then_others<T, F: Future<Output = T>>(
+    app: &TestApp,
+    mut adds: impl Iterator<Item = F>,
+) -> Vec<T> {
+    let first = adds.next().unwrap();
+    let others = async {
+        app.until_blocked(1).await;
+        join_all(adds).await
+    };
+    let (first, mut all) = tokio::join!(first, others);
+    all.insert(0, first);
+    all
 }
 
 /// Until as many wait for the next transaction.
@@ -69,7 +86,7 @@ async fn adds_that_come_at_once_share_transactions_and_each_is_kept_as_it_was_se
                 "source": (["web", "tool_call"][n % 2]), "source_context": (if n.is_multiple_of(5) { json!(format!("said {n}")) } else { Value::Null }),
                 "expires_in_days": (if n.is_multiple_of(7) { json!(n + 1) } else { Value::Null }) })
     };
-    let adds = join_all((0..ADDS).map(|n| anna.call("memory_add", item(n))));
+    let adds = first_then_others(&app, (0..ADDS).map(|n| anna.call("memory_add", item(n))));
     let release = async {
         until_queued(&app, &anna, 3).await;
         lock.rollback().await.unwrap();
@@ -126,14 +143,15 @@ async fn what_the_database_refuses_of_one_does_not_touch_those_beside_it() {
         })
         .collect();
     let agent = &anna;
-    let adds = join_all(texts.iter().map(|text| async move {
+    let send = |text| async move {
         let input = json!({ "type": "fact", "content": text });
         let response = agent.send("memory_add", &input).await;
         (
             response.status().as_u16(),
             response.json::<Value>().await.unwrap(),
         )
-    }));
+    };
+    let adds = first_then_others(&app, texts.iter().map(send));
     let release = async {
         until_queued(&app, &anna, 3).await;
         lock.rollback().await.unwrap();
@@ -165,6 +183,36 @@ async fn what_the_database_refuses_of_one_does_not_touch_those_beside_it() {
         let before = i64::from(content == "first");
         assert_eq!((events, calls), (1, asked + before), "{content}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_a_statement_runs_into_its_timeout_all_are_refused_and_nothing_is_written() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.add("first").await;
+    let hurried = TestApp::start_as(Wish {
+        timeouts: StatementTimeouts {
+            request: Duration::from_millis(500),
+            job: HANG_GUARD,
+        },
+        database: Some(app.options.clone()),
+        ..Wish::default()
+    })
+    .await;
+    let at_hurried = anna.at(&hurried);
+    let mut conn = app.superuser().await;
+    let lock = hold_up(&mut conn, &anna).await;
+    let texts: Vec<String> = (0..6).map(|n| format!("number {n}")).collect();
+    let send = async |text: &String| {
+        let input = json!({ "type": "fact", "content": text });
+        at_hurried.send("memory_add", &input).await.status()
+    };
+    let statuses = join_all(texts.iter().map(send)).await;
+    assert!(statuses.iter().all(|status| *status == 503), "{statuses:?}");
+    lock.rollback().await.unwrap();
+    assert_eq!(written(&app).await.len(), 1);
+    let added = at_hurried.add("after").await;
+    assert_eq!(at_hurried.find("after").await, [added]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
