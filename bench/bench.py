@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What `make bench` runs: searches, growth and quality among others, each on a throwaway PostgreSQL of its own, and then
-RESULTS.md of what they wrote down. 40 minutes at most on two cores; nothing else should run meanwhile.
+RESULTS.md of what they wrote down. an hour at most on two cores; nothing else should run meanwhile.
 
-    python3 bench/bench.py [PART …]          all parts, or those named: searches, adds, drain, fair, start, growth, quality
+    python3 bench/bench.py [PART …]          all parts, or those named: searches, adds, drain, fair, start, growth, quality, ablation
 
-LOCOMO and ERRORS name LoCoMo's files for quality, which is left out without them (bench/quality.py says where
+LOCOMO and ERRORS name LoCoMo's files for quality and ablation, which are left out without them (bench/quality.py says where
 they come from). BENCH_RESULTS is another folder for what is measured; sizes are settings of each script.
 """
 import json
@@ -22,7 +22,9 @@ from python_env import environment  # noqa: E402
 BENCH = Path(__file__).resolve().parent
 # What runs, and how many seconds it takes on the machine of RESULTS.md: for the progress bar.
 PARTS = {"searches": ("searches.py", 220), "adds": ("adds.py", 90), "drain": ("vectors.py", 120), "fair": ("fair.py", 150), "start": ("start.py", 40),
-         "growth": ("growth.py", 600), "quality": ("quality.py", 200)}
+         "growth": ("growth.py", 600), "quality": ("quality.py", 200), "ablation": ("ablation.py", 1200)}
+# These need LoCoMo's files.
+OF_LOCOMO = {"quality", "ablation"}
 
 
 def main(wanted):
@@ -30,13 +32,13 @@ def main(wanted):
         sys.exit(f"✗ PART takes {', '.join(PARTS)}, and not {', '.join(sorted(unknown))}")
     python = environment("bench", BENCH / "requirements.txt")
     locomo = [os.path.abspath(os.environ[name]) for name in ("LOCOMO", "ERRORS") if os.environ.get(name)]
-    names = [name for name in wanted or PARTS if name != "quality" or len(locomo) == 2]
+    names = [name for name in wanted or PARTS if name not in OF_LOCOMO or len(locomo) == 2]
     begun, failed = time.time(), []
     for n, name in enumerate(names):
         script, _ = PARTS[name]
         expected = [PARTS[other][1] for other in names]
         part = {"part": f"{name} ({n + 1} of {len(names)}), ", "started": begun, "before": sum(expected[:n]), "after": sum(expected[n + 1:])}
-        command = [sys.executable, results.REPO / "tools/with_postgres.py", python, BENCH / script, *(locomo if name == "quality" else [])]
+        command = [sys.executable, results.REPO / "tools/with_postgres.py", python, BENCH / script, *(locomo if name in OF_LOCOMO else [])]
         if subprocess.run(command, env={**os.environ, "BENCH_PART": json.dumps(part)}, stdout=subprocess.DEVNULL).returncode:
             failed.append(name)
     subprocess.run([sys.executable, BENCH / "report.py"], check=True)

@@ -25,8 +25,8 @@ def main():
         sys.exit(f"✗ there is nothing in {FOLDER}: run `make bench` first")
     figures = {name: whole["figures"] for name, whole in raw.items()}
     judged = list(aims(figures))
-    parts = [section(figures) for section in (searches, adds, drain, fair, alone, growth, quality)]
-    shown_here = {"searches", "adds", "drain", "fair", "start", "growth", "quality", "peers"}
+    parts = [section(figures) for section in (searches, adds, drain, fair, alone, growth, quality, ablation)]
+    shown_here = {"searches", "adds", "drain", "fair", "start", "growth", "quality", "ablation", "peers"}
     if "peers" in raw and (PEERS / "section.py").is_file():
         sys.path.insert(0, str(PEERS))
         import section as peers
@@ -244,6 +244,18 @@ def quality(figures):
     lost = [f"{measure} ({winner}: {best[measure]:.1f}; the product: {of['methods'][default]['1-10']['all'][measure]:.1f})" for measure, winner in ahead.items() if winner != default]
     parts.insert(1, "What the product answers is behind on " + ", ".join(lost) + "." if lost else "What the product answers is ahead on every measure.")
     return "\n\n".join(parts)
+
+
+def ablation(figures):
+    if not (of := figures.get("ablation")):
+        return ""
+    measures = ("any@1", "any@5", "any@10", "rec@10", "nDCG@10", "MRR")
+    arms = {("all ingredients" if name == "all" else f"without {name.replace(',', ', ')}"): arms["as search answers"] for name, arms in of["arms"].items()}
+    arms |= {name: of["arms"]["all"][name] for name in ("by words alone", "by meaning alone")}
+    rows = [[name, *(f"{100 * scores[measure]:.1f}" for measure in measures)] for name, scores in arms.items()]
+    questions = of["arms"]["all"]["as search answers"]["questions"]
+    return (f"## What each ingredient is worth\n\n`keepsake eval` on LoCoMo's conversations 6–10: {of['items']:,} turns, {questions} questions, in percent. "
+            f"bench/README.md has the other sets.\n\n{table(['', *measures], rows)}")
 
 
 # Words and tables
