@@ -1,6 +1,6 @@
 # Keepsake. `make run` is all that a first try needs; `make` alone lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help run check-env build test check ui bench bench-peers demo sqlx fmt
+.PHONY: help run check-env build test check ui bench bench-peers demo pictures sqlx fmt
 KEEPSAKE := target/release/keepsake
 
 help: ## This list
@@ -49,6 +49,9 @@ bench-peers: build ## Keepsake beside what one would pick instead, on this machi
 
 demo: build ## Fill a server with memories to look at
 	python3 tools/demo.py
+
+pictures: build ## Pictures of all pages into end2end/results/, those of the README into docs/
+	KEEPSAKE_BIN=$(KEEPSAKE) node end2end/screenshots.mjs
 
 sqlx: ## Renew .sqlx/ after a change to a query or a migration
 	python3 tools/sqlx.py
