@@ -1,87 +1,87 @@
-//! What the ranking is made of, and what a hit shows. Some hundred are ranked for ten that are shown.
+//! A candidate's ranking signals, and the data of a hit. About a hundred candidates are ranked for ten hits.
 
 use time::OffsetDateTime;
 
 use super::reader::vectors::Direction;
-use crate::memories::day::Then;
+use crate::memories::day::PastState;
 use crate::memories::{ItemId, ItemType, Part, Period, Span, Status, Trust, Turn};
 
-/// What the ranking is made of.
+/// The ranking signals of a candidate.
 #[derive(Clone, Debug)]
 pub struct Signals {
     pub id: ItemId,
     pub created_at: OffsetDateTime,
     pub is_turn: bool,
     pub is_episode: bool,
-    /// What the user said or did themselves, where that counts.
+    /// The user's own statement or action, if the query uses trust.
     pub is_users_word: bool,
-    /// It belongs to the agent that asks, whose own comes first.
+    /// Owned by the searching agent, whose own items rank first.
     pub comes_first: bool,
-    /// It is somebody else's, who lends it to the agent that asks.
+    /// Belongs to another user, who lends it to the searching agent.
     pub is_lent: bool,
-    /// Σ idf · ts_rank over the words that matched, over log length; 0 where none did.
+    /// Σ idf · ts_rank over the matching words, over log length; 0 if none matches.
     pub lexical: f64,
     pub words_matched: i64,
     pub is_substring: bool,
-    /// Cosine distance, 0 to 2, of its first passage or, where it has several, half of that and half of their mean; `None`
-    /// without a ready vector in the query's space.
+    /// Cosine distance, 0 to 2, of its first passage; for several passages, the mean of that and the distance of their mean
+    /// vector. `None` without a ready embedding in the query's space.
     pub distance: Option<f64>,
-    /// Passages of its text.
+    /// Number of its passages.
     pub passages: usize,
-    /// Token by token ([`super::closer`]).
+    /// Late interaction ([`super::closer`]).
     pub late: Option<Late>,
-    /// Among the [`CANDIDATES_MAX`](super::arms::CANDIDATES_MAX) nearest.
+    /// Among the [`CANDIDATES_MAX`](super::arms::CANDIDATES_MAX) nearest by embedding.
     pub is_near: bool,
-    /// By an arm, and not only as somebody's neighbour.
+    /// Found by an arm; false if it is only the neighbour of such a candidate.
     pub is_found: bool,
-    /// Said by whom the query names, or naming them where nobody is said to speak.
+    /// Said by a person that the query names, or mentions them in a text without a speaker.
     pub is_of_named: bool,
-    /// How much of the query's words it has, by how rare these are, names and words of time left out; 0 to 1.
+    /// Share of the query's words in it, weighted by rarity, without names and time words; 0 to 1.
     pub share_of_words: f64,
-    /// It is of whom the query names and the memory is about; `None` where nobody is named.
+    /// Whether it is about the subject that the query names; `None` if the query names none.
     pub is_of_subject: Option<bool>,
-    /// Where its vector points, where the first are to be of many sides.
+    /// Its embedding's direction, if the results are diversified.
     pub direction: Option<Direction>,
-    /// How near it is to the time that the query names or asks for, 0 to 1; 0 where there is none.
+    /// Closeness to the time that the query names or asks for, 0 to 1; 0 without one.
     pub time: f64,
-    /// How much of what the query names it mentions, 0 to 1; 0 where that is not asked for.
+    /// Share of the query's entities that it mentions, 0 to 1; 0 if entities are not used.
     pub entities: f64,
-    /// What was said just before or after, and how many steps away: 1 to [`STEPS_MAX`](super::arms::neighbours::STEPS_MAX).
-    /// Of an arm's first few alone, and not once more of the neighbour; of all where texts are compared token by token.
+    /// Turns just before or after, with their distance in steps: 1 to [`STEPS_MAX`](super::arms::neighbours::STEPS_MAX).
+    /// One direction only, and only for an arm's first few; for all candidates if late interaction is used.
     pub neighbours: Vec<(ItemId, i64)>,
 }
 
-/// How near a text is to the query by late interaction.
+/// Similarity to the query by late interaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Late {
-    /// The mean over the query's tokens of the best that a token of the text has in common with it; 0.8 for the same words.
+    /// The mean, over the query's tokens, of the best match among the text's tokens; about 0.8 for the same words.
     pub likeness: f64,
-    /// How much of the semantic signal it is; the rest is the vectors'. Less for long texts.
+    /// Its share of the semantic signal, less for long texts; the rest is the embedding's.
     pub share: f64,
 }
 
-/// What a hit shows of its item.
+/// The data of a hit.
 #[derive(Clone, Debug)]
 pub struct FoundItem {
     pub id: ItemId,
     pub created_at: OffsetDateTime,
-    /// By slug; a turn has none, nor a part of a document.
+    /// The theme's slug; `None` for turns and document parts.
     pub theme: Option<String>,
     pub item_type: ItemType,
     pub content: String,
     pub tags: Vec<String>,
-    /// What has expired is as good as archived.
+    /// With expiry applied, even if the item is not archived yet.
     pub status: Status,
     pub key: Option<String>,
-    /// The agent that alone it belongs to, by name; `None`: shared.
+    /// Name of the only agent that can see it; `None`: shared.
     pub owner: Option<String>,
     pub source: String,
     pub trust: Trust,
-    /// The agent that added it, by name.
+    /// Name of the agent that added it.
     pub agent: Option<String>,
     pub expires_at: Option<OffsetDateTime>,
     pub period: Period,
-    /// Another item took its place.
+    /// Another item superseded it.
     pub is_superseded: bool,
     pub turn: Option<Turn>,
     pub part: Option<Part>,
@@ -89,7 +89,7 @@ pub struct FoundItem {
 }
 
 impl FoundItem {
-    pub fn as_then(&mut self, then: Then) {
+    pub fn as_then(&mut self, then: PastState) {
         self.status = then.status();
         self.is_superseded = then.state.superseded_by.is_some();
         self.key = self.key.take().filter(|_| then.has_key);
@@ -102,7 +102,7 @@ impl FoundItem {
 
 #[cfg(test)]
 impl Signals {
-    /// Found by meaning at this distance, where there is one, and by nothing else.
+    /// Found by its embedding only, at this distance if there is one.
     pub fn at(id: i64, distance: Option<f64>) -> Self {
         Self {
             id: ItemId(id),

@@ -1,34 +1,37 @@
-//! A closer look at what the arms found, at what no index has room for: the passages of a longer text, and late interaction,
-//! which compares a text with the query token by token (ColBERT). What stands beside a turn counts for it, a little less
-//! than its own words: an answer without the question before it says little (bench/README.md, "Late interaction").
+//! A second look at the candidates with data that no index holds: the passages of long texts, and late interaction, which
+//! compares query and text token by token (ColBERT). Neighbours count for a turn, slightly less than its own words: an
+//! answer means little without its question (bench/README.md, "Late interaction").
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::collections::{HashMap, HashSet};
 
 use simsimd::SpatialSimilarity;
 use sqlx::PgConnection;
 
 use super::candidate::{Late, Signals};
+use super::query::Balance;
 use super::reader::{on_a_thread, vectors};
-use super::store;
+use super::{fuse, store};
 use crate::accounts::UserId;
 use crate::embedding::QueryVector;
 use crate::embedding::tokens::QueryTokens;
 
-/// So much of the semantic signal is late interaction, the rest the vectors': by tokens alone, what shares a word would come
-/// before what says the same in others …
+/// Late interaction's share of the semantic signal; the rest is the embedding's. Tokens alone would rank texts with the same
+/// words above those that say the same in other words.
 const SHARE: f64 = 0.7;
-/// … and less where a text has more tokens than this, the longer it is the less.
+/// Above this many tokens the share decreases with the text's length.
 const FULL_SHARE_TOKENS: f64 = 128.0;
-/// A token that stands in a text beside counts so much less.
+/// Subtracted from the score of a neighbour's token.
 const BESIDE_COUNTS_LESS: f32 = 0.05;
-/// With more signs than this to compare it has a thread of its own.
+/// So many candidates, the best by the other signals, are compared token by token: comparing all finds no more
+/// (bench/README.md, "Late interaction").
+const COMPARED_MAX: usize = 64;
+/// A larger comparison runs on a blocking thread.
 const SIGN_BYTES_INLINE: usize = 1 << 20;
 
-/// Sets what only a closer look tells, of what has a vector.
+/// Fills in the signals that need a second look, for candidates with an embedding.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub(super) async fn look(
     conn: &mut PgConnection,
     user: UserId,
@@ -40,21 +43,22 @@ pub(super) async fn look(
     let has_vector = || found.iter().filter(|signals| signals.distance.is_some());
     let long = has_vector().filter(|signals| signals.passages > 1);
     let long: Vec<i64> = long.map(|signals| signals.id.0).collect();
-    let mut ids = match tokens {
-        None => long.clone(),
-        Some(_) => {
-            let beside = found.iter().flat_map(|signals| &signals.neighbours);
-            let beside = beside.map(|(id, _)| id.0);
-            has_vector().map(|s| s.id.0).chain(beside).collect()
-        }
-    };
+    let chosen = tokens.map(|_| best_by_other_signals(found));
+    let chosen = chosen.unwrap_or_default();
+    let compared = found.iter().filter(|s| chosen.contains(&s.id.0));
+    let compared = compared.flat_map(|s| {
+        let beside = s.neighbours.iter().map(|(id, _)| id.0);
+        std::iter::once(s.id.0).chain(beside)
+    });
+    let compared: Vec<i64> = compared.collect();
+    let mut ids = [long.as_slice(), &compared].concat();
     ids.sort_unstable();
     ids.dedup();
     if ids.is_empty() {
         return Ok(());
     }
     let space = vector.space_id;
-    let read = store::list_closer(conn, user, space, &ids, &long, tokens.is_some()).await?;
+    let read = store::list_closer(conn, user, space, &ids, &long, &compared).await?;
     let means = read.iter().filter_map(|closer| {
         let mean = closer.mean.as_ref()?;
         let distance = vectors::exact_distance(mean.values(), vector.vector.values())?;
@@ -84,13 +88,20 @@ pub(super) async fn look(
         0..=SIGN_BYTES_INLINE => compare(),
         _ => on_a_thread(compare).await?,
     };
-    for signals in found.iter_mut() {
+    for signals in found.iter_mut().filter(|s| chosen.contains(&s.id.0)) {
         signals.late = late_of(signals, &compared);
     }
     Ok(())
 }
 
-/// Of a text, for each token of a query the best that one of the text has in common with it.
+/// Ids of the candidates that are compared token by token.
+fn best_by_other_signals(found: &[Signals]) -> HashSet<i64> {
+    let ranked = fuse::weighted(found.to_vec(), Balance::default());
+    let ranked = ranked.iter().filter(|(s, _)| s.distance.is_some());
+    ranked.take(COMPARED_MAX).map(|(s, _)| s.id.0).collect()
+}
+
+/// A text's best match for each token of the query.
 struct Best {
     of_query: Vec<f32>,
     tokens: usize,
@@ -99,18 +110,16 @@ struct Best {
 /// `None` where the text has no tokens.
 fn best(query: &QueryTokens, signs: &[u8]) -> Option<Best> {
     let mut most = vec![f64::NEG_INFINITY; query.count()];
-    let mut token = Vec::with_capacity(query.width());
+    let bytes_of_token = query.width().div_ceil(8);
+    let mut token = vec![0; 8 * bytes_of_token];
     let mut tokens = 0;
-    for eights in signs.chunks_exact(query.width().div_ceil(8)) {
-        token.clear();
-        token.extend(
-            eights
-                .iter()
-                .flat_map(|eight| UNPACKED[usize::from(*eight)]),
-        );
-        token.truncate(query.width());
+    for eights in signs.chunks_exact(bytes_of_token) {
+        for (signs, eight) in token.chunks_exact_mut(8).zip(eights) {
+            signs.copy_from_slice(&UNPACKED[usize::from(*eight)]);
+        }
+        let token = &token[..query.width()];
         for ((codes, _), most) in query.iter().zip(&mut most) {
-            *most = most.max(i8::dot(codes, &token).unwrap_or_default());
+            *most = most.max(i8::dot(codes, token).unwrap_or_default());
         }
         tokens += 1;
     }
@@ -123,12 +132,20 @@ fn best(query: &QueryTokens, signs: &[u8]) -> Option<Best> {
     })
 }
 
-/// Eight signs as numbers.
-static UNPACKED: LazyLock<[[i8; 8]; 256]> = LazyLock::new(|| {
-    std::array::from_fn(|byte| std::array::from_fn(|bit| if byte >> bit & 1 == 1 { 1 } else { -1 }))
-});
+/// The eight signs of a byte as numbers, 1 or -1.
+static UNPACKED: [[i8; 8]; 256] = {
+    let mut unpacked = [[-1; 8]; 256];
+    let mut at = 0;
+    while at < 8 * 256 {
+        if ((at / 8) >> (at % 8)) & 1 == 1 {
+            unpacked[at / 8][at % 8] = 1;
+        }
+        at += 1;
+    }
+    unpacked
+};
 
-/// The mean over the query's tokens, each with the best of the text or, a little less, of what stands beside it.
+/// The mean over the query's tokens of the best match in the text or, at a small discount, in its neighbours.
 fn late_of(signals: &Signals, compared: &HashMap<i64, Best>) -> Option<Late> {
     let own = compared
         .get(&signals.id.0)
@@ -155,7 +172,7 @@ mod tests {
     use crate::embedding::tokens;
     use crate::memories::ItemId;
 
-    /// Tokens of this width, each of ones and minus ones.
+    /// Tokens of this width, with the values 1 and -1.
     fn text(of: &[[f32; 8]]) -> Vec<u8> {
         tokens::signs(of.as_flattened())
     }

@@ -1,5 +1,5 @@
-//! From raw signals to a score. Scores are shares of the best
-//! candidate of this one answer; those of two answers are not comparable.
+//! Fuses raw signals into a score. Scores are relative to the best candidate of one answer; they cannot be compared between
+//! answers.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,73 +8,73 @@ use super::candidate::Signals;
 use super::query::Balance;
 use crate::memories::ItemId;
 
-/// What it counts that an item was said by whom the query names (bench/README.md, "Finding the evidence").
+/// For an item said by a person that the query names (bench/README.md, "Finding the evidence").
 pub const SPEAKER_WEIGHT: f64 = 0.4;
-/// What it counts that it mentions all that the query names, where its user has entities searched (bench/README.md,
-/// "Entities").
+/// For an item that mentions all entities of the query, if the user searches by entities (bench/README.md, "Entities").
 pub const ENTITY_WEIGHT: f64 = 0.2;
-/// What it counts that it was said in the time that is asked about, or is true since then (bench/README.md, "Time").
+/// For an item from the time that is asked about, or valid since then (bench/README.md, "Time").
 pub const TIME_WEIGHT: f64 = 0.6;
-/// What it counts that it is the user's own word, where not all of an answer is (bench/README.md, "The user's word").
+/// For the user's own statement, unless all candidates are (bench/README.md, "The user's word").
 pub const USER_WEIGHT: f64 = 0.15;
-/// The share of its own sum that an item gives what was said one step and two steps beside it. Not where texts are
-/// compared token by token: there the tokens beside count.
+/// The share of its signals that an item adds to its neighbours one and two steps away. Not used with late interaction,
+/// which already compares the neighbours' tokens.
 const NEIGHBOUR_SHARES: [f64; STEPS_MAX] = [0.3, 0.2];
-/// What late interaction says of two texts that have nothing to do with each other.
+/// The late interaction score of two unrelated texts.
 const NOTHING_IN_COMMON: f64 = 0.1;
-/// What a turn's score is multiplied by: of the same words, the memory comes first (bench/README.md, "Turns").
+/// Factor of a turn's score: with the same words, a memory ranks first (bench/README.md, "Turns").
 pub const TURN_WEIGHT: f64 = 0.6;
 
-/// What counts so much more is the agent's own, where its settings say `own_first` (GoClaw).
+/// Factor of the agent's own items, if its settings say `own_first` (GoClaw).
 pub const OWN_WEIGHT: f64 = 1.2;
 
-/// The same of an episode: it tells again what memories and turns say.
+/// Factor of an episode's score: it repeats what memories and turns say.
 pub const EPISODE_WEIGHT: f64 = 0.7;
 
-/// Why a hit stands where it does (`explain: true`). The score is `scale · tier_weight · own_weight ·
-/// strength · (semantic_weight · semantic_normalised + lexical_weight · lexical_normalised + speaker + entities + time + trust + neighbours)`.
+/// Why a hit has its rank (`explain: true`). The score is `scale · tier_weight · own_weight · strength · (semantic_weight ·
+/// semantic_normalised + lexical_weight · lexical_normalised + speaker + entities + time + trust + neighbours)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Explanation {
-    /// Cosine distance, 0 to 2; `None` without a ready vector, or without a query's.
+    /// Cosine distance, 0 to 2; `None` without a ready embedding of the item or of the query.
     pub distance: Option<f64>,
     /// `1 / (1 + distance)`; 0 without a distance.
     pub semantic: f64,
-    /// By late interaction, 0 to 0.8 or so; `None` where the model gives no tokens.
+    /// By late interaction, 0 to about 0.8; `None` if the model returns no tokens.
     pub late: Option<f64>,
-    /// How much of the semantic signal late interaction is, 0 to 1.
+    /// Late interaction's share of the semantic signal, 0 to 1.
     pub late_share: f64,
-    /// Both within this answer, each by its share: 0 for its weakest candidate (where turns are among them, for
-    /// a distance of 1 and more), 1 for its strongest.
+    /// `semantic` and `late`, scaled within this answer and mixed by `late_share`: 0 for the weakest candidate (with turns
+    /// or episodes: for a distance of 1 or more), 1 for the strongest.
     pub semantic_normalised: f64,
-    /// Σ idf · ts_rank over the words that matched, over log length; unbounded.
+    /// Σ idf · ts_rank over the matching words, over log length; unbounded.
     pub lexical: f64,
-    /// The same within this answer.
+    /// `lexical`, scaled within this answer.
     pub lexical_normalised: f64,
-    /// The words that matched, of those asked for.
+    /// Number of the query's words that match.
     pub words_matched: i64,
-    /// No word matched; the text was found as a substring.
+    /// No word matches; the text contains a part of the query.
     pub is_substring: bool,
-    /// By the query's [`Balance`]: 0.7 as a rule, 0.85 with late interaction; 1 where the words found nothing; 0 where the vector did not.
+    /// By the query's [`Balance`]: by default 0.7, or 0.85 with late interaction; 1 if no word matches, 0 without near
+    /// candidates.
     pub semantic_weight: f64,
-    /// 0.3, or 0.15 beside late interaction; 0 and 1 likewise.
+    /// `1 − semantic_weight`.
     pub lexical_weight: f64,
-    /// [`SPEAKER_WEIGHT`] where it was said by whom the query names; otherwise 0.
+    /// [`SPEAKER_WEIGHT`] if it was said by a person that the query names, else 0.
     pub speaker: f64,
-    /// At most [`ENTITY_WEIGHT`], by how much of what the query names it mentions.
+    /// Up to [`ENTITY_WEIGHT`], by the share of the query's entities that it mentions.
     pub entities: f64,
-    /// At most [`TIME_WEIGHT`], by how near it is to the time that is asked about.
+    /// Up to [`TIME_WEIGHT`], by closeness to the time that is asked about.
     pub time: f64,
-    /// [`USER_WEIGHT`] where it is the user's own word, and others' are in this answer; otherwise 0.
+    /// [`USER_WEIGHT`] if it is the user's own statement and not all candidates are, else 0.
     pub trust: f64,
-    /// What stands beside it in the conversation adds so much.
+    /// Added by its neighbours in the conversation.
     pub neighbours: f64,
-    /// 1; [`TURN_WEIGHT`] for a turn, [`EPISODE_WEIGHT`] for an episode.
+    /// [`TURN_WEIGHT`] for a turn, [`EPISODE_WEIGHT`] for an episode, else 1.
     pub tier_weight: f64,
-    /// 1; [`OWN_WEIGHT`] for what is the agent's own and comes first; one divided by that for what is lent to it.
+    /// [`OWN_WEIGHT`] for the agent's own item if those rank first, its inverse for a lent item, else 1.
     pub own_weight: f64,
-    /// 1; where strength counts, 0.5 for a memory that is as good as forgotten.
+    /// 1; if strength counts, down to 0.5 for a faded memory.
     pub strength: f64,
-    /// 1, or less where the largest of its tier, `own_weight` counted, is more than 1: one divided by that.
+    /// The inverse of the highest sum in its tier (with `own_weight`), if that exceeds 1; else 1.
     pub scale: f64,
 }
 
@@ -107,14 +107,14 @@ impl Explanation {
             + self.lexical_weight * self.lexical_normalised
     }
 
-    /// Cosine similarity; 0 for an item without a ready vector.
+    /// Cosine similarity; 0 without a ready embedding.
     pub fn similarity(&self) -> f64 {
         self.distance.map_or(0.0, |distance| 1.0 - distance)
     }
 }
 
-/// Both signals of every candidate brought to one scale and weighed, best first;
-/// ties by memories before turns, then by newer, then by the later id (DESIGN §4).
+/// Scales and weighs the signals of all candidates, best first. Ties: memories before turns, then newer, then higher id
+/// (DESIGN §4).
 pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Explanation)> {
     let semantic: Vec<f64> = candidates.iter().map(|c| closeness(c.distance)).collect();
     let lexical: Vec<f64> = candidates.iter().map(|c| c.lexical).collect();
@@ -123,7 +123,7 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
     let has_late = candidates.iter().any(|c| c.late.is_some());
     let lexical_share = balance.lexical_weight(has_late);
     let (semantic_weight, lexical_weight) = weights(has_near, has_words, lexical_share);
-    // The weakest of many turns, or an episode, is no measure of a memory beside them: then 0 is nothing in common.
+    // The weakest of many turns or of an episode is no baseline for memories: use "unrelated" as 0 instead.
     let has_turns = candidates.iter().any(|c| c.is_turn || c.is_episode);
     let (no_meaning, no_words) = match has_turns {
         true => (closeness(Some(1.0)), 0.0),
@@ -193,7 +193,7 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
     ranked
 }
 
-/// The best first; of equal ones the newer.
+/// Best first. Ties: by tier, then newer, then higher id.
 pub fn sort(ranked: &mut [(Signals, Explanation)]) {
     ranked.sort_by(|(a, why_a), (b, why_b)| {
         why_b
@@ -205,11 +205,11 @@ pub fn sort(ranked: &mut [(Signals, Explanation)]) {
     });
 }
 
-/// What likeness to one that stands before it counts against a hit, where the first are to be of many sides.
+/// Weight of the similarity to earlier hits when results are diversified.
 const LIKENESS_WEIGHT: f64 = 0.15;
 
-/// The first so many are chosen one after another, each by its score and by how little it is like those before it; the
-/// others stay in their order behind them (maximal marginal relevance).
+/// Diversifies the `first` places by maximal marginal relevance: each is chosen by its score minus its similarity to those
+/// before it. The rest keeps its order.
 pub fn spread(ranked: &mut [(Signals, Explanation)], first: usize) {
     let best = ranked
         .first()
@@ -233,7 +233,7 @@ pub fn spread(ranked: &mut [(Signals, Explanation)], first: usize) {
     }
 }
 
-/// What late interaction says within this answer; empty where it says nothing of any.
+/// The late interaction scores, scaled within this answer; empty if there are none.
 fn late_scaled(candidates: &[Signals], has_turns: bool) -> Vec<f64> {
     let likeness = |c: &Signals| c.late.map(|late| late.likeness);
     let of_found = candidates.iter().filter(|c| c.is_found);
@@ -249,7 +249,7 @@ fn closeness(distance: Option<f64>) -> f64 {
     distance.map_or(0.0, |distance| 1.0 / (1.0 + distance))
 }
 
-/// Each gives the other its share, once, whichever of the two brought it.
+/// Adds each neighbour's share in both directions, once per pair.
 fn share_with_neighbours(ranked: &mut [(Signals, Explanation)]) {
     let places: HashMap<ItemId, usize> = ranked
         .iter()
@@ -273,7 +273,7 @@ fn share_with_neighbours(ranked: &mut [(Signals, Explanation)]) {
     }
 }
 
-/// No score is more than its tier's weight: turns do not climb past a memory by their neighbours.
+/// Limits each score to its tier's weight, so that neighbours cannot lift a turn above a memory.
 fn scale(ranked: &mut [(Signals, Explanation)]) {
     for is_turn in [false, true] {
         let of_tier = |candidate: &Signals| candidate.is_turn == is_turn;
@@ -287,7 +287,7 @@ fn scale(ranked: &mut [(Signals, Explanation)]) {
     }
 }
 
-/// When one arm is silent the other counts alone.
+/// If one arm finds nothing, the other has the whole weight.
 fn weights(has_near: bool, has_words: bool, lexical_share: f64) -> (f64, f64) {
     match (has_near, has_words) {
         (true, true) => (1.0 - lexical_share, lexical_share),
@@ -296,7 +296,7 @@ fn weights(has_near: bool, has_words: bool, lexical_share: f64) -> (f64, f64) {
     }
 }
 
-/// Of what the arms found: a neighbour may be farther.
+/// The lowest signal among the candidates that an arm found; a mere neighbour may be lower.
 fn lowest(candidates: &[Signals], signals: &[f64]) -> f64 {
     let found = candidates.iter().zip(signals).filter(|(c, _)| c.is_found);
     found
@@ -304,7 +304,7 @@ fn lowest(candidates: &[Signals], signals: &[f64]) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-/// From `lowest`, which is 0, to the highest of the candidates; a lone or equal signal counts 1.
+/// Scales from `lowest` (0) to the highest signal (1); 1 for all if they are equal.
 fn normalise(signals: &[f64], lowest: f64) -> Vec<f64> {
     let highest = signals.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let spread = highest - lowest;
@@ -320,11 +320,10 @@ fn normalise(signals: &[f64], lowest: f64) -> Vec<f64> {
         .collect()
 }
 
-/// A rank counts one by so much more than itself (the Assistant's).
+/// Added to each rank (the Assistant's value).
 const RRF_K: f64 = 60.0;
 
-/// Reciprocal rank fusion: of lists that are each the best first, the sums of one by 60 and the rank, the best first;
-/// ties by the smaller id.
+/// Reciprocal rank fusion of ranked lists: the sums of 1 / (60 + rank), highest first; ties by lower id.
 pub fn reciprocal(lists: &[Vec<i64>]) -> Vec<(i64, f64)> {
     let mut sums: HashMap<i64, f64> = HashMap::new();
     for list in lists {
@@ -412,13 +411,13 @@ mod tests {
             |id, distance, lexical| with(candidate(id, distance, lexical), |c| c.is_turn = true);
         let union = vec![turn(9, Some(0.25), 4.0), candidate(1, Some(0.25), 4.0)];
         assert_eq!(scores(union), [(1, 1.0), (9, TURN_WEIGHT)]);
-        // However many they are, one that is weaker than all of them is not nothing.
+        // Even among many turns, a weaker memory does not get 0.
         let mut flood: Vec<Signals> = (10..60).map(|id| turn(id, Some(0.25), 4.0)).collect();
         flood.push(candidate(1, Some(0.4), 3.0));
         flood.push(candidate(2, Some(1.2), 0.0));
         let ranked = scores(flood);
         assert_eq!((ranked[0].0, ranked[51]), (1, (2, 0.0)));
-        // Among themselves they stand as they would.
+        // Alone, turns rank as usual.
         let alone = vec![turn(1, Some(0.5), 0.0), turn(2, Some(0.25), 0.0)];
         assert_eq!(scores(alone)[0], (2, TURN_WEIGHT));
     }

@@ -1,5 +1,5 @@
-//! What is lent to the agent that searches (teams, an operator's pool: docs/teams.md): a second index and a second
-//! transaction, of its owner, which asks each time whether it still is. Never one index of two users, and never two
+//! Searches memory that is lent to the agent (teams, an operator's pool: docs/teams.md): a separate index and a transaction
+//! of its owner, which checks each time that it is still lent. An index never mixes two users, and a search never holds two
 //! connections at once.
 
 use std::collections::HashSet;
@@ -17,12 +17,12 @@ use crate::embedding::QueryVector;
 use crate::embedding::model::{Space, TokenSigns};
 use crate::memories::speakers;
 
-/// What was found there, by the arms.
+/// What the arms found in the lent memory.
 pub struct LentFound {
     lent: Lent,
     db: Db,
     ids: HashSet<i64>,
-    /// Its vectors are of another model than the query's.
+    /// Its embeddings are from another model than the query's.
     pub by_words_alone: bool,
 }
 
@@ -35,7 +35,7 @@ impl LentFound {
         &self.lent
     }
 
-    /// What answers call the memory that this is from; `None`: the viewer's own.
+    /// The display name of the lent memory if `id` is from it; `None`: the viewer's own.
     pub fn name_of(&self, id: i64) -> Option<Arc<str>> {
         self.has(id).then(|| self.lent.name.clone())
     }
@@ -48,16 +48,16 @@ impl LentFound {
         format!("what {of} lends has vectors of another model, so it was found by words alone")
     }
 
-    /// Its owner's rows, as far as they are lent; `None` where they are no more.
+    /// A transaction on the owner's lent rows; `None` if it is not lent any more.
     ///
     /// # Errors
-    /// Only what the database says.
+    /// Database errors only.
     pub async fn begin(&self) -> Result<Option<Tx>, sqlx::Error> {
         unless_not_lent(self.db.as_user(self.lent.user_id).await)
     }
 }
 
-/// `None` where nothing is lent any more: what is the viewer's own answers alone.
+/// `None` if nothing is lent any more; the viewer's own memory is still searched.
 fn unless_not_lent<T>(read: Result<T, sqlx::Error>) -> Result<Option<T>, sqlx::Error> {
     match read {
         Err(error) if is_not_lent(&error) => Ok(None),
@@ -65,26 +65,26 @@ fn unless_not_lent<T>(read: Result<T, sqlx::Error>) -> Result<Option<T>, sqlx::E
     }
 }
 
-/// What is asked of it.
-pub struct Wanted<'a> {
+/// The query for the lent memory.
+pub struct LentQuery<'a> {
     pub filters: &'a Filters,
     pub text: &'a str,
     pub vector: Option<&'a QueryVector>,
-    /// What the vector is of.
+    /// The space of the vector.
     pub space: Option<&'a Space>,
-    /// What the text names counts, whatever its owner's setting says.
+    /// Use entities, regardless of the owner's setting.
     pub with_entities: bool,
 }
 
 impl Search {
-    /// What the arms find in what is lent to this agent, as signals; nothing where nothing is.
+    /// Runs the arms on the memory lent to this agent; `None` if there is none.
     ///
     /// # Errors
-    /// Only what the database says.
+    /// Database errors only.
     pub(super) async fn look_at_lent(
         &self,
         viewer: &Viewer,
-        wanted: Wanted<'_>,
+        wanted: LentQuery<'_>,
     ) -> Result<Option<(LentFound, Vec<Signals>)>, sqlx::Error> {
         let Some(lent) = &viewer.lent else {
             return Ok(None);
@@ -140,7 +140,7 @@ impl Search {
 }
 
 impl Search {
-    /// The newest of what is lent, as [`super::rank::newest_of`] has them; nothing where nothing is.
+    /// The newest lent items, as in [`super::rank::newest_of`]; `None` if nothing is lent.
     pub(super) async fn newest_lent(
         &self,
         viewer: &Viewer,
@@ -157,7 +157,7 @@ impl Search {
             return Ok(None);
         };
         held.leave_turns_out();
-        let filters = self.on_day(&mut tx, lent.user_id, &query.filters).await?;
+        let filters = self.restrict(&mut tx, lent.user_id, &query.filters).await?;
         let newest = super::rank::newest_of(&held, query, &filters, now).await;
         let found = LentFound {
             lent: lent.clone(),
@@ -169,7 +169,7 @@ impl Search {
     }
 }
 
-/// Of two copies of one text the viewer's own stays (GoClaw).
+/// Drops lent hits whose text the viewer has too (GoClaw).
 pub fn drop_copies(hits: &mut Vec<Hit>) {
     let own = hits.iter().filter(|hit| hit.memory_of.is_none());
     let own: HashSet<String> = own.map(|hit| hit.item.content.clone()).collect();

@@ -1,9 +1,9 @@
-//! Whether a query asks for many things ("list all …", "in which order …"), in English, German, French and Spanish: then the
-//! first hits are chosen to be of many sides, and more are given. Words alone decide; what is missed can ask for `spread`.
+//! Detects queries for many things ("list all …", "in which order …") in English, German, French and Spanish. Their results
+//! are diversified and more numerous. Detection uses words only; callers can set `spread` instead.
 
 use super::when::words_of;
 
-/// Words that stand side by side, without accents; the last may be the beginning of one ("chronolog*").
+/// Adjacent words, without accents; a trailing `*` matches any ending ("chronolog*").
 const PHRASES: &[&str] = &[
     // English
     "list",

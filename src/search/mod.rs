@@ -1,6 +1,6 @@
-//! THE search. Pages, REST, MCP and the evaluation call this one function; later arms and fusions join it and do not
-//! fork it. What it reads lies in memory ([`reader`]); the arms are pure functions over that ([`arms`]); what they
-//! found is read from the database under the user's own rights. Around them stand two small statements.
+//! The one search, called by pages, REST, MCP and the evaluation; extend it, never fork it. Its data is in memory
+//! ([`reader`]), its arms are pure functions over that ([`arms`]), and the hits are read from the database under the user's
+//! own rights. That takes two small statements.
 
 pub mod arms;
 mod candidate;
@@ -43,21 +43,21 @@ use reader::{Held, Need, Question, vectors};
 const NONE_EMBEDDED: &str =
     "none of these memories has an embedding, so they were found by words alone";
 
-/// What the arms find for a text.
+/// The unranked candidates for a text.
 pub struct Gathered {
-    /// Of the user, to read on with; ended where something is lent.
+    /// The user's transaction, for further reads; `None` if lent memory was read.
     pub tx: Option<Tx>,
-    /// Among what was found.
+    /// The lent part of `found`.
     pub lent: Option<LentFound>,
-    /// In no order.
+    /// Unordered.
     pub found: Vec<Signals>,
-    /// Distinct words that were looked for.
+    /// Number of distinct words in the query.
     pub terms: usize,
-    /// As [`Page::degraded`].
+    /// See [`Page::degraded`].
     pub degraded: Option<String>,
 }
 
-/// THE search, with what it reads from.
+/// The search with its data sources.
 #[derive(Clone)]
 pub struct Search {
     db: Db,
@@ -86,7 +86,7 @@ impl Search {
         &self.reader
     }
 
-    /// What jobs ask waits for what people ask.
+    /// For background jobs, which yield to interactive searches.
     pub fn for_jobs(&self) -> Self {
         Self {
             db: self.db.with_job_timeout(),
@@ -95,12 +95,11 @@ impl Search {
         }
     }
 
-    /// What every door calls (DESIGN §4, Nova §3.2.1): the index as it stands, the query's vector, for which no
-    /// connection is held where a provider is asked, then the arms. Where there is no vector the words answer alone
-    /// and the page says why.
+    /// The entry point of all searches (DESIGN §4, Nova §3.2.1): refreshes the index, embeds the query (holding no connection
+    /// during a provider's request) and runs the arms. Without an embedding, only words are used and the page says why.
     ///
     /// # Errors
-    /// Only what the database says; a query that finds nothing is an empty page.
+    /// Database errors only; a query that finds nothing gives an empty page.
     pub async fn find(&self, viewer: &Viewer, query: &SearchQuery) -> Result<Page, sqlx::Error> {
         let span = tracing::error_span!("search");
         let page = self.find_in_span(viewer, query).instrument(span).await?;
@@ -140,7 +139,7 @@ impl Search {
         let space = held.serving.space.clone();
         drop(held);
         let found = self
-            .with_lent(viewer, found, || lent::Wanted {
+            .with_lent(viewer, found, || lent::LentQuery {
                 filters,
                 text,
                 vector,
@@ -162,12 +161,12 @@ impl Search {
         Ok(page)
     }
 
-    /// The same, with what is found in memory that is lent to the viewer. Whoever waits for a connection holds none.
+    /// Adds candidates from lent memory. Releases its connection before it waits for another.
     async fn with_lent<'a>(
         &self,
         viewer: &Viewer,
         mut found: Found,
-        wanted: impl FnOnce() -> lent::Wanted<'a>,
+        wanted: impl FnOnce() -> lent::LentQuery<'a>,
     ) -> Result<Found, sqlx::Error> {
         if viewer.lent.is_none() {
             return Ok(found);
@@ -180,10 +179,10 @@ impl Search {
         Ok(found)
     }
 
-    /// What a search for this would go by besides words, or why there is nothing.
+    /// Embeds a query as a search would, or tells why it cannot.
     ///
     /// # Errors
-    /// Only what the database says.
+    /// Database errors only.
     pub async fn embed_query(
         &self,
         user: UserId,
@@ -198,7 +197,7 @@ impl Search {
         Ok(self.ask(&need, text, &speakers::names(text)).await?.2)
     }
 
-    /// The index as it stands and the query's vector; the transaction is gone where a provider had to be asked.
+    /// The current index and the query's embedding. The transaction is `None` if a provider was asked.
     async fn ask(
         &self,
         need: &Need<'_>,
@@ -215,7 +214,7 @@ impl Search {
         if let Some(held) = held {
             return Ok((tx, held, embedding));
         }
-        // It was let go, so that nobody waited for it while the provider was asked. What serves may be another by now.
+        // The large index was dropped, so that no other search waited for it meanwhile. The serving space may have changed.
         drop(tx);
         let need = Need {
             space: embedding.vector.as_ref().map(|vector| vector.space_id),
@@ -225,10 +224,10 @@ impl Search {
         Ok((Some(tx), held, embedding))
     }
 
-    /// The same with this vector, or with none: no provider is asked.
+    /// [`Self::find`] with the given embedding or none; asks no provider.
     ///
     /// # Errors
-    /// Only what the database says.
+    /// Database errors only.
     pub async fn find_with(
         &self,
         viewer: &Viewer,
@@ -244,11 +243,11 @@ impl Search {
         self.ranked(tx, user, &held, query, text, vector).await
     }
 
-    /// The same with the vector of a space of its user, whether that serves or not, from its own model and kept nowhere;
-    /// and the tokens that were sent for it, about. Or why that model does not answer, as a clause.
+    /// [`Self::find`] in a given space of the user, active or not. Embeds with that space's model, without the cache. Returns
+    /// also the approximate tokens sent, or a clause that says why the model failed.
     ///
     /// # Errors
-    /// Only what the database says.
+    /// Database errors only.
     pub async fn find_in(
         &self,
         viewer: &Viewer,
@@ -275,10 +274,10 @@ impl Search {
         Ok(Ok((page.await?, tokens)))
     }
 
-    /// Of each of these the sources that have all of its words, whatever they are, newest first and at most so many.
+    /// For each text, the sources of any kind that contain all of its words: newest first, at most `limit`.
     ///
     /// # Errors
-    /// Only what the database says.
+    /// Database errors only.
     pub async fn sources_with_all(
         &self,
         user: UserId,
@@ -324,7 +323,7 @@ impl Search {
         self.rank(found, query).await
     }
 
-    /// What the arms find in one memory, and the words that they went by.
+    /// Runs the arms in one memory. Returns the candidates and the query's words.
     async fn look(
         &self,
         conn: &mut PgConnection,
@@ -334,7 +333,7 @@ impl Search {
         text: &str,
         vector: Option<&QueryVector>,
     ) -> Result<(Vec<Signals>, Vec<words::Term>), sqlx::Error> {
-        let filters = &*self.on_day(&mut *conn, user, filters).await?;
+        let filters = &*self.restrict(&mut *conn, user, filters).await?;
         let asked = self.question(&mut *conn, user, held, filters, text, vector);
         let asked = asked.await?;
         let (mut found, has_words) = held.candidates(&asked, Vec::new()).await?;
@@ -352,7 +351,7 @@ impl Search {
         Ok((found, asked.terms.clone()))
     }
 
-    /// With the time that the query names, by the calendar of whose memory it is, where none is asked for.
+    /// Adds the time that the query names, in the memory owner's time zone, unless the filters have one.
     async fn in_time<'f>(
         &self,
         filters: &'f Filters,
@@ -376,7 +375,7 @@ impl Search {
         })
     }
 
-    /// "before the move": by when the memory tells of a move.
+    /// For "before the move": the time is derived from when the memory mentions a move.
     async fn time_beside_event(
         &self,
         filters: &Filters,
@@ -399,27 +398,33 @@ impl Search {
         .await
     }
 
-    /// With what was known, and true, on the day that is asked for: today no statement is sent for it.
-    async fn on_day<'f>(
+    /// Adds the ids of the memories that are known and true on the requested day, and of those that have the tag.
+    /// Today without a tag needs no statement.
+    async fn restrict<'f>(
         &self,
         conn: &mut PgConnection,
         user: UserId,
         filters: &'f Filters,
     ) -> Result<Cow<'f, Filters>, sqlx::Error> {
-        if filters.day.is_now() {
+        if filters.day.is_now() && filters.tag.is_none() {
             return Ok(Cow::Borrowed(filters));
         }
-        let now = self.embeddings.now();
-        let ids = day::store::list_ids(conn, user, &filters.day, now, None).await?;
-        Ok(Cow::Owned(Filters {
-            on_day: Some(Arc::new(ids.into_iter().collect())),
-            ..filters.clone()
-        }))
+        let mut filters = filters.clone();
+        if !filters.day.is_now() {
+            let now = self.embeddings.now();
+            let ids = day::store::list_ids(conn, user, &filters.day, now, None).await?;
+            filters.on_day = Some(Arc::new(ids.into_iter().collect()));
+        }
+        if let Some(tag) = &filters.tag {
+            let ids = store::list_tagged(conn, user, tag).await?;
+            filters.tagged = Some(Arc::new(ids.into_iter().collect()));
+        }
+        Ok(Cow::Owned(filters))
     }
 }
 
 impl Search {
-    /// What is asked of the arms, with what has to be read for it.
+    /// Builds the arms' input, reading what it needs.
     async fn question(
         &self,
         conn: &mut PgConnection,
@@ -443,7 +448,7 @@ impl Search {
                 .time
                 .map_or_else(Vec::new, |_| when::words_of_time(text)),
             terms: words::query_terms(text),
-            vector: vector.map(|v| vectors::Asked::new(v.vector.values())),
+            vector: vector.map(|v| vectors::PreparedQuery::new(v.vector.values())),
             names: capitalised(text),
             speakers: vector.map(|v| v.speakers.clone()).unwrap_or_default(),
             filters: filters.clone(),
@@ -451,11 +456,10 @@ impl Search {
         }))
     }
 
-    /// What the arms find for a text, before anything ranks it: for recall. What the text names counts,
-    /// whatever the user's setting for searches says.
+    /// The unranked candidates for a text, for recall. Uses entities regardless of the user's search setting.
     ///
     /// # Errors
-    /// Only what the database says.
+    /// Database errors only.
     pub async fn gather(
         &self,
         viewer: &Viewer,
@@ -491,7 +495,7 @@ impl Search {
             time: None,
         };
         let found = self
-            .with_lent(viewer, found, || lent::Wanted {
+            .with_lent(viewer, found, || lent::LentQuery {
                 filters,
                 text,
                 vector,
@@ -508,7 +512,7 @@ impl Search {
         })
     }
 
-    /// Sources that mention what a query names, and how much of it.
+    /// Sources that mention entities of the query, with their weights.
     async fn naming(
         &self,
         conn: &mut PgConnection,
@@ -529,7 +533,7 @@ impl Search {
     }
 }
 
-/// Whom the query names, who may speak in the memory.
+/// Words of the query that may name a speaker.
 fn names(filters: &Filters, text: &str) -> Vec<NamedWord> {
     match filters.ingredients.speakers {
         true => speakers::names(text),
@@ -537,7 +541,7 @@ fn names(filters: &Filters, text: &str) -> Vec<NamedWord> {
     }
 }
 
-/// Words of the query that are written as names are.
+/// Words of the query that are capitalized as names.
 fn capitalised(text: &str) -> Vec<String> {
     let is_name = |name: &NamedWord| {
         let mut places = name.places.iter();

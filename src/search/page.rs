@@ -1,4 +1,4 @@
-//! What a search answers.
+//! The result of a search.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use super::relevance;
 use super::snippet::Snippet;
 use crate::memories::Period;
 
-/// How an answer was found.
+/// How the results were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// By meaning and by words.
+    /// By embedding and by words.
     Hybrid,
-    /// By words alone.
+    /// By words only.
     Fts,
     /// Newest first.
     Recent,
@@ -33,12 +33,12 @@ impl Mode {
 pub struct Hit {
     pub item: FoundItem,
     pub snippet: Snippet,
-    /// 0 to 1 within this answer; 0 where it is by date.
+    /// 0 to 1 within this answer; 0 in a listing by date.
     pub score: f64,
-    /// Among the nearest by meaning.
+    /// Among the nearest by embedding.
     pub is_near: bool,
     pub explanation: Explanation,
-    /// Whose memory it is lent from, as answers call it; `None`: the viewer's own.
+    /// Display name of the lent memory it is from; `None`: the viewer's own.
     pub memory_of: Option<Arc<str>>,
 }
 
@@ -46,21 +46,20 @@ pub struct Hit {
 pub struct Page {
     pub hits: Vec<Hit>,
     pub mode: Mode,
-    /// Where a listing by date goes on; `None` at its end and in ranked answers.
+    /// The next page of a listing by date; `None` at its end and for ranked results.
     pub cursor: Option<String>,
-    /// Why the search was less than it could be, as a clause; the caller that
-    /// could not bring a vector says so here. `None` when it was not.
+    /// Why the search was degraded, as a clause, for example without the query's embedding; `None` if it was not.
     pub degraded: Option<String>,
-    /// Memory that is lent to the viewer was read too.
+    /// Lent memory was searched too.
     pub has_lent: bool,
-    /// The time that was asked about, or that the query names.
+    /// The time that was asked for, or that the query names.
     pub time: Option<Period>,
-    /// That the answer is among the hits, 0 to 1; `None` of a listing by date.
+    /// Probability that the answer is among the hits, 0 to 1; `None` in a listing by date.
     pub confidence: Option<f64>,
 }
 
 impl Page {
-    /// Nothing here answers, most likely. Words alone cannot tell, unless nothing has any of them.
+    /// Whether probably nothing here answers the query. Unknown for a search by words, unless no word matches.
     pub fn is_probably_absent(&self) -> bool {
         let is_hybrid = self.mode == Mode::Hybrid;
         let is_unsure =

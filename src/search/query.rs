@@ -1,5 +1,4 @@
-//! What may be asked of a search: parsed once, so that everything behind it can
-//! rely on its limits (DESIGN §4, §10; Nova §3.2.1).
+//! A search query, parsed and validated once (DESIGN §4, §10; Nova §3.2.1).
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,15 +13,15 @@ use crate::memories::{Day, ItemId, ItemType, Period, Status, ThemeSlug};
 pub const QUERY_CHARS_MAX: usize = 2_000;
 pub const RESULTS_MAX: usize = 50;
 pub const RESULTS_DEFAULT: usize = 10;
-/// Where many things are asked for.
+/// The default if the query asks for many things.
 const RESULTS_SPREAD: usize = 20;
 pub const RECENCY_DAYS_MAX: i64 = 36_500;
 const MATCH_ALL: &str = "*";
 
-/// What meaning and words count beside each other (their effect: bench/README.md, "Finding the evidence").
+/// The weights of embeddings and words (measured in bench/README.md, "Finding the evidence").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balance {
-    /// 70 to 30; 85 to 15 where meaning is compared token by token, which weighs the same words already.
+    /// 70 to 30; 85 to 15 with late interaction, which already weighs matching words.
     #[default]
     Meaning,
     /// 50 to 50.
@@ -32,7 +31,7 @@ pub enum Balance {
 }
 
 impl Balance {
-    /// Of the words; the rest is meaning's.
+    /// The weight of words; the rest is the embedding's.
     pub fn lexical_weight(self, has_late: bool) -> f64 {
         match self {
             Self::Meaning if has_late => 0.15,
@@ -56,25 +55,25 @@ impl Balance {
     }
 }
 
-/// What a ranking goes by besides meaning and words. All of it, but where an evaluation measures what one is worth.
+/// The ranking signals besides embeddings and words. All are on, unless an evaluation measures the effect of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ingredients {
-    /// Who is named and who speaks.
+    /// People whom the query names.
     pub speakers: bool,
-    /// What stands beside what is found.
+    /// Turns next to a found one.
     pub neighbours: bool,
     /// The time that the query names.
     pub time: bool,
-    /// The first are of many sides where the query asks for many things.
+    /// Diversified results if the query asks for many things.
     pub spread: bool,
-    /// Token by token, where the model gives tokens.
+    /// Late interaction, if the model returns tokens.
     pub late: bool,
-    /// Whether it is the user's own word.
+    /// Whether it is the user's own statement.
     pub trust: bool,
 }
 
 impl Ingredients {
-    /// For a text that states something and asks nothing.
+    /// For a text that is a statement and not a question.
     pub const OF_STATEMENTS: Self = Self {
         speakers: true,
         neighbours: true,
@@ -85,7 +84,7 @@ impl Ingredients {
     };
     pub const NAMES: [&str; 6] = ["speakers", "neighbours", "time", "spread", "late", "trust"];
 
-    /// All but these.
+    /// All except the named ones.
     ///
     /// # Errors
     /// [`Invalid`] naming `without`.
@@ -129,53 +128,57 @@ impl Default for Ingredients {
     }
 }
 
-/// Which items may be found, whatever the words, and what besides these counts.
+/// Which items may be found, and which signals count besides the text.
 #[derive(Clone, Debug, Default)]
 pub struct Filters {
     pub theme: Option<ThemeSlug>,
     /// Empty means all.
     pub types: Vec<ItemType>,
-    /// `None` means any. Of no use on another day than today.
+    /// `None` means any. Not used for a past day.
     pub status: Option<Status>,
-    /// What was known, and true, then.
+    /// The day on which items must have been known and true.
     pub day: Day,
-    /// Which memories that are: read for each search of another day than today.
+    /// Ids of those items; read by each search of a past day.
     pub on_day: Option<Arc<HashSet<i64>>>,
-    /// 1 to 36,500; up to the day on which it was known.
+    /// 1 to 36,500, counted back from `day.as_of`.
     pub recency_days: Option<i64>,
-    /// Where the item's vector stands in the space that serves.
+    /// The state of the item's embedding in the serving space.
     pub embedding: Option<EmbeddingState>,
-    /// Neither turns, episodes nor parts of documents, whatever the types.
+    /// Excludes turns, episodes and document parts, regardless of `types`.
     pub memories_alone: bool,
-    /// Added by this agent.
+    /// Only items added by this agent.
     pub agent: Option<i64>,
-    /// What was said then, or is true since then, counts more; of a listing by date nothing else is listed. `None`: what
-    /// the query names.
+    /// With this tag; turns, episodes and documents have none.
+    pub tag: Option<String>,
+    /// Which items have it: read for each search that names one.
+    pub tagged: Option<Arc<HashSet<i64>>>,
+    /// Items from this time, or valid since then, rank higher; a listing by date contains only those. `None`: the time
+    /// that the query names.
     pub time: Option<Period>,
-    /// The first are of many sides.
+    /// Diversify the first results.
     pub spread: bool,
     pub ingredients: Ingredients,
 }
 
 impl Filters {
-    /// Turns have no theme, and are never archived.
+    /// Turns have no theme and are never archived.
     pub fn wants_turns(&self) -> bool {
         let by_type = self.types.is_empty() || self.types.contains(&ItemType::Turn);
         by_type
             && !self.memories_alone
             && self.theme.is_none()
             && self.status != Some(Status::Archived)
-            // Nobody says when what was said is true.
+            // A turn has no period of validity.
             && self.day.at.is_none()
     }
 
-    /// Unless turns alone are asked for.
+    /// False only if turns alone are requested.
     pub fn wants_items(&self) -> bool {
         self.types.is_empty() || self.types.iter().any(|t| *t != ItemType::Turn)
     }
 }
 
-/// Where a listing by date goes on: after this item.
+/// The last item of a page of a listing by date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
     pub created_at: OffsetDateTime,
@@ -184,22 +187,21 @@ pub struct Cursor {
 
 #[derive(Clone, Debug)]
 pub struct SearchQuery {
-    /// Trimmed; `None` for `*` and for nothing, which list the newest.
+    /// Trimmed; `None` for `*` and blank, which list the newest.
     pub text: Option<String>,
     /// 1 to 50
     pub limit: usize,
     pub filters: Filters,
     pub cursor: Option<Cursor>,
-    /// Cosine similarity, 0 to 1: hits below it are dropped, and so are items without
-    /// a ready vector. Passed over where the answer is by words alone.
+    /// Minimum cosine similarity, 0 to 1; also drops items without a ready embedding. Ignored if only words are used.
     pub min_similarity: Option<f64>,
     pub balance: Balance,
-    /// What is used and sure ranks higher.
+    /// Rank frequently used and certain items higher.
     pub by_strength: bool,
     pub explain: bool,
 }
 
-/// A query as it comes in from outside. What is absent takes its default.
+/// A query from outside. Missing fields take their defaults.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RawQuery<'a> {
     pub query: &'a str,
@@ -216,17 +218,18 @@ pub struct RawQuery<'a> {
     /// `meaning` (the default), `even` or `words`.
     pub balance: Option<&'a str>,
     pub by_strength: bool,
-    /// `None`: where the query asks for many things.
+    /// `None`: only if the query asks for many things.
     pub spread: Option<bool>,
     pub explain: bool,
     pub memories_alone: bool,
     pub agent: Option<i64>,
+    pub tag: Option<&'a str>,
     pub time: Option<Period>,
     pub ingredients: Ingredients,
 }
 
 impl SearchQuery {
-    /// The theme that is asked for, by its slug.
+    /// The slug of the requested theme.
     pub fn theme(&self) -> Option<&str> {
         self.filters.theme.as_ref().map(ThemeSlug::as_str)
     }
@@ -260,6 +263,8 @@ impl SearchQuery {
                 embedding: raw.embedding,
                 memories_alone: raw.memories_alone,
                 agent: raw.agent,
+                tag: raw.tag.map(str::to_owned),
+                tagged: None,
                 time: raw.time.filter(|time| *time != Period::default()),
                 spread: is_spread,
                 ingredients: raw.ingredients,
@@ -291,7 +296,7 @@ fn parse_limit(limit: Option<i64>, is_spread: bool) -> Result<usize, Invalid> {
     }
 }
 
-/// A blank theme means no filter: an agent that fills every field is not punished.
+/// A blank theme means no filter, because some agents fill in every field.
 fn parse_theme(theme: Option<&str>) -> Result<Option<ThemeSlug>, Invalid> {
     let Some(theme) = theme else {
         return Ok(None);
@@ -342,7 +347,7 @@ fn parse_min_similarity(least: Option<f64>) -> Result<Option<f64>, Invalid> {
 }
 
 impl Cursor {
-    /// Microseconds since 1970 and the id: opaque to others, readable to us.
+    /// Microseconds since 1970 and the id; opaque to clients.
     pub fn encode(self) -> String {
         format!(
             "{}.{}",
@@ -356,7 +361,7 @@ impl Cursor {
             let (micros, id) = text.split_once('.')?;
             let nanos = micros.parse::<i64>().ok()? as i128 * 1_000;
             let created_at = OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()?;
-            // What PostgreSQL can keep: it begins within the year before.
+            // PostgreSQL's range; the first year is incomplete.
             let in_range = (-4_711..=9_999).contains(&created_at.year());
             in_range.then_some(Self {
                 created_at,

@@ -1,5 +1,4 @@
-//! From what the arms found to an answer: ranked or by date, and each hit read from the database under the rights of whose
-//! memory it is.
+//! From candidates to results: ranked or by date. Each hit is read from the database under the rights of its memory's owner.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,18 +15,18 @@ use crate::accounts::{UserId, Viewer};
 use crate::db::Tx;
 use crate::memories::{Day, ItemId, Period, Span, day, fading, words};
 
-/// Whose strength is looked at, where it counts.
+/// Limit on the candidates whose strength is read.
 const WEIGHED_MAX: usize = 100;
 
-/// What was found, on the way to be ranked.
+/// The input of the ranking.
 pub(super) struct Found {
-    /// Of the user, where it has not ended.
+    /// The user's transaction, if it is still open.
     pub(super) tx: Option<Tx>,
     pub(super) user: UserId,
     pub(super) signals: Vec<Signals>,
     pub(super) terms: Vec<words::Term>,
     pub(super) lent: Option<LentFound>,
-    /// The time that was asked about, or that the query names.
+    /// The time that was asked for, or that the query names.
     pub(super) time: Option<Period>,
 }
 
@@ -47,7 +46,7 @@ impl Search {
         } = found;
         let confidence = relevance::of_answer(&signals, terms.len());
         let has_near = signals.iter().any(|c| c.is_near);
-        // A cutoff of similarity needs a similarity: without one it is passed over.
+        // Without similarities, the threshold is ignored.
         let similarity_min = query.min_similarity.filter(|_| has_near);
         let mut ranked: Vec<(Signals, Explanation)> = fuse::weighted(signals, query.balance)
             .into_iter()
@@ -65,7 +64,7 @@ impl Search {
         let status = query.filters.status;
         let mut hits = Vec::new();
         let mut ranked = ranked.into_iter();
-        // Some may be there no more.
+        // Some rows may have been deleted since.
         while hits.len() < query.limit && !ranked.as_slice().is_empty() {
             let next: Vec<_> = ranked.by_ref().take(query.limit - hits.len()).collect();
             let ids: Vec<i64> = next.iter().map(|(found, _)| found.id.0).collect();
@@ -82,7 +81,7 @@ impl Search {
                 lent::drop_copies(&mut hits);
             }
         }
-        // Nothing was written: its end is sent when the connection goes back, and waited for by nobody.
+        // Read only: dropping rolls back in the background, so that nobody waits for it.
         drop(tx);
         Ok(Page {
             hits,
@@ -95,7 +94,7 @@ impl Search {
         })
     }
 
-    /// What is used and sure comes first of those that match as well; what is lent counts as it did.
+    /// Multiplies the scores of the best by strength and sorts again; lent items keep their score.
     async fn weigh_by_strength(
         &self,
         tx: &mut Option<Tx>,
@@ -110,7 +109,7 @@ impl Search {
             None => self.db.as_user(user).await?,
         };
         let strengths = fading::strengths(&mut own_tx, user, &ids, now).await?;
-        // It is given back before another is waited for.
+        // Released before another connection is acquired, to avoid a deadlock of the pool.
         *tx = (!has_lent).then_some(own_tx);
         for (found, why) in best.iter_mut() {
             if let Some(strength) = strengths.get(&found.id.0) {
@@ -121,7 +120,7 @@ impl Search {
         Ok(())
     }
 
-    /// The rows of these, from whosever memory, under the rights of each.
+    /// The rows of these ids, own and lent, each under its owner's rights.
     async fn rows(
         &self,
         tx: &mut Option<Tx>,
@@ -141,7 +140,7 @@ impl Search {
             };
             rows = store::list_found(&mut own_tx, user, &own, now).await?;
             as_then(&mut own_tx, user, &mut rows, day).await?;
-            // It is given back before another is waited for.
+            // Released before another connection is acquired, to avoid a deadlock of the pool.
             *tx = lent.is_none().then_some(own_tx);
         }
         if let Some(lent) = lent.filter(|_| !of_lent.is_empty())
@@ -150,7 +149,7 @@ impl Search {
             let owner = lent.lent().user_id;
             let mut theirs = store::list_found(&mut tx, owner, &of_lent, now).await?;
             as_then(&mut tx, owner, &mut theirs, day).await?;
-            // What was said word by word is not lent, nor in which conversation.
+            // Turns are not lent, nor the session of an episode.
             let theirs = theirs.into_iter().filter(|row| row.turn.is_none());
             rows.extend(theirs.map(|row| FoundItem {
                 trust: row.trust.read_by_another(lent.lent().is_anothers(user)),
@@ -161,7 +160,7 @@ impl Search {
         Ok(rows.into_iter().map(|row| (row.id, row)).collect())
     }
 
-    /// By date, the newest first; what is lent among what is the viewer's own.
+    /// Newest first, own and lent items merged.
     pub(super) async fn newest(
         &self,
         viewer: &Viewer,
@@ -170,7 +169,7 @@ impl Search {
         let (user, now) = (viewer.user_id, self.embeddings.now());
         let need = Need::of(user, query, None);
         let (mut tx, held) = self.reader.current(&self.db, &need).await?;
-        let filters = self.on_day(&mut tx, user, &query.filters).await?;
+        let filters = self.restrict(&mut tx, user, &query.filters).await?;
         let mut newest = newest_of(&held, query, &filters, now).await;
         drop(held);
         let (mut tx, mut lent) = (Some(tx), None);
@@ -184,7 +183,7 @@ impl Search {
         newest.sort_unstable_by(|a, b| b.cmp(a));
         let has_more = newest.len() > query.limit;
         newest.truncate(query.limit);
-        // Of the index, since the last of them may be there no more.
+        // Taken from the index: the last row may have been deleted since.
         let next = newest.last().filter(|_| has_more).copied();
         let ids: Vec<i64> = newest.iter().map(|(_, id)| *id).collect();
         let day = &filters.day;
@@ -214,7 +213,7 @@ impl Search {
     }
 }
 
-/// Of an index, the newest that are wanted, one more than asked for, which tells whether there are more: when and which.
+/// Dates and ids of the newest wanted sources, one more than requested, which tells whether there are more.
 pub(super) async fn newest_of(
     held: &Held,
     query: &SearchQuery,
@@ -229,7 +228,7 @@ pub(super) async fn newest_of(
     newest.iter().map(of).collect()
 }
 
-/// What was known on a day is told as it was then.
+/// Restores the state of the rows as of a past day.
 async fn as_then(
     conn: &mut PgConnection,
     user: UserId,
@@ -267,7 +266,7 @@ impl Hit {
         }
     }
 
-    /// A word of the query matched, or its text as a substring.
+    /// Whether a word of the query or a part of it matched.
     pub fn matched_by_words(&self) -> bool {
         self.explanation.words_matched > 0 || self.explanation.is_substring
     }

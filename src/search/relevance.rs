@@ -1,24 +1,24 @@
-//! How relevant each candidate is, 0 to 1 and comparable between answers, which a search's score is not. A logistic
-//! regression over three signals, fitted on LoCoMo's conversations 1 to 5 and held on 6 to 10 (docs/recall.md has the
-//! figures; bench/recalled.py makes them anew): 0.3 is where 3 of 100 messages about something else bring anything.
+//! Absolute relevance of candidates, 0 to 1 and, unlike a search's score, comparable between answers. A logistic regression
+//! over three signals, fitted on LoCoMo's conversations 1 to 5 and validated on 6 to 10 (figures: docs/recall.md; reproduce:
+//! bench/recalled.py). At 0.3, 3 of 100 unrelated messages bring anything.
 
 use std::collections::HashMap;
 
 use super::candidate::Signals;
 use super::fuse::EPISODE_WEIGHT;
 
-/// Of the cosine, of how far it stands out, and of the share of the words; without a vector of the two others.
+/// Coefficients of the cosine, its z-score and the share of words; without embeddings, of the last and the word count.
 const BY_MEANING: [f64; 4] = [3.51, 0.92, 4.09, -6.94];
 const BY_WORDS: [f64; 3] = [4.95, 0.63, -5.19];
-/// What cosines stand out from, as far as there are few: as many as ten of this mean and deviation.
+/// Prior of the cosines' distribution for few candidates: weight, mean and deviation.
 const USUAL: (f64, f64, f64) = (10.0, 0.368, 0.053);
-/// The nearest, from which one stands out.
+/// How many of the nearest the z-score is computed over.
 const NEAREST: usize = 50;
-/// Of a longer message not every word is one of what it is about.
+/// Limit on the words that count: a long message contains many unrelated ones.
 const TERMS_MAX: usize = 8;
 const WORDS_MAX: i64 = 4;
 
-/// Of each by its id.
+/// By id.
 pub fn of_all(found: &[Signals], terms: usize) -> HashMap<i64, f64> {
     let mut cosines: Vec<f64> = found.iter().filter_map(cosine).collect();
     cosines.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -51,14 +51,14 @@ pub fn of_all(found: &[Signals], terms: usize) -> HashMap<i64, f64> {
         .collect()
 }
 
-/// Of the share of the words, of the nearest cosine, and of how far those of whom the query names stand before the others.
+/// Coefficients of the share of words, the highest cosine, and the lead of candidates about the named subject.
 const OF_ANSWER: [f64; 4] = [2.88, 4.58, 1.89, -3.54];
-/// Under this an answer is probably not in memory: so it is said of one in ten questions that it does answer, of one in
-/// three that were never answered and of two in three about something else (docs/search.md).
+/// Below this an answer is probably not in memory. This holds for one in ten answerable questions, one in three that were
+/// never answered and two in three about something else (docs/search.md).
 pub const CONFIDENCE_MIN: f64 = 0.25;
 
-/// That the answer to a query of so many words is among what was found, 0 to 1. Fitted on LoCoMo's conversations 1 to 5, as
-/// turns and as short facts, and held on 6 to 10. Without vectors it is how relevant the best is by its words.
+/// Probability that the answer is among the candidates, 0 to 1. Fitted on LoCoMo's conversations 1 to 5, as turns and as
+/// short facts, and validated on 6 to 10. Without embeddings, the highest relevance by words.
 pub fn of_answer(found: &[Signals], terms: usize) -> f64 {
     let Some(nearest) = found.iter().filter_map(cosine).reduce(f64::max) else {
         return of_all(found, terms).into_values().fold(0.0, f64::max);
@@ -89,7 +89,7 @@ fn cosine(signals: &Signals) -> Option<f64> {
     signals.distance.map(|distance| 1.0 - distance)
 }
 
-/// Mean and deviation of these and of what is usual.
+/// Mean and deviation of the cosines combined with the prior.
 fn spread(cosines: &[f64]) -> (f64, f64) {
     let (as_many, mean, deviation) = USUAL;
     let n = cosines.len() as f64 + as_many;
@@ -143,7 +143,7 @@ mod tests {
         let sure = of_answer(&[of(0.8, 0.6, None), of(0.1, 0.2, None)], 4);
         let unsure = of_answer(&[of(0.1, 0.25, None)], 4);
         assert!(sure > 0.7 && unsure < CONFIDENCE_MIN, "{sure}, {unsure}");
-        // What is asked of Anna was said by Ben.
+        // The question is about Anna, the best match was said by Ben.
         let of_ben = of_answer(&[of(0.1, 0.3, Some(true)), of(0.7, 0.6, Some(false))], 4);
         assert!(of_ben < CONFIDENCE_MIN, "{of_ben}");
         assert_eq!(of_answer(&[], 4), 0.0);

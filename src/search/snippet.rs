@@ -1,21 +1,20 @@
-//! The piece of a text that a hit shows.
+//! The excerpt of a text in a hit.
 
 use crate::memories::words;
 
-/// Characters of an item's text that a hit shows.
+/// Limit of an excerpt.
 pub const SNIPPET_CHARS: usize = 280;
 
-/// A piece of an item's text around the first word that matched.
+/// An excerpt around the first matching word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// With `…` where text was left out.
+    /// With `…` where it is cut.
     pub text: String,
-    /// Bytes of `text` that matched, in order, disjoint.
+    /// Byte ranges of matches in `text`, ascending and disjoint.
     pub matches: Vec<std::ops::Range<usize>>,
 }
 
-/// The text whole where it is short; otherwise a window that begins a little
-/// before the first match.
+/// A short text as a whole; otherwise a window that begins slightly before the first match.
 pub fn of(content: &str, terms: &[words::Term]) -> Snippet {
     let matches = words::matches(content, terms);
     let lead_chars = SNIPPET_CHARS / 4;

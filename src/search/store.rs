@@ -1,22 +1,22 @@
-//! What is read of the database: the hits, and texts in which no word stands. Both under the user's own rights.
+//! SQL of the search: reads the hits, and scans texts if no word matches. Runs under the user's own rights.
 
 use pgvector::HalfVector;
 use sqlx::{PgConnection, Row as _};
 use time::OffsetDateTime;
 
-use super::arms::entity::Meant;
+use super::arms::entity::QueryEntity;
 use super::candidate::FoundItem;
 use crate::accounts::UserId;
 use crate::embedding::{SpaceId, Vector};
 use crate::memories::{ItemId, ItemType, Part, Period, Span, Status, Trust, Turn};
 
-/// The newest sources of each tier whose text is read where no word of the query matches: what
-/// stands inside a word has no index, and reading ten thousand takes some 9 ms.
+/// Limit on the newest sources per tier that are scanned if no word matches. Substrings have no index; scanning ten
+/// thousand sources takes about 9 ms.
 const READ_MAX: i64 = 25_000;
-/// So much of each piece is looked for (DESIGN §11).
+/// Limit of a fragment's length (DESIGN §11).
 const FRAGMENT_CHARS_MAX: usize = 64;
 
-/// These sources, as far as they are there, in no order.
+/// The sources that still exist, unordered.
 pub async fn list_found(
     conn: &mut PgConnection,
     user: UserId,
@@ -61,7 +61,7 @@ pub async fn list_found(
             item_type: ItemType::from_column(&row.item_type),
             content: row.content,
             tags: row.tags,
-            // What has expired is as good as archived.
+            // Includes expiry, even if not archived yet.
             status: Status::from_column(&row.status).at(row.expires_at, now),
             key: row.key,
             owner: row.owner,
@@ -91,8 +91,7 @@ pub async fn list_found(
     Ok(found.collect())
 }
 
-/// Of the newest sources of each tier those that contain one of the fragments as it was written, with how many:
-/// the most first, then the newest.
+/// Newest sources per tier that contain a fragment verbatim, with the number of fragments: most first, then newest.
 pub async fn list_containing(
     conn: &mut PgConnection,
     user: UserId,
@@ -125,8 +124,7 @@ pub async fn list_containing(
     Ok(rows.into_iter().map(|row| (row.id, row.pieces)).collect())
 }
 
-/// `%…%`, with what LIKE would read as a wildcard escaped, and cut: looking for a fragment
-/// takes its length times the text's.
+/// `%…%` with LIKE wildcards escaped. Truncated, because matching costs the fragment's length times the text's.
 fn like_pattern(fragment: &str) -> String {
     let mut pattern = String::from("%");
     for c in fragment.chars().take(FRAGMENT_CHARS_MAX) {
@@ -139,13 +137,13 @@ fn like_pattern(fragment: &str) -> String {
     pattern
 }
 
-/// Entities that one of these names, by its normal form, and what these are connected to now.
+/// Entities with one of these normalized names, and those that they are related to now.
 pub async fn list_meant(
     conn: &mut PgConnection,
     user: UserId,
     normals: &[String],
     now: OffsetDateTime,
-) -> Result<Vec<Meant>, sqlx::Error> {
+) -> Result<Vec<QueryEntity>, sqlx::Error> {
     const NAMED_MAX: i64 = 8;
     const CONNECTED_MAX: i64 = 24;
     let rows = sqlx::query!(
@@ -174,7 +172,7 @@ pub async fn list_meant(
     )
     .fetch_all(conn)
     .await?;
-    let read = rows.into_iter().map(|row| Meant {
+    let read = rows.into_iter().map(|row| QueryEntity {
         entity: row.id,
         mentions: row.mentions,
         is_named: row.is_named,
@@ -182,7 +180,7 @@ pub async fn list_meant(
     Ok(read.collect())
 }
 
-/// The newest sources that mention one of these, as pairs of source and entity.
+/// The newest sources that mention one of these entities, as pairs of source and entity.
 pub async fn list_mentioning(
     conn: &mut PgConnection,
     user: UserId,
@@ -206,27 +204,42 @@ pub async fn list_mentioning(
         .collect())
 }
 
-/// What a second look reads of a source.
+/// Data for the second look at a source.
 pub struct Closer {
     pub source_id: i64,
-    /// Of its first passage; empty where it has none.
+    /// Of its first passage; empty if there are none.
     pub token_signs: Vec<u8>,
-    /// Of all passages, of length 1, where it was asked for.
+    /// The mean vector of all passages, of length 1, if requested.
     pub mean: Option<Vector>,
 }
 
-/// Of these sources the signs of their tokens, and of those that are `long` the mean of their passages' vectors.
+/// Ids of the items with this tag. Reads all items of the user, whose number the quota limits.
+pub async fn list_tagged(
+    conn: &mut PgConnection,
+    user: UserId,
+    tag: &str,
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT id FROM memory_items WHERE user_id = $1 AND NOT is_turn AND $2 = ANY (tags)"#,
+        user.0,
+        tag
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Token signs of these sources, and the mean vector of those in `long`.
 pub async fn list_closer(
     conn: &mut PgConnection,
     user: UserId,
     space: SpaceId,
     ids: &[i64],
     long: &[i64],
-    with_signs: bool,
+    compared: &[i64],
 ) -> Result<Vec<Closer>, sqlx::Error> {
-    // Its type is none that the macros know.
+    // Not `query!`: the macro does not support the vector type.
     let rows = sqlx::query(
-        "SELECT e.source_id, CASE WHEN $5 THEN e.token_signs END,
+        "SELECT e.source_id, CASE WHEN e.source_id = ANY ($5) THEN e.token_signs END,
                 CASE WHEN e.source_id = ANY ($4) THEN
                     (SELECT avg(p.embedding) FROM memory_embeddings p
                      WHERE p.user_id = $1 AND p.source_id = e.source_id AND p.space_id = $2 AND p.state || '' = 'ready') END
@@ -242,7 +255,7 @@ pub async fn list_closer(
         .bind(space.0)
         .bind(ids)
         .bind(long)
-        .bind(with_signs);
+        .bind(compared);
     let mut found = Vec::with_capacity(ids.len());
     for row in rows.fetch_all(conn).await? {
         let mean: Option<HalfVector> = row.try_get(2)?;

@@ -1,26 +1,25 @@
-//! What changed in a memory, by day: how much was learned on each day of a year, the stream of what happened to memories
-//! and entities, and the difference of two days.
+//! Changes of a memory by day: how much was learned per day of a year, a stream of events, and the difference of two days.
 
 pub mod store;
 
 use std::collections::HashSet;
 
-use time::OffsetDateTime;
+use time::{Duration, OffsetDateTime};
 
 use super::day::{Day, store as days};
 use super::model::ItemId;
 use super::period::Period;
 use crate::db::{Db, UserId};
 
-/// Of one page of the stream.
+/// Page size of the stream.
 pub const EVENTS_SHOWN: usize = 50;
-/// Of each list of a difference.
+/// Limit of each list of a difference.
 pub const DIFFERENCE_SHOWN: usize = 100;
 
-/// Where the stream goes on: after what happened at this time, by its number.
+/// Keyset cursor of the stream: time and id of the last event.
 pub type Before = (OffsetDateTime, i64);
 
-/// What something happened to.
+/// The subject of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     Item(ItemId),
@@ -28,34 +27,34 @@ pub enum About {
     Dream(i64),
 }
 
-/// Something that happened to a memory or an entity, or a dream.
+/// An event of a memory, an entity or a dream.
 #[derive(Clone, Debug)]
-pub struct Happening {
+pub struct TimelineEvent {
     pub id: i64,
     pub at: OffsetDateTime,
-    /// As the history has it (`added`, `superseded`, …), what was decided of an entity (`merged`, `split`, …), or `dreamt`.
+    /// An item event (`added`, `superseded`, …), an entity decision (`merged`, `split`, …), or `dreamt`.
     pub event: String,
-    /// The agent that did it, by name; `None` for the person and for jobs.
+    /// Name of the agent that caused it; `None` for the user and for jobs.
     pub agent: Option<String>,
     pub about: About,
-    /// Of its text, [`CHARS_MAX`] characters; of an entity its name; of a dream the path of its document.
+    /// The first [`CHARS_MAX`] characters of its text; an entity's name; the path of a dream's document.
     pub beginning: String,
-    /// How a memory is known; of others, empty.
+    /// A memory's source; otherwise empty.
     pub source: String,
-    /// The session that a memory was read in.
+    /// The session that a memory was read from.
     pub session: Option<i64>,
-    /// What stands in its place, and how that begins; of an event that says so.
+    /// The item that replaced it and its beginning, for events that replace.
     pub instead: Option<(ItemId, String)>,
-    /// Where a dream proposed it, whether it also did it.
+    /// Set if a dream proposed it: whether the dream also applied it.
     pub by_dream: Option<bool>,
 }
 
 pub const CHARS_MAX: i32 = 160;
 
-/// How many memories were learned between each of these moments and the next, the last of which ends them.
+/// Memories learned between consecutive points in time; the last one only ends the last interval.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn counts(
     db: &Db,
     user: UserId,
@@ -76,16 +75,17 @@ pub async fn counts(
     Ok(counts)
 }
 
-/// What happened from the first moment on and before the second, newest first: [`EVENTS_SHOWN`] at most, and where it goes on.
+/// Events from the first point in time (inclusive) to the second (exclusive), newest first: at most [`EVENTS_SHOWN`], and
+/// the cursor of the next page.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn stream(
     db: &Db,
     user: UserId,
     within: (OffsetDateTime, OffsetDateTime),
     before: Option<Before>,
-) -> Result<(Vec<Happening>, Option<Before>), sqlx::Error> {
+) -> Result<(Vec<TimelineEvent>, Option<Before>), sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let most = EVENTS_SHOWN as i64 + 1;
     let mut found = store::list_happenings(&mut tx, user, within, before, most).await?;
@@ -99,30 +99,30 @@ pub async fn stream(
     Ok((found, next))
 }
 
-/// A memory in a difference.
+/// A memory of a difference.
 #[derive(Clone, Debug)]
-pub struct Differs {
+pub struct ChangedItem {
     pub id: ItemId,
     pub beginning: String,
-    /// What had taken its place by the later day, at the end of the chain.
+    /// The end of the chain of items that had superseded it by the later day.
     pub instead: Option<ItemId>,
 }
 
-/// What was known on the later of two days and not on the earlier, and the other way about.
+/// What was known on the later of two days and not on the earlier, and vice versa.
 #[derive(Clone, Debug, Default)]
 pub struct Difference {
-    pub added: Vec<Differs>,
-    pub gone: Vec<Differs>,
-    /// The old, and the new that stands in its place.
-    pub changed: Vec<(Differs, Differs)>,
-    /// There is more than [`DIFFERENCE_SHOWN`] of one of them.
+    pub added: Vec<ChangedItem>,
+    pub gone: Vec<ChangedItem>,
+    /// Old and new item.
+    pub changed: Vec<(ChangedItem, ChangedItem)>,
+    /// One of the lists exceeded [`DIFFERENCE_SHOWN`].
     pub is_cut: bool,
 }
 
-/// The difference of two moments, the earlier first.
+/// The difference between two points in time, the earlier first.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn difference(
     db: &Db,
     user: UserId,
@@ -148,7 +148,7 @@ pub async fn difference(
     added.truncate(DIFFERENCE_SHOWN);
     gone.truncate(DIFFERENCE_SHOWN);
     let gone = store::list_differing(&mut tx, user, &gone, later).await?;
-    // What took the place of something is told with it, wherever it would stand.
+    // A replacement is listed with the item it replaces, even beyond the limit.
     let news: Vec<i64> = gone
         .iter()
         .filter_map(|old| old.instead)
@@ -181,24 +181,66 @@ pub async fn difference(
     Ok(told)
 }
 
-/// One of the memories that a fact was told by.
+/// One value in the history of a fact.
 #[derive(Clone, Debug)]
-pub struct OfFact {
+pub struct FactVersion {
     pub id: ItemId,
     pub beginning: String,
     pub added_at: OffsetDateTime,
-    /// When it was true, as far as is known; it ends where another took its place.
+    /// When it was true, as far as known; it ends when superseded.
     pub period: Period,
 }
 
-/// How the fact of an item's key changed, newest first; nothing where it never did.
+/// The history of the fact with the item's key, newest first; empty if it never changed.
 ///
 /// # Errors
-/// Only what the database says.
-pub async fn of_fact(db: &Db, user: UserId, item: ItemId) -> Result<Vec<OfFact>, sqlx::Error> {
+/// Database errors only.
+pub async fn of_fact(db: &Db, user: UserId, item: ItemId) -> Result<Vec<FactVersion>, sqlx::Error> {
     const SHOWN: i64 = 20;
     let mut tx = db.as_user(user).await?;
     let found = store::list_of_fact(&mut tx, user, item, SHOWN).await?;
     tx.commit().await?;
     Ok(if found.len() > 1 { found } else { Vec::new() })
+}
+
+/// Days that [`week`] looks back and ahead.
+const WEEK_DAYS: i64 = 7;
+
+/// What changed in the last seven days, and what expires in the next seven.
+#[derive(Clone, Debug, Default)]
+pub struct Week {
+    pub learned: i64,
+    /// Replaced by a newer memory.
+    pub changed: i64,
+    /// Expired or faded.
+    pub ended: i64,
+    pub lines: Vec<ReviewLine>,
+}
+
+/// A memory of the week: it has either what replaced it, when it expires, or how often it was used.
+#[derive(Clone, Debug)]
+pub struct ReviewLine {
+    pub id: ItemId,
+    /// The first [`CHARS_MAX`] characters of its text.
+    pub beginning: String,
+    pub instead: Option<(ItemId, String)>,
+    pub expires_at: Option<OffsetDateTime>,
+    pub uses: Option<i64>,
+}
+
+/// The week of a memory, with up to three lines of each kind.
+///
+/// # Errors
+/// Database errors only.
+pub async fn week(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Week, sqlx::Error> {
+    const SHOWN: i64 = 3;
+    let (since, until) = (
+        now - Duration::days(WEEK_DAYS),
+        now + Duration::days(WEEK_DAYS),
+    );
+    let mut tx = db.as_user(user).await?;
+    let counts = store::count_week(&mut tx, user, since).await?;
+    let lines = store::list_week(&mut tx, user, (since, now, until), SHOWN).await?;
+    tx.commit().await?;
+    Ok(Week { lines, ..counts })
 }

@@ -1,14 +1,14 @@
-//! What happened by day. Under row security, each in one bounded statement.
+//! SQL of the timeline. Runs under row security, each in one bounded statement.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{About, Before, CHARS_MAX, Differs, Happening, OfFact};
+use super::{About, Before, CHARS_MAX, ChangedItem, FactVersion, ReviewLine, TimelineEvent, Week};
 use crate::db::UserId;
 use crate::memories::model::ItemId;
 use crate::memories::period::Period;
 
-/// Of each stretch between two of these moments, from 1 on, how many memories were added; those with none left out.
+/// Items added per interval between two of these points in time, numbered from 1; empty intervals are omitted.
 pub async fn count_by_day(
     conn: &mut PgConnection,
     user: UserId,
@@ -25,18 +25,19 @@ pub async fn count_by_day(
     Ok(rows.into_iter().map(|row| (row.day, row.n)).collect())
 }
 
-/// Newest first; memories before entities of one moment and number.
+/// Newest first; for equal time and id, memories before entities.
 pub async fn list_happenings(
     conn: &mut PgConnection,
     user: UserId,
     (from, until): (OffsetDateTime, OffsetDateTime),
     before: Option<Before>,
     limit: i64,
-) -> Result<Vec<Happening>, sqlx::Error> {
+) -> Result<Vec<TimelineEvent>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"WITH of_items AS (
                SELECT e.id, e.at, e.event, e.agent_id, e.item_id FROM memory_item_events e
                WHERE e.user_id = $1 AND e.at >= $2 AND e.at < $3 AND ($4::timestamptz IS NULL OR (e.at, e.id) < ($4, $5))
+                 AND e.event <> 'imported'
                  AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = $1 AND i.id = e.item_id AND i.theme_id IS NOT NULL)
                ORDER BY e.at DESC, e.id DESC LIMIT $6
            ), of_entities AS (
@@ -78,7 +79,7 @@ pub async fn list_happenings(
     )
     .fetch_all(conn)
     .await?;
-    let read = rows.into_iter().map(|row| Happening {
+    let read = rows.into_iter().map(|row| TimelineEvent {
         id: row.id,
         at: row.at,
         event: row.event,
@@ -97,13 +98,13 @@ pub async fn list_happenings(
     Ok(read.collect())
 }
 
-/// These, newest first, each with what stands at the end of the chain of those that took its place by then.
+/// These items, newest first, each with the end of the chain of items that had superseded it by then.
 pub async fn list_differing(
     conn: &mut PgConnection,
     user: UserId,
     ids: &[i64],
     by: OffsetDateTime,
-) -> Result<Vec<Differs>, sqlx::Error> {
+) -> Result<Vec<ChangedItem>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"WITH RECURSIVE chain AS (
                SELECT i.id, i.superseded_by AS next, 1 AS step FROM memory_items i
@@ -125,7 +126,7 @@ pub async fn list_differing(
     )
     .fetch_all(conn)
     .await?;
-    let read = rows.into_iter().map(|row| Differs {
+    let read = rows.into_iter().map(|row| ChangedItem {
         id: ItemId(row.id),
         beginning: row.beginning,
         instead: row.instead.map(ItemId),
@@ -133,14 +134,14 @@ pub async fn list_differing(
     Ok(read.collect())
 }
 
-/// What the fact of an item's key said, and when that was true, newest first; none where it has no key. What was put aside
-/// never was.
+/// Values of the fact with the item's key and when each was true, newest first; empty without a key. Items that were put
+/// aside are excluded: they were never true.
 pub async fn list_of_fact(
     conn: &mut PgConnection,
     user: UserId,
     item: ItemId,
     limit: i64,
-) -> Result<Vec<OfFact>, sqlx::Error> {
+) -> Result<Vec<FactVersion>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, left(i.content, $3) AS "beginning!", i.created_at, i.valid_from,
                   least(i.valid_until, CASE WHEN i.status = 'archived' THEN coalesce(greatest(s.valid_from, i.valid_from), i.live_until) END) AS until
@@ -157,7 +158,7 @@ pub async fn list_of_fact(
     )
     .fetch_all(conn)
     .await?;
-    let read = rows.into_iter().map(|row| OfFact {
+    let read = rows.into_iter().map(|row| FactVersion {
         id: ItemId(row.id),
         beginning: row.beginning,
         added_at: row.created_at,
@@ -165,6 +166,73 @@ pub async fn list_of_fact(
             from: row.valid_from,
             until: row.until,
         },
+    });
+    Ok(read.collect())
+}
+
+/// Counts since a point in time: memories added, replaced, and expired or faded.
+pub async fn count_week(
+    conn: &mut PgConnection,
+    user: UserId,
+    since: OffsetDateTime,
+) -> Result<Week, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT (SELECT count(*) FROM memory_items
+                   WHERE user_id = $1 AND NOT is_turn AND created_at >= $2 AND theme_id IS NOT NULL) AS "learned!",
+                  count(*) FILTER (WHERE event = 'superseded') AS "changed!",
+                  count(*) FILTER (WHERE event IN ('expired', 'faded')) AS "ended!"
+           FROM memory_item_events WHERE user_id = $1 AND at >= $2"#,
+        user.0,
+        since,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(Week {
+        learned: row.learned,
+        changed: row.changed,
+        ended: row.ended,
+        ..Week::default()
+    })
+}
+
+/// The items last replaced since then, those that expire before `until`, and the most used; `limit` of each.
+pub async fn list_week(
+    conn: &mut PgConnection,
+    user: UserId,
+    (since, now, until): (OffsetDateTime, OffsetDateTime, OffsetDateTime),
+    limit: i64,
+) -> Result<Vec<ReviewLine>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"(SELECT o.id AS "id!", left(o.content, $5) AS "beginning!", n.id AS "instead?", left(n.content, $5) AS "instead_beginning?",
+                   NULL::timestamptz AS "expires_at?", NULL::bigint AS "uses?"
+            FROM memory_item_events e
+            JOIN memory_items o ON o.user_id = $1 AND o.id = e.item_id
+            JOIN memory_items n ON n.user_id = $1 AND n.id = o.superseded_by
+            WHERE e.user_id = $1 AND e.at >= $2 AND e.event = 'superseded' ORDER BY e.at DESC, e.id DESC LIMIT $6)
+           UNION ALL
+           (SELECT id, left(content, $5), NULL, NULL, expires_at, NULL FROM memory_items
+            WHERE user_id = $1 AND status = 'active' AND expires_at > $3 AND expires_at <= $4 AND theme_id IS NOT NULL
+            ORDER BY expires_at LIMIT $6)
+           UNION ALL
+           (SELECT i.id, left(i.content, $5), NULL, NULL, NULL, u.access_count
+            FROM memory_uses u JOIN memory_items i ON i.user_id = $1 AND i.id = u.item_id
+            WHERE u.user_id = $1 AND u.last_accessed >= $2 AND i.status = 'active' AND i.theme_id IS NOT NULL
+            ORDER BY u.access_count DESC, i.id LIMIT $6)"#,
+        user.0,
+        since,
+        now,
+        until,
+        CHARS_MAX,
+        limit,
+    )
+    .fetch_all(conn)
+    .await?;
+    let read = rows.into_iter().map(|row| ReviewLine {
+        id: ItemId(row.id),
+        beginning: row.beginning,
+        instead: row.instead.map(ItemId).zip(row.instead_beginning),
+        expires_at: row.expires_at,
+        uses: row.uses,
     });
     Ok(read.collect())
 }

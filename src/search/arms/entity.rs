@@ -1,24 +1,23 @@
-//! By what the query names: sources that mention its entities, weighted by how rare these are, and, for half, those that
-//! mention what the entities are connected to now. Which these are is read from the database when a query names something;
-//! the rest is arithmetic.
+//! The entity arm: sources that mention the query's entities, weighted by rarity, and at half weight those that mention
+//! related entities. The entities are read from the database; the rest is arithmetic.
 
 use std::collections::HashMap;
 
-/// An entity of the query, or one step from one.
+/// An entity of the query, or one related to it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Meant {
+pub struct QueryEntity {
     pub entity: i64,
-    /// Sources that mention it.
+    /// Number of mentions.
     pub mentions: i64,
-    /// The query names it; otherwise what it names is connected to it.
+    /// Named in the query; otherwise related to one that is.
     pub is_named: bool,
 }
 
-/// What one step counts of what is named itself.
+/// Weight of a related entity.
 const HOP: f64 = 0.5;
 
-/// Of each source how much of what is meant it mentions, 0 to 1, the best first; `sources` is how many there are.
-pub fn weigh(meant: &[Meant], mentions: &[(i64, i64)], sources: usize) -> Vec<(i64, f64)> {
+/// Weight of each source by the entities it mentions, 0 to 1, best first. `sources` is the total number of sources.
+pub fn weigh(meant: &[QueryEntity], mentions: &[(i64, i64)], sources: usize) -> Vec<(i64, f64)> {
     let weights: HashMap<i64, f64> = meant
         .iter()
         .map(|one| {
@@ -48,7 +47,7 @@ mod tests {
 
     #[test]
     fn rare_entities_count_more_and_one_step_counts_half() {
-        let meant = |entity, mentions, is_named| Meant {
+        let meant = |entity, mentions, is_named| QueryEntity {
             entity,
             mentions,
             is_named,

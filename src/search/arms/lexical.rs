@@ -1,5 +1,5 @@
-//! By words: any of the query's, weighted by how rare they are among the user's own texts, over the logarithm of
-//! the text's length. Every text that has one of the words is scored; nothing is sampled.
+//! The lexical arm: any word of the query, weighted by rarity in the user's own texts, over the logarithm of the text's
+//! length. Scores every text with one of the words; no sampling.
 
 use std::collections::HashSet;
 
@@ -8,40 +8,40 @@ use crate::memories::passages::terms;
 use crate::memories::words::Term;
 use crate::search::reader::index::Index;
 
-/// How rare a word is, so many texts tell. Where there are fewer memories, turns fill up.
+/// Minimum number of sources for rarity; if there are fewer memories, turns fill up.
 const TELLING_SOURCES_MIN: usize = 1_000;
-/// A shorter text counts as one of so many words.
+/// A shorter text counts as this long.
 const LENGTH_MIN: u16 = 20;
-/// What a word counts that occurs once, of several times the sum of one by each place squared (PostgreSQL's
-/// `ts_rank`, whose scores thresholds were chosen by).
+/// Weight of a word that occurs once; more occurrences follow PostgreSQL's `ts_rank`, for whose scores the thresholds were
+/// chosen.
 const ONCE: f64 = 0.1 / 1.644_934_066_85;
 
-/// What the words make of the sources.
+/// Scores of all passages for one query.
 pub struct Scored {
-    /// Of each passage; 0 where no word is in it.
+    /// Per passage; 0 if no word matches.
     scores: Vec<f32>,
     words: Vec<u8>,
-    /// Of each passage the weights of its words together, names and words of time left out …
+    /// Per passage, the summed weight of its words, without names and time words …
     rarities: Vec<f32>,
-    /// … and of all words that are looked for.
+    /// … and the same for all words of the query.
     rarity: f64,
 }
 
-/// Of a word that occurs so often.
+/// Weight of a word by its number of occurrences.
 fn frequency(count: u8) -> f64 {
     let squares = (1..=u32::from(count)).map(|n| 1.0 / f64::from(n * n));
     ONCE * squares.sum::<f64>()
 }
 
-/// A word of the query, by the numbers of its alternatives.
+/// A word of the query with the term numbers of its alternatives.
 struct Word {
     alternatives: Vec<u32>,
     weight: f64,
-    /// It says of whom or when, and not what.
+    /// A name or time word, which does not say what is asked.
     is_left_out: bool,
 }
 
-/// How rare a word is: of the memories, and of the turns that fill up where these are few.
+/// Inverse frequency of a word among the memories, and among the turns that fill up if there are few.
 fn weight(sources: [usize; 2], tiers: [bool; 2], found: [usize; 2]) -> f64 {
     let items = sources[0];
     let fillers = TELLING_SOURCES_MIN.saturating_sub(if tiers[0] { items } else { 0 });
@@ -71,12 +71,12 @@ fn weight(sources: [usize; 2], tiers: [bool; 2], found: [usize; 2]) -> f64 {
     }
 }
 
-/// Scores every passage that has one of these words; `left_out` are terms that say of whom or when, and not what.
+/// Scores every passage with one of these words. `left_out` are the terms of names and time words.
 pub fn score(index: &Index, asked: &[Term], left_out: &HashSet<u32>, tiers: [bool; 2]) -> Scored {
     let sources = [index.count(false), index.count(true)];
     let words = asked.iter().map(|term| {
         let alternatives: Vec<u32> = term.alternatives.iter().map(|a| terms::number(a)).collect();
-        // A text that has a word has its stem, the last alternative, as well.
+        // The last alternative is the stem, which every text with the word has too.
         let mut found = [0; 2];
         for source in index.sources_with(alternatives.last().copied().unwrap_or_default()) {
             found[usize::from(index.source(source).is_turn())] += 1;
@@ -90,7 +90,7 @@ pub fn score(index: &Index, asked: &[Term], left_out: &HashSet<u32>, tiers: [boo
         }
     });
     let mut words: Vec<Word> = words.collect();
-    // Where nothing else is asked, who and when is what is asked.
+    // A query of names and time words only asks for just these.
     if words.iter().all(|word| word.is_left_out) {
         words.iter_mut().for_each(|word| word.is_left_out = false);
     }
@@ -126,7 +126,7 @@ pub fn score(index: &Index, asked: &[Term], left_out: &HashSet<u32>, tiers: [boo
     scored
 }
 
-/// Ids of the sources with all of these words, newest first, so many at most.
+/// Ids of the sources with all of these words, newest first, at most `limit`.
 pub fn with_all(index: &Index, asked: &[Term], limit: usize) -> Vec<i64> {
     let mut all: Vec<(i64, i64)> = numbers_with_all(index, asked)
         .into_iter()
@@ -137,7 +137,7 @@ pub fn with_all(index: &Index, asked: &[Term], limit: usize) -> Vec<i64> {
     all.into_iter().map(|(_, id)| id).collect()
 }
 
-/// The same, all of them, by their numbers and in no order.
+/// Index numbers of all sources with all of these words, unordered.
 pub fn numbers_with_all(index: &Index, asked: &[Term]) -> HashSet<u32> {
     let of_term = |term: &Term| -> HashSet<u32> {
         let alternatives = term.alternatives.iter().map(|a| terms::number(a));
@@ -153,7 +153,7 @@ pub fn numbers_with_all(index: &Index, asked: &[Term]) -> HashSet<u32> {
 }
 
 impl Scored {
-    /// The best of a source's passages, and how many of the words are in that.
+    /// The score of a source's best passage, and how many words of the query match in it.
     pub fn of(&self, index: &Index, source: u32) -> (f64, u8) {
         let mut best = (0.0, 0);
         for passage in index.passages_of(source).filter(|p| self.words[*p] > 0) {
@@ -169,7 +169,7 @@ impl Scored {
         best
     }
 
-    /// How much of what is looked for the best of a source's passages has, by how rare its words are, 0 to 1.
+    /// The best passage's share of the query's words, weighted by rarity, 0 to 1.
     pub fn share(&self, index: &Index, source: u32) -> f64 {
         let passages = index.passages_of(source);
         let most = passages.map(|p| self.rarities[p]).fold(0.0, f32::max);
@@ -179,7 +179,7 @@ impl Scored {
         }
     }
 
-    /// The best of each tier, with their score.
+    /// The best sources per tier with their scores.
     pub fn best(&self, index: &Index, mask: &[bool]) -> Vec<(u32, f64)> {
         let mut tiers: [Vec<(u32, f64)>; 2] = Default::default();
         let mut last = None;
@@ -250,7 +250,7 @@ mod tests {
         for id in 10..80 {
             index.put(turn(id, "bees"));
         }
-        // Turns fill up where there are few memories: "bees" is the common word.
+        // Turns fill up if there are few memories: "bees" is the common word.
         let weights = |tiers| {
             let found = |word: &str| {
                 let mut found = [0, 0];
@@ -265,7 +265,7 @@ mod tests {
         assert!(tea > 10.0 * bees, "{tea}, {bees}");
         let (tea, bees) = weights([true, false]);
         assert!(tea < bees, "{tea}, {bees}");
-        // As many of each as an arm gives, whatever the others score.
+        // Each tier gets its own limit, regardless of the other's scores.
         let found = best(&index, "tea bees");
         assert_eq!(found.iter().filter(|id| **id < 10).count(), 3);
         assert_eq!(found.iter().filter(|id| **id >= 10).count(), CANDIDATES_MAX);
@@ -297,7 +297,7 @@ mod tests {
         assert!(of_what > 0.999 && of_tea == 0.0, "{of_what}, {of_tea}");
         let [with_all, _] = share(&[]);
         assert!((0.2..0.8).contains(&with_all), "{with_all}");
-        // Who and when is all that is asked.
+        // Name and time are all that is asked.
         assert_eq!(share(&["anna", "cooked", "last", "summer"])[0], with_all);
     }
 }

@@ -1,5 +1,5 @@
-//! The arms of a search: pure functions over an [`Index`], each in a file of its own. Memories and turns are two
-//! tiers, so that many of the one do not crowd out the other.
+//! The arms (retrievers) of a search: pure functions over an [`Index`], one per file. Memories and turns are two tiers with
+//! separate limits, so that neither crowds out the other.
 
 pub mod entity;
 pub mod lexical;
@@ -23,7 +23,7 @@ use crate::memories::passages::terms;
 use crate::memories::words::Term;
 use crate::memories::{ItemId, ItemType, Status};
 
-/// Candidates that an arm gives of a tier (DESIGN §4; Nova's K).
+/// Limit per arm and tier (DESIGN §4; Nova's K).
 pub const CANDIDATES_MAX: usize = 50;
 
 /// Microseconds since 1970.
@@ -31,36 +31,36 @@ pub fn micros(at: OffsetDateTime) -> i64 {
     i64::try_from(at.unix_timestamp_nanos() / 1_000).unwrap_or(i64::MAX)
 }
 
-/// How a source has to stand.
+/// The required status of a source.
 enum Standing {
     Any,
     Now(Status),
-    /// One of these was, of memories; of turns, those that were said by this time and not gone.
+    /// On a past day: these memories, and turns said by this time and not deleted.
     Then(Arc<HashSet<i64>>, i64),
 }
 
-/// Which sources a search may find, whatever its words.
-pub struct Wanted {
-    /// Memories, and turns.
+/// Which sources a search may return, regardless of the text.
+pub struct SourceFilter {
+    /// Memories, then turns.
     pub tiers: [bool; 2],
     theme: Option<Option<u32>>,
     types: Vec<ItemType>,
     standing: Standing,
     since: i64,
     filters: Filters,
-    /// Added by this agent.
+    /// Added by this agent; the inner `None` is an agent without sources.
     agent: Option<Option<u32>>,
-    /// What an agent sees: its own, by this number, and what is shared or not; `None`: all.
+    /// An agent's scope: its own number, and whether it sees shared sources; `None`: all.
     scope: Option<(Option<u32>, bool)>,
-    /// Whose own comes before what is shared.
+    /// The agent whose own sources rank first.
     own_first: Option<u32>,
-    /// What was said then counts more.
+    /// Sources from this time rank higher.
     time: Option<TimeRange>,
     now: i64,
 }
 
-impl Wanted {
-    /// `with_turns`: their user lets them be searched.
+impl SourceFilter {
+    /// `with_turns`: the user's setting.
     pub fn new(
         index: &Index,
         filters: &Filters,
@@ -77,7 +77,7 @@ impl Wanted {
         let of_items = filters.types.iter().filter(|t| **t != ItemType::Turn);
         Self {
             tiers: [filters.wants_items(), filters.wants_turns() && with_turns],
-            // A theme that no source is in.
+            // The inner `None` is a theme without sources.
             theme: filters
                 .theme
                 .as_ref()
@@ -131,6 +131,7 @@ impl Wanted {
                 },
             }
             && source.created_at >= self.since
+            && (self.filters.tagged.as_ref()).is_none_or(|ids| !is_turn && ids.contains(&source.id))
             && self
                 .filters
                 .embedding
@@ -141,12 +142,12 @@ impl Wanted {
         self.filters.ingredients.neighbours
     }
 
-    /// It belongs to the agent that searches, whose own comes first.
+    /// Whether it belongs to the searching agent, whose own sources rank first.
     pub fn comes_first(&self, source: &Source) -> bool {
         self.own_first.is_some() && source.owner == self.own_first
     }
 
-    /// The same for a listing by date: what is no memory where it is asked for.
+    /// Like [`Self::has`], for a listing by date: other sources than memories only if requested by type.
     pub fn lists(&self, source: &Source) -> bool {
         let is_memory = source.item_type.is_memory();
         self.has(source)
@@ -154,35 +155,39 @@ impl Wanted {
             && (is_memory || self.types.contains(&source.item_type))
     }
 
-    /// Of each source of the index, those that are gone left out.
+    /// Per source of the index: wanted and not deleted.
     pub fn mask(&self, index: &Index) -> Vec<bool> {
         let sources = index.sources().iter();
         sources.map(|s| !s.is_gone && self.has(s)).collect()
     }
 }
 
-/// What is asked for.
-pub struct Asked<'a> {
+/// The query, as input of the arms.
+pub struct ArmInput<'a> {
     pub terms: &'a [Term],
-    /// Of the index's space.
-    pub vector: Option<&'a vectors::Asked>,
-    /// Words of the query that are written as names are …
+    /// In the index's space.
+    pub vector: Option<&'a vectors::PreparedQuery>,
+    /// Capitalized words of the query …
     pub names: &'a [String],
     /// … and those that speak in this memory.
     pub speakers: &'a [String],
-    /// Words of it that only say when.
+    /// Words that only express a time.
     pub times: &'a [String],
-    /// Where no word is found: ids of sources in which a piece of the query stands, and in how many places.
+    /// If no word matches: ids of sources that contain fragments of the query, with the number of fragments.
     pub containing: &'a [(i64, i64)],
-    /// What stands beside each counts, and not only beside the first.
+    /// Neighbours count for all candidates, not only for the first.
     pub with_context: bool,
-    /// Ids of sources that mention what the query names, and how much, 0 to 1, the best first.
+    /// Ids of sources that mention the query's entities, with their weights, 0 to 1, best first.
     pub naming: &'a [(i64, f64)],
 }
 
-/// The union of both arms and of what stands beside their first, in no order, with both signals of each. None is
-/// found by words where the second is false.
-pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Signals>, bool) {
+/// The union of all arms' candidates and the neighbours of their first, unordered. The second value is false if no word
+/// matches.
+pub fn candidates(
+    index: &Index,
+    asked: &ArmInput<'_>,
+    wanted: &SourceFilter,
+) -> (Vec<Signals>, bool) {
     let mask = wanted.mask(index);
     let subjects = speakers::subjects(index, asked.names, asked.speakers);
     let left_out = subjects.iter().chain(asked.times);
@@ -195,7 +200,7 @@ pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Sig
         None => Vec::new(),
     };
     let mut near = nearest(&mask);
-    // Of all that was ever said the best may be of other times.
+    // The best of all times may all be outside the requested time, so that time is searched separately as well.
     if let Some(time) = wanted.time {
         let then = when::mask(index, &mask, time);
         add_to(&mut by_words, scored.best(index, &then));
@@ -282,7 +287,7 @@ pub fn candidates(index: &Index, asked: &Asked<'_>, wanted: &Wanted) -> (Vec<Sig
     (candidates, has_words)
 }
 
-/// What a second look finds, behind what the first has found.
+/// Appends the results of a second search, without duplicates.
 fn add_to<T>(found: &mut Vec<(u32, T)>, more: Vec<(u32, T)>) {
     let known: HashSet<u32> = found.iter().map(|(source, _)| *source).collect();
     found.extend(
@@ -291,13 +296,13 @@ fn add_to<T>(found: &mut Vec<(u32, T)>, more: Vec<(u32, T)>) {
     );
 }
 
-/// Microseconds since 1970 as a time.
+/// From microseconds since 1970.
 pub fn time_of(micros: i64) -> OffsetDateTime {
     let nanos = i128::from(micros) * 1_000;
     OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap_or(OffsetDateTime::UNIX_EPOCH)
 }
 
-/// Of what an arm found, the best first in each tier, the first of each.
+/// The first few of each tier; `found` is best first.
 fn first_of_tiers(index: &Index, found: &[u32]) -> Vec<u32> {
     let of_tier = |is_turn: bool| {
         found
@@ -311,7 +316,7 @@ fn first_of_tiers(index: &Index, found: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-/// Of the sources that mention what the query names those that are wanted, as many of each tier as an arm gives.
+/// Wanted sources that mention the query's entities, up to the limit per tier.
 fn naming(index: &Index, found: &[(i64, f64)], mask: &[bool]) -> HashMap<u32, f64> {
     let mut counts = [0; 2];
     let mut kept = HashMap::new();
@@ -328,7 +333,7 @@ fn naming(index: &Index, found: &[(i64, f64)], mask: &[bool]) -> HashMap<u32, f6
     kept
 }
 
-/// Of the sources in which pieces of the query stand those that are wanted, as many of each tier as an arm gives.
+/// Wanted sources that contain fragments of the query, up to the limit per tier.
 fn containing(index: &Index, found: &[(i64, i64)], mask: &[bool]) -> Vec<(u32, i64)> {
     let numbers = found
         .iter()
@@ -355,7 +360,7 @@ mod tests {
     use crate::memories::words::query_terms;
     use crate::search::reader::index::Row;
 
-    /// Ids from 1, a second apart from the beginning of 1970.
+    /// Ids from 1; dates one second apart, from 1970.
     pub fn index_of(texts: &[&str]) -> Index {
         let mut index = Index::default();
         for (id, text) in (1..).zip(texts) {
@@ -395,14 +400,14 @@ mod tests {
         }
     }
 
-    pub fn wanted(index: &Index, filters: Filters) -> Wanted {
+    pub fn wanted(index: &Index, filters: Filters) -> SourceFilter {
         let scope = Scope {
             agent: None,
             sees_shared: true,
             is_own_first: false,
         };
         let now = OffsetDateTime::UNIX_EPOCH;
-        Wanted::new(index, &filters, Some(7), true, scope, now)
+        SourceFilter::new(index, &filters, Some(7), true, scope, now)
     }
 
     fn ids_wanted(index: &Index, filters: Filters) -> Vec<i64> {
@@ -496,8 +501,8 @@ mod tests {
         };
         index.put(Row { hash: 2, ..far });
         index.put(row(3, "bees without a vector"));
-        let asked_vector = vectors::Asked::new(&vector(&[1.0, 0.0]));
-        let asked = Asked {
+        let asked_vector = vectors::PreparedQuery::new(&vector(&[1.0, 0.0]));
+        let asked = ArmInput {
             terms: &query_terms("bees"),
             vector: Some(&asked_vector),
             speakers: &[],
@@ -525,7 +530,7 @@ mod tests {
     #[test]
     fn where_no_word_is_found_pieces_of_texts_are() {
         let index = index_of(&["unbelievable", "tea"]);
-        let asked = Asked {
+        let asked = ArmInput {
             terms: &query_terms("believ"),
             vector: None,
             speakers: &[],

@@ -1,24 +1,24 @@
-//! What was said just before and after what an arm found first (FACTS, "Finding the evidence").
+//! Turns just before and after the first candidates of each arm (FACTS, "Finding the evidence").
 
-use super::Wanted;
+use super::SourceFilter;
 use crate::search::reader::index::{Index, Source};
 
-/// So many of each arm's first of a tier bring their neighbours …
+/// How many of each arm's first per tier bring their neighbours.
 pub const BRINGING: usize = 5;
-/// … so many steps away …
+/// Maximum distance of a neighbour.
 pub const STEPS_MAX: usize = 2;
-/// … unless more time than this lies between, in microseconds.
+/// Maximum time between neighbours, in microseconds.
 const APART_MAX: i64 = 3_600 * 1_000_000;
 
-/// A source beside another, and how many steps lie between: 1 or 2.
-pub struct Beside {
+/// A neighbour of a source, 1 or 2 steps away.
+pub struct Neighbour {
     pub of: u32,
     pub source: u32,
     pub steps: usize,
 }
 
-/// Of each of `bringing` what was said beside it and is wanted, whatever its theme.
-pub fn beside(index: &Index, wanted: &Wanted, bringing: &[u32]) -> Vec<Beside> {
+/// The wanted neighbours of each source in `bringing`.
+pub fn beside(index: &Index, wanted: &SourceFilter, bringing: &[u32]) -> Vec<Neighbour> {
     let mut found = Vec::new();
     for of in bringing {
         let source = index.source(*of);
@@ -37,7 +37,7 @@ pub fn beside(index: &Index, wanted: &Wanted, bringing: &[u32]) -> Vec<Beside> {
             for (steps, number) in (1..).zip(side) {
                 let other = index.source(*number);
                 if are_of_one(source, other) && wanted.has(other) {
-                    found.push(Beside {
+                    found.push(Neighbour {
                         of: *of,
                         source: *number,
                         steps,
@@ -49,7 +49,7 @@ pub fn beside(index: &Index, wanted: &Wanted, bringing: &[u32]) -> Vec<Beside> {
     found
 }
 
-/// Both were said in one conversation.
+/// Whether both are from one conversation.
 fn are_of_one(source: &Source, other: &Source) -> bool {
     source.agent == other.agent
         && source.theme == other.theme
@@ -88,7 +88,7 @@ mod tests {
     fn what_nobody_says_is_beside_nothing() {
         let index = index_of(&["Anna: a", "a note", "Anna: c"]);
         assert_eq!(beside_of(&index, 2), []);
-        // It takes its step.
+        // Counted as a step all the same.
         assert_eq!(beside_of(&index, 1), [(3, 2)]);
     }
 }

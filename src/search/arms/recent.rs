@@ -1,10 +1,15 @@
-//! By date, the newest first.
+//! The listing by date, newest first.
 
-use super::Wanted;
+use super::SourceFilter;
 use crate::search::reader::index::Index;
 
-/// The first `most` memories that are wanted, after this time and id where they are given. Turns are never listed.
-pub fn newest(index: &Index, wanted: &Wanted, after: Option<(i64, i64)>, most: usize) -> Vec<u32> {
+/// The newest `most` wanted memories, after the cursor (time and id) if given. Turns are never listed.
+pub fn newest(
+    index: &Index,
+    wanted: &SourceFilter,
+    after: Option<(i64, i64)>,
+    most: usize,
+) -> Vec<u32> {
     let by_date = index.by_date(false);
     let key = |number: &u32| {
         let source = index.source(*number);

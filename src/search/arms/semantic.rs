@@ -1,16 +1,21 @@
-//! By meaning: the cosine distance of vectors.
+//! The semantic arm: cosine distance of embeddings.
 
 use super::CANDIDATES_MAX;
 use crate::search::reader::index::Index;
-use crate::search::reader::vectors::Asked;
+use crate::search::reader::vectors::PreparedQuery;
 
-/// Vectors of a tier that are compared exactly: the nearest by their signs, so many …
+/// Embeddings per tier that are compared by their codes, after preselection by sign bits …
 const COMPARED_MIN: usize = 200;
-/// … and one more for so many sources.
+/// … plus one for this many sources.
 const SOURCES_PER_COMPARED: usize = 250;
 
-/// The nearest of each tier, with their distance.
-pub fn nearest(index: &Index, mask: &[bool], tiers: [bool; 2], asked: &Asked) -> Vec<(u32, f32)> {
+/// The nearest per tier, with their distances.
+pub fn nearest(
+    index: &Index,
+    mask: &[bool],
+    tiers: [bool; 2],
+    asked: &PreparedQuery,
+) -> Vec<(u32, f32)> {
     let mut found = Vec::new();
     for is_turn in [false, true] {
         if !tiers[usize::from(is_turn)] || index.count(is_turn) == 0 {

@@ -1,4 +1,4 @@
-//! Which names of a query speak in this memory, and what they said.
+//! Which names of a query are speakers in this memory, and what they said.
 
 use std::collections::HashSet;
 
@@ -6,22 +6,22 @@ use crate::embedding::NamedWord;
 use crate::memories::passages::terms;
 use crate::search::reader::index::Index;
 
-/// The newest memories, and turns, that tell by whom much is said …
+/// How many of the newest memories, and of the newest turns, are checked for speakers.
 const NEWEST_MAX: usize = 200;
-/// … which is one in so many of them; of all of them, that are about somebody.
+/// Minimum share: a name speaks, or is a subject, if it has at least one in this many.
 const ONE_IN: usize = 10;
 
-/// The term of what this name said.
+/// The term of texts said by this name.
 fn said_by(name: &str) -> u32 {
     terms::number(&format!("{name}:"))
 }
 
-/// What the index is asked for of a name.
+/// The terms that are looked up for a name.
 pub fn terms(name: &str) -> [u32; 2] {
     [said_by(name), terms::number(name)]
 }
 
-/// The names by which much of the newest is said.
+/// The names that are speakers of many of the newest sources.
 pub fn speaking(index: &Index, names: &[NamedWord]) -> Vec<String> {
     let newest = [false, true].map(|is_turn| {
         let newest = index.by_date(is_turn).iter().rev().take(NEWEST_MAX);
@@ -44,7 +44,7 @@ pub fn speaking(index: &Index, names: &[NamedWord]) -> Vec<String> {
         .collect()
 }
 
-/// Of these names those that the memory is about: they speak in it, or stand in much of it.
+/// The names that the memory is about: speakers, and names that many sources mention.
 pub fn subjects(index: &Index, names: &[String], speaking: &[String]) -> Vec<String> {
     let sources = index.count(false) + index.count(true);
     let is_about = |name: &&String| {
@@ -54,7 +54,7 @@ pub fn subjects(index: &Index, names: &[String], speaking: &[String]) -> Vec<Str
     names.iter().filter(is_about).cloned().collect()
 }
 
-/// Of these sources what one of the speakers said, or what names one where nobody is said to speak.
+/// The sources said by one of the speakers, or mentioning one in a text without a speaker.
 pub fn of_named(index: &Index, speakers: &[String], sources: &HashSet<u32>) -> HashSet<u32> {
     let mut found = HashSet::new();
     for name in speakers {

@@ -1,18 +1,17 @@
-//! By the time that a query names or asks for: what was said then, or is true since then, counts more (bench/README.md,
-//! "Time").
+//! The time signal: sources from the time that a query names or asks for rank higher (bench/README.md, "Time").
 
 use time::OffsetDateTime;
 
-use super::{Wanted, lexical, micros, time_of};
+use super::{SourceFilter, lexical, micros, time_of};
 use crate::memories::Period;
 use crate::memories::words::Term;
 use crate::search::reader::index::{Index, Source};
 
 const DAY: i64 = 86_400 * 1_000_000;
-/// A longer time has no wider edges.
+/// The fall-off outside the range grows with its length, up to this.
 const LASTS_MAX: i64 = 366 * DAY;
 
-/// From the first moment on, to before the other, in microseconds since 1970.
+/// Half-open, in microseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeRange {
     from: i64,
@@ -27,17 +26,17 @@ impl TimeRange {
         }
     }
 
-    /// Something of the source lies in it.
+    /// Whether the source's date or its `valid_from` is in the range.
     pub fn has(self, source: &Source) -> bool {
         moments(source).any(|at| self.from <= at && at < self.until)
     }
 
-    /// 1 of what lies in it, and ever less the farther it is from that: people tell of a thing after it happened, and of
-    /// a long time what lies near it is more likely meant than of a short one.
+    /// 1 inside the range, falling off outside. The fall-off is slower after it, because people talk about things
+    /// afterwards, and for a longer range, because its limits are vaguer.
     pub fn closeness(self, source: &Source) -> f64 {
         let lasts = self.until.saturating_sub(self.from).min(LASTS_MAX) as f64;
         let (before, after) = (lasts / 8.0 + DAY as f64, lasts / 4.0 + 4.0 * DAY as f64);
-        // The day beside it is one away.
+        // One day more, so that the adjacent day counts less than the range.
         let edge = |apart: i64, scale: f64| (-(apart.saturating_add(DAY) as f64) / scale).exp();
         let of_moment = |at: i64| match at {
             at if at < self.from => edge(self.from.saturating_sub(at), before),
@@ -48,11 +47,11 @@ impl TimeRange {
     }
 }
 
-/// When these words are mentioned together for the first time and the last: by the `valid_from` of what has one, where
-/// something does, otherwise by when it was said. `None` where nothing has all of the words.
+/// First and last time at which all of these words are mentioned together: by `valid_from` if any source has one, else by
+/// creation. `None` if no source has all of the words.
 pub fn first_and_last_mention(
     index: &Index,
-    wanted: &Wanted,
+    wanted: &SourceFilter,
     words: &[Term],
 ) -> Option<(OffsetDateTime, OffsetDateTime)> {
     let found = lexical::numbers_with_all(index, words);
@@ -67,7 +66,7 @@ pub fn first_and_last_mention(
     Some((time_of(*first), time_of(*last)))
 }
 
-/// Of the sources that are wanted those with something in it.
+/// Of the wanted sources, those in the time range.
 pub fn mask(index: &Index, wanted: &[bool], time: TimeRange) -> Vec<bool> {
     let sources = index.sources().iter().zip(wanted);
     sources
@@ -75,7 +74,7 @@ pub fn mask(index: &Index, wanted: &[bool], time: TimeRange) -> Vec<bool> {
         .collect()
 }
 
-/// When it was said, and since when it is true.
+/// Its creation, and its `valid_from` if there is one.
 fn moments(source: &Source) -> impl Iterator<Item = i64> {
     let valid_from = Some(source.valid_from).filter(|at| *at != i64::MIN);
     [Some(source.created_at), valid_from].into_iter().flatten()

@@ -1,4 +1,4 @@
-//! An index in the hands of a search.
+//! An index held by a search.
 
 use std::sync::Arc;
 
@@ -13,48 +13,48 @@ use crate::db::UserId;
 use crate::embedding::model::Serving;
 use crate::embedding::{HeldVectors, NamedWord, SpaceId, Vector};
 use crate::memories::words::Term;
-use crate::search::arms::{self, Asked, Wanted, speakers};
+use crate::search::arms::{self, ArmInput, SourceFilter, speakers};
 use crate::search::candidate::Signals;
 use crate::search::query::Filters;
 
-/// An index as a search has it, and what else it goes by.
+/// An index with the settings of one search.
 #[derive(Clone)]
 pub struct Held {
     resident: Arc<Resident>,
-    /// The theme that is asked for, if there is one of this name.
+    /// The requested theme, if it exists.
     theme: Option<i64>,
     with_turns: bool,
     scope: Scope,
-    /// What a query names counts.
+    /// Use the query's entities.
     pub with_entities: bool,
-    /// Of whose memory it is, by its name.
+    /// Name of the memory owner's time zone.
     pub time_zone: String,
     pub serving: Serving,
-    /// Whose vectors it has.
+    /// The space of its embeddings.
     space: Option<SpaceId>,
-    /// Where it was read for this search alone: until it is dropped no other is.
+    /// Set for an index read for this search only; no other large one is read until it is dropped.
     pub(super) large: Option<Arc<OwnedSemaphorePermit>>,
 }
 
-/// What is asked of the arms.
+/// The input of the arms.
 pub struct Question {
     pub terms: Vec<Term>,
-    pub vector: Option<vectors::Asked>,
+    pub vector: Option<vectors::PreparedQuery>,
     pub names: Vec<String>,
     pub speakers: Vec<String>,
-    /// As [`Asked::naming`].
+    /// See [`ArmInput::naming`].
     pub naming: Vec<(i64, f64)>,
-    /// As [`Asked::with_context`].
+    /// See [`ArmInput::with_context`].
     pub with_context: bool,
-    /// As [`Asked::times`].
+    /// See [`ArmInput::times`].
     pub times: Vec<String>,
     pub filters: Filters,
     pub now: OffsetDateTime,
 }
 
-/// Vectors that are read at once.
+/// Embeddings read per statement.
 const PAGE: i64 = 5_000;
-/// With more passages than this the arms have a thread of their own.
+/// A larger index is searched on a blocking thread.
 const PASSAGES_INLINE: usize = 20_000;
 
 impl Held {
@@ -76,10 +76,10 @@ impl Held {
         }
     }
 
-    /// Reads the vectors that are not kept, and how far each is from this one.
+    /// For a large index: reads the embeddings and stores their distances from this vector.
     ///
     /// # Errors
-    /// Only what the database says.
+    /// Database errors only.
     pub async fn measure(
         &self,
         conn: &mut PgConnection,
@@ -108,33 +108,33 @@ impl Held {
         Ok(())
     }
 
-    /// What was said in conversations, word by word, is not lent.
+    /// Excludes turns, for lent memory.
     pub fn leave_turns_out(&mut self) {
         self.with_turns = false;
     }
 
-    /// It was read for this search alone.
+    /// Whether it was read for this search only.
     pub fn is_large(&self) -> bool {
         self.large.is_some()
     }
 
-    /// The index, which stays as it is until this is given back.
+    /// Locks the index for reading.
     pub async fn read(&self) -> RwLockReadGuard<'_, Index> {
         self.resident.index.read().await
     }
 
-    pub fn wanted(&self, index: &Index, filters: &Filters, now: OffsetDateTime) -> Wanted {
+    pub fn wanted(&self, index: &Index, filters: &Filters, now: OffsetDateTime) -> SourceFilter {
         let (theme, turns) = (self.theme, self.with_turns);
-        Wanted::new(index, filters, theme, turns, self.scope, now)
+        SourceFilter::new(index, filters, theme, turns, self.scope, now)
     }
 
-    /// Whether memories, and turns, may be found.
+    /// Whether memories and turns may be found.
     pub fn tiers(&self, filters: &Filters) -> [bool; 2] {
         let with_turns = filters.wants_turns() && self.with_turns;
         [filters.wants_items(), with_turns]
     }
 
-    /// How it stands with its vectors, and which of these names speak.
+    /// The state of its embeddings, and which of these names are speakers.
     pub async fn vectors(&self, names: &[NamedWord]) -> HeldVectors {
         let index = self.read().await;
         HeldVectors {
@@ -144,10 +144,10 @@ impl Held {
         }
     }
 
-    /// What the arms find, and whether any by its words; `containing` as [`Asked::containing`].
+    /// Runs the arms. Also returns whether any word matched; for `containing` see [`ArmInput::containing`].
     ///
     /// # Errors
-    /// Where the server is going down.
+    /// If the server is shutting down.
     pub async fn candidates(
         &self,
         question: &Arc<Question>,
@@ -158,10 +158,10 @@ impl Held {
             .await
     }
 
-    /// Looks at the index; where that is large, on a thread of its own.
+    /// Calls `look` with the index; on a blocking thread if the index is large.
     ///
     /// # Errors
-    /// Where the server is going down.
+    /// If the server is shutting down.
     pub async fn with_index<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Self, &Index) -> T + Send + 'static,
@@ -182,7 +182,7 @@ impl Held {
         containing: &[(i64, i64)],
     ) -> (Vec<Signals>, bool) {
         let wanted = self.wanted(index, &question.filters, question.now);
-        let asked = Asked {
+        let asked = ArmInput {
             terms: &question.terms,
             vector: question.vector.as_ref(),
             names: &question.names,

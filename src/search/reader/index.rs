@@ -1,6 +1,6 @@
-//! What one user's searches read, in memory: a row for each source, its passages' terms the other way about (which
-//! passages have a term), and the vectors of one space. It answers nothing by itself: what the arms find is read
-//! from the database under the user's own rights. Rows are added and marked as gone; nothing moves.
+//! The in-memory search index of one user: the sources, an inverted index of their passages' terms, and the embeddings of
+//! one space. It only finds candidates; the hits are read from the database under the user's own rights. Rows are added or
+//! marked as gone; nothing moves.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,11 +8,11 @@ use super::vectors::Vectors;
 use crate::embedding::EmbeddingState;
 use crate::memories::ItemType;
 
-/// Of a term: how often a passage has it, in the low byte, and which passage it is, in the others.
+/// The passage number in the upper 24 bits, the term's frequency in the low byte.
 type Posting = u32;
-/// Passages of one user that have a number.
+/// Limit on the passages of one user, by the bits of a posting.
 const PASSAGES_MAX: usize = 1 << 24;
-/// The term of each text that begins with its speaker ([`crate::memories::speakers`]).
+/// The term of each text that begins with a speaker ([`crate::memories::speakers`]).
 const SAID: &str = ":";
 const PENDING: Option<EmbeddingState> = Some(EmbeddingState::Pending);
 
@@ -20,46 +20,46 @@ pub fn said() -> u32 {
     crate::memories::passages::terms::number(SAID)
 }
 
-/// A source as the database has it.
+/// A source as read from the database.
 pub struct Row {
     pub id: i64,
     /// Microseconds since 1970.
     pub created_at: i64,
-    /// The same; `i64::MIN` for what is archived.
+    /// Microseconds since 1970; `i64::MIN` if archived.
     pub live_until: i64,
-    /// Since when what it says is true; `i64::MIN` where nobody says so.
+    /// Microseconds since 1970; `i64::MIN` if unknown.
     pub valid_from: i64,
     pub theme: Option<i64>,
     pub agent: Option<i64>,
-    /// Whose it is alone; `None`: shared.
+    /// The only agent that can see it; `None`: shared.
     pub owner: Option<i64>,
     pub session: Option<i64>,
     pub item_type: ItemType,
-    /// What the user said or did themselves.
+    /// The user's own statement or action.
     pub is_users_word: bool,
-    /// Where its vectors stand in the space; `None` where it has no row there.
+    /// The state of its embeddings in the space; `None` without a row.
     pub embedding: Option<EmbeddingState>,
-    /// Of each passage the terms, ascending, with how often they occur.
+    /// Per passage, the terms, ascending, with their frequencies.
     pub passages: Vec<Vec<(u32, u8)>>,
-    /// Its first passage has a vector …
+    /// Its first passage has an embedding …
     pub has_vector: bool,
-    /// … which is this, of length 1, where it is to be kept.
+    /// … and this is it, of length 1, if embeddings are kept in memory.
     pub vector: Option<Vec<f32>>,
-    /// Of the terms and the vector: where it is the same, neither has changed.
+    /// Hash of the terms and the embedding, to detect changes.
     pub hash: u64,
 }
 
-/// What whoever searches sees of a user's memory.
+/// What the viewer of a search can see.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope {
-    /// `None`: a person or a job, who sees all.
+    /// `None`: a user or a job, who sees everything.
     pub agent: Option<i64>,
     pub sees_shared: bool,
-    /// What is the agent's own comes before what is shared.
+    /// The agent's own sources rank before shared ones.
     pub is_own_first: bool,
 }
 
-/// A source as the arms see it.
+/// A source in the index.
 #[derive(Clone, Debug)]
 pub struct Source {
     pub id: i64,
@@ -73,7 +73,7 @@ pub struct Source {
     pub item_type: ItemType,
     pub is_users_word: bool,
     pub embedding: Option<EmbeddingState>,
-    /// Its text begins with its speaker.
+    /// Its text begins with a speaker.
     pub is_said: bool,
     has_vector: bool,
     pub is_gone: bool,
@@ -88,16 +88,16 @@ impl Source {
     }
 }
 
-/// Lists by term, each ascending: those that were there when it was settled, in one piece, and those since.
+/// Postings by term, each list ascending: the settled ones in one array, later ones per term.
 #[derive(Default)]
 struct Postings {
     terms: Vec<u32>,
-    /// Where the postings of each term begin, and at last where all end.
+    /// The start of each term's postings in `settled`, and the end of the last.
     begins: Vec<u32>,
     settled: Vec<Posting>,
     since: HashMap<u32, Vec<Posting>>,
     since_count: usize,
-    /// Terms and postings that are found only once all is settled.
+    /// Pairs of term and posting from a bulk load, not searchable until settled.
     loaded: Vec<u64>,
 }
 
@@ -121,7 +121,7 @@ impl Postings {
         self.since_count += 1;
     }
 
-    /// Brings all into one piece.
+    /// Merges everything into the settled array.
     fn settle(&mut self) {
         let mut all = std::mem::take(&mut self.loaded);
         all.reserve_exact(self.settled.len() + self.since_count);
@@ -162,7 +162,7 @@ fn both(term: u32, posting: Posting) -> u64 {
     u64::from(term) << 32 | u64::from(posting)
 }
 
-/// Numbers of a user's themes, agents and sessions, which are few, in the order in which they came.
+/// Maps the ids of a user's themes, agents and sessions to small numbers, in order of first use.
 #[derive(Default)]
 pub struct Names(HashMap<i64, u32>);
 
@@ -180,21 +180,21 @@ impl Names {
 #[derive(Default)]
 pub struct Index {
     sources: Vec<Source>,
-    /// Of the first so many the ids ascend; where the others are stands in `places`.
+    /// Length of the prefix of `sources` with ascending ids; the others are in `places`.
     ascending: usize,
     places: HashMap<i64, u32>,
-    /// The source of each passage, and how many terms it has.
+    /// Per passage, its source and its number of terms.
     passages: Vec<(u32, u16)>,
     postings: Postings,
     pub vectors: Vectors,
-    /// Those that are there, of memories and of turns, by date and then id.
+    /// Memories, then turns, by date and then id, without those that are gone.
     by_date: [Vec<u32>; 2],
     gone: usize,
-    /// Sources whose vectors are still to be made.
+    /// Sources with a pending embedding.
     pending: usize,
-    /// Sources with a vector.
+    /// Sources with an embedding.
     with_vector: usize,
-    /// Of no other terms are there postings.
+    /// If set, only these terms have postings.
     terms: Option<HashSet<u32>>,
     pub themes: Names,
     pub agents: Names,
@@ -202,7 +202,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// Of these terms alone, and without vectors: for one search of a memory that is too large to be kept.
+    /// An index of these terms only, without embeddings: for one search of a memory that is too large to keep.
     pub fn of_terms(terms: HashSet<u32>) -> Self {
         Self {
             terms: Some(terms),
@@ -210,12 +210,12 @@ impl Index {
         }
     }
 
-    /// Memories or turns that are there.
+    /// Number of memories or turns.
     pub fn count(&self, is_turn: bool) -> usize {
         self.by_date[usize::from(is_turn)].len()
     }
 
-    /// The numbers of those that are there, by date and then id, the oldest first.
+    /// Numbers of the memories or turns by date and then id, oldest first.
     pub fn by_date(&self, is_turn: bool) -> &[u32] {
         &self.by_date[usize::from(is_turn)]
     }
@@ -224,7 +224,7 @@ impl Index {
         &self.sources[number as usize]
     }
 
-    /// All of them, with those that are gone.
+    /// All sources, including those that are gone.
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
@@ -233,7 +233,7 @@ impl Index {
         self.passages.len()
     }
 
-    /// The source of a passage and the number of its terms; `None` where it is gone.
+    /// A passage's source and number of terms; `None` if the source is gone.
     pub fn passage(&self, passage: usize) -> Option<(u32, u16)> {
         let (source, terms) = self.passages[passage];
         (!self.source(source).is_gone).then_some((source, terms))
@@ -246,12 +246,12 @@ impl Index {
         first..first + usize::from(source.passages)
     }
 
-    /// Passages with this term, also of sources that are gone, and how often it occurs.
+    /// Passages with this term and its frequency, including sources that are gone.
     pub fn postings(&self, term: u32) -> impl Iterator<Item = (usize, u8)> {
         self.postings.of(term)
     }
 
-    /// Sources that are there with this term, each once.
+    /// Sources with this term, without duplicates, excluding those that are gone.
     pub fn sources_with(&self, term: u32) -> impl Iterator<Item = u32> {
         let mut last = None;
         let passages = self
@@ -261,24 +261,24 @@ impl Index {
         sources.filter(move |source| last.replace(*source) != Some(*source))
     }
 
-    /// The number of the source of this id.
+    /// The number of the source with this id.
     pub fn find(&self, id: i64) -> Option<u32> {
         let ascending = &self.sources[..self.ascending];
         let number = match ascending.binary_search_by_key(&id, |s| s.id) {
-            // It may have come again.
+            // It may have been removed and added again.
             Ok(at) if !ascending[at].is_gone => at as u32,
             _ => *self.places.get(&id)?,
         };
         (!self.source(number).is_gone).then_some(number)
     }
 
-    /// Takes in sources that come after all that are there. They are found once it is settled. False where there
-    /// are too many.
+    /// Adds sources with higher ids than all others, in bulk. They are searchable after [`Self::settle`]. Returns false if
+    /// there are too many passages.
     pub fn load(&mut self, rows: Vec<Row>) -> bool {
         rows.into_iter().all(|row| self.push(row, true))
     }
 
-    /// Takes a source in, in place of what is known of it. False where there are too many.
+    /// Adds or replaces a source. Returns false if there are too many passages.
     pub fn put(&mut self, row: Row) -> bool {
         if let Some(number) = self.find(row.id) {
             let (theme, owner) = (self.theme(row.theme), self.agent(row.owner));
@@ -368,13 +368,13 @@ impl Index {
         id.map(|id| self.agents.number(id))
     }
 
-    /// Where it stands, or would stand, by date.
+    /// Its position by date, or where it would be inserted.
     fn place_by_date(&self, is_turn: usize, number: u32) -> usize {
         let key = |number: u32| (self.source(number).created_at, self.source(number).id);
         self.by_date[is_turn].partition_point(|other| key(*other) < key(number))
     }
 
-    /// Where a source stands among those of its kind by date.
+    /// Its position by date within its tier.
     pub fn place(&self, number: u32) -> usize {
         self.place_by_date(usize::from(self.source(number).is_turn()), number)
     }
@@ -392,12 +392,12 @@ impl Index {
         self.gone += 1;
     }
 
-    /// There is something to compare a vector with.
+    /// Whether any source has an embedding.
     pub fn has_vectors(&self) -> bool {
         self.with_vector > 0
     }
 
-    /// Some of its vectors are still to be made; of an index without a space, whether there is anything.
+    /// Whether embeddings are pending; without a space, whether there are any sources.
     pub fn has_pending(&self, has_space: bool) -> bool {
         match has_space {
             true => self.pending > 0,
@@ -405,13 +405,13 @@ impl Index {
         }
     }
 
-    /// So much is gone that it is better made anew.
+    /// Whether so many sources are gone that a rebuild is better.
     pub fn is_worn(&self) -> bool {
         const GONE_MIN: usize = 256;
         self.gone > GONE_MIN.max(self.sources.len() / 4)
     }
 
-    /// To be called once much has been put in.
+    /// Merges what was added and sorts by date. Call after bulk additions.
     pub fn settle(&mut self) {
         self.postings.settle();
         self.sources.shrink_to_fit();
@@ -430,13 +430,13 @@ impl Index {
         self.vectors.settle();
     }
 
-    /// Whether that is worth its while.
+    /// Whether enough was added to make settling worthwhile.
     pub fn is_unsettled(&self) -> bool {
         const SINCE_MIN: usize = 4_096;
         self.postings.since_count > SINCE_MIN.max(self.postings.settled.len() / 4)
     }
 
-    /// In memory, about.
+    /// Approximate size in memory.
     pub fn bytes(&self) -> usize {
         const BYTES_A_NAME: usize = 24;
         let names = self.themes.0.len() + self.agents.0.len() + self.sessions.0.len();
@@ -509,7 +509,7 @@ mod tests {
         let mut index = Index::default();
         index.put(row(1, "tea"));
         index.put(row(2, "tea"));
-        // Other dates, the same words: the row stays.
+        // Same words, other dates: the row stays.
         let archived = Row {
             live_until: i64::MIN,
             ..row(1, "tea")
@@ -528,7 +528,7 @@ mod tests {
         assert_eq!((index.count(false), ids_by_date(&index)), (1, vec![1]));
         assert_eq!(ids_with(&index, "tea"), [0_i64; 0]);
         assert_eq!(index.find(2), None);
-        // It comes again.
+        // Added again.
         index.put(row(2, "tea"));
         assert_eq!(ids_with(&index, "tea"), [2]);
     }

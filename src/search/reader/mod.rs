@@ -1,6 +1,6 @@
-//! The reader: what searches read lies in memory, an [`Index`] of each user who searches. Rows are the truth: each
-//! search asks for the user's revision first and takes in what has changed since, and what it finds is read from
-//! the database under the user's own rights. An index that is stale or wrong shows nothing that the rows would not.
+//! The reader keeps one in-memory [`Index`] per searching user. The database is authoritative: each search first reads the
+//! user's revision and applies changes since then, and reads its hits under the user's own rights. So a stale or wrong index
+//! never shows more than the rows would.
 
 mod held;
 pub mod index;
@@ -27,13 +27,13 @@ use crate::memories::passages::terms;
 use crate::memories::words;
 use crate::metrics;
 
-/// Changed sources that are read at once.
+/// Changed sources read per statement.
 const REFRESHED: usize = 64;
-/// With more changes than this an index is made anew.
+/// With more changes than this, the index is rebuilt.
 const CHANGES_MAX: i64 = 1_000;
-/// Indexes that are made at once.
+/// Limit on concurrent index builds.
 const LOADS_MAX: usize = 2;
-/// What a source takes, about: so much is made room for before its index is made.
+/// Approximate size of a source, to reserve memory before an index is built.
 const BYTES_A_SOURCE: usize = 700;
 const LOOKED_AT_EVERY: Duration = Duration::from_secs(60);
 
@@ -46,17 +46,17 @@ pub struct Reader(Arc<Inner>);
 struct Inner {
     residents: Mutex<Residents>,
     loads: Semaphore,
-    /// Of memories that are larger than all the room there is one is read at a time.
+    /// Serializes searches of memories that do not fit: one at a time.
     large: Arc<Semaphore>,
 }
 
-/// One user's index with the vectors of one space.
+/// One user's index with the embeddings of one space.
 #[derive(Default)]
 pub struct Resident {
-    /// Held by whoever brings it up to date.
+    /// Locked by the task that updates it.
     refreshing: Arc<tokio::sync::Mutex<()>>,
     index: RwLock<Index>,
-    /// Up to where it is told; `None` until it is made. Set by whoever writes the index.
+    /// The revision of the index; `None` until it is built. Set while holding the index's write lock, or `refreshing`.
     known: Mutex<Option<Known>>,
 }
 
@@ -91,7 +91,7 @@ impl Resident {
     }
 }
 
-/// An index that is behind, and how far it is to be brought.
+/// An outdated index and its target revision.
 struct Refresh<'a> {
     resident: &'a Arc<Resident>,
     key: Key,
@@ -99,13 +99,13 @@ struct Refresh<'a> {
     now: Known,
 }
 
-/// What a search needs.
+/// The needs of a search.
 pub struct Need<'a> {
     pub user: UserId,
-    /// Whose vectors; `None`: of the space that serves.
+    /// The space of the embeddings; `None`: the serving one.
     pub space: Option<SpaceId>,
     pub theme: Option<&'a str>,
-    /// What is asked; `None` where it is by date.
+    /// `None` for a listing by date.
     pub text: Option<&'a str>,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Need<'a> {
         }
     }
 
-    /// All terms that the arms may ask for.
+    /// All terms that the arms may look up.
     fn terms(&self) -> HashSet<u32> {
         let text = self.text.unwrap_or_default();
         let words = words::query_terms(text)
@@ -136,7 +136,7 @@ impl<'a> Need<'a> {
 }
 
 impl Reader {
-    /// For indexes of so many bytes together.
+    /// Limits all indexes together to this size.
     pub fn new(bytes_max: usize) -> Self {
         let inner = Arc::new(Inner {
             residents: Mutex::new(Residents::new(bytes_max)),
@@ -156,10 +156,10 @@ impl Reader {
         Self(inner)
     }
 
-    /// The user's index as it stands now, in a transaction of theirs. Whoever waits for another holds no connection.
+    /// The user's up-to-date index and a transaction of the user. Holds no connection while it waits for another task.
     ///
     /// # Errors
-    /// Only what the database says; then the index is as it was before, or is not there.
+    /// Database errors only; the index is then unchanged or removed.
     pub async fn current(&self, db: &Db, need: &Need<'_>) -> Result<(Tx, Held), sqlx::Error> {
         let user = need.user;
         let mut of_key: Option<(Key, Arc<Resident>, bool)> = None;
@@ -172,7 +172,7 @@ impl Reader {
             let serving = || standing.serving.space.as_ref().map(|space| space.id);
             let space = need.space.or_else(serving);
             let key = (user, space);
-            // It may be dropped while it is brought up to date: that is of no matter to this search.
+            // The cache may evict it during the update; this search keeps its own reference.
             let (_, resident, is_large) = match of_key.take() {
                 Some(of_key @ (other, ..)) if other == key => of_key,
                 _ => {
@@ -188,13 +188,13 @@ impl Reader {
             let known = resident.known();
             let is_ahead =
                 |known: Known| known.history == now.history && known.revision > now.revision;
-            // Where somebody has brought it further since the revision was read here, that is as well.
+            // Another task has updated it since this transaction read the revision: a newer index is fine.
             let is_further =
                 known.is_some_and(is_ahead) && before.is_some_and(|before| !is_ahead(before));
             if known == Some(now) || is_further {
                 return Ok((tx, Held::new(resident, &standing, space)));
             }
-            // Whether somebody has, or it is of another time, the revision tells that is read after it.
+            // Either another task updated it, or the database went back to an older state: read the revision again to tell.
             if known.is_some_and(is_ahead) && before.is_none() {
                 of_key = Some((key, resident, false));
                 continue;
@@ -224,7 +224,7 @@ impl Reader {
                 Some(turn) if since.is_none() || resident.known() == since => {
                     !self.load(db, key, Arc::clone(&resident), turn).await?
                 }
-                // Somebody else does it, or has done it.
+                // Another task is building it, or has built it: wait and check again.
                 turn => {
                     drop(turn);
                     drop(resident.refreshing.lock().await);
@@ -235,12 +235,12 @@ impl Reader {
         }
     }
 
-    /// The user's indexes are dropped.
+    /// Drops all indexes of the user.
     pub fn forget(&self, user: UserId) {
         self.residents().forget(user);
     }
 
-    /// Users with an index, and the bytes that their indexes take, about.
+    /// The number of indexes, and their approximate size in bytes.
     pub fn held(&self) -> (usize, usize) {
         self.residents().held()
     }
@@ -252,13 +252,13 @@ impl Reader {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes room for an index of so many bytes; false where there is not so much.
+    /// Reserves memory for an index; false if it is too large.
     fn make_room(&self, key: Key, resident: &Arc<Resident>, bytes: usize) -> bool {
         self.residents().note(key, resident, bytes)
     }
 
-    /// Makes the index anew, of the rows as they stand at a revision or later: what changes meanwhile is told after
-    /// it. It goes on where the search that began it is given up. False where the index is too large to be kept.
+    /// Rebuilds the index from the rows at a revision or later; changes made meanwhile are applied again afterwards.
+    /// Continues even if the search that started it is cancelled. Returns false if the index is too large to keep.
     async fn load(
         &self,
         db: &Db,
@@ -266,11 +266,11 @@ impl Reader {
         resident: Arc<Resident>,
         turn: OwnedMutexGuard<()>,
     ) -> Result<bool, sqlx::Error> {
-        // All of it, whoever asked; what they see of it is left to each search.
+        // Read with the owner's rights: the index holds everything, and each search applies its own scope.
         let (reader, db) = (self.clone(), db.of_owner());
         let loading = tokio::spawn(async move {
             let _turn = turn;
-            // Never closed.
+            // The semaphore is never closed.
             let loads = reader.0.loads.acquire().await;
             let _permit = loads.map_err(|_| sqlx::Error::WorkerCrashed)?;
             let began = Instant::now();
@@ -312,8 +312,8 @@ impl Reader {
         Ok(self.make_room(key, resident, bytes))
     }
 
-    /// Takes in what has changed. False where that is too much, or the index is worn. The turn is given back once no
-    /// thread works on the index any more, whoever has given up waiting.
+    /// Applies the changes. Returns false if there are too many, or the index should be rebuilt. The lock moves into the
+    /// blocking task, so it stays held until that ends, even if the search is cancelled.
     async fn refresh(
         &self,
         conn: &mut PgConnection,
@@ -353,8 +353,8 @@ impl Reader {
         Ok((true, turn))
     }
 
-    /// All of a memory that is too large to be kept, read for one search: of its terms those that are asked for, and
-    /// no vectors yet ([`Held::measure`]).
+    /// Reads a memory that is too large to keep, for one search: only the postings of the query's terms, and no embeddings
+    /// yet ([`Held::measure`]).
     async fn read_through(&self, db: &Db, need: &Need<'_>) -> Result<(Tx, Held), sqlx::Error> {
         metrics::searched_large();
         let turn = Arc::clone(&self.0.large).acquire_owned().await;
@@ -365,7 +365,7 @@ impl Reader {
         let space = need.space.or_else(serving);
         let index = Index::of_terms(need.terms());
         let read = read_all(&mut tx, (need.user, space), index, false, |_| true).await?;
-        // It has more passages than there are numbers.
+        // `None`: more passages than the index can number.
         let resident = Arc::new(Resident::default());
         let index = read.ok_or(sqlx::Error::WorkerCrashed)?;
         resident.replace(index, None).await;
@@ -375,8 +375,8 @@ impl Reader {
     }
 }
 
-/// All sources of a user into this index, a page read while the one before is taken in.
-/// `None` where there are too many, or there `is_room` for no more.
+/// Loads all sources of a user into the index. Reads a page while the previous one is added. `None` if there are too many
+/// passages, or `is_room` returns false.
 async fn read_all(
     conn: &mut PgConnection,
     (user, space): Key,
@@ -406,7 +406,7 @@ async fn read_all(
     Ok(Some(settling.await?))
 }
 
-/// For what takes longer than the threads of requests may.
+/// Runs work that would block the request threads too long.
 pub async fn on_a_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, sqlx::Error> {

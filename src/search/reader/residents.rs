@@ -1,4 +1,4 @@
-//! Whose index is in memory, and what all of them take. Those that were asked for least lately make room.
+//! The cache of indexes and their memory use. Evicts the least recently used.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -10,28 +10,28 @@ use super::{Key, Resident};
 use crate::db::UserId;
 use crate::metrics;
 
-/// Users with an index, however small.
+/// Limit on the cached indexes, regardless of size.
 const RESIDENTS_MAX: NonZeroUsize = NonZeroUsize::new(65_536).expect("not zero");
-/// An index that nobody has asked for so long is dropped.
+/// An unused index is dropped after this time.
 const KEPT_FOR: Duration = Duration::from_secs(600);
 
 pub struct Residents {
     bytes_max: usize,
     by_use: LruCache<Key, Entry>,
-    /// Of all of them, with what is made room for.
+    /// Size of all indexes, including reservations.
     bytes: usize,
 }
 
 struct Entry {
     resident: Arc<Resident>,
     bytes: usize,
-    /// Since when it is known not to fit, and is not kept.
+    /// When it was found too large to keep.
     large_since: Option<Instant>,
     asked_at: Instant,
 }
 
 impl Residents {
-    /// For indexes of so many bytes together.
+    /// Limits all indexes together to this size.
     pub fn new(bytes_max: usize) -> Self {
         Self {
             bytes_max,
@@ -40,7 +40,7 @@ impl Residents {
         }
     }
 
-    /// The index of this key, which may still have to be made; and whether it is known to be too large to be kept.
+    /// The index of this key, possibly not built yet, and whether it is known to be too large to keep.
     pub fn ask_for(&mut self, key: Key) -> (Arc<Resident>, bool) {
         if self.by_use.len() == RESIDENTS_MAX.get() && !self.by_use.contains(&key) {
             self.drop_oldest();
@@ -52,7 +52,7 @@ impl Residents {
             asked_at: Instant::now(),
         });
         entry.asked_at = Instant::now();
-        // It may have become smaller.
+        // Try again after a while: it may have become smaller.
         entry
             .large_since
             .take_if(|since| since.elapsed() > KEPT_FOR);
@@ -69,7 +69,7 @@ impl Residents {
         }
     }
 
-    /// How many, and the bytes they take.
+    /// Number of indexes and their size in bytes.
     pub fn held(&self) -> (usize, usize) {
         (self.by_use.len(), self.bytes)
     }
@@ -81,8 +81,8 @@ impl Residents {
         }
     }
 
-    /// Notes what an index takes, and drops those that were asked for least lately where all of them take too much.
-    /// False where it is too large by itself. Nothing is noted of one that was dropped meanwhile.
+    /// Records the size of an index and evicts the least recently used if all together are too large. Returns false if this
+    /// one alone is too large. Ignores an index that was evicted meanwhile.
     pub fn note(&mut self, key: Key, resident: &Arc<Resident>, bytes: usize) -> bool {
         let entry = self.by_use.get_mut(&key);
         let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.resident, resident)) else {
@@ -91,7 +91,7 @@ impl Residents {
         let is_large = bytes > self.bytes_max;
         let bytes = if is_large { 0 } else { bytes };
         if is_large {
-            // Whoever searches in it just now keeps it for as long.
+            // Searches that use it now keep their own reference.
             entry.resident = Arc::default();
             entry.large_since = Some(Instant::now());
         }
@@ -102,7 +102,7 @@ impl Residents {
         !is_large
     }
 
-    /// Those that nobody has asked for in a while: their user may be gone by now.
+    /// Drops indexes unused for a while; their user may have been deleted.
     pub fn drop_unasked(&mut self) {
         let is_unasked = |(_, entry): (&Key, &Entry)| entry.asked_at.elapsed() > KEPT_FOR;
         while self.by_use.peek_lru().is_some_and(is_unasked) {

@@ -1,4 +1,4 @@
-//! What an index is made of, and what it is checked against. All of it is read by the app role as its user.
+//! SQL that reads an index and its revision. Runs as the app role, as the user.
 
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgRow, PgTypeInfo, PgValueRef};
@@ -13,28 +13,28 @@ use crate::embedding::{EmbeddingState, SpaceId};
 use crate::memories::ItemType;
 use crate::memories::passages::terms;
 
-/// How a user's memory stands.
+/// The state of a user's memory.
 pub struct Standing {
     pub history: History,
     pub revision: i64,
-    /// Changes up to this revision are told no more.
+    /// Changes up to this revision are not recorded any more.
     pub told_from: i64,
-    /// What was said in conversations is found as well.
+    /// The user searches turns.
     pub turns_searched: bool,
-    /// What a query names counts.
+    /// The user searches by entities.
     pub entities_searched: bool,
-    /// By its name.
+    /// Name of the time zone.
     pub time_zone: String,
-    /// The theme that was asked for.
+    /// The requested theme.
     pub theme: Option<i64>,
-    /// What whoever asks sees of it.
+    /// What the viewer can see.
     pub scope: Scope,
-    /// The active space or, before there is one, the building one.
+    /// The active space or, until there is one, the building one.
     pub serving: Serving,
 }
 
-/// What a revision counts in: when PostgreSQL was started, and which of its databases this is. In another a copy of
-/// an earlier time may have taken its place.
+/// Identifies the history that a revision belongs to: PostgreSQL's start time and the database's oid. After a change of
+/// either, the data may be an older backup with reused revisions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct History {
     started: OffsetDateTime,
@@ -118,7 +118,7 @@ pub async fn find_standing(
     })
 }
 
-/// Sources that have changed since this revision, at most `most`, ascending.
+/// Sources changed since this revision, ascending, at most `most`.
 pub async fn list_changed(
     conn: &mut PgConnection,
     user: UserId,
@@ -144,20 +144,20 @@ pub async fn count_sources(conn: &mut PgConnection, user: UserId) -> Result<i64,
     .await
 }
 
-/// Sources of a page, and bytes of their texts: terms are up to fourteen times that.
+/// Limits of a page, in sources and in bytes of text; terms take up to fourteen times as much.
 const PAGE_SOURCES: i64 = 2_000;
 const PAGE_BYTES: i64 = 2 << 20;
 
-/// Which sources are read.
+/// Which sources to read.
 #[derive(Clone, Copy)]
 pub enum Which<'a> {
-    /// After the first of these, and up to the second.
+    /// Ids after the first, up to and including the second.
     Within(i64, i64),
     These(&'a [i64]),
 }
 
 impl Which<'_> {
-    /// Of a table whose column of sources is this.
+    /// The condition on the given source id column.
     fn condition(self, column: &str) -> String {
         match self {
             Self::Within(..) => format!("{column} > $2 AND {column} <= $3"),
@@ -166,7 +166,7 @@ impl Which<'_> {
     }
 }
 
-/// The next sources after this one; none at the end.
+/// The next page of sources after this id; empty at the end.
 pub async fn list_page(
     conn: &mut PgConnection,
     user: UserId,
@@ -193,8 +193,7 @@ pub async fn list_page(
     }
 }
 
-/// Sources as an index takes them in, ascending; `space` says whose vectors, which are left out where they are not
-/// to be kept.
+/// Sources for an index, ascending by id. Embeddings are those of `space`, and left out without `with_vectors`.
 pub async fn list_sources(
     conn: &mut PgConnection,
     user: UserId,
@@ -222,7 +221,7 @@ pub async fn list_sources(
             .bind(user.0)
             .bind(after)
             .bind(last),
-        // Nothing, so that what follows has one number.
+        // A dummy $3, so that the following parameters keep their numbers.
         Which::These(ids) => sqlx::query(AssertSqlSafe(query))
             .bind(user.0)
             .bind(ids)
@@ -282,7 +281,7 @@ pub async fn list_sources(
     Ok(sources)
 }
 
-/// The vectors of the next sources after this one, so many at most, ascending.
+/// The next embeddings after this source id, ascending, at most `most`.
 pub async fn list_vectors(
     conn: &mut PgConnection,
     user: UserId,
@@ -290,7 +289,7 @@ pub async fn list_vectors(
     after: i64,
     most: i64,
 ) -> Result<Vec<(i64, Vec<f32>)>, sqlx::Error> {
-    // Its type is none that the macros know.
+    // Not `query!`: the macro does not support the vector type.
     let rows = sqlx::query(
         "SELECT source_id, embedding FROM memory_embeddings
          WHERE user_id = $1 AND space_id = $2 AND source_id > $3 AND passage = 0 AND state = 'ready'
@@ -304,7 +303,7 @@ pub async fn list_vectors(
     rows.fetch_all(conn).await?.iter().map(read).collect()
 }
 
-/// The terms of sources whose passages are still to be made, of the whole text at once.
+/// Adds the terms of sources without passages, from the whole text.
 async fn add_uncut(
     conn: &mut PgConnection,
     user: UserId,
@@ -334,7 +333,7 @@ async fn add_uncut(
     Ok(())
 }
 
-/// Of a source with several passages: pending while one is.
+/// Combines the states of a source's passages: pending if any is, else error if any is.
 fn worse(one: EmbeddingState, other: EmbeddingState) -> EmbeddingState {
     let is = |state| one == state || other == state;
     match (is(EmbeddingState::Pending), is(EmbeddingState::Error)) {
@@ -344,7 +343,7 @@ fn worse(one: EmbeddingState, other: EmbeddingState) -> EmbeddingState {
     }
 }
 
-/// Where the source of this id is, from `at` on, or would be.
+/// The position of this id in `sources`, from `at` on.
 fn place_of(sources: &[Row], at: usize, id: i64) -> usize {
     at + sources[at..]
         .iter()
@@ -352,7 +351,7 @@ fn place_of(sources: &[Row], at: usize, id: i64) -> usize {
         .count()
 }
 
-/// The bytes of a `halfvec`'s values, the most significant first.
+/// The raw values of a `halfvec`, big-endian.
 struct Halves<'r>(&'r [u8]);
 
 impl sqlx::Type<Postgres> for Halves<'_> {
@@ -363,16 +362,16 @@ impl sqlx::Type<Postgres> for Halves<'_> {
 
 impl<'r> Decode<'r, Postgres> for Halves<'r> {
     fn decode(value: PgValueRef<'r>) -> Result<Self, BoxDynError> {
-        /// How many values there are, and nothing.
+        /// The number of dimensions, and unused bytes.
         const HEAD_BYTES: usize = 4;
         let values = value.as_bytes()?.get(HEAD_BYTES..);
         Ok(Self(values.ok_or("not a halfvec")?))
     }
 }
 
-/// What they are: of half precision, not infinite and not `NaN`.
+/// Converts half precision to `f32`; infinity and `NaN` are not supported.
 fn values_of(bytes: &[u8]) -> Vec<f32> {
-    /// From the exponent of the one format to that of the other.
+    /// Converts the exponent's bias.
     const SCALE: f32 = f32::from_bits((127 + 112) << 23);
     let value = |two: &[u8]| {
         let half = u32::from(u16::from_be_bytes([two[0], two[1]]));
@@ -382,7 +381,7 @@ fn values_of(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(2).map(value).collect()
 }
 
-/// A time in microseconds since 1970; the ends of time are the ends of the numbers.
+/// Microseconds since 1970; PostgreSQL's infinities become `i64::MIN` and `i64::MAX`.
 struct Micros(i64);
 
 impl sqlx::Type<Postgres> for Micros {
@@ -393,7 +392,7 @@ impl sqlx::Type<Postgres> for Micros {
 
 impl<'r> Decode<'r, Postgres> for Micros {
     fn decode(value: PgValueRef<'r>) -> Result<Self, BoxDynError> {
-        /// PostgreSQL counts from the beginning of 2000.
+        /// PostgreSQL's epoch is 2000-01-01.
         const SINCE: i64 = 946_684_800_000_000;
         let micros = i64::from_be_bytes(value.as_bytes()?.try_into()?);
         Ok(Self(match micros {

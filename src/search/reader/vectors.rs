@@ -1,5 +1,5 @@
-//! The vectors of one space, one of each source: signs, by which the near ones are found first, and eight bits a
-//! dimension, by which these are compared.
+//! The embeddings of one space, one per source: sign bits to preselect the nearest, and 8-bit codes per dimension to compare
+//! those.
 
 use std::sync::LazyLock;
 
@@ -7,26 +7,26 @@ use simsimd::{BinarySimilarity, SpatialSimilarity};
 
 use crate::embedding::vector::codes;
 
-/// Signs of each vector: as many as the widest has dimensions.
+/// Sign bits per vector: the maximum number of dimensions.
 const SIGNS: usize = crate::embedding::DIMENSIONS;
 const SIGN_BYTES: usize = SIGNS / 8;
 
 #[derive(Default)]
 pub struct Vectors {
-    /// Of each vector; 0 while there is none.
+    /// Dimensions; 0 while there are no vectors.
     width: usize,
-    /// Whose they are, ascending; also of those that are gone.
+    /// Source numbers, ascending, including those that are gone.
     sources: Vec<u32>,
     signs: Vec<u8>,
     codes: Vec<i8>,
-    /// What a code is multiplied by, so that the whole is of length 1.
+    /// Factor that scales the codes to length 1.
     scales: Vec<f32>,
     gone: usize,
-    /// In the place of all that: how far the sources are from the one vector that is asked for.
+    /// Replaces the vectors in a large index: each source's distance from the one query vector.
     measured: Option<Vec<(u32, f32)>>,
 }
 
-/// A copy of a vector, to compare sources with each other.
+/// A copy of a quantized vector, to compare sources with each other.
 #[derive(Clone, Debug)]
 pub struct Direction {
     codes: Box<[i8]>,
@@ -34,27 +34,27 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// The cosine; 0 of two widths.
+    /// Cosine similarity; 0 for different dimensions.
     pub fn likeness(&self, other: &Self) -> f64 {
         let dot = i8::dot(&self.codes, &other.codes).unwrap_or_default();
         dot * f64::from(self.scale) * f64::from(other.scale)
     }
 }
 
-/// A query's vector, ready to be compared.
-pub struct Asked {
+/// A query's vector, prepared for comparison.
+pub struct PreparedQuery {
     signs: Vec<u8>,
-    /// Its codes, and those of what they leave out.
+    /// Codes and scale of the vector, and of its quantization error.
     codes: [(Vec<i8>, f32); 2],
 }
 
-/// The cosine distance of two vectors of length 1; `None` where they are of two widths.
+/// Cosine distance of two vectors of length 1; `None` for different dimensions.
 pub fn exact_distance(one: &[f32], other: &[f32]) -> Option<f32> {
     let likeness = f32::dot(one, other).filter(|_| one.len() == other.len())?;
     Some((1.0 - likeness as f32).clamp(0.0, 2.0))
 }
 
-impl Asked {
+impl PreparedQuery {
     pub fn new(vector: &[f32]) -> Self {
         let first = codes(vector);
         let left = vector.iter().zip(&first.0);
@@ -89,7 +89,7 @@ impl Vectors {
         self.sources.binary_search(&source).ok()
     }
 
-    /// Its source is gone: nothing is left of the vector but its place.
+    /// Zeroes the vector of a source that is gone; its place stays.
     pub fn remove(&mut self, source: u32) {
         let Some(at) = self.place(source) else { return };
         self.signs[at * SIGN_BYTES..(at + 1) * SIGN_BYTES].fill(0);
@@ -101,21 +101,21 @@ impl Vectors {
         self.sources.len() - self.gone
     }
 
-    /// A query's vector may have been made before the width of the space was known.
-    fn compares(&self, asked: &Asked) -> bool {
+    /// The dimensions may differ: a query can be embedded before those of the space are known.
+    fn compares(&self, asked: &PreparedQuery) -> bool {
         asked.codes[0].0.len() == self.width
     }
 
-    /// Of an index whose vectors are not kept: sources, ascending, and their cosine distances from what is asked for.
+    /// For a large index: source numbers, ascending, with their cosine distances from the query.
     pub fn set_measured(&mut self, distances: Vec<(u32, f32)>) {
         self.measured = Some(distances);
     }
 
-    /// The nearest `most` of those that are `wanted`, by exact order of the codes among the `looked_at` nearest by
-    /// their signs; with the cosine distance, the nearest first.
+    /// The `most` nearest wanted sources with their cosine distances, nearest first. Preselects `looked_at` of them by sign
+    /// bits, then compares by codes.
     pub fn nearest(
         &self,
-        asked: &Asked,
+        asked: &PreparedQuery,
         looked_at: usize,
         most: usize,
         wanted: impl Fn(u32) -> bool,
@@ -141,7 +141,7 @@ impl Vectors {
 
     fn near_by_signs(
         &self,
-        asked: &Asked,
+        asked: &PreparedQuery,
         looked_at: usize,
         wanted: impl Fn(u32) -> bool,
     ) -> Vec<usize> {
@@ -169,8 +169,8 @@ impl Vectors {
         near.map(|(at, _)| at as usize).collect()
     }
 
-    /// The cosine distance of a source, 0 to 2; `None` where it has no vector.
-    pub fn distance(&self, source: u32, asked: &Asked) -> Option<f32> {
+    /// Cosine distance of a source, 0 to 2; `None` without a vector.
+    pub fn distance(&self, source: u32, asked: &PreparedQuery) -> Option<f32> {
         if let Some(measured) = &self.measured {
             let at = measured.binary_search_by_key(&source, |(source, _)| *source);
             return Some(measured[at.ok()?].1);
@@ -179,7 +179,7 @@ impl Vectors {
         Some(self.distance_at(place, asked))
     }
 
-    /// Its direction in eight bits a dimension; `None` where it has no vector, or they are not kept.
+    /// The quantized vector of a source; `None` without one, or if vectors are not kept.
     pub fn direction(&self, source: u32) -> Option<Direction> {
         let at = self.place(source).filter(|_| self.measured.is_none())?;
         Some(Direction {
@@ -188,7 +188,7 @@ impl Vectors {
         })
     }
 
-    fn distance_at(&self, at: usize, asked: &Asked) -> f32 {
+    fn distance_at(&self, at: usize, asked: &PreparedQuery) -> f32 {
         let codes = &self.codes[at * self.width..(at + 1) * self.width];
         let dot = |(other, scale): &(Vec<i8>, f32)| {
             i8::dot(codes, other).unwrap_or_default() as f32 * scale
@@ -212,8 +212,7 @@ impl Vectors {
     }
 }
 
-/// The signs of a vector after a fixed rotation, [`SIGNS`] of them, eight in a byte. Turned first, a vector of 384
-/// dimensions spreads over all of them; its own signs would fill 384 and leave the rest empty.
+/// The sign bits after a fixed random rotation. The rotation spreads a vector of 384 dimensions over all [`SIGNS`] bits.
 fn signs(vector: &[f32]) -> Vec<u8> {
     let mut turned: Vec<f32> = vector
         .iter()
@@ -229,7 +228,7 @@ fn signs(vector: &[f32]) -> Vec<u8> {
     turned.chunks_exact(8).map(byte).collect()
 }
 
-/// Signs of a fixed pseudo-random sequence.
+/// Fixed pseudo-random signs, 1 or -1.
 static FLIPS: LazyLock<Vec<f32>> = LazyLock::new(|| {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
@@ -245,7 +244,7 @@ static FLIPS: LazyLock<Vec<f32>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The Walsh-Hadamard transform, in place: a rotation, but for its length. At least eight values.
+/// In-place Walsh-Hadamard transform: a rotation, up to scale. Needs at least eight values.
 fn hadamard(values: &mut [f32]) {
     for eight in values.as_chunks_mut::<8>().0 {
         let [a, b, c, d, e, f, g, h] = *eight;
@@ -274,7 +273,7 @@ mod tests {
     use super::*;
     use crate::embedding::Vector;
 
-    /// Of length 1, each another.
+    /// Distinct vectors of length 1.
     fn vector(seed: u32) -> Vec<f32> {
         let values: Vec<f32> = (1..=384).map(|n| ((n * (seed + 1)) as f32).sin()).collect();
         Vector::from_answer(&values)
@@ -293,7 +292,7 @@ mod tests {
         for n in 0..50 {
             vectors.push(n, &vector(n));
         }
-        let asked = Asked::new(&vector(7));
+        let asked = PreparedQuery::new(&vector(7));
         for n in 0..50 {
             let found = vectors.distance(n, &asked).expect("there");
             let expected = exact(&vector(n), &vector(7));
@@ -305,7 +304,7 @@ mod tests {
 
     #[test]
     fn the_nearest_come_first_and_what_is_not_wanted_does_not() {
-        // Ever farther from the first, until they have nothing in common.
+        // Increasingly far from the first, up to unrelated.
         let (first, last) = (vector(0), vector(1));
         let at = |n: u32| {
             let angle = (n as f32 / 500.0).sqrt() * std::f32::consts::FRAC_PI_2;
@@ -322,7 +321,7 @@ mod tests {
         for n in 0..500 {
             vectors.push(n, &at(n));
         }
-        let asked = Asked::new(&first);
+        let asked = PreparedQuery::new(&first);
         let found = vectors.nearest(&asked, 208, 10, |n| n % 2 == 1);
         let found: Vec<u32> = found.into_iter().map(|(n, _)| n).collect();
         assert_eq!(found[..5], [1, 3, 5, 7, 9]);

@@ -1,4 +1,4 @@
-//! Days, weeks, months and years as days, and how they are written.
+//! Date arithmetic with days, weeks, months and years, and parsing of day numbers.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ pub fn day(date: Date) -> Option<Range<Date>> {
     Some(date..date.next_day()?)
 }
 
-/// From Monday on.
+/// Monday to Sunday.
 pub fn of_week(date: Date) -> Option<Range<Date>> {
     let monday = date.checked_sub(Duration::days(i64::from(
         date.weekday().number_days_from_monday(),
@@ -28,7 +28,7 @@ pub fn of_year(year: i32) -> Option<Range<Date>> {
     Some(first(year)?..first(year + 1)?)
 }
 
-/// The same day so many months before, or the last of that month.
+/// The same day `count` months earlier, or the last day of that month.
 pub fn months_back(date: Date, count: i64) -> Option<Date> {
     let months = i64::from(date.year()) * 12 + i64::from(u8::from(date.month())) - 1 - count;
     let year = i32::try_from(months.div_euclid(12)).ok()?;
@@ -41,7 +41,7 @@ pub fn year_of(word: &str) -> Option<i32> {
     YEARS.contains(&year).then_some(year)
 }
 
-/// The day of a month: "7", "7th".
+/// Parses a day of a month: "7", "7th".
 pub fn day_number(word: &str) -> Option<u8> {
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     digits.parse().ok().filter(|n: &u8| (1..=31).contains(n))

@@ -1,5 +1,4 @@
-//! What a question asks before or after, where that is no date: "before the move", "seit dem Umzug". When it was, only the
-//! memory knows.
+//! Time clauses relative to an event: "before the move", "seit dem Umzug". Only the memory knows when it happened.
 
 use time::OffsetDateTime;
 
@@ -8,10 +7,10 @@ use super::{Days, beside, day};
 use crate::clock::Zone;
 use crate::memories::Period;
 
-/// The first of these that are in a memory name what happened.
+/// Limit on the words of the event; the longest beginning that the memory contains is used.
 const WORDS_MAX: usize = 5;
 
-/// One of them stands between "before" and what happened; "nach Berlin" and "named after Anna" ask for no time.
+/// Required between "before" and the event, because "nach Berlin" and "named after Anna" name no time.
 const DETERMINERS: &[&str] = &[
     "the", "a", "an", "this", "that", "my", "your", "his", "her", "their", "our", "its", "der",
     "dem", "den", "die", "das", "meinem", "meiner", "deinem", "deiner", "seinem", "seiner",
@@ -19,7 +18,7 @@ const DETERMINERS: &[&str] = &[
     "son", "sa", "notre", "votre", "leur", "el", "los", "las", "mi", "tu", "su", "nuestro",
     "nuestra",
 ];
-/// What happened is named up to one of these.
+/// Words that end the event's name.
 const ENDS: &[&str] = &[
     "to", "and", "or", "but", "is", "are", "was", "were", "did", "do", "does", "had", "has",
     "have", "with", "about", "um", "und", "oder", "war", "hat", "mit", "et", "ou", "pour", "avec",
@@ -27,11 +26,11 @@ const ENDS: &[&str] = &[
 ];
 const BETWEEN_SIDE_AND_EVENT: &[&str] = &["de", "d", "que"];
 
-/// What a question asks before or after, and on which side of it.
+/// An event named in a question, and the side of it that is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventClause {
     side: Side,
-    /// Its words in their order, in small letters without accents.
+    /// In order, lower case, without accents.
     words: Vec<String>,
 }
 
@@ -66,15 +65,15 @@ impl EventClause {
         })
     }
 
-    /// What may name it, the longest first: "road trip home", "road trip", "road".
+    /// Candidate names, longest first: "road trip home", "road trip", "road".
     pub fn phrases(&self) -> impl Iterator<Item = String> {
         (1..=self.words.len())
             .rev()
             .map(|n| self.words[..n].join(" "))
     }
 
-    /// Of what is told of it from the first moment to the last, the days in the zone of this name: before and after are
-    /// meant with the days themselves, on which people tell of it.
+    /// The period before or after the days on which the event was mentioned first and last. Includes those days, because
+    /// people talk about it then.
     pub fn period(
         &self,
         first: OffsetDateTime,

@@ -1,4 +1,4 @@
-//! The time that a question names ("last summer", "im Mai 2023", "hace dos semanas"), as days.
+//! Parses the time that a question names ("last summer", "im Mai 2023", "hace dos semanas") into days.
 
 mod calendar;
 mod event;
@@ -18,17 +18,17 @@ use words::{
 };
 pub use words::{words_of, words_of_time};
 
-/// So many words after "between" a month is one.
+/// Within this many words after "between", a word is a month.
 const BETWEEN_WORDS: usize = 4;
 
-/// From the first day on, to before the other; `None`: without an end.
+/// Half-open range of days; `None`: unbounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Days {
     from: Option<Date>,
     until: Option<Date>,
 }
 
-/// What a question names first, in the time zone of this name.
+/// The period that a question names, in the given time zone.
 pub fn named(question: &str, zone: &str, now: OffsetDateTime) -> Option<Period> {
     let zone = Zone::from_column(zone);
     let days = days(question, zone.local(now).date())?;
@@ -38,7 +38,7 @@ pub fn named(question: &str, zone: &str, now: OffsetDateTime) -> Option<Period> 
     })
 }
 
-/// The same in days; `today` is the person's. A date that is written out goes before what is counted from today: "what she
+/// The days that a question names; `today` is the user's. An explicit date takes precedence over a relative one: "what she
 /// did last Friday, on 23 January 2022".
 fn days(question: &str, today: Date) -> Option<Days> {
     let words = words_of(question);
@@ -71,7 +71,7 @@ fn days(question: &str, today: Date) -> Option<Days> {
     })
 }
 
-/// "between August 11 and August 15 2023": the year of the second is that of the first.
+/// "between August 11 and August 15 2023": a missing year of the first date is that of the second.
 fn between(words: &[&str], found: &[(usize, (Sureness, Range<Date>))]) -> Option<Days> {
     let [(at, (sureness, first)), (_, (_, last)), ..] = found else {
         return None;
@@ -90,24 +90,24 @@ fn between(words: &[&str], found: &[(usize, (Sureness, Range<Date>))]) -> Option
     })
 }
 
-/// The nearest words before, but for those that belong to the time itself.
+/// The preceding words, nearest first, without those that are part of the time itself.
 fn led_by<'a>(words: &[&'a str], at: usize) -> impl Iterator<Item = &'a str> {
     before(words, at)
         .filter(|word| !IN.contains(word) && !LAST.contains(word) && day_number(word).is_none())
 }
 
-/// How well it is known which days are meant.
+/// How precisely the days are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Sureness {
-    /// It is counted from today.
+    /// Relative to today.
     FromToday,
     Year,
-    /// A month or a day without its year.
+    /// A month or day without a year.
     OfSomeYear,
     Dated,
 }
 
-/// About how long it is before or after a day, where a unit or a weekday stands beside "before" or "after".
+/// The approximate length of a unit or weekday in front of "before" or "after".
 fn stretch(word: &str) -> Option<Duration> {
     let days = match of(&UNITS, word) {
         Some(Unit::Day) => 2,
@@ -131,7 +131,7 @@ fn beside(side: Option<Side>, days: Range<Date>) -> Days {
     Days { from, until }
 }
 
-/// The nearest words before, past articles.
+/// The preceding words, nearest first, without articles.
 fn before<'a>(words: &[&'a str], at: usize) -> impl Iterator<Item = &'a str> {
     words[..at]
         .iter()
@@ -223,7 +223,7 @@ fn month(words: &[&str], at: usize, today: Date) -> Option<(Sureness, Range<Date
     if !is_meant {
         return None;
     }
-    // Without a year the latest that has begun.
+    // Without a year, the latest that has begun.
     let begun = |date: &Date| *date <= today;
     let year_of_it = year.unwrap_or_else(|| {
         let this_year = Date::from_calendar_date(today.year(), month, of_day.unwrap_or(1)).ok();
@@ -244,7 +244,7 @@ fn sureness(year: Option<i32>) -> Sureness {
     }
 }
 
-/// "last summer", "im Sommer 2022", "l'été dernier"; of the north.
+/// "last summer", "im Sommer 2022", "l'été dernier"; northern hemisphere.
 fn season(words: &[&str], at: usize, today: Date) -> Option<(Sureness, Range<Date>)> {
     let month = of(&SEASONS, words[at])?;
     let mut after = words[at + 1..]
@@ -266,7 +266,7 @@ fn season(words: &[&str], at: usize, today: Date) -> Option<(Sureness, Range<Dat
     };
     let days = match year {
         Some(year) => of(year)?,
-        // The last is over; another may be the present one.
+        // "last" must be over; otherwise it may be the current one.
         None => (0..2)
             .filter_map(|back| of(today.year() - back))
             .find(|days| match is_last(words, at) {
@@ -309,7 +309,7 @@ fn unit(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
     }
 }
 
-/// "last Monday", "since Monday"; "on Monday" where the question asks what was: the latest before today.
+/// "last Monday", "since Monday", or "on Monday" in a question about the past: the latest before today.
 fn weekday(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
     let weekday = of(&WEEKDAYS, words[at])?;
     let led_by = words[..at].last().copied().unwrap_or_default();
@@ -320,7 +320,7 @@ fn weekday(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
     is_meant.then(|| day(today.prev_occurrence(weekday)))?
 }
 
-/// Before it, or as French and Spanish have it behind.
+/// Whether "last" precedes the word, or follows it as in French and Spanish.
 fn is_last(words: &[&str], at: usize) -> bool {
     let led_by = before(words, at).next();
     let behind = words.get(at + 1).copied();

@@ -1,8 +1,8 @@
-//! The words of time of English, German, French and Spanish, without accents and in small letters.
+//! Time words of English, German, French and Spanish, lower case, without accents.
 
 use time::{Month, Weekday};
 
-/// Words of a question that are looked at.
+/// Limit on the words of a question.
 const WORDS_MAX: usize = 100;
 
 pub const MONTHS: [(Month, &[&str]); 12] = [
@@ -73,7 +73,7 @@ pub const WEEKDAYS: [(Weekday, &[&str]); 7] = [
     ),
 ];
 
-/// By the month that each begins with.
+/// By first month.
 pub const SEASONS: [(Month, &[&str]); 4] = [
     (
         Month::March,
@@ -87,7 +87,7 @@ pub const SEASONS: [(Month, &[&str]); 4] = [
     (Month::December, &["winter", "hiver", "invierno"]),
 ];
 
-/// Days before today.
+/// Number of days before today.
 pub const DAYS: [(i64, &[&str]); 3] = [
     (0, &["today", "heute", "aujourd'hui", "hoy"]),
     (1, &["yesterday", "gestern", "hier", "ayer"]),
@@ -178,17 +178,17 @@ pub const THIS: &[&str] = &[
     "this", "current", "diese", "diesen", "dieses", "dieser", "diesem", "ce", "cet", "cette",
     "este", "esta",
 ];
-/// What stands between a preposition and a word of time.
+/// Words that may stand between a preposition and a time word.
 pub const ARTICLES: &[&str] = &[
     "the", "der", "die", "das", "den", "dem", "des", "le", "la", "l", "les", "el", "los", "de",
     "du", "del", "of",
 ];
-/// What makes a month or a season of a word that may be another.
+/// Prepositions that mark an ambiguous word as a month or season.
 pub const IN: &[&str] = &[
     "in", "during", "on", "im", "am", "en", "au", "pendant", "durante",
 ];
 
-/// Of a question that asks what was, where a weekday may be one to come.
+/// Marks a question about the past, where a weekday is a past one.
 pub const PAST: &[&str] = &[
     "did", "was", "were", "had", "said", "war", "waren", "hat", "habe", "haben", "hast", "hatte",
     "hatten", "ai", "as", "avons", "avez", "ont", "etait", "fue", "era", "dije", "dijo", "hice",
@@ -200,9 +200,9 @@ pub const WEEKEND: &[&str] = &["weekend", "night", "wochenende", "week-end", "fi
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Before,
-    /// From its end on.
+    /// From its end.
     After,
-    /// From its beginning on.
+    /// From its beginning.
     Since,
     /// To its end.
     Until,
@@ -222,7 +222,7 @@ pub fn of<T: Copy>(table: &[(T, &[&str])], word: &str) -> Option<T> {
         .map(|(value, _)| *value)
 }
 
-/// The first words, in small letters without accents; what stands between letters and digits parts them, but for hyphens.
+/// The first words, lower case, without accents. Splits at everything except letters, digits and hyphens.
 pub fn words_of(question: &str) -> Vec<String> {
     let folded: String = question.to_lowercase().chars().map(fold).collect();
     let folded = folded.replace("aujourd'hui", "heute");
@@ -248,7 +248,7 @@ fn fold(c: char) -> char {
     }
 }
 
-/// Words of a question that belong to a time and say nothing of what happened then.
+/// Words of a question that only express a time.
 pub fn words_of_time(question: &str) -> Vec<String> {
     let is_of_time = |word: &String| {
         let word = word.as_str();
