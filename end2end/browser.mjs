@@ -78,7 +78,7 @@ export async function signUp(page, url) {
 export async function makeAgent(page, url, name) {
   await page.goto(`${url}/agents`);
   await page.getByLabel("Name", { exact: true }).fill(name);
-  await page.getByRole("button", { name: "Make agent and token" }).click();
+  await page.getByRole("button", { name: "Create agent" }).click();
   const token = await page.locator(".fresh code").first().textContent();
   assert.match(token, /^\S{20,}$/);
   return token;

@@ -23,7 +23,7 @@ export async function data(t, { javaScriptEnabled }) {
     await signUp(page, url);
     await page.goto(`${url}/data`);
     await page.getByText("There are no memories yet").waitFor();
-    await page.getByText("Nothing was erased yet.").waitFor();
+    await page.getByText("Nothing was deleted permanently yet.").waitFor();
   });
 
   await t.test("the export is a file with every memory", async () => {
@@ -45,29 +45,29 @@ export async function data(t, { javaScriptEnabled }) {
 
   await t.test("the same file changes nothing", async () => {
     await importFile(page, file);
-    await outcome(page, /^0 memories added · .* known already$/).waitFor();
+    await outcome(page, /^0 memories added · .* already known$/).waitFor();
   });
 
   await t.test("of a file that is none nothing is taken in, and the page says where it stopped", async () => {
     await importFile(page, Buffer.from("what is this?\n"));
-    await outcome(page, /^0 memories added · 1 not taken in$/).waitFor();
-    await page.getByRole("heading", { name: "Not taken in" }).waitFor();
+    await outcome(page, /^0 memories added · 1 rejected$/).waitFor();
+    await page.getByRole("heading", { name: "Rejected" }).waitFor();
     assert.match(await page.locator("[data-live=import] .facts").innerText(), /JSON/);
   });
 
   await t.test("one memory is deleted by its address, and its receipt is kept", async () => {
     await page.goto(`${url}/data`);
-    await page.getByLabel("Its number, or the address of its page").fill("what is this?");
+    await page.getByLabel("Its ID, or the address of its page").fill("what is this?");
     await page.getByRole("button", { name: "Delete permanently" }).click();
     await page.getByText("`item` names no memory").waitFor();
-    await page.getByLabel("Its number, or the address of its page").fill(`${url}/memory/${id}`);
+    await page.getByLabel("Its ID, or the address of its page").fill(`${url}/memory/${id}`);
     await page.getByRole("button", { name: "Delete permanently" }).click();
-    await page.getByText("This memory is deleted permanently in ten seconds.").waitFor();
+    await page.getByText("This memory will be deleted permanently in ten seconds.").waitFor();
     await gone(page, `${url}/memory/${id}`);
     await page.getByText("It may have been deleted permanently").waitFor();
     await page.goto(`${url}/data`);
     await page.getByRole("link", { name: "One memory" }).click();
-    await page.getByText("It is erased, with all that was made of it.").waitFor();
+    await page.getByText("It is deleted, with everything derived from it.").waitFor();
   });
 
   await t.test("the file brings it back, for whoever still has it", async () => {
@@ -80,7 +80,7 @@ export async function data(t, { javaScriptEnabled }) {
   await t.test("the account is not erased at a wrong password", async () => {
     await page.goto(`${url}/data`);
     await eraseAccount(page, "not the password at all");
-    await page.getByText("This is not your password; nothing was erased.").waitFor();
+    await page.getByText("This is not your password; nothing was deleted.").waitFor();
     await page.goto(`${url}/memory`);
     assert.equal(await page.locator("[data-row]").count(), 2);
   });
@@ -115,7 +115,7 @@ async function importFile(page, buffer) {
 async function eraseAccount(page, password) {
   const details = page.locator("details.confirm");
   if (!(await details.evaluate((one) => one.open))) await details.locator("summary").click();
-  await details.getByLabel("Your e-mail address, to make sure").fill(EMAIL);
+  await details.getByLabel("Your e-mail address, to confirm").fill(EMAIL);
   await details.getByLabel("Your password").fill(password);
-  await details.getByRole("button", { name: "Erase everything" }).click();
+  await details.getByRole("button", { name: "Delete everything" }).click();
 }

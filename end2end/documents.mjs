@@ -96,7 +96,7 @@ export async function documents(t, { javaScriptEnabled }) {
     const link = page.getByRole("link", { name: "the handbook" });
     assert.equal(await link.getAttribute("rel"), "nofollow noreferrer noopener");
     await look("document");
-    await page.getByRole("link", { name: "Show as text" }).click();
+    await page.getByRole("link", { name: "Show source" }).click();
     await page.locator("#L1").waitFor();
     await look("document-text");
   });
@@ -111,14 +111,14 @@ export async function documents(t, { javaScriptEnabled }) {
     assert.equal(await page.locator(".diff-added").count(), 2);
     await look("document-revision");
     await page.getByRole("link", { name: "Revision 1", exact: true }).click();
-    await page.getByRole("heading", { name: "As it was at revision 1" }).waitFor();
+    await page.getByRole("heading", { name: "Text at revision 1" }).waitFor();
     await manage(page);
     await look("document-manage");
     await page.getByRole("button", { name: "Restore revision 1" }).click();
     await page.getByRole("link", { name: "Revision 4" }).waitFor();
     assert.equal(await page.getByText("Call the bank").count(), 0);
     // Whose word it is stays: the agent's.
-    assert.equal(await page.locator(".badges").getByText("your word").count(), 0);
+    assert.equal(await page.locator(".badges").getByText("stated by you").count(), 0);
     await look("document-restored");
   });
 
@@ -126,7 +126,7 @@ export async function documents(t, { javaScriptEnabled }) {
     await page.goto(`${url}/memory?q=Schlossberg&type=document`);
     await page.getByText("memory/2026-03-22.md").first().waitFor();
     await look("memory-document");
-    await page.getByRole("link", { name: "about this part" }).first().click();
+    await page.getByRole("link", { name: "details" }).first().click();
     await page.getByRole("heading", { name: "A part of a document" }).first().waitFor();
     await look("item-part");
     await page.goto(`${url}/memory?q=Schlossberg&type=document`);
@@ -137,13 +137,13 @@ export async function documents(t, { javaScriptEnabled }) {
   await t.test("what found it is listed, here and on Activity", async () => {
     await server.tool(token, "memory_search", { query: "Schlossberg", types: ["document"] });
     // Calls are recorded a little later, however long that takes here.
-    const found = page.getByText("found by a search");
+    const found = page.getByText("found by search");
     for (let tries = 0; tries < 60 && (await found.count()) === 0; tries++) {
       await page.waitForTimeout(500);
       await page.reload();
     }
     await found.first().waitFor();
-    await page.getByRole("link", { name: "All calls with it" }).click();
+    await page.getByRole("link", { name: "View activity" }).click();
     await page.getByRole("link", { name: "memory/2026-03-22.md" }).first().waitFor();
     await look("activity-document");
   });
@@ -152,7 +152,7 @@ export async function documents(t, { javaScriptEnabled }) {
     await page.goto(`${url}/documents`);
     await page.locator("#deleted summary").click();
     await page.getByRole("link", { name: "projects/old.md" }).click();
-    await page.getByText("agents do not see it any more").waitFor();
+    await page.getByText("agents no longer see it").waitFor();
     await create("projects/old.md", "another\n");
     await manage(page);
     await page.getByRole("button", { name: "Restore", exact: true }).click();

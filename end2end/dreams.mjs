@@ -86,7 +86,7 @@ export async function dreams(t, { javaScriptEnabled }) {
     await page.goto(`${url}/learned`);
     await look("learned");
     await decide("x", `Forget memory ${forgotten}`);
-    await page.getByText("such things are not noted any more").waitFor();
+    await page.getByText("similar ones are no longer stored").waitFor();
     await look("learned-forgotten");
     await decide("c", `Confirm memory ${confirmed}`);
     await page.getByText(`Memory ${confirmed} is confirmed`).waitFor();
@@ -97,7 +97,7 @@ export async function dreams(t, { javaScriptEnabled }) {
     await page.getByLabel("Such as").fill("What a build printed");
     await press("Add");
     await page.getByText("What a build printed", { exact: true }).waitFor();
-    await press("Take off the list");
+    await press("Remove from the list");
     await page.getByText("Nothing yet.").waitFor();
   });
 
@@ -136,12 +136,12 @@ export async function dreams(t, { javaScriptEnabled }) {
     await look("timeline-dreams");
     await page.goto(`${url}/dreams`);
     await press("Undo all 2 changes");
-    await page.getByText("2 changes were taken back.").waitFor();
+    await page.getByText("2 changes were undone.").waitFor();
   });
 
   await t.test("the page of an episode shows what it was told of, and the dream", async () => {
     await page.goto(`${url}/memory/${sql(server, "SELECT min(source_id) FROM episodes")}`);
-    const graph = page.getByRole("group", { name: "Where it comes from, and what came of it" });
+    const graph = page.getByRole("group", { name: "Its sources, and what was derived from it" });
     await graph.getByRole("link", { name: /^session/ }).waitFor();
     await look("lineage");
     await graph.getByRole("link", { name: /^dream/ }).click();

@@ -97,12 +97,12 @@ export async function embeddings(t, { javaScriptEnabled }) {
     await until("a bar", async () => /^\d+ of 40/.test(((await line()) ?? "").trim()));
     const work = await context.newPage();
     await work.goto(`${url}/settings/work`);
-    await work.getByText(/^\d+ of 40 memories have their vectors$/).waitFor();
+    await work.getByText(/^\d+ of 40 memories embedded$/).waitFor();
     assert.equal((await tool(token, "memory_search", { query: "bicycle", limit: 1 })).mode, "hybrid");
     await until("the rebuild", allReady);
     if (stillSame) await stillSame();
     if (!javaScriptEnabled) await work.reload();
-    await work.locator("[data-progress-line]", { hasText: "Nothing is waiting." }).waitFor();
+    await work.locator("[data-progress-line]", { hasText: "No work under way." }).waitFor();
     await work.close();
     await page.getByRole("heading", { name: "Your endpoint" }).waitFor();
     const item = await tool(token, "memory_get", { item_id: archived });
@@ -115,8 +115,8 @@ export async function embeddings(t, { javaScriptEnabled }) {
     endpoint.state.delayMs = 0;
     await page.goto(settings);
     const measured = page.locator("[data-live=measured]");
-    await measured.getByRole("heading", { name: "Measure what this change did?" }).waitFor();
-    await measured.getByText(/About \d+ questions, and about \d+ tokens at each of the two models/).waitFor();
+    await measured.getByRole("heading", { name: "Measure the effect of this change?" }).waitFor();
+    await measured.getByText(/About \d+ questions, and about \d+ tokens at each of the two embedding models/).waitFor();
     assert.equal(await measured.locator("table").count(), 0);
     await page.locator("#measure").click();
     await page.waitForURL(settings);
@@ -135,7 +135,7 @@ export async function embeddings(t, { javaScriptEnabled }) {
     await press("Confirm");
     await page.waitForURL(settings);
     await page.locator("#cancel").click();
-    await page.getByText("The rebuild is cancelled. The old vectors serve on.").waitFor();
+    await page.getByText("The rebuild is cancelled. Search keeps the old embeddings.").waitFor();
     const item = await tool(token, "memory_get", { item_id: archived });
     assert.deepEqual([item.embedding.state, item.embedding.model], ["ready", "first-model"]);
   });
@@ -174,7 +174,7 @@ export async function embeddings(t, { javaScriptEnabled }) {
     const off = page.locator("details", { has: page.locator("button[value=disable]") }).last();
     await off.locator("summary").first().click();
     await page.locator("button[value=disable]").click();
-    await page.getByText("Embeddings are off: search goes by words alone.").first().waitFor();
+    await page.getByText("Embeddings are off: search uses keywords only.").first().waitFor();
     const found = await tool(token, "memory_search", { query: "bicycle" });
     assert.equal(found.mode, "fts");
     assert.match(found.degraded, /switched off/);

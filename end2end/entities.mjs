@@ -91,7 +91,7 @@ export async function entities(t, { javaScriptEnabled }) {
   await t.test("before the first name the pages say what will be here", async () => {
     await signUp(page, url);
     await page.getByRole("link", { name: "Entities", exact: true }).click();
-    await page.getByText("No names have been found yet.").waitFor();
+    await page.getByText("No entities yet.").waitFor();
     await look("entities-none");
     await page.goto(`${url}/graph`);
     await page.getByText("Nothing is connected yet.").waitFor();
@@ -125,8 +125,8 @@ export async function entities(t, { javaScriptEnabled }) {
   await t.test("one entity tells how it is connected, since when, and by whose word", async () => {
     await openEntity(page, url, "Anna Berger");
     const past = page.locator(".span-past").filter({ hasText: "Northwind Foundation" });
-    assert.match(await past.innerText(), /works at\s+Northwind Foundation[\s\S]*your word/);
-    await past.getByRole("link", { name: "In its conversation" }).first().waitFor();
+    assert.match(await past.innerText(), /works at\s+Northwind Foundation[\s\S]*stated by you/);
+    await past.getByRole("link", { name: "View conversation" }).first().waitFor();
     await look("entity");
     await page.getByText("Manage", { exact: true }).click();
     await look("entity-manage");

@@ -28,7 +28,7 @@ export async function fading(t, { javaScriptEnabled }) {
   await t.test("before anything is remembered the page says how it works", async () => {
     await signUp(page, url);
     await page.goto(`${url}/settings/fading`);
-    await page.getByText("Nothing is remembered yet.").waitFor();
+    await page.getByText("No memories yet.").waitFor();
     await page.getByText("Nothing has faded.").waitFor();
     await look("fading-empty");
   });
@@ -78,7 +78,7 @@ export async function fading(t, { javaScriptEnabled }) {
     await look("fading-refused");
     await page.getByLabel("Other", { exact: true }).fill("");
     await press("Save");
-    await page.getByText("Saved, and in force.").waitFor();
+    await page.getByText("Saved.").waitFor();
     await page.getByText("Of 4 memories, 0 are archived").waitFor();
     await page.getByText("other never").waitFor();
   });
@@ -93,7 +93,7 @@ export async function fading(t, { javaScriptEnabled }) {
     await press("Set");
     await page.locator("#manage summary").click();
     assert.equal(await page.getByLabel("Half-life in days").inputValue(), "7");
-    await press("As its type");
+    await press("Default of its type");
     await page.locator("#manage summary").click();
     assert.equal(await page.getByLabel("Half-life in days").inputValue(), "360");
   });

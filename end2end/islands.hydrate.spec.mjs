@@ -40,7 +40,7 @@ test("the islands", { skip: islandsMissing }, async (t) => {
     await page.getByText("Waiting for its first call…").waitFor();
     stillSame = await mark(page);
     await tool(token, "memory_search", {});
-    await page.locator(".first-call", { hasText: "Connected, last call just now" }).waitFor();
+    await page.locator(".first-call", { hasText: "Last used just now" }).waitFor();
     assert.equal(await page.locator(".fresh code").first().textContent(), token);
     await stillSame();
   });
@@ -87,7 +87,7 @@ test("the islands", { skip: islandsMissing }, async (t) => {
     await page.waitForURL(/[?&]shown=50/);
     await rows.nth(ITEMS).waitFor();
     assert.equal(await rows.count(), ITEMS + 1);
-    const focused = () => [...document.querySelectorAll("[data-row] a")].indexOf(document.activeElement);
+    const focused = () => [...document.querySelectorAll("[data-row]")].findIndex((row) => row.contains(document.activeElement));
     assert.equal(await page.evaluate(focused), 25);
     await stillSame();
   });
@@ -117,9 +117,9 @@ test("the islands", { skip: islandsMissing }, async (t) => {
   await t.test("who was signed out meanwhile ends at the door", async () => {
     await visit("/memory");
     await context.clearCookies();
-    await page.locator("#archived").check({ force: true });
+    await page.locator("#filter-status").selectOption("all");
     await page.waitForURL(/\/login/);
-    assert.equal(new URL(page.url()).searchParams.get("next"), "/memory?archived=1");
+    assert.equal(new URL(page.url()).searchParams.get("next"), "/memory?status=all");
     await page.waitForLoadState("networkidle");
   });
 

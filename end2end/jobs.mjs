@@ -63,7 +63,7 @@ export async function jobs(t, { javaScriptEnabled }) {
     await schedule.getByText("every day at 03:00, in each user's time zone").waitFor();
     await page.getByRole("link", { name: "Change the schedule of Completion" }).click();
     assert.equal(await time.inputValue(), "03:00");
-    assert.equal(await page.getByRole("button", { name: "Back to the default" }).count(), 0);
+    assert.equal(await page.getByRole("button", { name: "Reset to the default" }).count(), 0);
     await time.fill("05:30");
     await press("Save schedule of Completion");
     await page.getByText("Completion runs every day at 05:30, in each user's time zone.").waitFor();
@@ -75,7 +75,7 @@ export async function jobs(t, { javaScriptEnabled }) {
     await press("Save schedule of Completion");
     await page.getByText("`at` is not a time of day; give hours and minutes").waitFor();
     assert.equal(await time.getAttribute("aria-invalid"), "true");
-    await press("Back to the default: every day at 03:00");
+    await press("Reset to the default: every day at 03:00");
     await page.getByText("Completion runs every day at 03:00, in each user's time zone again.").waitFor();
     assert.equal(await time.inputValue(), "03:00");
   });

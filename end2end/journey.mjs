@@ -20,7 +20,7 @@ export async function journey(t, { javaScriptEnabled }) {
 
   await t.test("the first account is made on the sign-in page", async () => {
     await signUp(page, url);
-    await page.getByText("Nothing is remembered yet.").waitFor();
+    await page.getByText("No memories yet.").waitFor();
   });
 
   await t.test("a new agent's token is shown once", async () => {
@@ -34,7 +34,7 @@ export async function journey(t, { javaScriptEnabled }) {
     }
     await page.goto(`${url}/agents`);
     assert.ok(!(await page.content()).includes(token));
-    await page.getByRole("heading", { name: "claude-code on the laptop" }).waitFor();
+    await page.getByText("claude-code on the laptop", { exact: true }).waitFor();
   });
 
   await t.test("what the agent adds is on the memory page", async () => {
@@ -52,26 +52,26 @@ export async function journey(t, { javaScriptEnabled }) {
     assert.equal(await rows.filter({ hasText: "oolong" }).count(), 0);
   });
 
-  await t.test("Include archived brings it back", async () => {
-    const toggle = page.getByRole("switch", { name: "Include archived" });
+  await t.test("Active and archived brings it back", async () => {
+    const status = page.locator("#filter-status");
     if (javaScriptEnabled) {
       await awake(page);
       const stillSame = await mark(page);
-      await toggle.check({ force: true });
-      await page.waitForURL(/[?&]archived=1/);
+      await status.selectOption("all");
+      await page.waitForURL(/[?&]status=all/);
       await stillSame();
     } else {
-      await toggle.check({ force: true });
+      await status.selectOption("all");
       await page.getByRole("button", { name: "Search" }).click();
-      await page.waitForURL(/[?&]archived=1/);
+      await page.waitForURL(/[?&]status=all/);
     }
     await rows.filter({ hasText: "oolong" }).filter({ hasText: "archived" }).waitFor();
     assert.equal(await rows.count(), 2);
-    assert.ok(await toggle.isChecked());
+    assert.equal(await status.inputValue(), "all");
   });
 
   await t.test("its page shows all of it and what happened to it", async () => {
-    await rows.filter({ hasText: "oolong" }).locator("a").click();
+    await rows.filter({ hasText: "oolong" }).locator(".row-link").click();
     await page.waitForURL(`${url}/memory/${id}`);
     await page.getByText(CONTENT).first().waitFor();
     const history = page.locator(".timeline li");
@@ -82,6 +82,7 @@ export async function journey(t, { javaScriptEnabled }) {
   });
 
   await t.test("signing out shuts the door", async () => {
+    await page.locator(".account-menu > summary").click();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.waitForURL(/\/login/);
     await page.goto(`${url}/memory/${id}`);

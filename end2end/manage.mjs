@@ -34,7 +34,7 @@ export async function manage(t, { javaScriptEnabled }) {
     await page.getByText("Manage", { exact: true }).click();
     await button("Archive").waitFor();
     assert.equal(await button("Restore").count(), 0);
-    await says("ten seconds later");
+    await says("after ten seconds");
   });
 
   await t.test("a memory is archived, and that is undone", async () => {
@@ -60,10 +60,10 @@ export async function manage(t, { javaScriptEnabled }) {
     const { id: freiburg } = await keyed("Anna lives in Freiburg.");
     await page.goto(address);
     await manages("Restore");
-    await says("It was not restored: another memory is active in its place.");
+    await says("Not restored: another memory is active in its place.");
     await page.locator(".ask").getByText("Anna lives in Freiburg.").waitFor();
     await page.getByRole("link", { name: "Keep the newer one" }).click();
-    await says("Another memory has taken its place");
+    await says("Another memory has replaced it");
     assert.deepEqual(await found("Freiburg"), [freiburg]);
     await manages("Restore");
     await button("Restore this and archive the newer one").click();
@@ -101,16 +101,16 @@ export async function manage(t, { javaScriptEnabled }) {
   await t.test("a permanent deletion is undone, and then runs", async () => {
     await page.goto(address);
     await manages("Delete permanently");
-    await says("This memory is deleted permanently in ten seconds.");
+    await says("This memory will be deleted permanently in ten seconds.");
     assert.equal(await page.getByText("Manage", { exact: true }).count(), 0);
     await button("Undo").click();
     await page.waitForURL(address);
     await page.getByText("Manage", { exact: true }).waitFor();
     await manages("Delete permanently");
-    await says("This memory is deleted permanently in ten seconds.");
+    await says("This memory will be deleted permanently in ten seconds.");
     if (javaScriptEnabled) {
       await awake(page);
-      await says("This memory is deleted permanently now.");
+      await says("This memory was deleted permanently.");
       assert.equal(await button("Undo").isVisible(), false);
     }
     await gone(page, address);
@@ -123,7 +123,7 @@ export async function manage(t, { javaScriptEnabled }) {
     const setting = page.locator("section[aria-labelledby=browser]").getByRole("button");
     await page.goto(`${url}/admin`);
     await setting.getByText("Switch it on").click();
-    await says("The memory browser is read-only for everybody.");
+    await says("The memory browser is now read-only for all users.");
     await page.goto(`${url}/memory/${id}`);
     await says("The shed is green.");
     assert.equal(await page.getByText("Manage", { exact: true }).count(), 0);
@@ -132,7 +132,7 @@ export async function manage(t, { javaScriptEnabled }) {
     assert.equal(refused.status(), 403);
     await page.goto(`${url}/admin`);
     await setting.getByText("Switch it off").click();
-    await says("People manage memories in the browser again.");
+    await says("Users can manage memories in the browser again.");
     await page.goto(`${url}/memory/${id}`);
     await page.getByText("Manage", { exact: true }).waitFor();
   });

@@ -38,20 +38,21 @@ test("every page is accessible and fits a phone", async (t) => {
   await passes("agents, with an error", async () => {
     await page.getByLabel("Name", { exact: true }).fill("no scope");
     for (const box of await page.locator("form[action='/agents'] [name=scope]").all()) await box.uncheck();
-    await page.getByRole("button", { name: "Make agent and token" }).click();
+    await page.getByRole("button", { name: "Create agent" }).click();
     await page.locator(".error").first().waitFor();
   });
 
   const id = await fill(tool, token);
   await passes("agents", "/agents");
+  await passes("agents, one open", () => page.locator(".agent > summary").first().click());
   await passes("memory", "/memory");
-  await passes("memory, searched and filtered", "/memory?q=tea&type=preference&theme=food&archived=1");
+  await passes("memory, searched and filtered", "/memory?q=tea&type=preference&theme=food&status=all");
   await passes("memory, nothing matches", "/memory?q=zeppelin&theme=nowhere");
-  await passes("memory, filtered by vector", "/memory?embedding=error&archived=1");
+  await passes("memory, filtered by vector", "/memory?embedding=error&status=all");
   await passes("memory, a score taken apart", async () => {
     await page.goto(`${url}/memory?q=tea`);
     await page.locator("button.score").first().press("Enter");
-    await page.getByText("How this score came about").first().waitFor();
+    await page.getByText("Score breakdown").first().waitFor();
   });
   await passes("item", `/memory/${id}`);
   await passes("item, asked why", `/memory/${id}?q=tea`);
@@ -97,7 +98,7 @@ test("every page is accessible and fits a phone", async (t) => {
   });
   await passes("session, past its end", async () => {
     await page.goto(`${page.url()}?from=99`);
-    await page.getByText("Nothing was said after that.").waitFor();
+    await page.getByText("There are no messages after that.").waitFor();
   });
   await passes("summary, without a model", "/summary");
   await passes("summary", async () => {
@@ -105,19 +106,19 @@ test("every page is accessible and fits a phone", async (t) => {
     t.after(() => chat.stop());
     await useChat(page, url, chat.url);
     await page.goto(`${url}/summary`);
-    await page.getByRole("button", { name: "Write it now" }).click();
-    for (let n = 0; n < 60 && !(await page.getByText("What it stands on").count()); n++) {
+    await page.getByRole("button", { name: "Write now" }).click();
+    for (let n = 0; n < 60 && !(await page.getByText("Sources").count()); n++) {
       await page.waitForTimeout(250);
       await page.goto(`${url}/summary`);
     }
-    await page.getByText("It stands on 28 memories.").waitFor();
+    await page.getByText("Based on 28 memories.").waitFor();
   });
   await passes("activity", "/activity");
   await passes("activity, filtered", `/activity?item=${id}&tool=memory_search&days=7`);
   await passes("activity, no such call", "/activity?tool=memory_archive&outcome=failed");
   await passes("activity, with the words of searches", async () => {
     await page.goto(`${url}/activity`);
-    await page.getByRole("button", { name: "Keep the words of searches" }).click();
+    await page.getByRole("button", { name: "Log search queries" }).click();
     await tool(token, "memory_search", { query: `tea ${"unbreakable".repeat(20)}` });
     await page.waitForTimeout(1000); // calls are recorded at most a second late
     await page.goto(`${url}/activity`);
@@ -136,9 +137,9 @@ test("every page is accessible and fits a phone", async (t) => {
   await passes("admin", "/admin");
   await passes("admin, with a new service token", async () => {
     await page.goto(`${url}/admin`);
-    await page.locator("summary", { hasText: "A new operator" }).press("Enter");
+    await page.locator("summary", { hasText: "New operator" }).press("Enter");
     await page.getByLabel("Name", { exact: true }).fill("support-bot");
-    await page.getByRole("button", { name: "Make operator and token" }).click();
+    await page.getByRole("button", { name: "Create operator" }).click();
     await page.locator(".fresh").waitFor();
   });
   await passes("admin, with an operator", "/admin");
@@ -151,8 +152,8 @@ test("every page is accessible and fits a phone", async (t) => {
   let invitation;
   await passes("users, with a new invitation", async () => {
     await page.goto(`${url}/admin/users`);
-    await page.getByLabel("Bound to an e-mail address").fill(`${"a-long-name-".repeat(8)}@example.com`);
-    await page.getByRole("button", { name: "Make an invitation" }).click();
+    await page.getByLabel("E-mail address (optional)").fill(`${"a-long-name-".repeat(8)}@example.com`);
+    await page.getByRole("button", { name: "Create invitation" }).click();
     invitation = await page.locator(".fresh code").textContent();
   });
   await passes("users", "/admin/users");

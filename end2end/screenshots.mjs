@@ -1,4 +1,5 @@
-// Pictures of the pages, filled with the demo memories, into results/.
+// Pictures of the pages, filled with the demo memories, into results/; those of the README into docs/.
+// `make pictures` runs it; with --docs only the latter are made.
 
 import { spawnSync } from "node:child_process";
 import { mkdir } from "node:fs/promises";
@@ -19,6 +20,15 @@ try {
   const adminPage = await admin.newPage();
   await signUp(adminPage, server.url);
   const context = (await signInToDemo()) ?? (await fillByHand(admin, adminPage));
+  await shootForDocs("memory", "/memory", context);
+  await shootForDocs("graph", "/graph", context);
+  if (!process.argv.includes("--docs")) await shootAll(admin, context);
+} finally {
+  await browser.close();
+  await server.stop();
+}
+
+async function shootAll(admin, context) {
   await shoot("login", "/login", await browser.newContext());
   await shoot("docs", "/docs", await browser.newContext());
   await shoot("docs-add", "/docs#memory_add", await browser.newContext());
@@ -33,21 +43,22 @@ try {
   await shoot("agents", "/agents", context);
   await shoot("agents-new", "/agents", context, (page, size) => makeAgent(page, server.url, `new at ${size}`));
   await shoot("agents-connect", "/agents", context, async (page) => {
-    await page.getByText("How to connect it").last().click();
+    await page.locator(".agent > summary").last().click();
+    await page.getByText("How to connect").last().click();
     await page.locator("label", { hasText: "OpenAI SDK" }).click();
   });
   await shoot("activity", "/activity", context);
   await shoot("sessions-none", "/sessions", context);
   await shoot("data", "/data", context);
-  await shoot("data-erase", "/data", context, (page) => page.getByText("Erase my account and everything in it").click());
+  await shoot("data-erase", "/data", context, (page) => page.getByText("Delete my account and everything in it").click());
   await shoot("item-manage", item, context, (page) => page.getByText("Manage", { exact: true }).click());
   await shoot("embeddings", "/settings/embeddings", context);
   await shoot("chat", "/settings/chat", context);
   await shoot("admin", "/admin", admin);
   await shoot("jobs", "/admin/jobs", admin);
   await shoot("users", "/admin/users", admin, async (page) => {
-    await page.getByLabel("Bound to an e-mail address").fill("carl@example.com");
-    await page.getByRole("button", { name: "Make an invitation" }).click();
+    await page.getByLabel("E-mail address (optional)").fill("carl@example.com");
+    await page.getByRole("button", { name: "Create invitation" }).click();
     await page.locator(".fresh").waitFor();
   });
   const plain = await browser.newContext({ javaScriptEnabled: false, storageState: await context.storageState() });
@@ -55,9 +66,15 @@ try {
     await shoot(`${name}-plain`, address, plain);
   }
   console.log(`✓ ${RESULTS}`);
-} finally {
-  await browser.close();
-  await server.stop();
+}
+
+async function shootForDocs(name, address, context) {
+  const page = await context.newPage();
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+  await page.goto(server.url + address, { waitUntil: "networkidle" });
+  await page.screenshot({ path: path.join(REPO, "docs", `${name}.png`) });
+  await page.close();
 }
 
 /** The demo user's context, or nothing when the demo cannot be had. */

@@ -64,7 +64,7 @@ export async function sessions(t, { javaScriptEnabled }) {
     await openSession(page, url, "tea-time");
     await ledgerSays(page, "Stored 2.");
     assert.match(await page.locator(".ledger").innerText(), /scripted-1[\s\S]*tokens in/);
-    await page.getByRole("heading", { name: "2 memories that came of it" }).waitFor();
+    await page.getByRole("heading", { name: "2 memories extracted" }).waitFor();
     await page.goto(`${url}/sessions`);
     const row = page.locator("[data-row]").filter({ hasText: "tea-time" });
     assert.match(await row.innerText(), /Stored 2\./);
@@ -76,7 +76,7 @@ export async function sessions(t, { javaScriptEnabled }) {
     const item = new URL(page.url()).pathname;
     assert.match(await page.locator("blockquote.quote").innerText(), /I drink oolong in the morning/);
     await look(page, "item-of-session", javaScriptEnabled);
-    await page.getByRole("link", { name: "In its conversation" }).click();
+    await page.getByRole("link", { name: "View conversation" }).click();
     await page.waitForURL(/\/sessions\/\d+\?from=\d+#m131$/);
     const message = page.locator("#m131");
     assert.match(await message.innerText(), /I drink oolong in the morning/);
@@ -88,7 +88,7 @@ export async function sessions(t, { javaScriptEnabled }) {
 
   await t.test("from the session to its memories, and to the message of each", async () => {
     await openSession(page, url, "tea-time");
-    const list = page.locator("section", { has: page.getByRole("heading", { name: /that came of it/ }) });
+    const list = page.locator("section", { has: page.getByRole("heading", { name: /extracted/ }) });
     assert.deepEqual(await list.locator(".row-link").allInnerTexts(), ["Drinks oolong in the morning", "Runs Debian 13"]);
     assert.equal(await list.locator("li.row").filter({ hasText: "active" }).count(), 2);
     await list.getByRole("link", { name: "message 133" }).click();
@@ -102,7 +102,7 @@ export async function sessions(t, { javaScriptEnabled }) {
     await server.session(token, "talk", [{ id: "1", role: "user", content: "Some nonsense." }]);
     await openSession(page, url, "talk");
     await ledgerSays(page, /^Failed: the model answered something else/);
-    await page.getByText(/^Next try/).waitFor();
+    await page.getByText(/^Next attempt/).waitFor();
     await look(page, "session-failed", javaScriptEnabled);
     const asked = model.state.asked;
     model.state.answer = () => [fact("profile", "home", "Lives in Graz", "conversation", "")];
@@ -114,23 +114,23 @@ export async function sessions(t, { javaScriptEnabled }) {
   await t.test("a session is erased and its memories stay, without their words", async () => {
     await openSession(page, url, "tea-time");
     const session = new URL(page.url()).pathname;
-    await page.getByText("Erase for good").click();
+    await page.getByText("Delete permanently").click();
     await look(page, "session-erase", javaScriptEnabled, true);
-    await page.getByRole("button", { name: "Erase this session" }).click();
+    await page.getByRole("button", { name: "Delete this session" }).click();
     await page.waitForURL(/\/erased\//);
     await page.getByRole("heading", { name: "One session" }).waitFor();
     await look(page, "session-erased", javaScriptEnabled);
     assert.equal((await page.goto(url + session)).status(), 404);
     await openMemory(page, url, "oolong");
     assert.equal(await page.locator("blockquote.quote").count(), 0);
-    assert.equal(await page.getByRole("link", { name: "In its conversation" }).count(), 0);
+    assert.equal(await page.getByRole("link", { name: "View conversation" }).count(), 0);
   });
 
   await t.test("another is erased with its memories", async () => {
     await openSession(page, url, "talk");
-    await page.getByText("Erase for good").click();
-    await page.getByLabel("Erase the 1 memory that came of it, too").check();
-    await page.getByRole("button", { name: "Erase this session" }).click();
+    await page.getByText("Delete permanently").click();
+    await page.getByLabel("Also delete the 1 memory extracted").check();
+    await page.getByRole("button", { name: "Delete this session" }).click();
     await page.waitForURL(/\/erased\//);
     await page.goto(`${url}/memory?q=Graz`);
     assert.equal(await page.locator("[data-row]").filter({ hasText: "Graz" }).count(), 0);

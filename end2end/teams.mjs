@@ -18,7 +18,9 @@ export async function teams(t, { javaScriptEnabled }) {
   const look = (page, name) => lookAt(page, name, javaScriptEnabled);
   const team = async (page, agent) => {
     await page.goto(`${url}/agents`);
-    const fold = page.locator(".agent", { has: page.getByRole("heading", { name: agent, exact: true }) }).locator("details", { hasText: "Team" }).last();
+    const row = page.locator(".agent", { has: page.locator("summary strong").getByText(agent, { exact: true }) });
+    await row.locator("> summary").click();
+    const fold = row.locator("details", { hasText: "Team" }).last();
     if ((await fold.getAttribute("open")) === null) await fold.locator("summary").click();
     return fold;
   };
@@ -31,7 +33,7 @@ export async function teams(t, { javaScriptEnabled }) {
     await makeAgent(annas, url, "notes-on-the-phone");
     const fold = await team(annas, "skipper");
     await look(annas, "team-none");
-    await fold.getByRole("button", { name: "Invite an agent of somebody else" }).click();
+    await fold.getByRole("button", { name: "Invite another person's agent" }).click();
     invitation = await annas.locator(".agent .paste code, .agent pre code").first().textContent();
     assert.match(invitation, /\/team\/[0-9a-f]{64}$/);
     await look(annas, "team-invited");
@@ -40,11 +42,11 @@ export async function teams(t, { javaScriptEnabled }) {
 
   await t.test("another person sees who invites, chooses an agent, and it joins", async () => {
     await annas.goto(`${url}/admin/users`);
-    await annas.getByRole("button", { name: "Make an invitation" }).click();
+    await annas.getByRole("button", { name: "Create invitation" }).click();
     await bens.goto(await annas.locator(".fresh code").textContent());
     await bens.getByLabel("E-mail address").fill("ben@example.com");
     await bens.getByLabel("Password", { exact: true }).fill(PASSWORD);
-    await bens.getByRole("button", { name: "Make my account" }).click();
+    await bens.getByRole("button", { name: "Create account" }).click();
     await bens.waitForURL(`${url}/memory`);
     await bens.goto(invitation);
     await bens.getByText("You have no agent yet.").waitFor();
@@ -66,13 +68,13 @@ export async function teams(t, { javaScriptEnabled }) {
 
   await t.test("both see the team, and what was read", async () => {
     await team(bens, "crew");
-    await bens.getByText("It finds and reads what").waitFor();
+    await bens.getByText("It can find and read the own memories of").waitFor();
     await look(bens, "team-member");
     const fold = await team(annas, "skipper");
-    await fold.getByText("It keeps 1 memory for itself.").waitFor();
-    await fold.getByLabel("Another agent of yours").selectOption("notes-on-the-phone");
+    await fold.getByText("It has 1 memory of its own.").waitFor();
+    await fold.getByLabel("Another of your agents").selectOption("notes-on-the-phone");
     await fold.getByRole("button", { name: "Add to the team" }).click();
-    await annas.getByText("It is in the team, from its next call on.").first().waitFor();
+    await annas.getByText("It joins the team with its next call.").first().waitFor();
     await look(annas, "team-leader");
     await annas.goto(`${url}/activity`);
     await annas.getByText("crew (ben@example.com), of the team of skipper").first().waitFor();
@@ -84,11 +86,11 @@ export async function teams(t, { javaScriptEnabled }) {
   await t.test("it ends at once, from either side", async () => {
     const fold = await team(bens, "crew");
     await fold.getByRole("button", { name: "Leave this team" }).click();
-    await bens.getByText("Ended: nothing is read through this any more.").first().waitFor();
+    await bens.getByText("Ended: nothing more is read through this.").first().waitFor();
     assert.deepEqual(await find(), []);
     const members = await team(annas, "skipper");
     await members.getByRole("button", { name: "Remove notes-on-the-phone from the team of skipper" }).click();
-    await annas.getByText("Ended: nothing is read through this any more.").first().waitFor();
+    await annas.getByText("Ended: nothing more is read through this.").first().waitFor();
     assert.equal(await annas.locator(".team li").count(), 0);
   });
 

@@ -14,7 +14,7 @@ pub use entities::{DEPTHS, entity_path};
 pub use sessions::{said_in, session_from};
 
 use crate::backend::{PAGE_SIZE, ROWS_MAX};
-use crate::view::{DayFilters, EmbeddingState, MemoryFilters};
+use crate::view::{DayFilters, EmbeddingState, MemoryFilters, StatusFilter};
 
 /// How far a list is read on; what is no such number is its beginning.
 fn rows_shown(value: &str) -> usize {
@@ -37,6 +37,24 @@ fn written(path: &str, query: String) -> String {
     }
 }
 
+impl StatusFilter {
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Archived => "archived",
+            Self::All => "all",
+        }
+    }
+
+    fn from_slug(slug: &str) -> Self {
+        match slug {
+            "archived" => Self::Archived,
+            "all" => Self::All,
+            _ => Self::Active,
+        }
+    }
+}
+
 impl MemoryFilters {
     /// Reads `q=…&theme=…&type=…` (without the `?`). What it does not know, it passes over.
     pub fn from_query(query: &str) -> Self {
@@ -51,8 +69,9 @@ impl MemoryFilters {
                 "type" if !value.is_empty() && !filters.has_type(&value) => {
                     filters.types.push(value.into_owned());
                 }
-                "archived" => filters.include_archived = value == "1",
-                "status" => filters.only_archived = value == "archived",
+                "tag" => filters.tag = Some(value.into_owned()).filter(|tag| !tag.is_empty()),
+                "status" => filters.status = StatusFilter::from_slug(&value),
+                "days" => filters.days = value.parse().ok().filter(|days| *days > 0),
                 "embedding" => filters.embedding = EmbeddingState::from_slug(&value),
                 "agent" => filters.agent = value.parse().ok(),
                 "shown" => filters.shown = rows_shown(&value),
@@ -74,11 +93,14 @@ impl MemoryFilters {
         for item_type in &self.types {
             query.append_pair("type", item_type);
         }
-        if self.include_archived {
-            query.append_pair("archived", "1");
+        if let Some(tag) = &self.tag {
+            query.append_pair("tag", tag);
         }
-        if self.only_archived {
-            query.append_pair("status", "archived");
+        if self.status != StatusFilter::Active {
+            query.append_pair("status", self.status.slug());
+        }
+        if let Some(days) = self.days {
+            query.append_pair("days", &days.to_string());
         }
         if let Some(embedding) = self.embedding {
             query.append_pair("embedding", embedding.slug());
@@ -126,6 +148,33 @@ impl MemoryFilters {
         }
     }
 
+    pub fn without_type(&self, item_type: &str) -> Self {
+        let mut filters = self.at_the_top();
+        filters.types.retain(|chosen| chosen != item_type);
+        filters
+    }
+
+    pub fn with_tag(&self, tag: Option<&str>) -> Self {
+        Self {
+            tag: tag.map(str::to_owned),
+            ..self.at_the_top()
+        }
+    }
+
+    pub fn with_agent(&self, agent: Option<i64>) -> Self {
+        Self {
+            agent,
+            ..self.at_the_top()
+        }
+    }
+
+    pub fn with_days(&self, days: Option<i64>) -> Self {
+        Self {
+            days,
+            ..self.at_the_top()
+        }
+    }
+
     pub fn with_embedding(&self, state: Option<EmbeddingState>) -> Self {
         Self {
             embedding: state,
@@ -140,10 +189,9 @@ impl MemoryFilters {
         }
     }
 
-    pub fn with_archived(&self) -> Self {
+    pub fn with_status(&self, status: StatusFilter) -> Self {
         Self {
-            include_archived: true,
-            only_archived: false,
+            status,
             ..self.at_the_top()
         }
     }
@@ -163,7 +211,7 @@ mod tests {
 
     #[test]
     fn an_address_is_read_and_written_back_unchanged() {
-        let address = "q=caf%C3%A9+%26+tea&theme=food&type=fact&type=preference&archived=1&embedding=error&as_of=2026-03-03&at=2020&shown=75";
+        let address = "q=caf%C3%A9+%26+tea&theme=food&type=fact&type=preference&tag=a+b&status=all&days=7&embedding=error&as_of=2026-03-03&at=2020&shown=75";
         let filters = MemoryFilters::from_query(address);
         assert_eq!(filters.q, "café & tea");
         assert_eq!(filters.types, ["fact", "preference"]);
@@ -172,7 +220,7 @@ mod tests {
 
     #[test]
     fn defaults_and_the_empty_fields_of_a_form_leave_no_trace() {
-        let filters = MemoryFilters::from_query("q=&theme=&shown=25&archived=0&type=");
+        let filters = MemoryFilters::from_query("q=&theme=&tag=&shown=25&status=&days=&type=");
         assert_eq!(filters, MemoryFilters::from_query(""));
         assert_eq!(filters.href(), "/memory");
     }
@@ -185,7 +233,7 @@ mod tests {
             filters.with_theme(None).href(),
             filters.without_words().href(),
             filters.without_types().href(),
-            filters.with_archived().href(),
+            filters.with_status(StatusFilter::All).href(),
         ];
         assert_eq!(
             links,
@@ -194,7 +242,7 @@ mod tests {
                 "/memory?q=tea&type=fact",
                 "/memory?theme=food&type=fact",
                 "/memory?q=tea&theme=food",
-                "/memory?q=tea&theme=food&type=fact&archived=1",
+                "/memory?q=tea&theme=food&type=fact&status=all",
             ]
         );
     }
@@ -211,8 +259,9 @@ mod tests {
 
     #[test]
     fn nonsense_in_the_address_is_passed_over() {
-        let filters =
-            MemoryFilters::from_query("shown=-3&type=fact&type=fact&embedding=lost&x=%FF&&=");
+        let filters = MemoryFilters::from_query(
+            "shown=-3&days=-1&status=lost&type=fact&type=fact&embedding=lost&x=%FF&&=",
+        );
         assert_eq!(filters.href(), "/memory?type=fact");
     }
 }

@@ -31,6 +31,7 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                 <meta name="theme-color" media="(prefers-color-scheme: light)" content="#faf8f4" />
                 <meta name="theme-color" media="(prefers-color-scheme: dark)" content="#171614" />
                 <meta name="referrer" content="same-origin" />
+                <link rel="preload" href="/fonts/inter-4.1.woff2" r#as="font" type="font/woff2" crossorigin="" />
                 <link rel="stylesheet" href="/pkg/keepsake.css" />
                 <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
                 {islands_built.then(|| view! { <HydrationScripts options islands=true /> })}

@@ -102,17 +102,28 @@ pub struct Span {
     pub marked: bool,
 }
 
-/// What the address of `/memory` says: `?q=&theme=&type=&type=&status=&embedding=&archived=1&agent=&shown=`.
+/// Which memories are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatusFilter {
+    #[default]
+    Active,
+    Archived,
+    All,
+}
+
+/// What the address of `/memory` says: `?q=&theme=&tag=&type=&type=&agent=&days=&status=&embedding=&shown=`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryFilters {
     pub q: String,
     pub theme: Option<String>,
     /// Item types as their slugs (`preference`, `fact`, …); empty means all.
     pub types: Vec<String>,
-    /// `archived=1`: archived items are listed too.
-    pub include_archived: bool,
-    /// `status=archived`: archived items alone.
-    pub only_archived: bool,
+    /// `tag=`: only what has this tag.
+    pub tag: Option<String>,
+    /// `status=archived`, `status=all`.
+    pub status: StatusFilter,
+    /// `days=7`: only what was added in the last days.
+    pub days: Option<i64>,
     /// `embedding=pending|ready|error`: only items whose vector stands there.
     pub embedding: Option<EmbeddingState>,
     /// `agent=`: only what this agent added.
@@ -162,7 +173,7 @@ pub struct ItemRow {
 /// Whose word a memory is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// "your word", "an agent's word", "a tool's word", "from outside"
+    /// "stated by you", "stated by an agent", "from a tool", "from outside"
     pub whose: &'static str,
     /// How it came, in plain words, where that says more.
     pub source: Option<String>,
@@ -245,8 +256,23 @@ pub struct MemoryPage {
     pub notes: Vec<String>,
     /// `None` once every memory is embedded.
     pub waiting: Option<EmbeddingWait>,
+    /// `None` where the list is filtered.
+    pub week: Option<WeekView>,
     /// This server's public URL, for the line to paste.
     pub public_url: String,
+}
+
+/// What changed in the last seven days, and what expires in the next seven.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WeekView {
+    pub learned: i64,
+    pub changed: i64,
+    pub ended: i64,
+    /// The old, and the new.
+    pub changes: Vec<(MemoryLine, MemoryLine)>,
+    pub expiring: Vec<(MemoryLine, Moment)>,
+    /// With how often each was used.
+    pub used: Vec<(MemoryLine, i64)>,
 }
 
 /// One thing that happened to an item.
@@ -355,6 +381,8 @@ pub enum TokenState {
 pub struct AgentRow {
     pub id: i64,
     pub name: String,
+    /// It has a valid token, and called in the last minutes.
+    pub is_active: bool,
     pub created: Moment,
     pub memory_enabled: bool,
     /// single, core or full: the tools that it is told of.

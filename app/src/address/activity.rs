@@ -23,7 +23,12 @@ impl ActivityFilters {
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match name.as_ref() {
                 "agent" => filters.agent = value.parse().ok(),
-                "tool" => filters.tool = TOOLS.into_iter().find(|tool| *tool == value),
+                "tool" => {
+                    filters.tool = TOOLS
+                        .map(|(name, ..)| name)
+                        .into_iter()
+                        .find(|name| *name == value)
+                }
                 "outcome" => {
                     filters.went_well = match value.as_ref() {
                         "ok" => Some(true),

@@ -31,6 +31,10 @@ pub const ENTITY_TYPES: [&str; 9] = [
     "url",
 ];
 
+pub(super) const FILE: &str = "M2 1h5.2L10 3.8V11H2zM3.7 5.2v1.2h4.6V5.2zM3.7 7.6v1.2h4.6V7.6z";
+pub(super) const PERSON: &str =
+    "M6 1a2.5 2.5 0 1 1 0 5 2.5 2.5 0 0 1 0-5zM1.5 11c0-2.6 2-4.2 4.5-4.2s4.5 1.6 4.5 4.2z";
+
 /// Each type's shape in a box of 12 by 12.
 pub fn shape_of(item_type: &str) -> &'static str {
     match item_type {
@@ -45,11 +49,9 @@ pub fn shape_of(item_type: &str) -> &'static str {
         // an hourglass
         "episode" => "M2 1h8v1.4L7.2 6 10 9.6V11H2V9.6L4.8 6 2 2.4z",
         // a page with lines and a folded corner
-        "document" => "M2 1h5.2L10 3.8V11H2zM3.7 5.2v1.2h4.6V5.2zM3.7 7.6v1.2h4.6V7.6z",
+        "document" => FILE,
         // head and shoulders, a folder, a house with windows, a pin, a box, a calendar, an envelope, a link
-        "person" => {
-            "M6 1a2.5 2.5 0 1 1 0 5 2.5 2.5 0 0 1 0-5zM1.5 11c0-2.6 2-4.2 4.5-4.2s4.5 1.6 4.5 4.2z"
-        }
+        "person" => PERSON,
         "project" => "M1 2.2h3.6L6 3.6h5v6.9H1z",
         "organization" => {
             "M2 1h8v10H7V8.5H5V11H2zM3.7 2.8v1.4h1.4V2.8zM6.9 2.8v1.4h1.4V2.8zM3.7 5.6V7h1.4V5.6zM6.9 5.6V7h1.4V5.6z"
@@ -79,7 +81,7 @@ fn shape_of_state(state: &str) -> &'static str {
         }
         // of accounts and invitations: a shield
         "admin" => "M6 1 10.5 2.6v3.2C10.5 8.4 8.6 10.2 6 11 3.4 10.2 1.5 8.4 1.5 5.8V2.6z",
-        "valid" | "used" | "ready" | "stored" | "active" | "works" | "in force" | "on"
+        "valid" | "used" | "ready" | "stored" | "active" | "works" | "in use" | "on"
         | "memory on" | "erased" | "done" | "accepted" | "applied" => {
             "M4.6 10 1 6.4l1.3-1.3 2.3 2.3L9.7 2 11 3.3z"
         }
@@ -106,18 +108,18 @@ pub fn retired_state(retired: Retired) -> &'static str {
     match retired {
         Retired::Archived => "archived",
         Retired::Superseded => "superseded",
-        Retired::PutAside => "put aside",
+        Retired::PutAside => "contradicted",
         Retired::Expired => "expired",
         Retired::Faded => "faded",
     }
 }
 
-/// Whose word something is: "your word", "a tool's word", "from outside".
+/// Who stated something: "stated by you", "from a tool", "from outside".
 #[component]
 pub fn WordBadge(whose: &'static str) -> impl IntoView {
     let shape = match whose {
-        "your word" => shape_of("person"),
-        "a tool's word" => shape_of("product"),
+        "stated by you" => shape_of("person"),
+        "from a tool" => shape_of("product"),
         _ => shape_of("url"),
     };
     view! {
@@ -128,13 +130,21 @@ pub fn WordBadge(whose: &'static str) -> impl IntoView {
     }
 }
 
+/// What pages call a type: a turn is a "message".
+pub fn type_name(item_type: &str) -> &str {
+    match item_type {
+        "turn" => "message",
+        other => other,
+    }
+}
+
 #[component]
 pub fn TypeBadge(item_type: String) -> impl IntoView {
     let shape = shape_of(&item_type);
     view! {
         <span class="badge">
             <Shape shape />
-            {item_type}
+            {type_name(&item_type).to_owned()}
         </span>
     }
 }

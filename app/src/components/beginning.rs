@@ -20,16 +20,19 @@ pub fn FirstSteps(
             <ol class="steps">
                 <li>
                     <p>
-                        "Name an agent and copy its token: " <a href="/agents">"Agents & tokens"</a>
+                        "Create an agent and copy its token: " <a href="/agents">"Agents & tokens"</a>
                         "."
                     </p>
                 </li>
                 <li>
-                    <p>"Give the token to your agent, or " {by_hand} " by hand:"</p>
-                    <Paste caption text=line />
+                    <p>"Connect your agent with the lines shown there: Claude Code, Codex, Cursor and others."</p>
+                    <details class="fold">
+                        <summary>"Or " {by_hand} " by hand"</summary>
+                        <Paste caption text=line />
+                    </details>
                 </li>
                 <li>
-                    <p>"Come back: it is on this page."</p>
+                    <p>"It appears here."</p>
                 </li>
             </ol>
         </div>

@@ -17,7 +17,7 @@ pub const CHAT_FIELDS: &[&str] = &[
 ];
 
 const FORMATS: &[(&str, &str)] = &[
-    ("openai", "OpenAI's form, as most do"),
+    ("openai", "OpenAI-compatible"),
     ("ollama", "Ollama"),
     ("llamacpp", "llama.cpp"),
 ];
@@ -47,7 +47,7 @@ pub fn ChatFields(
                 form=form.clone()
                 name="model"
                 label="Model"
-                hint="As the endpoint calls it."
+                hint="The model's name at the endpoint."
                 placeholder="llama3.2"
                 autocomplete="off"
                 maxlength="200"

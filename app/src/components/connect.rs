@@ -50,8 +50,8 @@ pub fn Connect(public_url: String, token: String, prefix: String) -> impl IntoVi
     .into_any()
 }
 
-/// Whether an agent has called yet, with its newest token: it turns by itself
-/// where it is watched (the island `LiveProgress`).
+/// When an agent called last, or that it has not called yet with its newest token: it turns by itself
+/// where it is watched (the island `LiveProgress`). Green only while it is at work.
 #[component]
 pub fn FirstCall(agent: AgentRow, #[prop(optional)] is_watched: bool) -> impl IntoView {
     let newest = agent.tokens.iter().find(|t| t.state == TokenState::Valid);
@@ -60,8 +60,8 @@ pub fn FirstCall(agent: AgentRow, #[prop(optional)] is_watched: bool) -> impl In
     let last_use = uses.max_by(|a, b| a.iso.cmp(&b.iso));
     let words = match (is_waiting, last_use) {
         (true, _) => "Waiting for its first call…".into_any(),
-        (false, Some(moment)) => view! { "Connected, last call " <When moment /> }.into_any(),
-        (false, None) => "No token of its is valid".into_any(),
+        (false, Some(moment)) => view! { "Last used " <When moment /> }.into_any(),
+        (false, None) => "No valid token".into_any(),
     };
     let look_again = (is_watched && is_waiting).then_some(LOOK_AGAIN_SECONDS);
     view! {
@@ -70,6 +70,7 @@ pub fn FirstCall(agent: AgentRow, #[prop(optional)] is_watched: bool) -> impl In
             data-live=format!("first-call-{}", agent.id)
             data-look-again=look_again
             data-waiting=is_waiting.then_some("")
+            data-now=agent.is_active.then_some("")
         >
             <span data-progress-line="">{words}</span>
             {look_again
@@ -116,7 +117,7 @@ fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
             client: "Claude Code",
             pastes: vec![
                 (BY_ITSELF, installs("claude-code")),
-                ("Or the tools alone, in a terminal", fill(CLAUDE_CODE)),
+                ("Or only the tools, in a terminal", fill(CLAUDE_CODE)),
             ],
             note: "Then /mcp in Claude Code lists keepsake as connected.",
         },
@@ -125,17 +126,17 @@ fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
             client: "Codex",
             pastes: vec![
                 (BY_ITSELF, installs("codex")),
-                ("Or the tools alone, in a terminal", fill(CODEX_TOKEN)),
+                ("Or only the tools, in a terminal", fill(CODEX_TOKEN)),
                 ("and in ~/.codex/config.toml", fill(CODEX)),
             ],
-            note: "Codex reads the token from its environment: put the first line where your shell starts. /mcp lists keepsake.",
+            note: "Codex reads the token from its environment: add the first line to your shell's startup file. /mcp lists keepsake.",
         },
         Recipe {
             id: "gemini-cli",
             client: "Gemini CLI",
             pastes: vec![
                 (BY_ITSELF, installs("gemini-cli")),
-                ("Or the tools alone, in a terminal", fill(GEMINI)),
+                ("Or only the tools, in a terminal", fill(GEMINI)),
             ],
             note: "Then /mcp in Gemini CLI lists keepsake and its five tools.",
         },
@@ -144,9 +145,9 @@ fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
             client: "Cursor",
             pastes: vec![
                 (BY_ITSELF, installs("cursor")),
-                ("Or the tools alone, in ~/.cursor/mcp.json", fill(CURSOR)),
+                ("Or only the tools, in ~/.cursor/mcp.json", fill(CURSOR)),
             ],
-            note: "Where the file has servers already, put only keepsake beside them.",
+            note: "If the file already lists servers, add only keepsake.",
         },
         Recipe {
             id: "opencode",
@@ -154,11 +155,11 @@ fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
             pastes: vec![
                 (BY_ITSELF, installs("opencode")),
                 (
-                    "Or the tools alone, in ~/.config/opencode/opencode.json",
+                    "Or only the tools, in ~/.config/opencode/opencode.json",
                     fill(OPENCODE),
                 ),
             ],
-            note: "Where the file has servers already, put only keepsake beside them.",
+            note: "If the file already lists servers, add only keepsake.",
         },
         Recipe {
             id: "vscode",
@@ -167,19 +168,19 @@ fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
                 "In .vscode/mcp.json, or MCP: Open User Configuration",
                 VSCODE,
             ),
-            note: "Then start keepsake above its name in the file, and ask in agent mode.",
+            note: "Then click Start above keepsake in the file, and ask in agent mode.",
         },
         Recipe {
             id: "openai",
             client: "OpenAI SDK",
             pastes: one("Python, with pip install openai requests", OPENAI),
-            note: "The tools are called from where this runs, so the server need not be reachable from the internet.",
+            note: "The tools are called by your program, so the server need not be reachable from the internet.",
         },
         Recipe {
             id: "anthropic",
             client: "Anthropic SDK",
             pastes: one("Python, with pip install anthropic requests", ANTHROPIC),
-            note: "The tools are called from where this runs, so the server need not be reachable from the internet.",
+            note: "The tools are called by your program, so the server need not be reachable from the internet.",
         },
         Recipe {
             id: "langchain",
@@ -188,7 +189,7 @@ fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
                 "Python, with pip install \"langchain[mcp]\" langchain-anthropic",
                 LANGCHAIN,
             ),
-            note: "Any model that LangChain knows takes the place of the one named here.",
+            note: "Any model that LangChain supports works in place of this one.",
         },
         Recipe {
             id: "curl",
@@ -209,12 +210,12 @@ fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
                     fill(OTHER_STDIO),
                 ),
             ],
-            note: "Any client of the Model Context Protocol; the command bridges to this server for those that only start programs.",
+            note: "For any client of the Model Context Protocol; the command is for clients that only start local programs.",
         },
     ]
 }
 
-const BY_ITSELF: &str = "In a terminal: it remembers by itself from then on";
+const BY_ITSELF: &str = "In a terminal: it then remembers without being asked";
 
 /// Shows what it changes, and asks (docs/connect.md).
 const INSTALL: &str =

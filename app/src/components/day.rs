@@ -12,8 +12,8 @@ pub fn DayBanner(day: Option<DayTold>, today: String) -> impl IntoView {
     };
     let what = match (day.as_of, day.at) {
         (Some(as_of), None) => format!("The memory as of {as_of}"),
-        (None, Some(at)) => format!("What was true on {at}, as is known today"),
-        (Some(as_of), Some(at)) => format!("What was true on {at}, as was known on {as_of}"),
+        (None, Some(at)) => format!("What was true on {at}, as known today"),
+        (Some(as_of), Some(at)) => format!("What was true on {at}, as known on {as_of}"),
         (None, None) => return ().into_any(),
     };
     view! {

@@ -12,6 +12,8 @@ const HEIGHT: f64 = 40.0;
 /// Of a day with any calls at all.
 const HEIGHT_MIN: f64 = 2.0;
 
+const DAYS_MIN: usize = 7;
+
 /// What went well, and what failed, on top of it.
 pub const OUTCOMES: &[&str] = &["day-ok", "day-failed"];
 
@@ -45,6 +47,7 @@ pub fn Bars(
     view! {
         <figure class="days">
             <figcaption class="hint">{summary.clone()}</figcaption>
+            <p class="hint number days-most" aria-hidden="true">{count(most)}</p>
             <svg
                 viewBox=format!("0 0 {width} {HEIGHT}")
                 preserveAspectRatio="none"
@@ -64,8 +67,14 @@ pub fn Bars(
 
 #[component]
 pub fn Days(days: Vec<DayCalls>) -> impl IntoView {
-    let first = days.first().map(|day| day.day.clone());
     let summary = summary_of(&days);
+    // From the first use on, a week at least.
+    let unused = days.iter().position(|day| total(day) > 0).unwrap_or(0);
+    let days = days
+        .split_at(unused.min(days.len().saturating_sub(DAYS_MIN)))
+        .1
+        .to_vec();
+    let first = days.first().map(|day| day.day.clone());
     let bars = days
         .into_iter()
         .map(|day| Bar {

@@ -82,7 +82,7 @@ pub fn WireFormat(
     });
     view! {
         <div class="field">
-            <label for=id.clone()>"It speaks"</label>
+            <label for=id.clone()>"API format"</label>
             <select id=id name="provider_type" aria-describedby=described_by>
                 {options.collect_view()}
             </select>

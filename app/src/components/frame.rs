@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::{Shortcuts, without_unseen};
+use super::{Shape, Shortcuts, shape_of, without_unseen};
 use crate::backend::backend;
 use crate::islands::Keyboard;
 use crate::view::Account;
@@ -57,11 +57,15 @@ const ENTITY_PAGES: &[Link] = &[
 /// The pages under Settings; the first is where its link leads.
 const SETTINGS: &[Link] = &[
     (Section::Embeddings, "/settings/embeddings", "Embeddings"),
-    (Section::Chat, "/settings/chat", "Chat"),
+    (Section::Chat, "/settings/chat", "Chat model"),
+    (Section::Fading, "/settings/fading", "Fading"),
+    (Section::Work, "/settings/work", "Background work"),
+];
+
+/// The pages of the account menu.
+const ACCOUNT_PAGES: &[Link] = &[
     (Section::Account, "/account", "Account"),
     (Section::Data, "/data", "Your data"),
-    (Section::Fading, "/settings/fading", "Fading"),
-    (Section::Work, "/settings/work", "Work"),
 ];
 
 /// The pages under Admin, likewise.
@@ -86,7 +90,7 @@ pub fn Frame(section: Section, title: String, children: Children) -> impl IntoVi
     view! {
         <Title text=format!("{title} · Keepsake") />
         <a class="skip" href="#main">
-            "Skip to the content"
+            "Skip to content"
         </a>
         <header class="top">
             <a class="wordmark" href="/memory">
@@ -94,7 +98,7 @@ pub fn Frame(section: Section, title: String, children: Children) -> impl IntoVi
                     <path class="mark-page" d="M5 3h14v18l-7-4.6L5 21z" />
                     <path class="mark-line" d="M8.5 7.5h7M8.5 11h4.5" />
                 </svg>
-                "Keepsake"
+                <span>"Keepsake"</span>
             </a>
             {viewer.map(|viewer| navigation(section, viewer))}
         </header>
@@ -123,6 +127,7 @@ fn pages_within(section: Section) -> Option<(&'static str, &'static [Link])> {
     [
         ("Entities", ENTITY_PAGES),
         ("Settings", SETTINGS),
+        ("Account", ACCOUNT_PAGES),
         ("Admin", ADMIN_PAGES),
     ]
     .into_iter()
@@ -136,28 +141,43 @@ fn navigation(section: Section, viewer: Account) -> impl IntoView {
         target if target == within => Some("true"),
         _ => None,
     };
-    let links = LINKS.map(|(target, href, name)| entry(href, name, current(target)));
-    // Apart from the sections, which fill the width of a phone.
-    let admin = viewer.is_admin.then(|| {
-        let (target, href, name) = ADMIN;
-        view! {
-            <nav class="sections apart" aria-label="Administration">
-                <ul>{entry(href, name, current(target))}</ul>
-            </nav>
-        }
-    });
+    let admin = viewer.is_admin.then_some(ADMIN);
+    let links = LINKS.into_iter().chain(admin);
+    let links = links.map(|(target, href, name)| entry(href, name, current(target)));
     view! {
         <nav class="sections" aria-label="Sections">
             <ul>{links.collect_view()}</ul>
         </nav>
-        <div class="leave">
-            {admin} <bdi class="whoami">{viewer.email}</bdi>
-            <form method="post" action="/logout">
-                <button class="quiet" type="submit">
-                    "Sign out"
-                </button>
-            </form>
-        </div>
+        <AccountMenu email=viewer.email section />
+    }
+    .into_any()
+}
+
+/// It opens and closes without JavaScript.
+#[component]
+fn AccountMenu(email: String, section: Section) -> impl IntoView {
+    let current = |target: Section| (target == section).then_some("page");
+    let pages = ACCOUNT_PAGES.iter();
+    let pages = pages.map(|(target, href, name)| entry(href, name, current(*target)));
+    view! {
+        <details class="account-menu">
+            <summary>
+                <span class="visually-hidden">"Account: "</span>
+                <Shape shape=shape_of("person") />
+                <bdi class="whoami">{email}</bdi>
+            </summary>
+            <div class="menu">
+                <ul>
+                    {pages.collect_view()}
+                    {entry("/docs", "API documentation", current(Section::Docs))}
+                </ul>
+                <form method="post" action="/logout">
+                    <button class="quiet" type="submit">
+                        "Sign out"
+                    </button>
+                </form>
+            </div>
+        </details>
     }
     .into_any()
 }

@@ -4,27 +4,27 @@
 use leptos::prelude::*;
 
 use super::{EmbeddingMark, Marked, Score, StateBadge, TypeBadge, When, retired_state};
-use crate::view::{self, EmbeddingState, Span};
+use crate::view::{self, EmbeddingState, MemoryFilters, Span};
 
-/// Who alone sees it: "for claude-code alone"; nothing where it is shared.
+/// Who alone sees it: "for claude-code only"; nothing where it is shared.
 #[component]
 pub fn OwnerBadge(owner: Option<String>) -> impl IntoView {
     owner.map(|owner| {
         view! {
             <span class="badge badge-outline">
-                "for " <bdi>{owner}</bdi> " alone"
+                "for " <bdi>{owner}</bdi> " only"
             </span>
         }
     })
 }
 
-/// Whose word it is: "an agent's word (a conversation), from claude-code".
+/// Who stated it: "stated by an agent (a conversation), claude-code".
 #[component]
 pub fn WordOf(word: view::Word) -> impl IntoView {
     view! {
         <span class="source">
             {word.whose} {word.source.map(|source| format!(" ({source})"))}
-            {word.agent.map(|agent| view! { ", from " <bdi>{agent}</bdi> })}
+            {word.agent.map(|agent| view! { ", " <bdi>{agent}</bdi> })}
         </span>
     }
     .into_any()
@@ -49,7 +49,7 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
                     {format!("said by the {}", turn.role)}
                     {row.word.agent.map(|agent| view! { ", with " <bdi>{agent}</bdi> })}
                 </span>
-                <a class="above" href=why>"about this turn"</a>
+                <a class="above" href=why>"details"</a>
             }
             .into_any()
         }
@@ -62,7 +62,7 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
                     </bdi>
                     {format!(", {}", part.lines_in_words())}
                 </span>
-                <a class="above" href=why>"about this part"</a>
+                <a class="above" href=why>"details"</a>
             }
             .into_any()
         }
@@ -78,7 +78,10 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
                     {row.snippet.into_iter().map(marked).collect_view()}
                 </a>
                 <p class="row-from">
-                    {row.theme.map(|theme| view! { <bdi class="theme">{theme}</bdi> })}
+                    {row.theme.map(|theme| {
+                        let href = MemoryFilters::default().with_theme(Some(&theme)).href();
+                        view! { <a class="theme" href=href data-live-link="filter"><bdi>{theme}</bdi></a> }
+                    })}
                     {from}
                     <OwnerBadge owner=row.owner />
                     {row.retired.map(|retired| view! { <StateBadge state=retired_state(retired) /> })}
@@ -87,10 +90,11 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
                         .tags
                         .into_iter()
                         .map(|tag| {
+                            let href = MemoryFilters::default().with_tag(Some(&tag)).href();
                             view! {
-                                <span class="tag">
+                                <a class="tag" href=href data-live-link="filter">
                                     <bdi>{tag}</bdi>
-                                </span>
+                                </a>
                             }
                         })
                         .collect_view()}

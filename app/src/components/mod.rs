@@ -34,10 +34,10 @@ mod unseen;
 pub use crate::words::{count, documents, memories, rate, size, some_texts, texts, time_left};
 pub use badge::{
     ENTITY_TYPES, EmbeddingMark, ITEM_TYPES, Shape, StateBadge, TypeBadge, WordBadge,
-    retired_state, shape_of,
+    retired_state, shape_of, type_name,
 };
 pub use beginning::FirstSteps;
-pub use call::{Call, TOOLS, did};
+pub use call::{Call, Run, TOOLS, did};
 pub use chat_fields::{CHAT_FIELDS, ChatFields};
 pub use connect::{Connect, FirstCall, TOKEN_PLACE, add_line, search_line, session_line};
 pub use content::Content;

@@ -27,10 +27,10 @@ pub fn NoSuchPage() -> impl IntoView {
     backend().not_found();
     view! {
         <div class="prose">
-            <h1>"There is no such page"</h1>
-            <p>"The address may be mistyped, or what it named is gone."</p>
+            <h1>"Page not found"</h1>
+            <p>"The address may be mistyped, or what it named was deleted."</p>
             <p>
-                <a href="/memory">"Go to your memory"</a>
+                <a href="/memory">"Go to Memory"</a>
             </p>
         </div>
     }

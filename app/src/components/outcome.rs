@@ -60,7 +60,7 @@ pub fn Confirm(
         .collect_view();
     view! {
         <section class="ask" aria-labelledby="ask-title" tabindex="-1" autofocus>
-            <h3 id="ask-title">"Go ahead?"</h3>
+            <h3 id="ask-title">"Save this change?"</h3>
             <p>{confirm.sentence}</p>
             <form method="post" action=path class="actions">
                 {kept}
@@ -69,7 +69,7 @@ pub fn Confirm(
                     "Confirm"
                 </button>
                 <a class="button" href=back>
-                    "Keep the old"
+                    "Cancel"
                 </a>
             </form>
         </section>

@@ -74,7 +74,7 @@ pub fn ProviderFields(
                 form=form.clone()
                 name="model"
                 label="Model"
-                hint="As the endpoint calls it."
+                hint="The model's name at the endpoint."
                 placeholder="nomic-embed-text"
                 autocomplete="off"
                 maxlength="200"
@@ -84,7 +84,7 @@ pub fn ProviderFields(
                 form=form.clone()
                 name="dimensions"
                 label="Dimensions"
-                hint="Empty: as the model gives. At most 1,024."
+                hint="Leave blank for the model's own. At most 1,024."
                 inputmode="numeric"
                 autocomplete="off"
                 maxlength="5"
@@ -102,8 +102,8 @@ pub fn ProviderFields(
 #[component]
 pub fn KeyField(form: FormState, has_key: bool) -> impl IntoView {
     let hint = match has_key {
-        true => "Empty: the kept key stays. Give it again when the URL changes.",
-        false => "Only if the endpoint asks for one. It is kept sealed and never shown again.",
+        true => "Leave blank to keep the saved key. Enter it again when you change the URL.",
+        false => "Only if the endpoint requires one. It is stored encrypted and never shown again.",
     };
     let clear = has_key.then(|| {
         view! {
@@ -114,7 +114,7 @@ pub fn KeyField(form: FormState, has_key: bool) -> impl IntoView {
                     value="1"
                     checked=form.value("clear_key") == "1"
                 />
-                <span>"Forget the kept key"</span>
+                <span>"Delete the saved key"</span>
             </label>
         }
     });
@@ -123,10 +123,10 @@ pub fn KeyField(form: FormState, has_key: bool) -> impl IntoView {
             <Field
                 form=form.clone()
                 name="key"
-                label="Key"
+                label="API key"
                 kind="password"
                 hint
-                placeholder=if has_key { "A key is kept" } else { "" }
+                placeholder=if has_key { "A key is saved" } else { "" }
                 autocomplete="off"
                 maxlength="4000"
                 optional=true
@@ -170,18 +170,18 @@ fn Prefixes(form: FormState) -> impl IntoView {
     };
     view! {
         <details class="fold" open=is_open>
-            <summary>"Words before the texts"</summary>
+            <summary>"Input prefixes"</summary>
             <div class="stack">
                 <div class="field">
                     <label for=id.clone()>"Preset"</label>
                     <p class="hint" id=hint_id>
-                        "Some models were trained with a word before each text, and find less without it. What is typed below goes before the preset."
+                        "Some models were trained with a prefix before each text, and find less without it. A prefix entered below takes precedence over the preset."
                     </p>
                     <select id=id name="preset" aria-describedby=described_by>
-                        <option value="">"By the model's name"</option>
+                        <option value="">"Automatic, by the model's name"</option>
                         {options.into_iter().collect_view()}
                         <option value="none" selected=chosen == "none">
-                            "Nothing before either"
+                            "No prefixes"
                         </option>
                     </select>
                     <FieldError id=error_id error />
@@ -190,7 +190,7 @@ fn Prefixes(form: FormState) -> impl IntoView {
                     <Field
                         form=form.clone()
                         name="query_prefix"
-                        label="Before a query"
+                        label="Query prefix"
                         autocomplete="off"
                         maxlength="500"
                         optional=true
@@ -198,21 +198,21 @@ fn Prefixes(form: FormState) -> impl IntoView {
                     <Field
                         form
                         name="document_prefix"
-                        label="Before a memory"
+                        label="Memory prefix"
                         autocomplete="off"
                         maxlength="500"
                         optional=true
                     />
                 </div>
                 <details class="fold">
-                    <summary>"What the presets put there"</summary>
-                    <div class="table" tabindex="0" role="group" aria-label="The presets">
+                    <summary>"Prefixes of the presets"</summary>
+                    <div class="table" tabindex="0" role="group" aria-label="Presets">
                         <table>
                             <thead>
                                 <tr>
                                     <th scope="col">"Model"</th>
-                                    <th scope="col">"Before a query"</th>
-                                    <th scope="col">"Before a memory"</th>
+                                    <th scope="col">"Query prefix"</th>
+                                    <th scope="col">"Memory prefix"</th>
                                 </tr>
                             </thead>
                             <tbody>{rows.into_iter().collect_view()}</tbody>
@@ -227,7 +227,7 @@ fn Prefixes(form: FormState) -> impl IntoView {
 
 fn prefix(text: &'static str) -> AnyView {
     if text.is_empty() {
-        view! { <span class="hint">"nothing"</span> }.into_any()
+        view! { <span class="hint">"none"</span> }.into_any()
     } else {
         view! { <code class="prefix">{text}</code> }.into_any()
     }
@@ -238,17 +238,17 @@ fn Pace(form: FormState) -> impl IntoView {
     let is_open = PACE_FIELDS.iter().any(|name| form.error_of(name).is_some());
     view! {
         <details class="fold" open=is_open>
-            <summary>"Pace"</summary>
+            <summary>"Request limits"</summary>
             <div class="stack">
                 <p class="hint">
-                    "For an endpoint that limits how much it may be asked: smaller batches, and a pause between them. They are in force at once; nothing is rebuilt."
+                    "For an endpoint with rate limits: smaller batches, and a pause between them. Changes take effect at once; nothing is rebuilt."
                 </p>
                 <div class="field-row">
                     <Field
                         form=form.clone()
                         name="batch_size"
-                        label="Texts a call"
-                        hint="1 to 256"
+                        label="Batch size"
+                        hint="Texts per call, 1 to 256"
                         inputmode="numeric"
                         autocomplete="off"
                         maxlength="4"
@@ -257,8 +257,8 @@ fn Pace(form: FormState) -> impl IntoView {
                     <Field
                         form=form.clone()
                         name="concurrency"
-                        label="Calls at once"
-                        hint="1 to 8"
+                        label="Concurrency"
+                        hint="Calls at the same time, 1 to 8"
                         inputmode="numeric"
                         autocomplete="off"
                         maxlength="2"
@@ -267,7 +267,7 @@ fn Pace(form: FormState) -> impl IntoView {
                     <Field
                         form
                         name="pause_ms"
-                        label="Pause between"
+                        label="Pause between calls"
                         hint="In milliseconds"
                         inputmode="numeric"
                         autocomplete="off"

@@ -12,7 +12,7 @@ pub fn Renewal(path: String, is_held: bool) -> impl IntoView {
     let offer = if is_held {
         view! {
             <p class="hint renewal">
-                "This page holds still. " <a href=path>"Follow the progress again"</a> "."
+                "This page does not refresh by itself. " <a href=path>"Refresh automatically"</a> "."
             </p>
         }
         .into_any()
@@ -20,8 +20,8 @@ pub fn Renewal(path: String, is_held: bool) -> impl IntoView {
         view! {
             <meta http-equiv="refresh" content=format!("5; url={path}") />
             <p class="hint renewal">
-                "This page renews itself while the work goes on. "
-                <a href=format!("{path}?hold=1")>"Hold it still"</a> " to change something."
+                "This page refreshes while work is under way. "
+                <a href=format!("{path}?hold=1")>"Stop refreshing"</a> " to change something."
             </p>
         }
         .into_any()

@@ -17,7 +17,7 @@ pub fn Score(id: i64, score: f64, parts: Option<ScoreParts>) -> impl IntoView {
     };
     let Some(parts) = parts else {
         return view! {
-            <span class="score" title="How well it matches, within this answer">
+            <span class="score" title="How well it matches, compared with the other results">
                 {figures}
             </span>
         }
@@ -29,7 +29,7 @@ pub fn Score(id: i64, score: f64, parts: Option<ScoreParts>) -> impl IntoView {
             class="score"
             type="button"
             popovertarget=popover_id.clone()
-            title="How this score came about"
+            title="Score breakdown"
         >
             {figures}
         </button>
@@ -38,7 +38,7 @@ pub fn Score(id: i64, score: f64, parts: Option<ScoreParts>) -> impl IntoView {
             id=popover_id
             popover="auto"
             role="group"
-            aria-label="How this score came about"
+            aria-label="Score breakdown"
         >
             <ScoreTable score parts />
         </div>
@@ -79,23 +79,23 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
     let factor = parts.weight_tier * parts.scale;
     view! {
         <table class="sum">
-            <caption>"How this score came about"</caption>
+            <caption>"Score breakdown"</caption>
             <thead class="visually-hidden">
                 <tr>
                     <th scope="col">"Signal"</th>
-                    <th scope="col">"Within this answer"</th>
+                    <th scope="col">"Among these results"</th>
                     <th scope="col">"Weight"</th>
                     <th scope="col">"Share"</th>
                 </tr>
             </thead>
             <tbody>
-                {line("Meaning", parts.semantic_normalised, parts.weight_semantic)}
-                {line("Words", parts.lexical_normalised, parts.weight_lexical)}
+                {line("Semantic", parts.semantic_normalised, parts.weight_semantic)}
+                {line("Keyword", parts.lexical_normalised, parts.weight_lexical)}
                 {added("Speaker", parts.speaker)}
-                {added("Names", parts.entities)}
+                {added("Entities", parts.entities)}
                 {added("Time", parts.time)}
-                {added("Your own words", parts.trust)}
-                {added("Beside it", parts.neighbours)}
+                {added("Stated by you", parts.trust)}
+                {added("Neighbouring messages", parts.neighbours)}
             </tbody>
             <tfoot>
                 <tr>
@@ -109,30 +109,30 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
         <ul class="sum-notes hint">
             <li>{meaning_of(&parts)}</li>
             <li>{words_of(&parts)}</li>
-            {(parts.speaker > 0.0).then(|| view! { <li>"Speaker: it was said by whom the query names."</li> })}
-            {(parts.entities > 0.0).then(|| view! { <li>"Names: it mentions what the query names."</li> })}
+            {(parts.speaker > 0.0).then(|| view! { <li>"Speaker: the query names the person who said it."</li> })}
+            {(parts.entities > 0.0).then(|| view! { <li>"Entities: it mentions somebody or something that the query names."</li> })}
             {(parts.time > 0.0)
                 .then(|| {
-                    view! { <li>"Time: it was said in the time that the query names, or near it."</li> }
+                    view! { <li>"Time: it was said in or near the period that the query names."</li> }
                 })}
-            {(parts.trust > 0.0).then(|| view! { <li>"Your own words: you said it, and no agent or tool."</li> })}
+            {(parts.trust > 0.0).then(|| view! { <li>"Stated by you: you said it, not an agent or a tool."</li> })}
             {(parts.neighbours > 0.0)
                 .then(|| {
-                    view! { <li>"Beside it: a share of what was said just before and after it."</li> }
+                    view! { <li>"Neighbouring messages: a share of the scores of the messages just before and after it."</li> }
                 })}
             {(parts.scale < 1.0)
                 .then(|| {
-                    view! { <li>"The sums are divided by the largest, so that none is more than 1."</li> }
+                    view! { <li>"Sums are divided by the largest, so that no score exceeds 1."</li> }
                 })}
             {(parts.weight_tier < 1.0)
                 .then(|| {
                     view! {
                         <li>
-                            "It is a turn, so the sum counts for less: a memory of the same words comes first."
+                            "It is a message, so its sum counts less: a memory with the same words comes first."
                         </li>
                     }
                 })}
-            <li>"Each signal is scaled from 0, the weakest of this answer (with turns in it: nothing in common), to 1, its strongest."</li>
+            <li>"Each signal is scaled from 0, the weakest of these results (where messages are among them: nothing in common), to 1, the strongest."</li>
         </ul>
     }
     .into_any()
@@ -143,26 +143,26 @@ fn meaning_of(parts: &ScoreParts) -> String {
         (Some(distance), Some(late)) => {
             let share = parts.late_share * 100.0;
             format!(
-                "Meaning: {share:.0} % token by token ({late:.3} before scaling), {:.0} % as a whole (distance {distance:.3}).",
+                "Semantic: {share:.0} % token by token ({late:.3} before scaling), {:.0} % as a whole (distance {distance:.3}).",
                 100.0 - share
             )
         }
         (Some(distance), None) => format!(
-            "Meaning: distance {distance:.3} from the query, so {:.3} before scaling.",
+            "Semantic: distance {distance:.3} from the query, so {:.3} before scaling.",
             parts.semantic
         ),
-        (None, _) => "Meaning: nothing to compare, as it has no vector here.".to_owned(),
+        (None, _) => "Semantic: nothing to compare, because it has no embedding here.".to_owned(),
     }
 }
 
 fn words_of(parts: &ScoreParts) -> String {
     let found = match parts.words_matched {
         _ if parts.is_substring => "found inside a longer word".to_owned(),
-        0 => return "Words: none of the query's is in it.".to_owned(),
-        1 => "1 of the query's matched".to_owned(),
-        n => format!("{n} of the query's matched"),
+        0 => return "Keyword: it has none of the query's words.".to_owned(),
+        1 => "1 word of the query matched".to_owned(),
+        n => format!("{n} words of the query matched"),
     };
-    format!("Words: {found}, {:.3} before scaling.", parts.lexical)
+    format!("Keyword: {found}, {:.3} before scaling.", parts.lexical)
 }
 
 /// "0.7", "1"

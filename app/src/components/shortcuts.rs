@@ -8,8 +8,8 @@ const SHORTCUTS: [(&str, &str); 7] = [
     ("j", "Next memory"),
     ("k", "Previous memory"),
     ("Enter", "Open the memory"),
-    ("y x c", "Keep, forget, confirm: where memories are learned"),
-    ("Esc", "Leave the search box, close this"),
+    ("y x c", "Keep, forget, confirm, on the page Learned"),
+    ("Esc", "Leave the search box, close this list"),
     ("?", "Show this list"),
 ];
 

@@ -20,8 +20,8 @@ pub fn Team(
     let is_open = form.error.is_some() || form.new_link.is_some() || form.done.is_some();
     let path = format!("/agents/{id}/team");
     let told = match (&team.leader, team.members.len()) {
-        (Some(leader), 0) => format!("in that of {}", leader.agent),
-        (Some(leader), n) => format!("in that of {}, and leads {n}", leader.agent),
+        (Some(leader), 0) => format!("member of {}'s team", leader.agent),
+        (Some(leader), n) => format!("member of {}'s team, and leads {n}", leader.agent),
         (None, 0) => "none".to_owned(),
         (None, 1) => "leads 1".to_owned(),
         (None, n) => format!("leads {n}"),
@@ -29,8 +29,8 @@ pub fn Team(
     let link = form.new_link.clone().map(|link| {
         view! {
             <p>
-                <strong>"Hand this link on now."</strong>
-                " It is shown this once. Whoever opens it chooses one agent of theirs, which joins; it works once, for 7 days."
+                <strong>"Copy this link now."</strong>
+                " It is shown only once. The person who opens it chooses one of their agents, which joins. It works once, within 7 days."
             </p>
             <Paste caption="Invitation" text=link />
         }
@@ -38,7 +38,7 @@ pub fn Team(
     let leader = team.leader.map(|leader| {
         view! {
             <p>
-                "It finds and reads what " {mate(&leader)} " keeps for itself, since " <When moment=leader.since.clone() /> "."
+                "It can find and read the own memories of " {mate(&leader)} ", since " <When moment=leader.since.clone() /> "."
             </p>
             <form method="post" action=path.clone()>
                 <input type="hidden" name="tie" value=leader.id />
@@ -62,9 +62,9 @@ pub fn Team(
     });
     let members = members.collect_view();
     let lends = match team.own_count {
-        0 => "It keeps nothing for itself yet.".to_owned(),
-        1 => "It keeps 1 memory for itself.".to_owned(),
-        n => format!("It keeps {} memories for itself.", count(n)),
+        0 => "It has no memories of its own yet.".to_owned(),
+        1 => "It has 1 memory of its own.".to_owned(),
+        n => format!("It has {} memories of its own.", count(n)),
     };
     let add = (!team.candidates.is_empty()).then(|| {
         let candidates = team.candidates.into_iter();
@@ -72,7 +72,7 @@ pub fn Team(
         view! {
             <form class="stack" method="post" action=path.clone()>
                 <div class="field">
-                    <label for=format!("team-{id}-member")>"Another agent of yours"</label>
+                    <label for=format!("team-{id}-member")>"Another of your agents"</label>
                     <select id=format!("team-{id}-member") name="member">{options.collect_view()}</select>
                 </div>
                 <div>
@@ -89,7 +89,7 @@ pub fn Team(
         view! {
             <form class="switch" method="post" action=path.clone()>
                 <span>{open}</span>
-                <button type="submit" name="action" value="take_back">"Take back"</button>
+                <button type="submit" name="action" value="take_back">"Revoke"</button>
             </form>
         }
     });
@@ -102,14 +102,14 @@ pub fn Team(
             {link}
             {leader}
             <p class="hint">
-                "Members find and read what this agent keeps for itself, and change nothing of it: of what all your agents share, nothing. "
-                {lends} {is_first.then_some(" With the first member or invitation, what it remembers becomes its own (own_first).")}
+                "Members can find and read this agent's own memories. They cannot change them, and see nothing that your agents share. "
+                {lends} {is_first.then_some(" With the first member or invitation, its new memories become its own (own_first).")}
             </p>
             <ul class="team">{members}</ul>
             {add}
             {take_back}
             <form method="post" action=path>
-                <button type="submit" name="action" value="invite">"Invite an agent of somebody else"</button>
+                <button type="submit" name="action" value="invite">"Invite another person's agent"</button>
             </form>
         </details>
     }

@@ -43,7 +43,7 @@ pub fn TokenEntry(
             </div>
             <p class="token-facts">
                 <span>{token.scopes.join(", ")}</span>
-                <span>"made " <When moment=token.created /></span>
+                <span>"created " <When moment=token.created /></span>
                 <span>
                     {match token.last_used {
                         Some(moment) => view! { "used " <When moment /> }.into_any(),
@@ -52,8 +52,8 @@ pub fn TokenEntry(
                 </span>
                 <span>
                     {match token.expires {
-                        Some(moment) => view! { "ends " <When moment /> }.into_any(),
-                        None => "does not end by itself".into_any(),
+                        Some(moment) => view! { "expires " <When moment /> }.into_any(),
+                        None => "never expires".into_any(),
                     }}
                 </span>
             </p>
@@ -72,8 +72,8 @@ fn revocation(path: String, token_id: i64, hint: String) -> impl IntoView {
             </summary>
             <div>
                 <p>
-                    "Whatever uses " <code>{hint}</code>
-                    " is shut out at once. This cannot be undone; the memories it added stay."
+                    "Programs that use " <code>{hint}</code>
+                    " lose access at once. This cannot be undone; the memories they added stay."
                 </p>
                 <form
                     method="post"
@@ -124,12 +124,12 @@ pub fn TokenChoices(form: FormState, prefix: String) -> impl IntoView {
     let lifetime_described_by = lifetime_error.is_some().then(|| lifetime_error_id.clone());
     view! {
         <fieldset class="field" aria-describedby=described_by>
-            <legend>"It may"</legend>
+            <legend>"Permissions"</legend>
             {scopes.into_iter().collect_view()}
             <FieldError id=error_id error />
         </fieldset>
         <div class="field">
-            <label for=select_id.clone()>"Its token ends"</label>
+            <label for=select_id.clone()>"Expires"</label>
             <select id=select_id name="expires_days" aria-describedby=lifetime_described_by>
                 {lifetimes.into_iter().collect_view()}
             </select>

@@ -12,12 +12,12 @@ const LISTS: [(&str, &str, &str); 3] = [
     ),
     (
         "full",
-        "Tools: all (13). The core, and correct, confirm, forget, stats, summary, entity, graph, files.",
+        "Tools: all (13). Core, and correct, confirm, forget, stats, summary, entity, graph, files.",
         "All tools",
     ),
     (
         "single",
-        "Tools: one (memory). Save, search, forget and list in one, for models that several tools confuse.",
+        "Tools: one (memory). Save, search, forget and list in one tool, for models that handle several tools badly.",
         "One tool",
     ),
 ];

@@ -65,7 +65,7 @@ fn names_of(run: &str) -> String {
     } else {
         ""
     };
-    format!("Characters that cannot be seen: {}{more}", names.join(", "))
+    format!("Invisible characters: {}{more}", names.join(", "))
 }
 
 #[cfg(test)]

@@ -24,9 +24,9 @@ pub fn Keyboard() -> impl IntoView {
 }
 
 #[cfg(feature = "hydrate")]
-mod browser_side {
+pub(super) mod browser_side {
     use wasm_bindgen::JsCast;
-    use web_sys::{HtmlDialogElement, HtmlElement, HtmlInputElement, KeyboardEvent};
+    use web_sys::{Element, HtmlDialogElement, HtmlElement, HtmlInputElement, KeyboardEvent};
 
     use crate::islands::browser;
 
@@ -92,17 +92,21 @@ mod browser_side {
         Some(())
     }
 
+    /// Focuses the first link of a row: the one that opens it.
+    pub fn focus_link(row: &Element) -> Option<()> {
+        let link = row.query_selector("a").ok()??;
+        link.dyn_ref::<HtmlElement>()?.focus().ok()
+    }
+
     /// Moves the focus by rows; from outside the list, to its first row.
     fn step(by: isize) -> Option<()> {
         let body = browser::document()?.body()?;
-        let rows = browser::elements(&body, "[data-row] a");
+        // Those in a closed fold cannot be seen.
+        let rows = browser::elements(&body, "[data-row]:not(details:not([open]) [data-row])");
         let focused = browser::focused();
-        let here = rows.iter().position(|row| {
-            focused
-                .as_ref()
-                .is_some_and(|focused| row.is_same_node(Some(focused)))
-        });
+        let has_focus = |row: &Element| row.contains(focused.as_ref().map(AsRef::as_ref));
+        let here = rows.iter().position(has_focus);
         let next = here.map_or(0, |here| here.saturating_add_signed(by));
-        rows.get(next)?.dyn_ref::<HtmlElement>()?.focus().ok()
+        focus_link(rows.get(next)?)
     }
 }

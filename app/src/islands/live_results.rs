@@ -140,6 +140,7 @@ mod browser_side {
             "tool",
             "outcome",
             "days",
+            "status",
         ] {
             if query.get(name).is_some_and(|words| words.trim().is_empty()) {
                 query.delete(name);
@@ -253,8 +254,8 @@ mod browser_side {
     }
 
     fn focus_row(root: &Element, index: usize) -> Option<()> {
-        let links = browser::elements(root, "[data-row] a");
-        links.get(index)?.dyn_ref::<HtmlElement>()?.focus().ok()
+        let rows = browser::elements(root, "[data-row]");
+        crate::islands::keyboard::browser_side::focus_link(rows.get(index)?)
     }
 
     fn remember(address: &str, cause: Cause) {

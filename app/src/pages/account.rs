@@ -40,7 +40,7 @@ pub fn Account() -> impl IntoView {
                 <section class="part" aria-labelledby="memory-title">
                     <h2 id="memory-title">"Memory"</h2>
                     <p class="lead">
-                        "Switched off, your agents can neither read nor add, from their next call on. What is remembered stays, and you still see it here."
+                        "While memory is off, your agents can neither read nor add memories. Existing memories stay, and you still see them here."
                     </p>
                     <FormError form=switch_form fields=&[] />
                     <MemorySwitch
@@ -53,7 +53,7 @@ pub fn Account() -> impl IntoView {
                 <section class="part" aria-labelledby="password-title">
                     <h2 id="password-title">"Change your password"</h2>
                     <p class="lead">
-                        "Changing it signs out every other browser. The tokens of your agents go on working."
+                        "This signs out every other browser. Your agents' tokens keep working."
                     </p>
                     <Done form=form.clone() />
                     <form class="stack" method="post" action="/account/password">
@@ -81,7 +81,7 @@ fn TimeZone(form: FormState, zone: String) -> impl IntoView {
         <section class="part" aria-labelledby="time-zone-title">
             <h2 id="time-zone-title">"Time zone"</h2>
             <p class="lead">
-                "What the server does for you at a time of day, such as completing your sessions at night, it does at that time in your zone. Times on these pages stay in UTC."
+                "Scheduled work, such as completing your sessions at night, follows this time zone. Times on these pages are in UTC."
             </p>
             <Done form=done />
             <form class="stack" method="post" action="/account/time-zone">
@@ -90,7 +90,7 @@ fn TimeZone(form: FormState, zone: String) -> impl IntoView {
                     form=form.or_saved(vec![("time_zone", zone)])
                     name="time_zone"
                     label="Time zone"
-                    hint="By its name, such as Europe/Vienna, or UTC."
+                    hint="A name such as Europe/Vienna, or UTC."
                     autocomplete="off"
                     maxlength="64"
                     list="time-zones"

@@ -10,10 +10,11 @@ use leptos_router::hooks::use_location;
 
 use crate::backend::{ROWS_MAX, backend};
 use crate::components::{
-    Call, Days, Done, FirstSteps, Frame, Section, TOKEN_PLACE, Trouble, calls, count, search_line,
+    Call, Days, Done, FirstSteps, Frame, Run, Section, TOKEN_PLACE, Trouble, calls, count,
+    search_line,
 };
 use crate::islands::LiveResults;
-use crate::view::{ActivityFilters, ActivityPage, FormState};
+use crate::view::{ActivityFilters, ActivityPage, CallRow, FormState};
 use filters::Narrow;
 use queries::Queries;
 
@@ -40,6 +41,9 @@ pub fn Activity() -> impl IntoView {
     }
 }
 
+/// So many calls in a row that are alike are folded.
+const RUN_MIN: usize = 4;
+
 #[component]
 fn Found(page: ActivityPage, filters: ActivityFilters, form: FormState) -> impl IntoView {
     let heading = heading_of(&page);
@@ -47,7 +51,7 @@ fn Found(page: ActivityPage, filters: ActivityFilters, form: FormState) -> impl 
     let is_document = items.any(|item| item.is_document && Some(item.id) == filters.item);
     let more = page.has_more.then(|| more_of(&filters));
     let kept = format!(
-        "Calls are kept for {} days, the newest {} of them. They hold no content: only which memories they were about.",
+        "Calls are kept for {} days, at most {} of them. They store no content, only which memories they concern.",
         page.kept_days,
         count(page.kept_calls),
     );
@@ -55,7 +59,7 @@ fn Found(page: ActivityPage, filters: ActivityFilters, form: FormState) -> impl 
     let rows = if page.rows.is_empty() {
         view! {
             <div class="nothing">
-                <p class="first-words">"No such call."</p>
+                <p class="first-words">"No matching calls."</p>
                 <p>
                     <a href="/activity" data-live-link="loosen">
                         "Show all calls"
@@ -65,12 +69,11 @@ fn Found(page: ActivityPage, filters: ActivityFilters, form: FormState) -> impl 
         }
         .into_any()
     } else {
-        view! {
-            <ol class="rows">
-                {page.rows.into_iter().map(|call| view! { <Call call /> }).collect_view()}
-            </ol>
-        }
-        .into_any()
+        by_day(page.rows)
+            .into_iter()
+            .map(|(day, runs)| view! { <Day day runs /> })
+            .collect_view()
+            .into_any()
     };
     view! {
         <div id="live" class="page">
@@ -92,6 +95,46 @@ fn Found(page: ActivityPage, filters: ActivityFilters, form: FormState) -> impl 
         <LiveResults />
     }
     .into_any()
+}
+
+#[component]
+fn Day(day: String, runs: Vec<Vec<CallRow>>) -> impl IntoView {
+    let runs = runs.into_iter().map(|run| match run.len() < RUN_MIN {
+        true => {
+            let calls = run.into_iter().map(|call| view! { <Call call /> });
+            calls.collect_view().into_any()
+        }
+        false => view! { <Run calls=run /> }.into_any(),
+    });
+    view! {
+        <h3 class="day-head">{day}</h3>
+        <ol class="calls">{runs.collect_view()}</ol>
+    }
+    .into_any()
+}
+
+/// The calls of each day, and of these those in a row of which an agent did the same.
+fn by_day(rows: Vec<CallRow>) -> Vec<(String, Vec<Vec<CallRow>>)> {
+    let mut days: Vec<(String, Vec<Vec<CallRow>>)> = Vec::new();
+    for row in rows {
+        if days.last().is_none_or(|(day, _)| *day != row.day) {
+            days.push((row.day.clone(), Vec::new()));
+        }
+        let Some((_, runs)) = days.last_mut() else {
+            continue;
+        };
+        let is_like = |other: &CallRow| {
+            (&other.agent, &other.tool, &other.problem) == (&row.agent, &row.tool, &row.problem)
+        };
+        match runs
+            .last_mut()
+            .filter(|run| run.last().is_some_and(is_like))
+        {
+            Some(run) => run.push(row),
+            None => runs.push(vec![row]),
+        }
+    }
+    days
 }
 
 /// What the list is, in a few words: the heading, and what is announced.
@@ -119,7 +162,7 @@ fn more_of(filters: &ActivityFilters) -> AnyView {
         }
         None => view! {
             <p class="more hint">
-                {format!("{ROWS_MAX} are shown at most. Narrow them down to see older ones.")}
+                {format!("At most {ROWS_MAX} are shown. Filter to see older calls.")}
             </p>
         }
         .into_any(),
@@ -136,7 +179,7 @@ fn Beginning(page: ActivityPage, form: FormState) -> impl IntoView {
                 first_words="No agent has called yet."
                 lead="Here will be every call of your agents: what they searched, read, added and archived, when, and which memories it was about."
                 by_hand="make a first call"
-                caption="Search the memory"
+                caption="Search memories"
                 line=search_line(&page.public_url, TOKEN_PLACE)
             />
             <Queries

@@ -50,7 +50,7 @@ fn Whole(page: AdminPage, form: FormState) -> impl IntoView {
     view! {
         <div class="page">
             <h1>"Admin"</h1>
-            <p class="lead">"What holds for everybody on this server."</p>
+            <p class="lead">"Settings for the whole server."</p>
             <Done form=form.clone() />
             <Figures page=page.clone() />
             <p>{jobs_line(page.jobs)} <a href=JOBS_PATH>"Jobs"</a></p>
@@ -96,9 +96,9 @@ fn Figures(page: AdminPage) -> impl IntoView {
     let queue = page.queue;
     let figures = [
         ("Users", page.users),
-        ("Vectors pending", queue.pending),
+        ("Embeddings pending", queue.pending),
         ("Users waiting", queue.users_waiting),
-        ("Vectors failed", queue.failed),
+        ("Embeddings failed", queue.failed),
     ];
     view! {
         <dl class="figures">
@@ -149,11 +149,11 @@ fn Builtin(page: AdminPage, form: FormState) -> impl IntoView {
     view! {
         <section class="part" aria-labelledby="builtin">
             <div class="title-row">
-                <h2 id="builtin">"The builtin model"</h2>
+                <h2 id="builtin">"Builtin model"</h2>
                 <StateBadge state=if is_on { "on" } else { "off" } />
             </div>
             <p>
-                "It serves whoever has no endpoint of their own, while no llama.cpp is set for everybody. It runs inside of this server."
+                "It serves users without an endpoint of their own, unless a system llama.cpp is set. It runs inside this server."
             </p>
             {missing}
             {confirm}
@@ -172,8 +172,8 @@ fn Late(late: LateSwitch, form: FormState) -> impl IntoView {
     };
     let under_way = (late.done < late.users).then(|| {
         let what = match late.is_on {
-            true => "Token vectors are made",
-            false => "Token vectors are removed",
+            true => "Creating token vectors",
+            false => "Removing token vectors",
         };
         view! {
             <p>
@@ -189,7 +189,7 @@ fn Late(late: LateSwitch, form: FormState) -> impl IntoView {
                 <StateBadge state />
             </div>
             <p>
-                "A search compares each word of the query with each word of a memory, and not only the whole with the whole. It finds more. It takes some 1.5 kB of disk for each memory. Only the builtin model can do it."
+                "Search also compares each word of the query with each word of a memory. It finds more, and takes about 1.5 kB of disk per memory. Only the builtin model supports it."
             </p>
             {under_way}
             <FormError form fields=&[] />
@@ -216,7 +216,7 @@ fn MemoryBrowser(is_read_only: bool, form: FormState) -> impl IntoView {
                 <StateBadge state />
             </div>
             <p>
-                "When it is on, the page of a memory has no section Manage: nobody archives, restores or confirms memories in the browser. Everybody can still delete their own on the page Your data. Agents are not affected."
+                "While it is on, a memory's page has no Manage section: nobody can archive, restore or confirm memories in the browser. Users can still delete their own memories on the page Your data. Agents are not affected."
             </p>
             <FormError form fields=&[] />
             <form method="post" action="/admin/browser">
@@ -232,7 +232,7 @@ fn MemoryBrowser(is_read_only: bool, form: FormState) -> impl IntoView {
 #[component]
 fn Allowed(endpoints: Vec<String>, form: FormState) -> impl IntoView {
     let list = if endpoints.is_empty() {
-        view! { <p class="hint">"None: members can name public addresses only."</p> }.into_any()
+        view! { <p class="hint">"None: members can use public addresses only."</p> }.into_any()
     } else {
         let rows = endpoints
             .into_iter()
@@ -256,7 +256,7 @@ fn Allowed(endpoints: Vec<String>, form: FormState) -> impl IntoView {
         <section class="part" aria-labelledby="allowed">
             <h2 id="allowed">"Allowed endpoints"</h2>
             <p>
-                "Members' endpoints may be public addresses, and these hosts of this machine or its network. Link-local and metadata addresses are never reached."
+                "Members may use public addresses, and these hosts on this machine or its network. Link-local and cloud metadata addresses are always blocked."
             </p>
             {list}
             <form class="stack" method="post" action="/admin/endpoints">

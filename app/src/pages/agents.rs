@@ -7,8 +7,8 @@ use leptos_router::hooks::use_query_map;
 
 use crate::backend::backend;
 use crate::components::{
-    Connect, Done, Field, FirstCall, FormError, Frame, MemorySwitch, Paste, Section, TOKEN_FIELDS,
-    TOKEN_PLACE, Team, TokenChoices, TokenEntry, ToolChoice, Trouble, When,
+    Connect, Done, Field, FirstCall, FormError, Frame, MemorySwitch, Paste, Section, StateBadge,
+    TOKEN_FIELDS, TOKEN_PLACE, Team, TokenChoices, TokenEntry, ToolChoice, Trouble, When,
 };
 use crate::islands::LiveProgress;
 use crate::view::{AgentRow, AgentSetting, AgentsPage, FormState, NewToken};
@@ -79,7 +79,7 @@ fn Everyone(page: AgentsPage, form: FormState, asked: Option<i64>) -> impl IntoV
     view! {
         <h1>"Agents & tokens"</h1>
         <p class="lead">
-            "An agent is a program that remembers for you. Each has tokens of its own, so that you can shut one out without the others."
+            "An agent is a program that stores and reads memories for you. Each has its own tokens, so you can revoke one without affecting the others."
         </p>
         <Done form=form.clone() />
         {all_off}
@@ -114,14 +114,14 @@ fn Fresh(new: NewToken, agent: AgentRow, public_url: String) -> impl IntoView {
             <h2 id="fresh-title">"The token of " <bdi>{new.agent_name}</bdi></h2>
             <p>
                 <strong>"Copy it now."</strong>
-                " It is shown this once; only a fingerprint of it is kept."
+                " It is shown only once; only a hash of it is stored."
             </p>
             <Paste caption="Token" text=new.token.clone() />
             <h3>"Connect"</h3>
             <Connect public_url token=new.token prefix="fresh".to_owned() />
             <FirstCall agent is_watched=true />
             <p>
-                "What it remembers is on the page " <a href="/memory">"Memory"</a> "."
+                "Its memories appear on the page " <a href="/memory">"Memory"</a> "."
             </p>
         </section>
     }
@@ -152,14 +152,25 @@ fn Agent(
         1 => "1 memory".to_owned(),
         count => format!("{count} memories"),
     };
+    let is_of = |form: &FormState| form.value("agent") == id.to_string();
+    let is_open = is_posted || is_of(&settings_form) || is_of(&team_form) || connect_to.is_some();
+    let memory = match agent.memory_enabled {
+        true => "memory on",
+        false => "memory off",
+    };
+    let tools = match agent.profile {
+        "core" => "core tools",
+        "single" => "one tool",
+        _ => "all tools",
+    };
     let first_call = (!is_fresh).then(|| {
         view! { <FirstCall agent=agent.clone() is_watched=connect_to.is_some() /> }
     });
     let connect = match connect_to {
         Some(public_url) => view! {
             <p class="hint">
-                "Put its token in the place of " <code>{TOKEN_PLACE}</code>
-                "; make another token below if you have not kept it."
+                "Replace " <code>{TOKEN_PLACE}</code>
+                " with its token; create a new token below if you no longer have it."
             </p>
             <Connect public_url token=TOKEN_PLACE.to_owned() prefix=format!("agent-{id}") />
         }
@@ -167,7 +178,7 @@ fn Agent(
         None => view! {
             <p>
                 <a href=format!("/agents?connect={id}#agent-{id}")>
-                    "How to connect it" <span class="visually-hidden">": " {agent.name.clone()}</span>
+                    "How to connect" <span class="visually-hidden">": " {agent.name.clone()}</span>
                 </a>
             </p>
         }
@@ -179,17 +190,17 @@ fn Agent(
         .map(|token| view! { <TokenEntry path=format!("/agents/{id}/tokens") token /> })
         .collect_view();
     view! {
-        <li class="agent" id=format!("agent-{id}")>
-            <div class="agent-head">
-                <h2>
-                    <bdi>{agent.name.clone()}</bdi>
-                </h2>
+        <li>
+            <details class="agent" id=format!("agent-fold-{id}") open=is_open>
+            <summary>
+                <strong><bdi>{agent.name.clone()}</bdi></strong>
                 {first_call}
-            </div>
-            <p class="agent-facts">
-                <span>{items}</span>
-                <span>"here since " <When moment=agent.created /></span>
-            </p>
+                <span class="agent-count">{items}</span>
+                <span class="agent-count">{tools}</span>
+                <StateBadge state=memory />
+            </summary>
+            <div class="agent-body" id=format!("agent-{id}")>
+            <p class="hint">"Created " <When moment=agent.created /></p>
             <MemorySwitch
                 path=format!("/agents/{id}/memory")
                 is_on=agent.memory_enabled
@@ -206,15 +217,17 @@ fn Agent(
             <ul class="tokens">{tokens}</ul>
             <details class="fold" open=has_failed>
                 <summary>
-                    "Another token" <span class="visually-hidden">" for " {agent.name}</span>
+                    "New token" <span class="visually-hidden">" for " {agent.name}</span>
                 </summary>
                 <form class="stack" method="post" action=format!("/agents/{id}/tokens")>
                     <FormError form=form.clone() fields=TOKEN_FIELDS />
                     <TokenChoices form prefix=format!("token-{id}") />
                     <div>
-                        <button type="submit">"Make a token"</button>
+                        <button type="submit">"Create token"</button>
                     </div>
                 </form>
+            </details>
+            </div>
             </details>
         </li>
     }
@@ -240,9 +253,9 @@ fn Settings(
         .filter(|setting| !setting.value.is_empty())
         .count();
     let told = match changed {
-        0 => "as the server has them".to_owned(),
-        1 => "1 of its own".to_owned(),
-        n => format!("{n} of its own"),
+        0 => "server defaults".to_owned(),
+        1 => "1 changed".to_owned(),
+        n => format!("{n} changed"),
     };
     let names: Vec<&'static str> = settings.iter().map(|setting| setting.name).collect();
     let fields = settings.into_iter().map(|setting| {
@@ -253,7 +266,7 @@ fn Settings(
         let field = format!("agent-{id}-{}", setting.name);
         let control = match setting.choices.is_empty() {
             false => {
-                let default = format!("as the server has it ({})", setting.default);
+                let default = format!("server default ({})", setting.default);
                 let choices = setting.choices.into_iter().map(|(choice, words)| {
                     view! { <option value=choice selected=value == choice>{words}</option> }
                 });
@@ -303,13 +316,13 @@ fn Settings(
             <form class="stack" method="post" action=path>
                 <div class="field">
                     <label for=format!("agent-{id}-document")>"As JSON"</label>
-                    <p class="hint">{format!("An object of {}; what is left out is as the server has it.", names.join(", "))}</p>
+                    <p class="hint">{format!("An object of {}. What is left out uses the server's default.", names.join(", "))}</p>
                     <textarea id=format!("agent-{id}-document") name="document" rows="4" spellcheck="false">
                         {document}
                     </textarea>
                 </div>
                 <div>
-                    <button type="submit" name="action" value="document">"Save this"</button>
+                    <button type="submit" name="action" value="document">"Save JSON"</button>
                 </div>
             </form>
         </details>
@@ -320,9 +333,9 @@ fn Settings(
 #[component]
 fn NewAgent(form: FormState, is_first: bool) -> impl IntoView {
     let title = if is_first {
-        "Name your first agent"
+        "Create your first agent"
     } else {
-        "A new agent"
+        "New agent"
     };
     view! {
         <section class="part" aria-labelledby="new-agent">
@@ -333,14 +346,14 @@ fn NewAgent(form: FormState, is_first: bool) -> impl IntoView {
                     form=form.clone()
                     name="name"
                     label="Name"
-                    hint="The program, and where it runs: claude-code on the laptop."
+                    hint="The program and where it runs, such as claude-code on the laptop."
                     autocomplete="off"
                     maxlength="64"
                 />
                 <TokenChoices form prefix="agent".to_owned() />
                 <div>
                     <button class="primary" type="submit">
-                        "Make agent and token"
+                        "Create agent"
                     </button>
                 </div>
             </form>

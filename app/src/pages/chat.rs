@@ -43,7 +43,7 @@ fn Whole(page: ChatPage, form: FormState) -> impl IntoView {
         <div class="page">
             <h1>"Chat model"</h1>
             <p class="lead">
-                "A model reads what you and your agents say to each other, and writes down what is worth remembering. It makes no vectors: those are under Embeddings."
+                "The chat model reads your conversations with agents and extracts what is worth remembering. It creates no embeddings; those are under Embeddings."
             </p>
             <Done form=form.clone() />
             <FormError form=of_page fields=&[] />
@@ -160,19 +160,19 @@ fn Limits(page: ChatPage, form: FormState) -> impl IntoView {
     });
     let purposes = purposes.collect_view();
     let unset = format!(
-        "Left empty, {} hold. A day begins at midnight, UTC.",
+        "Default {}; resets at midnight UTC.",
         count(page.server_cap)
     );
     view! {
         <section class="part" id="limits" aria-labelledby="limits-title">
-            <h2 id="limits-title">"What it may do"</h2>
+            <h2 id="limits-title">"Limits"</h2>
             <form class="stack" method="post" action=PATH>
                 <FormError form=form.clone() fields=LIMIT_FIELDS />
                 <p class="hint">{unset}</p>
                 <Field
                     form=form.clone()
                     name="daily_token_cap"
-                    label="Tokens a day"
+                    label="Tokens per day"
                     hint="10,000 to 1,000,000,000"
                     inputmode="numeric"
                     autocomplete="off"
@@ -182,9 +182,9 @@ fn Limits(page: ChatPage, form: FormState) -> impl IntoView {
                 <table class="purposes">
                     <thead>
                         <tr>
-                            <th scope="col">"What for"</th>
+                            <th scope="col">"Purpose"</th>
                             <th scope="col" class="number">
-                                "At most, of the day's tokens"
+                                "Share of the day's tokens"
                             </th>
                         </tr>
                     </thead>
@@ -208,11 +208,11 @@ fn Switch(page: ChatPage) -> impl IntoView {
             <section class="part" aria-labelledby="switch">
                 <h2 id="switch">"Switched off"</h2>
                 <p>
-                    "No model reads your conversations, and nothing is sent to any endpoint. What you had set is kept."
+                    "No model reads your conversations, and nothing is sent to an endpoint. Your settings are kept."
                 </p>
                 <form method="post" action=PATH>
                     <button class="primary" type="submit" name="action" value="enable">
-                        "Switch chat on"
+                        "Switch chat model on"
                     </button>
                 </form>
             </section>
@@ -223,8 +223,8 @@ fn Switch(page: ChatPage) -> impl IntoView {
         <section class="part" aria-labelledby="switch">
             <h2 id="switch">"Switch off"</h2>
             <FoldedStep
-                summary="Switch chat off"
-                words="No model reads your conversations any more, whatever is set for everybody. Your memories and their vectors stay as they are."
+                summary="Switch chat model off"
+                words="No model reads your conversations, whatever the server's default is. Your memories and their embeddings stay."
                 path=PATH
                 action="disable"
                 button="Switch off"

@@ -52,7 +52,7 @@ fn Whole(page: DataPage, form: FormState, is_held: bool) -> impl IntoView {
         <div class="column page" data-renewed-from=PATH>
             <h1>"Your data"</h1>
             <p class="lead">
-                "What is remembered of you is yours: take it with you, bring it in, or have it gone for good."
+                "Your memories belong to you: export them, import them, or delete them permanently."
             </p>
             <Done form=form.clone() />
             <Export page=page.clone() />
@@ -70,8 +70,7 @@ fn Whole(page: DataPage, form: FormState, is_held: bool) -> impl IntoView {
 #[component]
 fn Export(page: DataPage) -> impl IntoView {
     let what = match (page.items, page.calls) {
-        (0, 0) => "There are no memories yet; the file would say only that you have an account."
-            .to_owned(),
+        (0, 0) => "There are no memories yet; the file would contain only your account.".to_owned(),
         (items, 0) => format!(
             "{}, in a file of about {}.",
             memories(items),
@@ -93,7 +92,7 @@ fn Export(page: DataPage) -> impl IntoView {
             <h2 id="export-title">"Export"</h2>
             <p>{what}</p>
             <p class="hint">
-                "JSON Lines: themes, memories with their history, sessions with their messages, agents, settings and calls. No password, token or key is in it, and no vector: those are made anew from the text."
+                "JSON Lines: themes, memories with their history, sessions with their messages, agents, settings and calls. It contains no passwords, tokens, keys or embeddings; embeddings are created again from the text."
             </p>
             <p>
                 <a class="button" href="/data/export" download="">
@@ -111,14 +110,14 @@ fn Delete(form: FormState) -> impl IntoView {
         <section class="part" aria-labelledby="delete-title">
             <h2 id="delete-title">"Delete one memory"</h2>
             <p class="hint">
-                "It is deleted permanently ten seconds later; its page says what goes, and offers Undo until then."
+                "It is deleted permanently after ten seconds. Its page says what will be deleted, and offers Undo until then."
             </p>
             <form class="stack" method="post" action="/data/delete">
                 <FormError form=form.clone() fields=&["item"] />
                 <Field
                     form
                     name="item"
-                    label="Its number, or the address of its page"
+                    label="Its ID, or the address of its page"
                     autocomplete="off"
                     maxlength="300"
                 />
@@ -150,29 +149,29 @@ fn Erase(rows: Vec<RowCount>, form: FormState) -> impl IntoView {
         .collect_view();
     view! {
         <section class="part" aria-labelledby="erase-title">
-            <h2 id="erase-title">"Erase your account"</h2>
+            <h2 id="erase-title">"Delete your account"</h2>
             <p>
-                "The account and everything in it is removed from this server's database, and cannot be brought back. You are signed out everywhere and every token stops at once; the rest goes within moments, and a receipt says in numbers what was removed."
+                "Your account and everything in it are deleted from this server's database and cannot be restored. You are signed out everywhere and every token stops working at once. The data is deleted within moments, and a receipt says how much was deleted."
             </p>
-            <p class="hint">"Backups of the server are kept by whoever runs it, for as long as they say."</p>
+            <p class="hint">"The server's backups are kept by its operator, for as long as they decide."</p>
             <details class="confirm" open=is_open>
-                <summary>"Erase my account and everything in it"</summary>
+                <summary>"Delete my account and everything in it"</summary>
                 <div>
-                    <p>"This is removed for good:"</p>
+                    <p>"This will be deleted permanently:"</p>
                     <dl class="facts">{list}</dl>
                     <form class="stack" method="post" action="/data/erase">
                         <FormError form=form.clone() fields=&["email", "password"] />
                         <Field
                             form=form.clone()
                             name="email"
-                            label="Your e-mail address, to make sure"
+                            label="Your e-mail address, to confirm"
                             kind="email"
                             autocomplete="off"
                         />
                         <Password form name="password" label="Your password" />
                         <div>
                             <button class="danger" type="submit">
-                                "Erase everything"
+                                "Delete everything"
                             </button>
                         </div>
                     </form>

@@ -89,16 +89,16 @@ fn Opening(page: DocsPage) -> impl IntoView {
         <header class="column">
             <h1>"API documentation"</h1>
             <p class="lead">
-                "What programs can call on this server, version " {page.version.clone()} ". For programs the same is in "
+                "The HTTP API of this server, version " {page.version.clone()} ". Its OpenAPI document is "
                 <a href="/api/v1/openapi.json">"openapi.json"</a> " (OpenAPI 3.1)."
             </p>
         </header>
         <section class="part" id="authenticate" aria-labelledby="authenticate-title">
             <h2 id="authenticate-title">"Authenticate"</h2>
             <p>
-                "Every call carries the token of an agent. Make one on the page "
+                "Every request carries an agent's token. Create one on the page "
                 <a href="/agents">"Agents & tokens"</a>
-                ", put it into the environment, and send it as a header: never in an address, which is written down in too many places."
+                ", store it in an environment variable, and send it as a header. Never put it in a URL: URLs are logged in many places."
             </p>
             <Paste caption="In your shell" text="export KEEPSAKE_TOKEN=ks_…".to_owned() />
             <Paste
@@ -117,8 +117,8 @@ fn Opening(page: DocsPage) -> impl IntoView {
         <section class="part" id="functions" aria-labelledby="functions-title">
             <h2 id="functions-title">"Functions for a model"</h2>
             <p>
-                "Whoever calls a model's API directly passes this list as " <code>"tools"</code>
-                ", and sends the arguments of each call it makes to the path of that tool, as they are."
+                "If you call a model's API directly, pass this list as " <code>"tools"</code>
+                ", and send the arguments of each tool call to the path of that tool, unchanged."
             </p>
             <Paste caption="For OpenAI's chat completions" text=functions("openai") />
             <Paste caption="For Anthropic's messages" text=functions("anthropic") />
@@ -152,16 +152,16 @@ fn Operation(operation: DocsOperation) -> impl IntoView {
         "Errors",
         view! { <a href="#errors">{statuses.join(", ")}</a> }.into_any(),
     );
-    let facts: Vec<Fact> = vec![("Needs", operation.access.into_any()), errors];
+    let facts: Vec<Fact> = vec![("Required scope", operation.access.into_any()), errors];
     let inputs = (!operation.inputs.is_empty())
-        .then(|| view! { <Fields caption="What to send" fields=operation.inputs /> });
+        .then(|| view! { <Fields caption="Parameters" fields=operation.inputs /> });
     let outputs = (!operation.outputs.is_empty()).then(|| {
         view! {
             <details class="fold">
                 <summary>
                     "Fields of the answer" <span class="visually-hidden">" of " {id.clone()}</span>
                 </summary>
-                <Fields caption="What comes back" fields=operation.outputs />
+                <Fields caption="Response" fields=operation.outputs />
             </details>
         }
     });
@@ -250,7 +250,7 @@ fn Errors(errors: Vec<DocsError>) -> impl IntoView {
         <section class="part" id="errors" aria-labelledby="errors-title">
             <h2 id="errors-title">"Errors"</h2>
             <p>
-                "A refusal is a document of type " <code>"application/problem+json"</code>
+                "An error is a document of type " <code>"application/problem+json"</code>
                 " with " <code>"status"</code> ", a stable " <code>"code"</code>
                 " for programs, a sentence in " <code>"detail"</code> " for people and models, and, where there is one, the "
                 <code>"field"</code> " it is about."

@@ -43,8 +43,8 @@ pub fn Documents() -> impl IntoView {
 #[component]
 fn Listed(page: DocumentsPage) -> impl IntoView {
     let heading = match (page.total, &page.folder) {
-        (0, None) => "No document is there now".to_owned(),
-        (0, Some(_)) => "No document in this folder".to_owned(),
+        (0, None) => "No documents now".to_owned(),
+        (0, Some(_)) => "No documents in this folder".to_owned(),
         (n, _) => documents(n as i64),
     };
     let folder = page.folder.map(|folder| {
@@ -66,7 +66,7 @@ fn Listed(page: DocumentsPage) -> impl IntoView {
     let lead = folder.is_none().then(|| {
         view! {
             <p class="lead">
-                "Text files that your agents write for themselves. Every change is kept as a revision, and search finds what the Markdown files say."
+                "Text files that your agents write for themselves. Every change is kept as a revision, and search covers the Markdown files."
             </p>
         }
     });
@@ -91,7 +91,7 @@ fn Listed(page: DocumentsPage) -> impl IntoView {
 fn tree(tree: DocumentTree) -> AnyView {
     let left_out = (tree.left_out > 0).then(|| {
         let more = documents(tree.left_out as i64);
-        view! { <li class="hint">{format!("{more} more in this folder are not shown. Search finds them.")}</li> }
+        view! { <li class="hint">{format!("{more} more in this folder are not shown. Use search to find them.")}</li> }
     });
     view! {
         <ul class="tree">
@@ -167,14 +167,14 @@ fn Deleted(rows: Vec<DocumentRow>, total: usize) -> impl IntoView {
         return ().into_any();
     }
     let cut = (total > rows.len()).then(|| {
-        view! { <p class="hint">{format!("The {DELETED_SHOWN} deleted last are shown.")}</p> }
+        view! { <p class="hint">{format!("The {DELETED_SHOWN} most recently deleted are shown.")}</p> }
     });
     view! {
         <details class="manage" id="deleted">
             <summary>"Deleted " <span class="number">{count(total as i64)}</span></summary>
             <div class="manage-body">
                 <p class="hint">
-                    "Agents do not see these any more. You can restore each, or delete it permanently."
+                    "Agents no longer see these. You can restore each, or delete it permanently."
                 </p>
                 <ul class="tree">{rows.into_iter().map(file).collect_view()}</ul>
                 {cut}
@@ -195,19 +195,19 @@ fn Beginning(page: DocumentsPage) -> impl IntoView {
             <div class="begin">
                 <p class="first-words">"No agent has written a document yet."</p>
                 <p class="lead">
-                    "Documents are text files that agents keep for themselves, such as MEMORY.md or memory/2026-03-23.md. Each change is a revision that you can read, compare and restore, and search finds what the Markdown files say."
+                    "Documents are text files that agents keep for themselves, such as MEMORY.md or memory/2026-03-23.md. Each change is a revision that you can read, compare and restore, and search covers the Markdown files."
                 </p>
                 <ol class="steps">
                     <li>
                         <p>
-                            "Name an agent and copy its token: "
+                            "Create an agent and copy its token: "
                             <a href="/agents">"Agents & tokens"</a> "."
                         </p>
                     </li>
                     <li>
                         <p>
                             "Over MCP the tool " <code>"memory_files"</code>
-                            " does what Anthropic's memory tool does (view, create, str_replace, insert, delete, rename). An agent that has this tool can be told:"
+                            " has the commands of Anthropic's memory tool (view, create, str_replace, insert, delete, rename). You can tell an agent with this tool:"
                         </p>
                         <Paste caption="A call of memory_files" text=CALL.to_owned() />
                     </li>

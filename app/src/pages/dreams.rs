@@ -66,7 +66,7 @@ fn Whole(page: DreamsPage, form: FormState, is_first: bool) -> impl IntoView {
             </p>
             <h1>"Dreams"</h1>
             <p class="lead">
-                "When several sessions have ended, the chat model reads together what they were about. It writes down what lasts, and proposes which memories say the same and which no longer hold."
+                "After several sessions, the chat model reads their episodes together. It writes down what lasts, and proposes which memories are duplicates and which are outdated."
             </p>
             <Done form=form.of(FORM) />
             <FormError form=form.of(FORM) fields=&[] />
@@ -91,7 +91,7 @@ fn Next(page: DreamsPage) -> impl IntoView {
     let line = match page.waiting {
         waiting if waiting >= page.episodes_min => {
             format!(
-                "{} sessions wait: the next dream comes ten minutes after the last of them.",
+                "{} sessions are waiting: the next dream starts ten minutes after the last of them.",
                 count(waiting)
             )
         }
@@ -120,8 +120,8 @@ fn One(dream: DreamView, can_decide: bool) -> impl IntoView {
     let gone = dream.episodes - dream.read.len() as i64;
     let gone = (gone > 0 && dream.document.is_some()).then(|| {
         let told = match gone {
-            1 => "1 is gone: its time was over.".to_owned(),
-            n => format!("{} are gone: their time was over.", count(n)),
+            1 => "1 has expired.".to_owned(),
+            n => format!("{} have expired.", count(n)),
         };
         view! { <p class="hint">{told}</p> }
     });
@@ -154,7 +154,7 @@ fn One(dream: DreamView, can_decide: bool) -> impl IntoView {
             <div class="dream-body">{body.collect_view()}</div>
         }
         .into_any(),
-        None => view! { <p class="hint">"Nothing that lasts."</p> }.into_any(),
+        None => view! { <p class="hint">"Nothing lasting."</p> }.into_any(),
     };
     view! {
         <article class="dream" id=title.clone() aria-labelledby=format!("{title}-title")>
@@ -167,7 +167,7 @@ fn One(dream: DreamView, can_decide: bool) -> impl IntoView {
                 <ul class="dream-read">{read.collect_view()}</ul>
                 {gone}
             </details>
-            <h3>"Wrote"</h3>
+            <h3>"Result"</h3>
             {wrote}
             <Proposals id proposals=dream.proposals can_decide />
         </article>
@@ -222,7 +222,7 @@ fn Proposals(id: i64, proposals: Vec<ProposalView>, can_decide: bool) -> impl In
                 {(applied > 0)
                     .then(|| {
                         let label = match applied {
-                            1 => "Undo what it changed".to_owned(),
+                            1 => "Undo its change".to_owned(),
                             n => format!("Undo all {n} changes"),
                         };
                         button("undo", label)
@@ -245,10 +245,10 @@ fn Proposals(id: i64, proposals: Vec<ProposalView>, can_decide: bool) -> impl In
 fn Proposal(id: i64, one: ProposalView, can_decide: bool) -> impl IntoView {
     let is_open = one.state == ProposalState::Open;
     let what = match one.kind {
-        ProposalKind::Merge => "Both say the same: the first is archived.",
-        ProposalKind::Supersede => "The second holds in place of the first.",
-        ProposalKind::Contradiction if is_open => "Both cannot be true. Which holds?",
-        ProposalKind::Contradiction => "Both cannot be true.",
+        ProposalKind::Merge => "Both say the same: the first would be archived.",
+        ProposalKind::Supersede => "The second replaces the first.",
+        ProposalKind::Contradiction if is_open => "They contradict each other. Which one is true?",
+        ProposalKind::Contradiction => "They contradict each other.",
     };
     let state = match one.state {
         ProposalState::Open => None,
@@ -309,7 +309,7 @@ fn Proposal(id: i64, one: ProposalView, can_decide: bool) -> impl IntoView {
                     <input type="hidden" name="n" value=n />
                     <input type="hidden" name="kept" value=side />
                     <button type="submit" name="action" value="accept">
-                        "This holds"
+                        "This is true"
                         <span class="visually-hidden">": memory " {side}</span>
                     </button>
                 </form>
@@ -379,19 +379,19 @@ fn Settings(page: DreamsPage, form: FormState) -> impl IntoView {
             <form class="stack" method="post" action=PATH>
                 <FormError form=form.clone() fields=&["mode", "episodes_min"] />
                 <fieldset>
-                    <legend>"What a dream proposes"</legend>
-                    {choice("propose", "Waits for you", "You accept or dismiss each one.")}
+                    <legend>"Proposals"</legend>
+                    {choice("propose", "Wait for me", "You accept or dismiss each one.")}
                     {choice(
                         "apply",
-                        "Holds at once",
-                        "You can undo it at any time. What you said yourself or confirmed still waits for you.",
+                        "Apply at once",
+                        "You can undo each at any time. Memories that you stated or confirmed still wait for you.",
                     )}
                 </fieldset>
                 <Field
                     form
                     name="episodes_min"
-                    label="Sessions of a dream"
-                    hint="After so many have ended, 2 to 10. It reads ten at most."
+                    label="Sessions per dream"
+                    hint="A dream starts after this many sessions, 2 to 10. It reads at most ten."
                     inputmode="numeric"
                     autocomplete="off"
                     maxlength="2"
@@ -403,7 +403,7 @@ fn Settings(page: DreamsPage, form: FormState) -> impl IntoView {
                 </div>
             </form>
             <p class="hint">
-                "Dreams are switched off, and limited to a part of the day's tokens, on "
+                "To switch dreams off or limit their tokens, open "
                 <a href="/settings/chat">"Settings › Chat model"</a> "."
             </p>
         </section>

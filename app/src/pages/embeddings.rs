@@ -49,7 +49,7 @@ fn Whole(page: EmbeddingsPage, form: FormState, is_held: bool) -> impl IntoView 
         <div class="page" data-renewed-from=PATH>
             <h1>"Embeddings"</h1>
             <p class="lead">
-                "A model turns each memory into a vector, so that it is found by what it means and not only by its words."
+                "An embedding model lets search find memories by meaning, not only by keywords."
             </p>
             <Done form=form.clone() />
             <FormError form=progress fields=&[] />

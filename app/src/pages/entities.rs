@@ -52,7 +52,7 @@ fn Found(page: EntitiesPage, filters: EntityFilters) -> impl IntoView {
     let order = match filters.sort {
         EntitySort::Mentions => "most mentioned first",
         EntitySort::Name => "by name",
-        EntitySort::LastSeen => "last seen first",
+        EntitySort::LastSeen => "most recently seen first",
     };
     let heading = match page.total {
         0 => "No entities".to_owned(),
@@ -117,7 +117,7 @@ fn Narrow(types: Vec<(&'static str, i64)>, filters: EntityFilters) -> impl IntoV
         .collect();
     let sorts: Vec<Choice> = [
         (EntitySort::Name, "By name"),
-        (EntitySort::LastSeen, "Last seen first"),
+        (EntitySort::LastSeen, "Most recently seen first"),
     ]
     .map(|(sort, words)| {
         (
@@ -251,7 +251,7 @@ fn Beginning(page: EntitiesPage) -> impl IntoView {
         <div class="column">
             <h1>"Entities"</h1>
             <FirstSteps
-                first_words="No names have been found yet."
+                first_words="No entities yet."
                 lead="Here will be the people, projects, organizations and places that your memories name, and how they are connected. Names are found as memories are added."
                 by_hand="add a first memory"
                 caption="Add a memory that names somebody"
@@ -289,8 +289,8 @@ fn Settings(settings: EntitySettingsView) -> impl IntoView {
         ),
         (
             "by_model",
-            "Let the chat model read connections",
-            "With the facts of each session, and at night. Needs a chat model.",
+            "Let the chat model find relations",
+            "When it reads a session, and at night. Needs a chat model.",
             settings.by_model,
         ),
         (
@@ -324,7 +324,7 @@ fn Settings(settings: EntitySettingsView) -> impl IntoView {
     let full = settings.is_full.then(|| {
         view! {
             <p class="hint">
-                "There are 100,000 entities, the most there may be. New names are linked to these; no more are added."
+                "There are 100,000 entities, the maximum. New names are linked to these; no new entities are created."
             </p>
         }
     });

@@ -38,7 +38,7 @@ fn Whole(page: FadingPage, form: FormState) -> impl IntoView {
         <div class="column page">
             <h1>"Fading"</h1>
             <p class="lead">
-                "A memory that nobody uses gets weaker. What is weak is archived at night, never deleted: it can be restored with one click."
+                "A memory that is not used gets weaker. Weak memories are archived at night, never deleted: you can restore them with one click."
             </p>
             <Done form=form.of(FORM) />
             <FormError form=form.of(FORM) fields=&[] />
@@ -59,7 +59,7 @@ fn Switch(page: FadingPage) -> impl IntoView {
     };
     view! {
         <section class="part" aria-labelledby="switch-title">
-            <h2 id="switch-title">"Archive what is weak"</h2>
+            <h2 id="switch-title">"Archive weak memories"</h2>
             <p class="badges">
                 <StateBadge state />
             </p>
@@ -83,10 +83,10 @@ fn outlook(page: &FadingPage) -> String {
         (false, _) => "would be archived",
     };
     if page.active == 0 {
-        return "Nothing is remembered yet.".to_owned();
+        return "No memories yet.".to_owned();
     }
     format!(
-        "Of {}, {} {will} on the next night ({}). If nobody uses any: {} within 30 days, {} within a year.",
+        "Of {}, {} {will} on the next night ({}). If none is used: {} within 30 days, {} within a year.",
         memories(page.active),
         count(now),
         page.schedule,
@@ -112,7 +112,7 @@ fn Weakest(page: FadingPage) -> impl IntoView {
         <section class="part" aria-labelledby="weak-title">
             <h2 id="weak-title">"Weak now"</h2>
             <p class="hint">
-                "The weakest first. A memory that an agent finds or reads, or that is confirmed or said again, is as strong as at first. What you keep never fades."
+                "Weakest first. A memory regains its full strength when an agent finds or reads it, or when it is confirmed or stated again. Memories that you keep never fade."
             </p>
             <ul class="fading">{rows.collect_view()}</ul>
             {more}
@@ -184,9 +184,9 @@ fn Speed(page: FadingPage, form: FormState) -> impl IntoView {
     });
     view! {
         <section class="part" aria-labelledby="speed-title">
-            <h2 id="speed-title">"How fast"</h2>
+            <h2 id="speed-title">"Half-life"</h2>
             <p class="hint">
-                "After its half-life without any use a memory is half as strong. Instructions, reflections and what is confirmed never fade. One memory may have a half-life of its own: see its page, under Manage."
+                "After its half-life without use a memory is half as strong. Instructions, reflections and confirmed memories never fade. You can set the half-life of one memory on its page, under Manage."
             </p>
             <Curves page=page.clone() />
             <form class="stack" method="post" action=PATH>
@@ -195,13 +195,13 @@ fn Speed(page: FadingPage, form: FormState) -> impl IntoView {
                     fields=&["threshold", "preference", "fact", "summary", "other"]
                 />
                 <fieldset class="fading-days">
-                    <legend>"Half-life in days; empty: it never fades"</legend>
+                    <legend>"Half-life in days; leave blank to never fade"</legend>
                     {fields.collect_view()}
                 </fieldset>
                 <Field
                     form=form.clone()
                     name="threshold"
-                    label="Weak below, in percent"
+                    label="Archive below this strength, in percent"
                     hint="1 to 50"
                     inputmode="numeric"
                     autocomplete="off"
@@ -289,7 +289,7 @@ fn Curves(page: FadingPage) -> impl IntoView {
             </text>
         }
     });
-    let said = format!("Weak without any use: {}.", said.join(", "));
+    let said = format!("Archived without any use: {}.", said.join(", "));
     let keys = page.half_lives.iter().enumerate().map(|(n, (name, _))| {
         view! {
             <li class=format!("key curve-{n}")>
@@ -329,7 +329,7 @@ fn Curves(page: FadingPage) -> impl IntoView {
 fn Faded(page: FadingPage) -> impl IntoView {
     let can_restore = page.is_manageable;
     let body = if page.faded_count == 0 {
-        view! { <p class="hint">"Nothing has faded. What does stands here, and can be restored."</p> }
+        view! { <p class="hint">"Nothing has faded. Faded memories are listed here and can be restored."</p> }
             .into_any()
     } else {
         let more = page.faded_count - page.faded.len() as i64;
@@ -349,7 +349,7 @@ fn Faded(page: FadingPage) -> impl IntoView {
             .into_iter()
             .map(|row| view! { <Gone row can_restore /> });
         view! {
-            <p>{format!("{} faded: archived, found when archived memories are asked for.", have(page.faded_count))}</p>
+            <p>{format!("{} faded. They are archived: search finds them when archived memories are included.", have(page.faded_count))}</p>
             <ul class="fading">{rows.collect_view()}</ul>
             {more}
             {all}
@@ -408,9 +408,6 @@ mod tests {
             outlook(&page),
             "Of 480 memories, 12 would be archived on the next night (every day at 04:00). If nobody uses any: 20 within 30 days, 60 within a year."
         );
-        assert_eq!(
-            outlook(&FadingPage::default()),
-            "Nothing is remembered yet."
-        );
+        assert_eq!(outlook(&FadingPage::default()), "No memories yet.");
     }
 }

@@ -45,10 +45,10 @@ pub fn Graph() -> impl IntoView {
 #[component]
 fn Missing() -> impl IntoView {
     view! {
-        <h1>"There is no such entity"</h1>
+        <h1>"No such entity"</h1>
         <p>"The memories that named it may have been deleted, or it was never yours."</p>
         <p>
-            <a href="/graph">"The graph of everything"</a>
+            <a href="/graph">"Whole graph"</a>
         </p>
     }
 }
@@ -108,7 +108,7 @@ fn Drawn(page: GraphPage) -> impl IntoView {
     });
     let cut = page
         .is_cut
-        .then_some(" There are more connections than one picture can hold.");
+        .then_some(" There are more connections than one picture can show.");
     view! {
         <figure
             class="graph"
@@ -175,16 +175,16 @@ fn Beginning() -> impl IntoView {
         <h1>"Graph"</h1>
         <div class="nothing">
             <p class="first-words">"Nothing is connected yet."</p>
-            <p>"Here will be a picture of who is connected to whom. Connections come from two places:"</p>
+            <p>"This page will show who is connected to whom. Connections come from two sources:"</p>
             <ul>
                 <li>
-                    "Your chat model reads them from conversations, such as “Anna works at Acme”: "
+                    "Your chat model finds them in conversations, such as “Anna works at Acme”: "
                     <a href="/settings/chat">"set up a chat model"</a> "."
                 </li>
-                <li>"Two names that stand together in at least two memories are connected without a model."</li>
+                <li>"Two names that appear together in at least two memories are connected without a model."</li>
             </ul>
             <p>
-                <a href="/entities">"Names found so far"</a>
+                <a href="/entities">"Entities found so far"</a>
             </p>
         </div>
     }
@@ -245,7 +245,7 @@ fn Narrow(page: GraphPage, filters: GraphFilters) -> impl IntoView {
                     choices=together
                 />
                 <label class="pick graph-day">
-                    <span>"On"</span>
+                    <span>"Date"</span>
                     <input
                         id="graph-at"
                         type="date"

@@ -41,7 +41,7 @@ fn invited(page: InvitationPage, form: FormState, path: String) -> impl IntoView
         Some(email) => view! {
             <p class="hint">
                 "Your account will be " <bdi><strong>{email}</strong></bdi>
-                ": the invitation is bound to this address."
+                ": the invitation is for this address only."
             </p>
         }
         .into_any(),
@@ -58,12 +58,12 @@ fn invited(page: InvitationPage, form: FormState, path: String) -> impl IntoView
         .into_any(),
     };
     let role = page.is_admin.then_some(
-        " It will be an admin's: it looks after the server, and sees nobody else's memory.",
+        " You will be an admin: you manage the server, and cannot see other users' memories.",
     );
     view! {
         <h1>"You are invited"</h1>
         <p class="lead">
-            "This server keeps what your agents learn about you, and shows you all of it. Choose a password to make your account."
+            "This server stores what your agents learn about you, and shows you all of it. Choose a password to create your account."
             {role}
         </p>
         <form class="stack" method="post" action=path>
@@ -71,10 +71,10 @@ fn invited(page: InvitationPage, form: FormState, path: String) -> impl IntoView
             {address}
             <Password form name="password" label="Password" new=true />
             <button class="primary wide" type="submit">
-                "Make my account"
+                "Create account"
             </button>
         </form>
-        <p class="hint">"The link works once, and ends " <When moment=page.expires /> "."</p>
+        <p class="hint">"The link works once, and expires " <When moment=page.expires /> "."</p>
     }
     .into_any()
 }
@@ -83,7 +83,7 @@ fn over() -> impl IntoView {
     view! {
         <h1>"This invitation cannot be used"</h1>
         <p class="lead">
-            "It was used already, was revoked, is older than 7 days, or its address is not whole. Ask whoever invited you for a new one."
+            "It was already used or revoked, is older than 7 days, or its address is incomplete. Ask the person who invited you for a new one."
         </p>
         <p>
             <a href="/login">"Sign in"</a>

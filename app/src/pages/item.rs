@@ -66,7 +66,7 @@ pub fn Item() -> impl IntoView {
 #[component]
 fn Missing() -> impl IntoView {
     view! {
-        <h1>"There is no such memory"</h1>
+        <h1>"No such memory"</h1>
         <p>"It may have been deleted permanently, or it was never yours."</p>
         <p>
             <a href="/data#receipts-title">"Receipts of what was deleted"</a>
@@ -79,12 +79,12 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
     let retired = item.retired.map(|retired| {
         let why = match retired {
             Retired::Archived => "It is archived",
-            Retired::Superseded => "Another memory has taken its place",
-            Retired::PutAside => "It contradicts another memory, which holds",
+            Retired::Superseded => "Another memory has replaced it",
+            Retired::PutAside => "It contradicts another memory, which is active",
             Retired::Expired => "It has expired",
-            Retired::Faded => "Nobody had used it for long, and it faded",
+            Retired::Faded => "It was not used for a long time, and faded",
         };
-        view! { <p class="aside">{why} ": agents find it only when they ask for archived memories."</p> }
+        view! { <p class="aside">{why} ": agents find it only when they include archived memories."</p> }
     });
     view! {
         <DayBanner day=item.day.clone() today=format!("/memory/{}", item.id) />
@@ -110,7 +110,7 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
             </div>
             <div class="parts">
                 <section class="part" aria-labelledby="provenance">
-                    <h2 id="provenance">"Where it comes from"</h2>
+                    <h2 id="provenance">"Source"</h2>
                     <Provenance item=item.clone() />
                 </section>
                 <Manage item=item.clone() form />
@@ -127,7 +127,7 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
 fn Happened(item: ItemPage) -> impl IntoView {
     view! {
         <section class="part" aria-labelledby="history">
-            <h2 id="history">"What happened to it"</h2>
+            <h2 id="history">"History"</h2>
             <History entries=item.history />
             <Readings item_id=item.id readings=item.readings kept_days=item.kept_days />
         </section>
@@ -143,7 +143,7 @@ fn memory_link(id: i64) -> AnyView {
 #[component]
 fn Chain(older: Vec<i64>, newer: Option<i64>) -> impl IntoView {
     let newer = newer.map(|id| {
-        view! { <p class="aside">"What holds now is in " {memory_link(id)} "."</p> }
+        view! { <p class="aside">"Replaced by " {memory_link(id)} "."</p> }
     });
     let older = (!older.is_empty()).then(|| {
         let links = older.into_iter().enumerate().map(|(n, id)| {
@@ -153,7 +153,7 @@ fn Chain(older: Vec<i64>, newer: Option<i64>) -> impl IntoView {
                 {memory_link(id)}
             }
         });
-        view! { <p class="aside">"It took the place of " {links.collect_view()} "."</p> }
+        view! { <p class="aside">"Replaces " {links.collect_view()} "."</p> }
     });
     view! {
         {newer}
@@ -211,7 +211,7 @@ fn Derived(ids: Vec<i64>) -> impl IntoView {
             {memory_link(id)}
         }
     });
-    view! { <p class="aside">"Written from it: " {links.collect_view()} "."</p> }.into_any()
+    view! { <p class="aside">"Derived from it: " {links.collect_view()} "."</p> }.into_any()
 }
 
 /// What it was written from.
@@ -223,14 +223,14 @@ fn Origins(items: Vec<SourceItem>, gone: i64) -> impl IntoView {
     let told = items.len() as i64;
     let gone = match gone {
         0 => String::new(),
-        1 => " One more is gone, since its time was over.".to_owned(),
-        n => format!(" {} more are gone, since their time was over.", count(n)),
+        1 => " One more has expired.".to_owned(),
+        n => format!(" {} more have expired.", count(n)),
     };
     view! {
         <section class="part" aria-labelledby="origins-title">
-            <h2 id="origins-title">"What it stands on"</h2>
+            <h2 id="origins-title">"Sources"</h2>
             <p class="hint">
-                "It was written from these. When one of them is erased, this text goes too." {gone}
+                "It was written from these. When one of them is deleted permanently, this text is deleted too." {gone}
             </p>
             <details class="sources">
                 <summary>{memories(told)}</summary>
@@ -257,7 +257,7 @@ fn Contradictions(put_aside: Vec<PutAside>) -> impl IntoView {
         });
         view! {
             <section class="contradictions" aria-labelledby="contradictions">
-                <h2 id="contradictions">"Put aside, since it contradicts this"</h2>
+                <h2 id="contradictions">"Archived, because it contradicts this"</h2>
                 <ul>{entries.collect_view()}</ul>
             </section>
         }
@@ -290,14 +290,14 @@ fn Names(names: Vec<EntityLink>) -> impl IntoView {
 fn WhereSaid(turn: TurnPlace) -> impl IntoView {
     view! {
         <section class="part" aria-labelledby="turn-title">
-            <h2 id="turn-title">"A turn, not a memory"</h2>
+            <h2 id="turn-title">"A message, not a memory"</h2>
             <p>
-                {format!("The {} said this. It is found while no memory of it is better, ", turn.role)}
-                "and stays as long as its session does. "
-                <a href=turn.href()>"In its conversation"</a>
+                {format!("The {} said this. Search finds it while no memory matches better, ", turn.role)}
+                "and it stays as long as its session. "
+                <a href=turn.href()>"View conversation"</a>
             </p>
             <p class="hint">
-                "Whether turns are searched is set on the page "
+                "You choose whether messages are searched on the page "
                 <a href="/sessions">"Sessions"</a> "."
             </p>
         </section>
@@ -310,13 +310,13 @@ fn WhereSaid(turn: TurnPlace) -> impl IntoView {
 fn OfSession(span: SpanPlace) -> impl IntoView {
     let session = match span.session {
         Some((id, name)) => view! {
-            "It says what was said in the session "
+            "It summarizes the session "
             <a href=format!("/sessions/{id}") dir="auto">
                 <Marked text=name />
             </a>
         }
         .into_any(),
-        None => "It was imported, and says what was said in a session that is not here".into_any(),
+        None => "It was imported, and summarizes a session that is not here".into_any(),
     };
     // "6 days ago to 6 days ago" would say nothing.
     let exact = |moment: Moment| view! { <time datetime=moment.iso>{moment.exact}</time> };
@@ -329,7 +329,7 @@ fn OfSession(span: SpanPlace) -> impl IntoView {
             <h2 id="span-title">"An episode, not a memory"</h2>
             <p>{session} {when} "."</p>
             <p class="hint">
-                "It is found behind memories. How long episodes stay is set on the page "
+                "Search lists it after memories. You choose how long episodes stay on the page "
                 <a href="/sessions#lifetimes">"Sessions"</a> "."
             </p>
         </section>
@@ -349,7 +349,7 @@ fn OfDocument(part: PartPlace) -> impl IntoView {
                     <bdi>
                         <Marked text=part.path.clone() />
                     </bdi>
-                </a> ". They stay as long as the document has them. Its page says what found it."
+                </a> ". They stay as long as the document contains them. The document's page shows which searches found it."
             </p>
         </section>
     }
@@ -367,7 +367,7 @@ fn Headline(item: ItemPage) -> impl IntoView {
         }
     });
     let heading = match (&item.turn, &item.part, &item.span) {
-        (Some(_), ..) => "A turn".to_owned(),
+        (Some(_), ..) => "A message".to_owned(),
         (None, Some(_), _) => "A part of a document".to_owned(),
         (None, None, Some(_)) => "An episode".to_owned(),
         (None, None, None) => format!("Memory {}", item.id),
@@ -413,38 +413,35 @@ fn Provenance(item: ItemPage) -> impl IntoView {
     let conversation = item.said_in.map(|place| {
         view! {
             <p>
-                <a href=said_in(place)>"In its conversation"</a>
+                <a href=said_in(place)>"View conversation"</a>
             </p>
         }
     });
     let mut facts: Vec<Fact> = vec![
-        ("Whose word", item.word.into_any()),
+        ("Trust", item.word.into_any()),
         ("Source", view! { <bdi>{item.source}</bdi> }.into_any()),
     ];
     if let Some(agent) = item.agent {
         facts.push(("Agent", view! { <bdi>{agent}</bdi> }.into_any()));
     }
     if let Some(owner) = item.owner {
-        let alone = view! { <span>"this agent alone: " <bdi>{owner}</bdi></span> };
-        facts.push(("Seen by", alone.into_any()));
+        let alone = view! { <span>"this agent only: " <bdi>{owner}</bdi></span> };
+        facts.push(("Visible to", alone.into_any()));
     }
     if let Some(key) = item.key {
         facts.push(("Key", view! { <code>{key}</code> }.into_any()));
     }
     if !item.period.is_empty() {
-        facts.push(("True", item.period.into_any()));
+        facts.push(("Valid", item.period.into_any()));
     }
-    facts.push((
-        "Confidence",
-        format!("{} of 100", item.confidence).into_any(),
-    ));
+    facts.push(("Confidence", format!("{} %", item.confidence).into_any()));
     if let Some(strength) = item.strength {
         facts.push(("Strength", strength.in_words().into_any()));
         if let Some(used) = strength.used {
             facts.push(("Last used", view! { <When moment=used /> }.into_any()));
         }
         if let Some(fades) = strength.fades.filter(|_| item.retired.is_none()) {
-            let fades = view! { <span><When moment=fades /> ", if nobody uses it"</span> };
+            let fades = view! { <span><When moment=fades /> ", if it is not used"</span> };
             facts.push(("Fades", fades.into_any()));
         }
     }
@@ -466,7 +463,7 @@ fn Provenance(item: ItemPage) -> impl IntoView {
         facts.push((term, view! { <When moment=expires /> }.into_any()));
     }
     facts.push((
-        "Number",
+        "ID",
         view! { <span class="number">{item.id}</span> }.into_any(),
     ));
     view! {
@@ -481,7 +478,7 @@ fn Provenance(item: ItemPage) -> impl IntoView {
 #[component]
 fn Readings(item_id: i64, readings: Vec<Reading>, kept_days: i64) -> impl IntoView {
     let list = if readings.is_empty() {
-        let none = format!("No agent has found or read it in the last {kept_days} days.");
+        let none = format!("No agent found or read it in the last {kept_days} days.");
         view! { <p class="hint">{none}</p> }.into_any()
     } else {
         let entries = readings.into_iter().map(|reading| {
@@ -504,7 +501,7 @@ fn Readings(item_id: i64, readings: Vec<Reading>, kept_days: i64) -> impl IntoVi
         <h3>"Read by"</h3>
         {list}
         <p>
-            <a href=ActivityFilters::of_item(item_id).href()>"All calls with it"</a>
+            <a href=ActivityFilters::of_item(item_id).href()>"View activity"</a>
         </p>
     }
     .into_any()

@@ -44,8 +44,8 @@ fn invited(page: JoinPage, form: FormState, path: String) -> impl IntoView {
     let choice = match page.agents.is_empty() {
         true => view! {
             <p>
-                "You have no agent yet. " <a href="/agents">"Make one"</a>
-                ", then open this link again: it is good for 7 days."
+                "You have no agent yet. " <a href="/agents">"Create one"</a>
+                ", then open this link again. It works for 7 days."
             </p>
         }
         .into_any(),
@@ -73,10 +73,10 @@ fn invited(page: JoinPage, form: FormState, path: String) -> impl IntoView {
         <h1>"Join a team"</h1>
         <p class="lead">{inviting} <bdi><strong>{leader.clone()}</strong></bdi> "."</p>
         <ul class="points">
-            <li>"It finds and reads what " <bdi>{leader.clone()}</bdi> " keeps for itself, after its own memory, and changes nothing of it."</li>
-            <li>"Nobody there sees anything of yours, nor the words that it searches for; that it has read is told in the Activity of both of you."</li>
-            <li>"What it reads there was written by somebody else: it is marked so."</li>
-            <li>"You end it on the page Agents & tokens, at any time and at once; so can they."</li>
+            <li>"It can find and read the own memories of " <bdi>{leader.clone()}</bdi> ", ranked after its own. It cannot change them."</li>
+            <li>"The other side sees none of your memories and none of your agent's queries. The Activity of both of you shows that it read something."</li>
+            <li>"Memories of the team are marked as written by somebody else."</li>
+            <li>"Both of you can end this at any time on the page Agents & tokens. It takes effect at once."</li>
         </ul>
         {choice}
     }
@@ -87,7 +87,7 @@ fn over() -> impl IntoView {
     view! {
         <h1>"This invitation cannot be used"</h1>
         <p class="lead">
-            "It was used already, was taken back, is older than 7 days, or its address is not whole. Ask whoever invited you for a new one."
+            "It was already used or revoked, is older than 7 days, or its address is incomplete. Ask the person who invited you for a new one."
         </p>
         <p><a href="/agents">"Agents & tokens"</a></p>
     }

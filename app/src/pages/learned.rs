@@ -37,10 +37,10 @@ fn Whole(page: LearnedPage, form: FormState) -> impl IntoView {
     let can_decide = page.is_manageable;
     let newest = page.rows.first().map(|row| row.id);
     let line = match (page.count, page.has_more) {
-        (0, _) => "Nothing new. What your agents store, and what is read in their sessions, stands here until you have looked at it.".to_owned(),
-        (n, true) => format!("More than {} memories that you have not looked at, newest first.", count(n)),
-        (1, _) => "1 memory that you have not looked at.".to_owned(),
-        (n, _) => format!("{} that you have not looked at, newest first.", memories(n)),
+        (0, _) => "Nothing new. Memories that your agents store, or that are extracted from their sessions, are listed here until you have reviewed them.".to_owned(),
+        (n, true) => format!("More than {} memories to review, newest first.", count(n)),
+        (1, _) => "1 memory to review.".to_owned(),
+        (n, _) => format!("{} to review, newest first.", memories(n)),
     };
     let left = page.count - page.rows.len() as i64;
     let left =
@@ -93,7 +93,7 @@ fn One(row: LearnedRow, can_decide: bool) -> impl IntoView {
     });
     let conversation = row
         .said_in
-        .map(|place| view! { <a href=said_in(place)>"In its conversation"</a> });
+        .map(|place| view! { <a href=said_in(place)>"View conversation"</a> });
     let (slug, theme) = row.theme;
     let href = MemoryFilters::default().with_theme(Some(&slug)).href();
     let decide = can_decide.then(|| {
@@ -159,7 +159,7 @@ fn NotWorth(unwanted: Vec<UnwantedRow>, can_decide: bool, form: FormState) -> im
                     <input type="hidden" name="item" value=row.item.unwrap_or_default() />
                     {action}
                     <button type="submit" name="action" value="wanted">
-                        "Take off the list"
+                        "Remove from the list"
                     </button>
                 </form>
             }
@@ -202,7 +202,7 @@ fn NotWorth(unwanted: Vec<UnwantedRow>, can_decide: bool, form: FormState) -> im
         <section class="part" id="unwanted" aria-labelledby="unwanted-title">
             <h2 id="unwanted-title">"Not worth keeping"</h2>
             <p class="hint">
-                "The model that reads your sessions is told not to note what is like these. What you forget above is added by itself; the latest 20 hold."
+                "The chat model is told to ignore what resembles these. What you forget above is added automatically; the latest 20 apply."
             </p>
             {list}
             {add}

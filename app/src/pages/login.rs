@@ -39,7 +39,7 @@ fn offered(offer: SignInOffer, form: FormState, next: String) -> impl IntoView {
         SignInOffer::FirstAccount => view! {
             <h1>"Welcome to Keepsake"</h1>
             <p class="lead">
-                "This server keeps what your agents learn about you, and shows you all of it. Nobody has an account yet. The first account is the admin."
+                "This server stores what your agents learn about you, and shows you all of it. Nobody has an account yet. The first account is the admin."
             </p>
             {account_form(sign_up, next, "Create the admin account", true)}
         }
@@ -49,8 +49,8 @@ fn offered(offer: SignInOffer, form: FormState, next: String) -> impl IntoView {
             <p class="lead">"To read what your agents remember about you."</p>
             {sign_in_form(sign_in, next)}
             <p class="hint">
-                "No account? Whoever runs this server makes one with " <code>"keepsake user create"</code>
-                ". Forgot your password? An admin can make a link that sets a new one."
+                "No account? The server's operator creates one with " <code>"keepsake user create"</code>
+                ". Forgot your password? An admin can create a link that sets a new one."
             </p>
         }
         .into_any(),

@@ -5,6 +5,7 @@
 mod empty;
 mod filters;
 mod waiting;
+mod week;
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
@@ -16,6 +17,7 @@ use crate::view::{MemoryFilters, MemoryPage, SearchMode};
 use empty::{Beginning, NothingMatches};
 use filters::{SearchForm, Themes};
 use waiting::Waiting;
+use week::Week;
 
 /// More are not counted.
 const COUNTED_MAX: i64 = 100;
@@ -76,6 +78,7 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
             <Themes themes=page.themes filters />
             <div class="found">
                 <ToLookAt learned=page.learned proposals=page.proposals />
+                <Week week=page.week />
                 <Waiting waiting=page.waiting />
                 <section id="results" class="results" data-live="results" aria-labelledby="count">
                     <h2 id="count" class="count">
@@ -110,7 +113,7 @@ fn ToLookAt(learned: i64, proposals: i64) -> impl IntoView {
         })
     };
     let links: Vec<_> = [
-        link("/learned", "Learned since you looked", learned),
+        link("/learned", "New to review", learned),
         link("/dreams", "Proposed in dreams", proposals),
     ]
     .into_iter()
@@ -131,9 +134,9 @@ fn count_of(page: &MemoryPage) -> String {
         (0, ..) => "No memories".to_owned(),
         (1, _, false) => format!("1 {}", what.0),
         (_, true, has_more) if has_more || rows >= RANKED_MAX => {
-            format!("The {rows} best matches")
+            format!("Top {rows}")
         }
-        (_, true, _) => format!("{rows} {}, best first", what.1),
+        (_, true, _) => format!("{rows} {} by relevance", what.1),
         (_, false, true) => format!("The newest {rows} {}", what.1),
         (_, false, false) => format!("{rows} {}, newest first", what.1),
     }
@@ -142,7 +145,7 @@ fn count_of(page: &MemoryPage) -> String {
 /// What one row is, and several: what is no memory is not called one.
 fn what_of(page: &MemoryPage) -> (&'static str, &'static str) {
     let of = |row: &crate::view::ItemRow| match row.item_type.as_str() {
-        "turn" => ("turn", "turns"),
+        "turn" => ("message", "messages"),
         "episode" => ("episode", "episodes"),
         "document" => ("part of a document", "parts of documents"),
         _ => ("memory", "memories"),
@@ -171,7 +174,7 @@ fn more_of(filters: &MemoryFilters) -> AnyView {
         }
         None => view! {
             <p class="more hint">
-                {format!("{ROWS_MAX} are shown at most. Search to find older ones.")}
+                {format!("At most {ROWS_MAX} are shown. Search to find older ones.")}
             </p>
         }
         .into_any(),

@@ -23,11 +23,11 @@ pub fn Reset() -> impl IntoView {
                 backend.not_found();
                 over().into_any()
             }
-            Err(error) => view! { <Trouble heading="A new password" error href=path /> }.into_any(),
+            Err(error) => view! { <Trouble heading="New password" error href=path /> }.into_any(),
         }
     });
     view! {
-        <Frame section=Section::Elsewhere title="A new password".to_owned()>
+        <Frame section=Section::Elsewhere title="New password".to_owned()>
             <div class="door">{page}</div>
         </Frame>
     }
@@ -38,7 +38,7 @@ fn open(page: ResetPage, form: FormState, path: String) -> impl IntoView {
         <h1>"Choose a new password"</h1>
         <p class="lead">
             "For " <bdi><strong>{page.email}</strong></bdi>
-            ". Every browser that is signed in to this account is signed out; your agents and what they remember stay as they are."
+            ". Every browser is signed out of this account. Your agents and memories stay unchanged."
         </p>
         <form class="stack" method="post" action=path>
             <FormError form=form.clone() fields=&["password"] />
@@ -56,7 +56,7 @@ fn over() -> impl IntoView {
     view! {
         <h1>"This link cannot be used"</h1>
         <p class="lead">
-            "It was used already, was revoked, is older than 24 hours, or its address is not whole. Ask an admin of this server for a new one."
+            "It was already used or revoked, is older than 24 hours, or its address is incomplete. Ask an admin of this server for a new one."
         </p>
         <p>
             <a href="/login">"Sign in"</a>

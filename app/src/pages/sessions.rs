@@ -51,7 +51,7 @@ fn Found(page: SessionsPage, filters: SessionFilters) -> impl IntoView {
     let rows = if page.rows.is_empty() {
         view! {
             <div class="nothing">
-                <p class="first-words">"No such session."</p>
+                <p class="first-words">"No matching sessions."</p>
                 <p>
                     <a href="/sessions">"Show all sessions"</a>
                 </p>
@@ -70,7 +70,7 @@ fn Found(page: SessionsPage, filters: SessionFilters) -> impl IntoView {
         <div class="page">
             <h1>"Sessions"</h1>
             <p class="lead">
-                "What your agents handed over of their conversations, and what came of each."
+                "Conversations that your agents handed over, and the memories extracted from each."
             </p>
             <Narrow agents=page.agents filters />
             <section id="results" class="results" aria-labelledby="count">
@@ -91,14 +91,14 @@ fn Found(page: SessionsPage, filters: SessionFilters) -> impl IntoView {
 #[component]
 fn SearchTurns(is_on: bool) -> impl IntoView {
     let (state, action, label) = match is_on {
-        true => ("on", "off", "Do not search what was said"),
-        false => ("off", "on", "Search what was said"),
+        true => ("on", "off", "Stop searching messages"),
+        false => ("off", "on", "Search messages"),
     };
     view! {
         <section class="part" id="turns" aria-labelledby="turns-title">
-            <h2 id="turns-title">"Search what was said"</h2>
+            <h2 id="turns-title">"Search messages"</h2>
             <p class="hint">
-                "Your words and the assistants', turn by turn, are found from the end of a session on, before or without any model having read it. A memory of the same words always comes first, and no list or count of memories holds them. Switched off, they leave search at once and are removed from it, not from the sessions; switched on, all completed sessions are taken up again."
+                "Search finds the messages of completed sessions, even before a model has read them. A memory with the same words always ranks first, and messages are not counted as memories. When you switch this off, messages leave search at once and stay in their sessions; when you switch it on again, all completed sessions are indexed."
             </p>
             <FormError form=backend().form().of("turns") fields=&[] />
             <form class="switch" method="post" action="/sessions">
@@ -124,16 +124,16 @@ fn HowLong(episode_days: i32, turn_days: Option<i32>) -> impl IntoView {
     ]);
     view! {
         <section class="part" id="lifetimes" aria-labelledby="lifetimes-title">
-            <h2 id="lifetimes-title">"How long it stays"</h2>
+            <h2 id="lifetimes-title">"Retention"</h2>
             <p class="hint">
-                "An episode says what a session was about. Episodes and turns that have had their days are removed; the sessions, and the memories that came of them, stay. More days bring turns back, and keep those episodes longer that are there."
+                "An episode summarizes a session. Expired episodes and messages leave search; sessions and their memories stay. A longer period brings messages back, and extends existing episodes."
             </p>
             <form class="stack" method="post" action="/sessions">
                 <FormError form=form.clone() fields=&["episode_days", "turn_days"] />
                 <Field
                     form=form.clone()
                     name="episode_days"
-                    label="Days of an episode"
+                    label="Days to keep episodes"
                     hint="1 to 36,500"
                     inputmode="numeric"
                     autocomplete="off"
@@ -142,8 +142,8 @@ fn HowLong(episode_days: i32, turn_days: Option<i32>) -> impl IntoView {
                 <Field
                     form=form.clone()
                     name="turn_days"
-                    label="Days that what was said is found"
-                    hint="Left empty, as long as its session is there"
+                    label="Days to search messages"
+                    hint="Leave blank to keep them as long as the session"
                     inputmode="numeric"
                     autocomplete="off"
                     maxlength="5"
@@ -192,9 +192,9 @@ fn Narrow(agents: Vec<(i64, String)>, filters: SessionFilters) -> impl IntoView 
     view! {
         <form id="filters" class="filters" method="get" action="/sessions" autocomplete="off">
             <div class="narrow picks">
-                <Pick name="agent" label="Agent" any="Any agent" choices=agents />
-                <Pick name="state" label="State" any="Any state" choices=states />
-                <Pick name="outcome" label="What came of it" any="Any outcome" choices=outcomes />
+                <Pick name="agent" label="Agent" any="All agents" choices=agents />
+                <Pick name="state" label="State" any="All states" choices=states />
+                <Pick name="outcome" label="Result" any="All results" choices=outcomes />
                 <button type="submit">"Filter"</button>
                 {reset}
             </div>
@@ -216,7 +216,7 @@ fn Row(row: SessionRow) -> impl IntoView {
     });
     let words = match &row.ledger {
         Some(ledger) => came_of(ledger),
-        None => "Nothing was read yet.".to_owned(),
+        None => "Not read yet.".to_owned(),
     };
     view! {
         <li class="row" data-row="">
@@ -266,7 +266,7 @@ fn more_of(filters: &SessionFilters) -> AnyView {
         }
         None => view! {
             <p class="more hint">
-                {format!("{ROWS_MAX} are shown at most. Narrow them down to see older ones.")}
+                {format!("At most {ROWS_MAX} are shown. Filter to see older sessions.")}
             </p>
         }
         .into_any(),
@@ -282,7 +282,7 @@ fn Beginning(page: SessionsPage) -> impl IntoView {
                 first_words="No agent has handed over a session yet."
                 lead="Here will be every conversation that your agents hand over as it happens, and what came of it: which memories were stored, or why none."
                 by_hand="hand over a first message"
-                caption="Hand over what was said"
+                caption="Hand over a conversation"
                 line=session_line(&page.public_url, TOKEN_PLACE)
             />
             <SearchTurns is_on=page.turns_are_on />

@@ -98,30 +98,27 @@ fn Narrative(text: SummaryText) -> impl IntoView {
 fn Standing(page: SummaryPage) -> impl IntoView {
     let has_text = page.text.is_some();
     let is_stale = page.text.as_ref().is_some_and(|text| text.is_stale);
-    let label = if has_text {
-        "Write it anew"
-    } else {
-        "Write it now"
-    };
-    let changed = is_stale.then_some("What is remembered has changed since. ");
+    let label = if has_text { "Write again" } else { "Write now" };
+    let changed = is_stale.then_some("Your memories have changed since. ");
     let said = match page.state {
         SummaryState::Current => None,
-        SummaryState::Writing => Some("It is being written.".to_owned()),
-        SummaryState::Waiting if page.is_due => Some("It will be written in a moment.".to_owned()),
+        SummaryState::Writing => Some("The summary is being written.".to_owned()),
+        SummaryState::Waiting if page.is_due => {
+            Some("The summary will be written in a moment.".to_owned())
+        }
         SummaryState::Waiting if page.next_try.is_some() => Some("It will be written".to_owned()),
         SummaryState::Waiting if has_text => Some(
-            "It is written anew once nothing has been added or archived for five minutes."
-                .to_owned(),
+            "It is written again once nothing was added or archived for five minutes.".to_owned(),
         ),
-        SummaryState::Waiting => Some(
-            "It is written once nothing has been added or archived for five minutes.".to_owned(),
-        ),
+        SummaryState::Waiting => {
+            Some("It is written once nothing was added or archived for five minutes.".to_owned())
+        }
         SummaryState::Failed => page.reason.clone(),
-        SummaryState::Empty => Some("Nothing is remembered yet.".to_owned()),
+        SummaryState::Empty => Some("No memories yet.".to_owned()),
         SummaryState::Off | SummaryState::MemoryOff => page.reason.clone(),
     };
     let is_asked = page.state == SummaryState::Waiting && page.next_try.is_some();
-    let before = if is_asked { " " } else { " It is tried again " };
+    let before = if is_asked { " " } else { " Next attempt " };
     let next = page.next_try.filter(|_| !page.is_due).map(|at| {
         view! {
             {before}
@@ -132,7 +129,7 @@ fn Standing(page: SummaryPage) -> impl IntoView {
     let link = match page.state {
         SummaryState::Off => Some(("/settings/chat", "Open Settings › Chat model")),
         SummaryState::MemoryOff => Some(("/account", "Open Account")),
-        SummaryState::Empty => Some(("/memory", "How memories come about")),
+        SummaryState::Empty => Some(("/memory", "How memories are created")),
         SummaryState::Writing => Some((PATH, "Look again")),
         SummaryState::Waiting if page.is_due => Some((PATH, "Look again")),
         _ => None,
@@ -142,7 +139,7 @@ fn Standing(page: SummaryPage) -> impl IntoView {
     let about = (!has_text).then(|| {
         view! {
             <p class="lead">
-                "Here will be what your agents know of you, in a few paragraphs: written by the chat model from your memories and nothing else. Agents read it with "
+                "This page will show what your agents know about you, in a few paragraphs. The chat model writes it from your memories only. Agents read it with "
                 <code>"memory_summary"</code> "."
             </p>
         }
@@ -185,18 +182,18 @@ fn Sources(text: SummaryText) -> impl IntoView {
     let told = text.items.len() as i64;
     let words = if text.items_total > told {
         format!(
-            "It stands on {} of {}: the most certain and the latest.",
+            "Based on {} of {}: the most certain and the newest.",
             count(told),
             memories(text.items_total)
         )
     } else {
-        format!("It stands on {}.", memories(told))
+        format!("Based on {}.", memories(told))
     };
     view! {
         <section class="part" aria-labelledby="sources">
-            <h2 id="sources">"What it stands on"</h2>
+            <h2 id="sources">"Sources"</h2>
             <p class="hint">
-                {words} " When one of them is erased, this text goes with it and is written anew."
+                {words} " When one of them is deleted permanently, this text is deleted too and written again."
             </p>
             <details class="sources">
                 <summary>{memories(told)}</summary>

@@ -51,7 +51,7 @@ fn Whole(page: TimelinePage, filters: TimelineFilters) -> impl IntoView {
     let rows = match page.days.is_empty() {
         true => view! {
             <p class="hint">
-                "Nothing changed here. What your agents add, and what is replaced, archived or restored, stands here by day."
+                "No changes. Memories that are added, replaced, archived or restored are listed here by day."
             </p>
         }
         .into_any(),
@@ -178,7 +178,7 @@ fn Line(line: MemoryLine) -> impl IntoView {
 fn Happened(row: HappeningRow) -> impl IntoView {
     let instead = row.instead.map(|line| view! { <p>"→ " <Line line /></p> });
     let session = row.session.map(|id| {
-        view! { ", " <a href=format!("/sessions/{id}")>"in its conversation"</a> }
+        view! { ", " <a href=format!("/sessions/{id}")>"view conversation"</a> }
     });
     view! {
         <li data-row="">
@@ -220,26 +220,23 @@ fn Compared(difference: Option<DifferenceView>, filters: TimelineFilters) -> imp
             }
         });
         let line = match is_same {
-            true => format!(
-                "Nothing differs between {} and {}.",
-                found.from, found.until
-            ),
+            true => format!("No differences between {} and {}.", found.from, found.until),
             false => format!("From {} to {}:", found.from, found.until),
         };
         let cut = found
             .is_cut
-            .then(|| view! { <p class="hint">"There is more than is shown here."</p> });
+            .then(|| view! { <p class="hint">"Not all differences are shown."</p> });
         view! {
             <p>{line}</p>
             {changed}
             {lines("Added", found.added)}
-            {lines("Gone", found.gone)}
+            {lines("Removed", found.gone)}
             {cut}
         }
     });
     view! {
         <section class="part" id="difference" aria-labelledby="difference-title">
-            <h2 id="difference-title">"The difference of two days"</h2>
+            <h2 id="difference-title">"Compare two days"</h2>
             <form class="narrow picks" method="get" action="/timeline#difference">
                 <label class="pick day-field">
                     <span>"From"</span>

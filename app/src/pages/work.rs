@@ -34,15 +34,15 @@ pub fn Work() -> impl IntoView {
 fn Whole(page: WorkPage) -> impl IntoView {
     let is_idle = page.tasks.is_empty();
     let line = match page.tasks.len() {
-        0 => "Nothing is waiting.".to_owned(),
-        1 => "One thing is being done.".to_owned(),
-        n => format!("{n} things are being done."),
+        0 => "No work under way.".to_owned(),
+        1 => "1 task is running.".to_owned(),
+        n => format!("{n} tasks are running."),
     };
     let tasks = page.tasks.into_iter().map(|task| view! { <One task /> });
     let idle = is_idle.then(|| {
         view! {
             <p class="hint">
-                "New memories get their vectors within seconds, completed sessions are read by your chat model, and the summary is written once your memory has been still for a while. What is under way then stands here."
+                "New memories are embedded within seconds, your chat model reads completed sessions, and the summary is written after a few quiet minutes. Work under way is listed here."
             </p>
         }
     });
@@ -102,8 +102,8 @@ fn Schedule(scheduled: Vec<Scheduled>) -> impl IntoView {
         <section class="part" aria-labelledby="scheduled">
             <h2 id="scheduled">"Schedule"</h2>
             <p class="hint">
-                "Times are those of your own time zone, which is set under " <a href="/account">"Account"</a>
-                ". What could not be done then is made up for."
+                "Times are in your time zone, which you set under " <a href="/account">"Account"</a>
+                ". Missed runs are made up for."
             </p>
             <div class="table" tabindex="0" role="group" aria-label="Schedule">
                 <table class="scheduled">
@@ -113,7 +113,7 @@ fn Schedule(scheduled: Vec<Scheduled>) -> impl IntoView {
                             <th scope="col">"When"</th>
                             <th scope="col">"Last"</th>
                             <th scope="col">"State"</th>
-                            <th scope="col">"Set under"</th>
+                            <th scope="col">"Settings"</th>
                         </tr>
                     </thead>
                     <tbody>{rows.collect_view()}</tbody>
@@ -143,7 +143,7 @@ fn One(task: Task) -> impl IntoView {
         .map(|why| view! { <p class="problem">{why}</p> });
     let next = task
         .next
-        .map(|moment| view! { <p class="hint">"It goes on " <When moment /> "."</p> });
+        .map(|moment| view! { <p class="hint">"Continues " <When moment /> "."</p> });
     view! {
         <section class="part" aria-labelledby=id.clone()>
             <h2 id=id.clone()>{task.title}</h2>

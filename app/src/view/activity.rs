@@ -27,6 +27,10 @@ pub struct CallRow {
     /// The agent's name.
     pub agent: String,
     pub at: Moment,
+    /// "Today", "Yesterday", "21 November 2026"
+    pub day: String,
+    /// "04:15", UTC
+    pub time: String,
     /// The problem's code, when it failed.
     pub problem: Option<String>,
     /// "8 ms"

@@ -116,7 +116,7 @@ pub struct RelationBar {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelationSource {
     pub sentence: Option<String>,
-    /// "your word", "an agent's word"
+    /// "stated by you", "stated by an agent"
     pub whose: &'static str,
     pub at: Moment,
     pub item: Option<i64>,

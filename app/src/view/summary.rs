@@ -25,7 +25,7 @@ pub struct SourceItem {
     pub id: i64,
     /// Of its text.
     pub beginning: String,
-    /// "your word", "an agent's word", …
+    /// "stated by you", "stated by an agent", …
     pub word: &'static str,
     /// False where it was archived since.
     pub is_active: bool,

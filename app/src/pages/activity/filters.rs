@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 
 use crate::address::PERIODS;
-use crate::components::{Choice, Pick, TOOLS, did};
+use crate::components::{Choice, Pick, TOOLS};
 use crate::view::ActivityFilters;
 
 #[component]
@@ -19,13 +19,7 @@ pub fn Narrow(
         .map(|(id, name)| (id.to_string(), name, filters.agent == Some(id)))
         .collect();
     let tools = TOOLS
-        .map(|tool| {
-            (
-                tool.to_owned(),
-                did(tool).to_owned(),
-                filters.tool == Some(tool),
-            )
-        })
+        .map(|(tool, did, _)| (tool.to_owned(), did.to_owned(), filters.tool == Some(tool)))
         .to_vec();
     let outcomes = [("ok", "ok", true), ("failed", "failed", false)]
         .map(|(slug, words, went_well)| {
@@ -62,9 +56,9 @@ pub fn Narrow(
     view! {
         <form id="filters" class="filters" method="get" action="/activity" autocomplete="off">
             <div class="narrow picks" data-live="narrow">
-                <Pick name="agent" label="Agent" any="Any agent" choices=agents />
-                <Pick name="tool" label="What was done" any="Anything" choices=tools />
-                <Pick name="outcome" label="Outcome" any="Any outcome" choices=outcomes />
+                <Pick name="agent" label="Agent" any="All agents" choices=agents />
+                <Pick name="tool" label="Action" any="All actions" choices=tools />
+                <Pick name="outcome" label="Outcome" any="All outcomes" choices=outcomes />
                 <Pick name="days" label="Period" any="Any time" choices=periods />
                 {item}
                 <button type="submit">

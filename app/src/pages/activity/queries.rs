@@ -11,20 +11,20 @@ use crate::view::FormState;
 pub fn Queries(is_on: bool, kept: i64, form: FormState, kept_for: String) -> impl IntoView {
     let (state, action, button) = match is_on {
         true => (
-            "The words of searches are kept beside each call, so that you can see what an agent looked for.",
+            "Search queries are logged with each call, so that you can see what an agent looked for.",
             "stop",
-            "Stop keeping them",
+            "Stop logging queries",
         ),
         false => (
-            "The words of searches are not kept: a call says which memories it found, not what was asked. You can have the words of later searches kept too, their first 500 characters; only you see them.",
+            "Search queries are not logged: a call shows which memories it found, not what was asked. You can log later queries, up to 500 characters each. Only you see them.",
             "keep",
-            "Keep the words of searches",
+            "Log search queries",
         ),
     };
     let forget = (kept > 0).then(|| forget(kept));
     view! {
         <section class="part" aria-labelledby="queries">
-            <h2 id="queries">"What is kept"</h2>
+            <h2 id="queries">"Query logging"</h2>
             {(!kept_for.is_empty()).then(|| view! { <p>{kept_for}</p> })}
             <p>{state}</p>
             <FormError form fields=&[] />
@@ -46,14 +46,14 @@ fn forget(kept: i64) -> impl IntoView {
     };
     view! {
         <details class="confirm">
-            <summary>{format!("Forget the words of {searches}")}</summary>
+            <summary>{format!("Delete the queries of {searches}")}</summary>
             <div>
                 <p>
-                    {format!("The words of {searches} are removed. This cannot be undone; the calls stay.")}
+                    {format!("The queries of {searches} are deleted permanently. The calls stay.")}
                 </p>
                 <form method="post" action="/activity/queries">
                     <button class="danger" type="submit" name="action" value="forget">
-                        "Forget them"
+                        "Delete queries"
                     </button>
                 </form>
             </div>

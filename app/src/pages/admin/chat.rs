@@ -12,18 +12,18 @@ const PATH: &str = "/admin/chat";
 pub fn SystemChat(chat: SystemChatView, form: FormState) -> impl IntoView {
     let has_key = chat.endpoint.has_key;
     let state = match chat.in_force {
-        Some(_) => "in force",
+        Some(_) => "in use",
         None => "off",
     };
     let facts = chat.in_force.map(|host| {
         let model = match chat.endpoint.model.as_str() {
-            "" => "the endpoint's own model".to_owned(),
+            "" => "the endpoint's default".to_owned(),
             model => model.to_owned(),
         };
         let facts = vec![
             ("Endpoint", view! { <bdi>{host}</bdi> }.into_any()),
             ("Model", view! { <bdi>{model}</bdi> }.into_any()),
-            ("Tokens a person and day", count(chat.cap).into_any()),
+            ("Tokens per user and day", count(chat.cap).into_any()),
         ];
         view! { <Facts facts inline=true /> }
     });
@@ -33,11 +33,11 @@ pub fn SystemChat(chat: SystemChatView, form: FormState) -> impl IntoView {
     view! {
         <section class="part" aria-labelledby="chat-system">
             <div class="title-row">
-                <h2 id="chat-system">"The chat model for everybody"</h2>
+                <h2 id="chat-system">"System chat model"</h2>
                 <StateBadge state />
             </div>
             <p class="lead">
-                "It reads conversations of whoever has no chat endpoint of their own, and turns them into memories. It makes no vectors."
+                "It reads the conversations of users without a chat endpoint of their own, and extracts memories. It creates no embeddings."
             </p>
             {facts}
             <EndpointForm form=form.clone() path=PATH fields=CHAT_FIELDS>
@@ -45,13 +45,13 @@ pub fn SystemChat(chat: SystemChatView, form: FormState) -> impl IntoView {
                     form=form.clone()
                     has_key
                     url_example="http://llama:8080"
-                    url_hint="Empty: none for everybody."
+                    url_hint="Leave blank for none."
                 />
                 <Field
                     form
                     name="daily_token_cap"
-                    label="Tokens a person and day"
-                    hint="10,000 to 1,000,000,000. Whoever has used them up is served again tomorrow (UTC)."
+                    label="Tokens per user and day"
+                    hint="10,000 to 1,000,000,000. Resets at midnight UTC."
                     inputmode="numeric"
                     autocomplete="off"
                     maxlength="14"

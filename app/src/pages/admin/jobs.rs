@@ -63,7 +63,7 @@ fn Whole(page: JobsPage, form: FormState) -> impl IntoView {
                     </p>
                     <Registry jobs=page.jobs />
                     <p class="hint">
-                        "A run that finds nothing to do is not recorded. A paused job starts no run until it is resumed."
+                        "Runs that find nothing to do are not recorded. A paused job does not run until it is resumed."
                     </p>
                 </section>
                 <Failures failures=page.failures />

@@ -29,9 +29,9 @@ pub fn Operators(
         <section class="part" aria-labelledby="operators">
             <h2 id="operators">"Operators"</h2>
             <p>
-                "An operator is a product that remembers for users of its own. Its service token, with the header "
+                "An operator is a product with its own users. Its service token, with the header "
                 <code>"Keepsake-User"</code>
-                ", acts for whichever of them it names, and for nobody who signs in here."
+                ", acts for the user that the header names, and never for people who sign in here."
             </p>
             {unplaced}
             {fresh}
@@ -69,13 +69,13 @@ fn Fresh(new: NewToken, public_url: String) -> impl IntoView {
             <h3 id="fresh-title">"The service token of " <bdi>{new.agent_name}</bdi></h3>
             <p>
                 <strong>"Copy it now."</strong>
-                " It is shown this once; only a fingerprint of it is kept."
+                " It is shown only once; only a hash of it is stored."
             </p>
             <Paste caption="Service token" text=new.token />
             <Paste caption="Add a memory for one user" text=line />
             <p>
-                "In the place of " <code>"customer-42"</code>
-                " goes your own id of a user, who is made on first use."
+                "Replace " <code>"customer-42"</code>
+                " with your own ID of a user; the user is created on first use."
             </p>
         </section>
     }
@@ -103,7 +103,7 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
     ];
     let cap_form = cap_form.or_saved(saved);
     let pool = operator.pool.map(|pool| {
-        view! { <span>"all fall back to the memory of " <bdi>{pool}</bdi></span> }
+        view! { <span>"all also read the memory of " <bdi>{pool}</bdi></span> }
     });
     let tokens = operator
         .tokens
@@ -120,18 +120,18 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
                     {count(operator.users)} " of " {count(operator.users_max)} " users"
                 </span>
                 {pool}
-                <span>"here since " <When moment=operator.created /></span>
+                <span>"created " <When moment=operator.created /></span>
             </p>
             <ul class="tokens">{tokens}</ul>
             <details class="fold" open=has_failed>
                 <summary>
-                    "Another token" <span class="visually-hidden">" for " {operator.name.clone()}</span>
+                    "New token" <span class="visually-hidden">" for " {operator.name.clone()}</span>
                 </summary>
                 <form class="stack" method="post" action=format!("{PATH}/operators/{id}/tokens")>
                     <FormError form=token_form.clone() fields=TOKEN_FIELDS />
                     <TokenChoices form=token_form prefix=format!("service-{id}") />
                     <div>
-                        <button type="submit">"Make a token"</button>
+                        <button type="submit">"Create token"</button>
                     </div>
                 </form>
             </details>
@@ -144,8 +144,8 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
                     <Field
                         form=find_form
                         name="external_id"
-                        label="Its id of the user"
-                        hint="To shut out one user, or to let them in again."
+                        label="User ID at the operator"
+                        hint="To disable or enable one user."
                         autocomplete="off"
                         maxlength="200"
                     />
@@ -156,15 +156,15 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
             </details>
             <details class="fold" open=is_cap_refused>
                 <summary>
-                    "Cap and global pool" <span class="visually-hidden">" of " {operator.name}</span>
+                    "User limit and global pool" <span class="visually-hidden">" of " {operator.name}</span>
                 </summary>
                 <form class="stack" method="post" action=format!("{PATH}/operators/{id}")>
                     <FormError form=cap_form.clone() fields=&["users_max", "pool"] />
                     <Field
                         form=cap_form.clone()
                         name="users_max"
-                        label="Users at most"
-                        hint="Users it has already stay, however many."
+                        label="User limit"
+                        hint="Existing users stay, even above the limit."
                         inputmode="numeric"
                         autocomplete="off"
                         maxlength="8"
@@ -173,7 +173,7 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
                         form=cap_form
                         name="pool"
                         label="Global pool"
-                        hint="Its id of the user whose memory all its others find and read after their own, and none of them changes. Whoever acts for that user fills it. Empty: none."
+                        hint="The operator's ID of the user whose memory all its other users can read, after their own. They cannot change it. Leave blank for none."
                         autocomplete="off"
                         maxlength="200"
                         optional=true
@@ -193,21 +193,21 @@ fn NewOperator(form: FormState) -> impl IntoView {
     let has_failed = form.error.is_some();
     view! {
         <details class="fold" open=has_failed>
-            <summary>"A new operator"</summary>
+            <summary>"New operator"</summary>
             <form class="stack" method="post" action=format!("{PATH}/operators")>
                 <FormError form=form.clone() fields=&["name", "users_max", "scope", "expires_days"] />
                 <Field
                     form=form.clone()
                     name="name"
                     label="Name"
-                    hint="The product: support-bot."
+                    hint="The product, such as support-bot."
                     autocomplete="off"
                     maxlength="64"
                 />
                 <Field
                     form=form.clone()
                     name="users_max"
-                    label="Users at most"
+                    label="User limit"
                     placeholder="10000"
                     inputmode="numeric"
                     autocomplete="off"
@@ -216,7 +216,7 @@ fn NewOperator(form: FormState) -> impl IntoView {
                 />
                 <TokenChoices form prefix="operator".to_owned() />
                 <div>
-                    <button type="submit">"Make operator and token"</button>
+                    <button type="submit">"Create operator"</button>
                 </div>
             </form>
         </details>

@@ -15,7 +15,7 @@ pub fn System(page: AdminPage, form: FormState) -> impl IntoView {
     let has_key = system.has_key;
     let state = match (&page.in_force, &page.offered) {
         (_, Some(_)) => "offered",
-        (Some(_), None) => "in force",
+        (Some(_), None) => "in use",
         (None, None) => "off",
     };
     let form = form.or_saved(system.values());
@@ -33,11 +33,11 @@ pub fn System(page: AdminPage, form: FormState) -> impl IntoView {
     view! {
         <section class="part" aria-labelledby="system">
             <div class="title-row">
-                <h2 id="system">"The system's llama.cpp"</h2>
+                <h2 id="system">"System llama.cpp"</h2>
                 <StateBadge state />
             </div>
             <p class="lead">
-                "When one is set, it makes the vectors of every user, before their own endpoints and the builtin model."
+                "When set, it creates the embeddings of all users. It takes precedence over their own endpoints and the builtin model."
             </p>
             {offered}
             {page
@@ -45,7 +45,7 @@ pub fn System(page: AdminPage, form: FormState) -> impl IntoView {
                 .then(|| {
                     view! {
                         <p class="aside">
-                            "Filled in from the chat model below, whose server may make vectors too: test it, and save. Nothing is in force before that."
+                            "Filled in from the chat model below, whose server may support embeddings too. Test it, then save. Nothing changes before that."
                         </p>
                     }
                 })}
@@ -58,7 +58,7 @@ pub fn System(page: AdminPage, form: FormState) -> impl IntoView {
                     form
                     has_key
                     url_example="http://llama:8080"
-                    url_hint="Empty: none for everybody."
+                    url_hint="Leave blank for none."
                     optional=true
                 />
             </EndpointForm>

@@ -47,7 +47,7 @@ fn Whole(page: UsersPage, filters: UsersFilters, form: FormState) -> impl IntoVi
     view! {
         <div class="page">
             <h1>"Users"</h1>
-            <p class="lead">"Who signs in here. What they remember is theirs, and is not shown."</p>
+            <p class="lead">"People who sign in here. Their memories are private and are not shown."</p>
             <Done form=people_form.clone() />
             <FormError form=people_form fields=&[] />
             <NewResetLink form=form.of("reset_link") />
@@ -79,8 +79,8 @@ fn NewResetLink(form: FormState) -> impl IntoView {
             <section class="part fresh" aria-labelledby="reset-title" tabindex="-1" autofocus>
                 <h2 id="reset-title">"A password reset link for " <bdi>{email}</bdi></h2>
                 <p>
-                    <strong>"Copy it now, and send it yourself, to them alone."</strong>
-                    " It is shown this once; only a fingerprint of it is kept. It sets a new password once, within 24 hours."
+                    <strong>"Copy it now, and send it to this user only."</strong>
+                    " It is shown only once; only a hash of it is stored. It sets a new password once, within 24 hours."
                 </p>
                 <Paste caption="Link" text=link />
             </section>
@@ -98,9 +98,9 @@ fn People(
 ) -> impl IntoView {
     let is_filtered = !filters.q.trim().is_empty();
     let heading = match (total, is_filtered) {
-        (0, _) => "Nobody".to_owned(),
-        (1, _) => "1 person".to_owned(),
-        (n, _) => format!("{} people", count(n)),
+        (0, _) => "No users".to_owned(),
+        (1, _) => "1 user".to_owned(),
+        (n, _) => format!("{} users", count(n)),
     };
     let more = next_before.map(|before| {
         view! {
@@ -120,7 +120,7 @@ fn People(
     });
     let nobody = (total == 0).then(|| {
         view! {
-            <p class="hint">"No address here has these letters. " <a href=PATH>"Show everybody"</a></p>
+            <p class="hint">"No address contains this text. " <a href=PATH>"Show all users"</a></p>
         }
     });
     view! {
@@ -172,7 +172,7 @@ fn Person(person: PersonRow) -> impl IntoView {
                 {person.is_disabled.then(|| view! { <StateBadge state="disabled" /> })}
             </div>
             <p class="token-facts">
-                <span>"here since " <When moment=person.created /></span>
+                <span>"created " <When moment=person.created /></span>
                 <span>{signed_in}</span>
             </p>
             {steps}
@@ -187,19 +187,19 @@ fn steps_of(id: i64, name: &str, is_admin: bool, is_disabled: bool, signs_in: bo
         (true, _) => Step {
             action: "enable",
             label: "Enable",
-            sentence: "They may sign in again, and the tokens that were not revoked work as before.",
+            sentence: "They can sign in again, and tokens that were not revoked work again.",
             is_danger: false,
         },
         (false, true) => Step {
             action: "disable",
             label: "Disable",
-            sentence: "At once: every browser is signed out, the tokens of their agents open nothing, vectors are made for them no more, and open invitations of theirs end. Nothing is deleted.",
+            sentence: "This signs out every browser, and stops their agents' tokens, new embeddings and their open invitations, at once. Nothing is deleted.",
             is_danger: true,
         },
         (false, false) => Step {
             action: "disable",
             label: "Disable",
-            sentence: "At once: service tokens can act for this user no more, and vectors are made for them no more. Nothing is deleted.",
+            sentence: "Service tokens can no longer act for this user, and new embeddings stop, at once. Nothing is deleted.",
             is_danger: true,
         },
     };
@@ -207,13 +207,13 @@ fn steps_of(id: i64, name: &str, is_admin: bool, is_disabled: bool, signs_in: bo
         true => Step {
             action: "demote",
             label: "Make a member",
-            sentence: "They lose this page, and open invitations of theirs end. Their own memory and agents stay as they are.",
+            sentence: "They lose access to the admin pages, and their open invitations expire. Their memory and agents stay unchanged.",
             is_danger: true,
         },
         false => Step {
             action: "promote",
             label: "Make an admin",
-            sentence: "They look after the server as you do: providers, operators and users. They see nobody else's memory.",
+            sentence: "They can manage providers, operators and users, as you can. They cannot see other users' memories.",
             is_danger: false,
         },
     };
@@ -237,10 +237,10 @@ fn reset_step(id: i64, name: &str) -> AnyView {
             </summary>
             <div>
                 <p>
-                    "Makes a link that sets a new password once, within 24 hours, and signs out every browser of theirs when it is used. An older reset link of theirs ends now. It enables nobody."
+                    "Creates a link that sets a new password once, within 24 hours, and then signs out all their browsers. Their older reset links stop working. A disabled user stays disabled."
                 </p>
                 <form method="post" action=format!("{PATH}/{id}/reset")>
-                    <button type="submit">"Make a reset link"</button>
+                    <button type="submit">"Create reset link"</button>
                 </form>
             </div>
         </details>
@@ -320,10 +320,10 @@ fn Invitations(invitations: Vec<InvitationRow>, form: FormState) -> impl IntoVie
     let fresh = form.new_link.clone().map(|link| {
         view! {
             <section class="fresh" aria-labelledby="fresh-title" tabindex="-1" autofocus>
-                <h3 id="fresh-title">"The invitation"</h3>
+                <h3 id="fresh-title">"Invitation"</h3>
                 <p>
                     <strong>"Copy it now, and send it yourself."</strong>
-                    " It is shown this once; only a fingerprint of it is kept. It makes one account, within 7 days."
+                    " It is shown only once; only a hash of it is stored. It creates one account, within 7 days."
                 </p>
                 <Paste caption="Link" text=link />
             </section>
@@ -346,29 +346,29 @@ fn Invitations(invitations: Vec<InvitationRow>, form: FormState) -> impl IntoVie
     view! {
         <section class="part" aria-labelledby="invitations">
             <h2 id="invitations">"Invitations and reset links"</h2>
-            <p>"An invitation is a link that makes one account, whoever else may sign up."</p>
+            <p>"An invitation is a link that creates one account, even while sign-up is closed."</p>
             {fresh}
             <form class="stack" method="post" action="/admin/invitations">
                 <FormError form=form.clone() fields=&["email", "role"] />
                 <Field
                     form
                     name="email"
-                    label="Bound to an e-mail address"
-                    hint="Empty: whoever has the link chooses one."
+                    label="E-mail address (optional)"
+                    hint="Leave blank to let the invited person choose."
                     kind="email"
                     autocomplete="off"
                     maxlength="254"
                     optional=true
                 />
                 <div class="field">
-                    <label for="invitation-role">"Their account is"</label>
+                    <label for="invitation-role">"Role"</label>
                     <select id="invitation-role" name="role" aria-describedby=role_described_by>
                         {roles.into_iter().collect_view()}
                     </select>
                     <FieldError id="invitation-role-error".to_owned() error=role_error />
                 </div>
                 <div>
-                    <button type="submit">"Make an invitation"</button>
+                    <button type="submit">"Create invitation"</button>
                 </div>
             </form>
             <ul class="tokens">{rows}</ul>
@@ -394,25 +394,25 @@ fn Invited(invitation: InvitationRow) -> impl IntoView {
     let name = match (invitation.resets, invitation.email) {
         (Some(email), _) => view! { "A new password for " <bdi>{email}</bdi> }.into_any(),
         (None, Some(email)) => view! { <bdi>{email}</bdi> }.into_any(),
-        (None, None) => "Whoever has the link".into_any(),
+        (None, None) => "Anyone with the link".into_any(),
     };
     let by = invitation
         .invited_by
         .map(|admin| view! { <span>"by " <bdi>{admin}</bdi></span> });
-    let used_by = used_by.map(|user| view! { <span>"made " <bdi>{user}</bdi></span> });
+    let used_by = used_by.map(|user| view! { <span>"created " <bdi>{user}</bdi></span> });
     let ends = match invitation.state {
         InvitationState::Open => {
-            Some(view! { <span>"ends " <When moment=invitation.expires /></span> })
+            Some(view! { <span>"expires " <When moment=invitation.expires /></span> })
         }
         _ => None,
     };
     let (what_ends, button) = match is_reset {
         true => (
-            "The link sets no password any more. Another can be made at any time.",
+            "The link stops working. You can create another at any time.",
             "Revoke this link",
         ),
         false => (
-            "The link makes no account any more. Another can be made at any time.",
+            "The link stops working. You can create another at any time.",
             "Revoke this invitation",
         ),
     };
@@ -441,7 +441,7 @@ fn Invited(invitation: InvitationRow) -> impl IntoView {
                 {invitation.is_admin.then(|| view! { <StateBadge state="admin" /> })}
             </div>
             <p class="token-facts">
-                <span>"made " <When moment=invitation.created /></span>
+                <span>"created " <When moment=invitation.created /></span>
                 {by}
                 {used_by}
                 {ends}
@@ -455,7 +455,7 @@ fn Invited(invitation: InvitationRow) -> impl IntoView {
 #[component]
 fn Changes(events: Vec<AdminEventRow>) -> impl IntoView {
     let rows = if events.is_empty() {
-        view! { <p class="hint">"Invitations, roles, providers, service tokens, jobs and who was disabled will be listed here."</p> }
+        view! { <p class="hint">"Changes to invitations, roles, providers, service tokens, jobs and users are listed here."</p> }
             .into_any()
     } else {
         let rows = events

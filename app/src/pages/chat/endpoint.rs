@@ -16,15 +16,15 @@ pub fn Endpoint(page: ChatPage, form: FormState) -> impl IntoView {
     saved.push(("own_enabled", is_enabled.to_owned()));
     let form = form.or_saved(saved);
     let url_hint = if page.is_admin {
-        "Of the server's own network too, as you are an admin."
+        "As an admin you can also use addresses in the server's network."
     } else {
-        "A public address, or one that an admin has allowed."
+        "A public address, or one that an admin allowed."
     };
     let remove = is_set.then(|| {
         view! {
             <FoldedStep
                 summary="Remove this endpoint"
-                words="Its address, its model and its key are forgotten."
+                words="Its address, model and key are deleted."
                 path=PATH
                 action="remove"
                 button="Remove"
@@ -35,14 +35,14 @@ pub fn Endpoint(page: ChatPage, form: FormState) -> impl IntoView {
         <section class="part" id="endpoint" aria-labelledby="endpoint-title">
             <h2 id="endpoint-title">"Your own endpoint"</h2>
             <p class="lead">
-                "Your conversations are sent there and nowhere else: it comes before the model that is set for everybody."
+                "Your conversations are sent there and nowhere else. It takes precedence over the system chat model."
             </p>
             <EndpointForm
                 form=form.clone()
                 path=PATH
                 fields=CHAT_FIELDS
                 is_own=true
-                hint="Test asks for the capital of France."
+                hint="Test asks the model for the capital of France."
             >
                 <ChatFields form has_key url_example="http://localhost:11434" url_hint />
             </EndpointForm>

@@ -14,9 +14,9 @@ pub fn Spent(page: ChatPage) -> impl IntoView {
     let days = has_any.then(|| view! { <LastDays days=page.days purposes=page.purposes /> });
     view! {
         <section class="part" id="spent" aria-labelledby="spent-title">
-            <h2 id="spent-title">"What was spent"</h2>
+            <h2 id="spent-title">"Usage"</h2>
             <Progress
-                label="Tokens of today".to_owned()
+                label="Tokens today".to_owned()
                 done=today
                 failed=0
                 total=page.cap
@@ -27,7 +27,7 @@ pub fn Spent(page: ChatPage) -> impl IntoView {
                 None => {
                     view! {
                         <p class="hint">
-                            "Nothing in the last 30 days. Every call of the model is counted here, in the tokens that it reads and writes; a test is not."
+                            "No usage in the last 30 days. This chart counts the input and output tokens of every call except tests."
                         </p>
                     }
                         .into_any()
@@ -70,8 +70,8 @@ fn LastDays(days: Vec<DayTokens>, purposes: Vec<PurposeView>) -> impl IntoView {
         <Bars bars first summary classes=PURPOSES />
         <Week week />
         <details class="fold">
-            <summary>"Day by day"</summary>
-            <div class="table" tabindex="0" role="group" aria-label="What was spent, day by day">
+            <summary>"Usage by day"</summary>
+            <div class="table" tabindex="0" role="group" aria-label="Usage by day">
                 <table>
                     <thead>
                         <tr>
@@ -83,10 +83,10 @@ fn LastDays(days: Vec<DayTokens>, purposes: Vec<PurposeView>) -> impl IntoView {
                                 "Failed"
                             </th>
                             <th scope="col" class="number">
-                                "Read"
+                                "Input"
                             </th>
                             <th scope="col" class="number">
-                                "Written"
+                                "Output"
                             </th>
                         </tr>
                     </thead>
@@ -142,7 +142,7 @@ fn Week(week: Vec<OfWeek>) -> impl IntoView {
         }
     });
     view! {
-        <div class="table" tabindex="0" role="group" aria-label="The last seven days, by purpose">
+        <div class="table" tabindex="0" role="group" aria-label="The last 7 days, by purpose">
             <table>
                 <thead>
                     <tr>
@@ -151,7 +151,7 @@ fn Week(week: Vec<OfWeek>) -> impl IntoView {
                             "Tokens"
                         </th>
                         <th scope="col" class="number">
-                            "All without it"
+                            "Everything except this purpose"
                         </th>
                     </tr>
                 </thead>

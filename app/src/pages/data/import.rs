@@ -14,14 +14,14 @@ pub fn Import(page: DataPage, form: FormState) -> impl IntoView {
         .as_ref()
         .is_some_and(|import| import.state == ImportState::Running);
     let hint = format!(
-        "An export of Keepsake, the JSON of mem0's get_all(), or the conversations.json of ChatGPT's export, of which only what ChatGPT kept as memories is taken in. Memories come in; sessions and what was said in them do not. At most {} MiB.",
+        "An export of Keepsake, the JSON of mem0's get_all(), or the conversations.json of ChatGPT's export (only ChatGPT's saved memories are read). Memories are imported; sessions and their messages are not. At most {} MiB.",
         page.upload_bytes_max / 1024 / 1024
     );
     view! {
         <section class="part" aria-labelledby="import-title">
             <h2 id="import-title">"Import"</h2>
             <p>
-                "Memories keep their dates, status, tags and source. What is there already is left as it is: the same file twice changes nothing."
+                "Memories keep their dates, status, tags and source. Memories that already exist stay unchanged: importing the same file twice changes nothing."
             </p>
             <div
                 class="column"
@@ -59,10 +59,10 @@ pub fn Import(page: DataPage, form: FormState) -> impl IntoView {
 fn Last(import: ImportProgress) -> impl IntoView {
     let mut line = format!("{} added", memories(import.added));
     if import.known > 0 {
-        line += &format!(" · {} known already", count(import.known));
+        line += &format!(" · {} already known", count(import.known));
     }
     if import.failed > 0 {
-        line += &format!(" · {} not taken in", count(import.failed));
+        line += &format!(" · {} rejected", count(import.failed));
     }
     let body = match import.state {
         ImportState::Running => {
@@ -91,7 +91,7 @@ fn Last(import: ImportProgress) -> impl IntoView {
         .into_any(),
         ImportState::Interrupted | ImportState::Failed => {
             let why = import.error.clone().unwrap_or_else(|| {
-                "The import was interrupted: the server stopped in the middle. Give the file again: nothing is doubled.".to_owned()
+                "The import was interrupted because the server stopped. Import the file again; nothing is duplicated.".to_owned()
             });
             view! {
                 <p class="problem">
@@ -124,7 +124,7 @@ fn problems(import: &ImportProgress) -> AnyView {
         })
         .collect_view();
     view! {
-        <h3>"Not taken in"</h3>
+        <h3>"Rejected"</h3>
         <dl class="facts">{rows}</dl>
         {(beyond > 0).then(|| view! { <p class="hint">{format!("And {} more.", count(beyond))}</p> })}
     }

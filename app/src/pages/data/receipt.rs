@@ -16,7 +16,7 @@ pub fn Receipts(receipts: Vec<Receipt>) -> impl IntoView {
     let body = if receipts.is_empty() {
         view! {
             <p class="hint">
-                "Nothing was erased yet. A memory can be deleted permanently here and on its page, a session on its page; the receipt is then listed here."
+                "Nothing was deleted permanently yet. You can delete a memory here or on its page, and a session on its page. The receipt is then listed here."
             </p>
         }
         .into_any()
@@ -59,8 +59,8 @@ pub fn Erased() -> impl IntoView {
             Ok(None) => {
                 backend.not_found();
                 view! {
-                    <h1>"There is no such receipt"</h1>
-                    <p>"Look at its address again: it must be whole."</p>
+                    <h1>"No such receipt"</h1>
+                    <p>"Check its address: it may be incomplete."</p>
                 }
                 .into_any()
             }
@@ -90,20 +90,20 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
     };
     let lead = match (is_done, receipt.kind) {
         (false, _) => {
-            "It is being erased. Nobody is signed in to it any more and no token opens it; what it held is being removed. You can close this page: keep its address to see the receipt."
+            "The account is being deleted. Everybody is signed out of it and its tokens no longer work. You can close this page; keep its address to see the receipt."
         }
         (true, ErasedKind::Account) => {
-            "It is erased. Nothing of it is left in this server's database: this receipt knows how much there was, and not whose."
+            "The account is deleted. Nothing of it is left in this server's database. This receipt says how much there was, not whose it was."
         }
         (true, ErasedKind::Session) => {
-            "It is erased, with all that was said in it. Memories that stayed no longer say which words they came from. This receipt knows how much there was, and not what it said."
+            "The session and its messages are deleted. Memories that you kept no longer show the messages they came from. This receipt says how much there was, not what it said."
         }
         (true, ErasedKind::Memory | ErasedKind::Document) => {
-            "It is erased, with all that was made of it. This receipt knows how much there was, and not what it said."
+            "It is deleted, with everything derived from it. This receipt says how much there was, not what it said."
         }
     };
     let line = format!(
-        "{} of {} rows erased",
+        "{} of {} rows deleted",
         count(receipt.erased()),
         count(receipt.total())
     );
@@ -166,12 +166,12 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
                         </dd>
                     </div>
                     <div>
-                        <dt>"Asked for"</dt>
+                        <dt>"Requested"</dt>
                         <dd>{receipt.requested.exact.clone()}</dd>
                     </div>
                     {when}
                 </dl>
-                <h2>"What was removed"</h2>
+                <h2>"What was deleted"</h2>
                 <dl class="facts">{rows}</dl>
                 {download}
             </div>

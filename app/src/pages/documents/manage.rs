@@ -24,7 +24,7 @@ pub fn Manage(page: DocumentPage, shown: Option<i32>) -> impl IntoView {
                         "Restore"
                     </button>
                 </div>
-                <p class="hint">"Agents see it again, and search finds what it says."</p>
+                <p class="hint">"Agents see it again, and search covers it."</p>
             </form>
         }
     });
@@ -41,7 +41,7 @@ pub fn Manage(page: DocumentPage, shown: Option<i32>) -> impl IntoView {
                     </button>
                 </div>
                 <p class="hint">
-                    "Its text becomes the newest revision. No revision is lost."
+                    "Its text becomes the newest revision. All revisions are kept."
                 </p>
             </form>
         }
@@ -71,9 +71,9 @@ pub fn Manage(page: DocumentPage, shown: Option<i32>) -> impl IntoView {
 #[component]
 fn Erase(id: i64, revisions: usize, form: FormState) -> impl IntoView {
     let goes = match revisions {
-        1 => "Its text and what search knows of it are removed. This cannot be undone.".to_owned(),
+        1 => "Its text and its search entries are deleted. This cannot be undone.".to_owned(),
         n => format!(
-            "Its text in all {} revisions and what search knows of it are removed. This cannot be undone.",
+            "All {} revisions and their search entries are deleted. This cannot be undone.",
             count(n as i64)
         ),
     };
@@ -82,7 +82,7 @@ fn Erase(id: i64, revisions: usize, form: FormState) -> impl IntoView {
             <FormError form fields=&[] />
             <label class="check">
                 <input type="checkbox" name="confirm" value="1" required />
-                <span>"I want to delete this document for good"</span>
+                <span>"I want to delete this document permanently"</span>
             </label>
             <div>
                 <button class="danger" type="submit">

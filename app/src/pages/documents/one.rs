@@ -57,7 +57,7 @@ pub fn Document() -> impl IntoView {
 #[component]
 fn Missing() -> impl IntoView {
     view! {
-        <h1>"There is no such document"</h1>
+        <h1>"No such document"</h1>
         <p>
             "It or its revision may have been deleted permanently, or it was never yours."
         </p>
@@ -71,7 +71,7 @@ fn Missing() -> impl IntoView {
 fn Whole(page: DocumentPage, filters: DocumentFilters) -> impl IntoView {
     let deleted = page.deleted.clone().map(|moment| {
         view! {
-            <p class="aside">"It was deleted " <When moment /> ": agents do not see it any more."</p>
+            <p class="aside">"It was deleted " <When moment /> ": agents no longer see it."</p>
         }
     });
     let changes = page
@@ -116,7 +116,7 @@ fn About(page: DocumentPage) -> impl IntoView {
             view! { <span class="number">{page.revision}</span> }.into_any(),
         ),
         ("Changed", by.into_any()),
-        ("Whose word", page.whose.into_any()),
+        ("Trust", page.whose.into_any()),
         ("Size", size(page.bytes).into_any()),
     ];
     if page.created.iso != page.changed.iso {
@@ -130,7 +130,7 @@ fn Text(page: DocumentPage, filters: DocumentFilters) -> impl IntoView {
     let id = page.id;
     let heading = match filters.revision {
         Some(revision) if revision != page.revision => {
-            format!("As it was at revision {revision}")
+            format!("Text at revision {revision}")
         }
         _ => "Text".to_owned(),
     };
@@ -139,7 +139,7 @@ fn Text(page: DocumentPage, filters: DocumentFilters) -> impl IntoView {
         .map(|_| view! { <a href=document_path(id)>"Newest revision"</a> });
     let other = page.is_markdown.then(|| match filters.as_text {
         true => view! { <a href=filters.rendered().href(id)>"Show rendered"</a> },
-        false => view! { <a href=filters.as_text().href(id)>"Show as text"</a> },
+        false => view! { <a href=filters.as_text().href(id)>"Show source"</a> },
     });
     let body = match page.body {
         DocumentBody::Markdown {
@@ -154,7 +154,7 @@ fn Text(page: DocumentPage, filters: DocumentFilters) -> impl IntoView {
                 view! {
                     <p class="hint">
                         "The rest is not rendered: "
-                        <a href=filters.as_text().href(id)>"show as text"</a> "."
+                        <a href=filters.as_text().href(id)>"show source"</a> "."
                     </p>
                 }
             });
@@ -226,13 +226,13 @@ fn Numbered(lines: Vec<String>) -> impl IntoView {
 #[component]
 fn Found(id: i64, found: Vec<Reading>, kept_days: i64) -> impl IntoView {
     let list = if found.is_empty() {
-        let none = format!("No call of the last {kept_days} days has found, read or changed it.");
+        let none = format!("No call in the last {kept_days} days found, read or changed it.");
         view! { <p class="hint">{none}</p> }.into_any()
     } else {
         let is_full = found.len() == FOUND_SHOWN;
         let entries = found.into_iter().map(|reading| {
             let event = match reading.tool.as_str() {
-                "memory_search" => "found by a search",
+                "memory_search" => "found by search",
                 "memory_files" => "used as a file",
                 tool => did(tool),
             };
@@ -259,7 +259,7 @@ fn Found(id: i64, found: Vec<Reading>, kept_days: i64) -> impl IntoView {
             <h2 id="found-title">"Found"</h2>
             {list}
             <p>
-                <a href=ActivityFilters::of_item(id).href()>"All calls with it"</a>
+                <a href=ActivityFilters::of_item(id).href()>"View activity"</a>
             </p>
         </section>
     }

@@ -40,16 +40,16 @@ pub fn Revisions(page: DocumentPage, shown: Option<i32>) -> impl IntoView {
 pub fn Changes(revision: i32, diff: DiffView) -> impl IntoView {
     let body = match diff {
         DiffView::Same => {
-            view! { <p class="hint">"The text is the same as in the revision before."</p> }
+            view! { <p class="hint">"The text is the same as in the previous revision."</p> }
                 .into_any()
         }
         DiffView::NothingBefore => view! {
-            <p class="hint">"The revision before is not kept any more, so there is nothing to compare with."</p>
+            <p class="hint">"The previous revision is no longer kept, so there is nothing to compare with."</p>
         }
         .into_any(),
         DiffView::TooLong => view! {
             <p class="hint">
-                "These texts are too long to compare. Each is shown whole as it was at its revision."
+                "These texts are too long to compare. Each revision shows its whole text."
             </p>
         }
         .into_any(),
@@ -61,7 +61,7 @@ pub fn Changes(revision: i32, diff: DiffView) -> impl IntoView {
     };
     view! {
         <section class="part" aria-labelledby="changes-title">
-            <h2 id="changes-title">{format!("What revision {revision} changed")}</h2>
+            <h2 id="changes-title">{format!("Changes of revision {revision}")}</h2>
             {body}
         </section>
     }

@@ -8,9 +8,9 @@ use crate::components::{Confirm, EndpointForm, PROVIDER_FIELDS, ProviderFields, 
 use crate::view::{EmbeddingsPage, FormState};
 
 const FORMATS: &[(&str, &str)] = &[
-    ("openai", "OpenAI's form, as vLLM and most do"),
+    ("openai", "OpenAI-compatible"),
     ("ollama", "Ollama"),
-    ("custom_http", "The own form of llama.cpp or TEI"),
+    ("custom_http", "llama.cpp or TEI, native"),
 ];
 
 #[component]
@@ -27,15 +27,15 @@ pub fn Endpoint(page: EmbeddingsPage, form: FormState) -> impl IntoView {
         .clone()
         .map(|confirm| view! { <Confirm form=form.clone() confirm path=PATH back=PATH /> });
     let url_hint = if page.is_admin {
-        "Of the server's own network too, as you are an admin."
+        "As an admin you can also use addresses in the server's network."
     } else {
-        "A public address, or one that an admin has allowed."
+        "A public address, or one that an admin allowed."
     };
     view! {
         <section class="part" id="endpoint" aria-labelledby="endpoint-title">
             <h2 id="endpoint-title">"Your own endpoint"</h2>
             <p class="lead">
-                "The text of your memories is sent there. Nothing is rebuilt before you have seen how much, and confirmed it."
+                "The text of your memories is sent there. Before anything is rebuilt, you see how much and confirm it."
             </p>
             {confirm}
             {own
@@ -44,7 +44,7 @@ pub fn Endpoint(page: EmbeddingsPage, form: FormState) -> impl IntoView {
                     view! {
                         <p class="aside">
                             "Filled in from your " <a href="/settings/chat">"chat model"</a>
-                            ", whose server may make vectors too: name an embedding model of it, test it, and save. Nothing is in force before that."
+                            ", whose server may support embeddings too. Enter an embedding model, test it, then save. Nothing changes before that."
                         </p>
                     }
                 })}
@@ -53,7 +53,7 @@ pub fn Endpoint(page: EmbeddingsPage, form: FormState) -> impl IntoView {
                 path=PATH
                 fields=PROVIDER_FIELDS
                 is_own=true
-                hint="Test sends two short sentences, none of them yours."
+                hint="Test sends two short sample sentences, none of your memories."
             >
                 <WireFormat form=form.clone() formats=FORMATS />
                 <ProviderFields

@@ -10,7 +10,7 @@ use crate::view::{EmbeddingsPage, EvaluationOffer, EvaluationView, FoundView, Me
 const LOOK_SECONDS: u32 = 2;
 /// Questions in a hundred: less than this is chance.
 const TELLING_PERCENT: f64 = 3.0;
-const PLACES: [&str; 3] = ["first", "among 5", "among 10"];
+const PLACES: [&str; 3] = ["first", "Top 5", "Top 10"];
 
 #[component]
 pub fn MeasuredPart(page: EmbeddingsPage) -> impl IntoView {
@@ -19,8 +19,8 @@ pub fn MeasuredPart(page: EmbeddingsPage) -> impl IntoView {
     let is_idle = page.evaluation == EvaluationView::Idle;
     let is_shown = page.is_enabled && (!is_idle || page.measured.is_some());
     let title = match is_offered {
-        true => "Measure what this change did?",
-        false => "What the rebuild changed",
+        true => "Measure the effect of this change?",
+        false => "Effect of the rebuild",
     };
     let standing = match page.evaluation {
         EvaluationView::Idle => ().into_any(),
@@ -38,7 +38,7 @@ pub fn MeasuredPart(page: EmbeddingsPage) -> impl IntoView {
     };
     // What stands below is of another rebuild.
     let earlier = (!is_idle && page.measured.is_some())
-        .then(|| view! { <h3>"What an earlier rebuild changed"</h3> });
+        .then(|| view! { <h3>"Effect of an earlier rebuild"</h3> });
     let body = is_shown.then(|| {
         view! {
             <h2 id="measured-title">{title}</h2>
@@ -66,15 +66,15 @@ fn Offer(offer: EvaluationOffer) -> impl IntoView {
     let cost = cost_of(&offer);
     view! {
         <p>
-            "Questions are made of your memories, and the same are asked of the old vectors and of the new."
+            "Questions are generated from your memories, and searched with the old embeddings and the new."
         </p>
         <p class="hint">
-            {cost} " This offer ends " <When moment=offer.until />
-            ", or when another rebuild begins."
+            {cost} " This offer expires " <When moment=offer.until />
+            ", or when another rebuild starts."
         </p>
         <form class="actions" method="post" action=PATH>
             <button id="measure" type="submit" name="action" value="measure">
-                "Measure it"
+                "Measure"
             </button>
         </form>
     }
@@ -83,14 +83,14 @@ fn Offer(offer: EvaluationOffer) -> impl IntoView {
 
 fn cost_of(offer: &EvaluationOffer) -> String {
     let asked = format!(
-        "About {} questions, and about {} tokens at each of the two models for their vectors",
+        "About {} questions, and about {} tokens at each of the two embedding models",
         count(offer.questions),
         count(offer.embedding_tokens)
     );
     match offer.by_model {
         0 => format!("{asked}."),
         by_model => format!(
-            "{asked}; about {} tokens of your chat model, which puts {} of them.",
+            "{asked}; about {} tokens of your chat model, which writes {} of them.",
             count(offer.chat_tokens),
             count(by_model)
         ),
@@ -100,12 +100,12 @@ fn cost_of(offer: &EvaluationOffer) -> String {
 #[component]
 fn UnderWay(answers: i64, total: i64) -> impl IntoView {
     let line = match total {
-        0 => "The questions are made first".to_owned(),
+        0 => "Generating the questions".to_owned(),
         total => format!("{} of {} answers", count(answers), count(total)),
     };
     view! {
         <p class="hint">
-            "It is being measured: each question is asked of the old vectors and of the new."
+            "Measuring: each question is searched with the old embeddings and the new."
         </p>
         <Progress label="Questions answered".to_owned() done=answers failed=0 total line />
     }
@@ -117,9 +117,9 @@ fn Plot(measured: MeasuredView) -> impl IntoView {
     let questions = measured.questions;
     let (now, before) = (&measured.now, measured.before.as_ref());
     let groups = [
-        ("As search answers", now.found, before.map(|b| b.found)),
+        ("Search", now.found, before.map(|b| b.found)),
         (
-            "By meaning alone",
+            "Semantic only",
             now.found_by_meaning,
             before.map(|b| b.found_by_meaning),
         ),
@@ -131,7 +131,7 @@ fn Plot(measured: MeasuredView) -> impl IntoView {
     let has_before = measured.before.is_some();
     let by_model = (measured.by_model > 0).then(|| {
         format!(
-            " {} of them were put by your chat model.",
+            " {} of them were written by your chat model.",
             count(measured.by_model.into())
         )
     });
@@ -141,7 +141,7 @@ fn Plot(measured: MeasuredView) -> impl IntoView {
         <table class="plot">
             <thead>
                 <tr>
-                    <th scope="col">"The memory came"</th>
+                    <th scope="col">"Memory found in"</th>
                     <th scope="col" aria-hidden="true"></th>
                     {has_before.then(|| view! { <th scope="col"><span class="key before"></span>"Before"</th> })}
                     <th scope="col"><span class="key now"></span>"Now"</th>
@@ -152,7 +152,7 @@ fn Plot(measured: MeasuredView) -> impl IntoView {
         <p class="hint">
             {measured.before.as_ref().map(|before| view! { "Before: " <bdi>{before.name.clone()}</bdi> ". " })}
             "Now: " <bdi>{measured.now.name.clone()}</bdi> ". "
-            {format!("{} questions, each made of one of your memories without its most telling words.", count(questions.into()))}
+            {format!("{} questions, each made from one of your memories without its most distinctive words.", count(questions.into()))}
             {by_model} " Measured " <When moment=measured.at /> "." {took}
         </p>
     }
@@ -161,7 +161,7 @@ fn Plot(measured: MeasuredView) -> impl IntoView {
 
 fn took(measured: &MeasuredView) -> String {
     let vectors = format!(
-        " It took about {} tokens for vectors",
+        " It used about {} tokens for embeddings",
         count(measured.embedding_tokens)
     );
     match measured.chat_tokens {
@@ -222,7 +222,7 @@ fn verdict(measured: &MeasuredView) -> String {
     let now = among_ten(&measured.now);
     let Some(before) = measured.before.as_ref().map(among_ten) else {
         return format!(
-            "{now:.0} % of the questions find their memory among the first 10. What the old vectors would have found could not be measured."
+            "{now:.0} % of the questions find their memory in the top 10. The old embeddings could not be measured."
         );
     };
     let change = now - before;
@@ -231,13 +231,13 @@ fn verdict(measured: &MeasuredView) -> String {
     } else if change <= -TELLING_PERCENT {
         (
             "Search finds less than before",
-            " To go back, set the model before again and confirm its rebuild.",
+            " To go back, set the previous model again and confirm the rebuild.",
         )
     } else {
         ("Search finds about as much as before", "")
     };
     format!(
-        "{told}: {now:.0} % of the questions find their memory among the first 10, {before:.0} % did.{advice}"
+        "{told}: {now:.0} % of the questions find their memory in the top 10, before {before:.0} %.{advice}"
     )
 }
 

@@ -84,7 +84,7 @@ fn without_weights(page: &EmbeddingsPage) -> Option<AnyView> {
     is_missed.then(|| {
         view! {
             <p class="aside">
-                "Full text only: the builtin model's weights are not in the data folder. "
+                "Keyword search only: the builtin model's weights are not in the data folder. "
                 <code>"make build"</code> " fetches them."
             </p>
         }
@@ -110,8 +110,8 @@ fn HowFar(page: EmbeddingsPage) -> impl IntoView {
     if counts.total == 0 {
         return view! {
             <p class="hint">
-                "No memories yet. Each is embedded soon after it is added; "
-                <a href="/memory">"Memory"</a> " says how to begin."
+                "No memories yet. Each is embedded shortly after it is added; "
+                <a href="/memory">"Memory"</a> " shows how to begin."
             </p>
         }
         .into_any();
@@ -169,7 +169,7 @@ fn Rebuilding(rebuild: Rebuild, from_messages: i64, is_stuck: bool) -> impl Into
                 <button id="cancel" type="submit" name="action" value="cancel">
                     "Cancel"
                 </button>
-                <span class="hint">"Removes the new vectors; the old ones serve on."</span>
+                <span class="hint">"Deletes the new embeddings; search keeps the old ones."</span>
             </form>
         </div>
     }
@@ -270,7 +270,7 @@ pub fn Switches(page: EmbeddingsPage) -> impl IntoView {
             <section class="part" aria-labelledby="switches">
                 <h2 id="switches">"Switched off"</h2>
                 <p>
-                    "Search goes by words alone. The vectors that were made are kept; those that are missing are made when you switch embeddings on."
+                    "Search uses keywords only. Existing embeddings are kept; missing ones are created when you switch embeddings on."
                 </p>
                 <form method="post" action=PATH>
                     <button class="primary" type="submit" name="action" value="enable">
@@ -291,9 +291,9 @@ pub fn Switches(page: EmbeddingsPage) -> impl IntoView {
     let rebuild = can_rebuild.then(|| {
         view! {
             <FoldedStep
-                summary="Rebuild all vectors"
+                summary="Rebuild all embeddings"
                 words=format!(
-                    "{} will be embedded again by {}, archived ones too. Search keeps using the old vectors until the new ones are complete.",
+                    "{} will be embedded again by {}, including archived ones. Search uses the old embeddings until the new ones are complete.",
                     all_texts(&page.counts),
                     page.effective.name,
                 )
@@ -309,7 +309,7 @@ pub fn Switches(page: EmbeddingsPage) -> impl IntoView {
             {rebuild}
             <FoldedStep
                 summary="Switch embeddings off"
-                words="Search goes by words alone, and nothing is sent to any endpoint. Vectors that are ready are kept; a rebuild that is under way is cancelled."
+                words="Search uses keywords only, and nothing is sent to an endpoint. Existing embeddings are kept; a rebuild under way is cancelled."
                 path=PATH
                 action="disable"
                 button="Switch off"

@@ -151,7 +151,7 @@ fn Merge(id: i64, form: FormState) -> impl IntoView {
                 form
                 name="with"
                 label="Merge with"
-                hint="The name or the number of the other entity. Its names, memories and relations become part of this one."
+                hint="The name or ID of the other entity. Its names, memories and relations move to this one."
                 autocomplete="off"
             />
             <div>
@@ -186,11 +186,11 @@ fn Split(id: i64, names: Vec<EntityName>, form: FormState) -> impl IntoView {
         <form class="stack" method="post" action=entity_path(id)>
             <h3>"Split"</h3>
             <fieldset class="field">
-                <legend>"Names that are another entity's"</legend>
+                <legend>"Names that belong to another entity"</legend>
                 {boxes}
             </fieldset>
             <FormError form fields=&[] />
-            <p class="hint">"Memories that use these names go with them."</p>
+            <p class="hint">"Memories that use these names move with them."</p>
             <div>
                 <button type="submit" name="action" value="split">
                     "Split"
@@ -207,12 +207,12 @@ fn Protect(id: i64, is_on: bool) -> impl IntoView {
         true => (
             "unprotect",
             "Remove protection",
-            "It may be merged automatically again, and it goes when no memory names it.",
+            "It can be merged automatically again, and is deleted when no memory names it.",
         ),
         false => (
             "protect",
             "Protect",
-            "It stays when no memory names it, and only you can merge it.",
+            "It stays even when no memory names it, and only you can merge it.",
         ),
     };
     view! {

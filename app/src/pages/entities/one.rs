@@ -47,7 +47,7 @@ pub fn Entity() -> impl IntoView {
 #[component]
 fn Missing() -> impl IntoView {
     view! {
-        <h1>"There is no such entity"</h1>
+        <h1>"No such entity"</h1>
         <p>"The memories that named it may have been deleted, or it was never yours."</p>
         <p>
             <a href="/entities">"All entities"</a>

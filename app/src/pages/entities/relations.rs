@@ -15,7 +15,7 @@ pub fn Relations(relations: Vec<RelationView>, axis_from: String) -> impl IntoVi
     let body = if relations.is_empty() {
         view! {
             <p class="hint">
-                "None is known. Connections are read from conversations by your "
+                "None yet. Relations are found in conversations by your "
                 <a href="/settings/chat">"chat model"</a> ", where one is set up."
             </p>
         }
@@ -47,7 +47,7 @@ fn Row(relation: RelationView) -> impl IntoView {
     let (class, badge) = match relation.state {
         RelationState::Current => ("span", None),
         RelationState::Past => ("span span-past", Some("past")),
-        RelationState::PutAside => ("span span-aside", Some("put aside")),
+        RelationState::PutAside => ("span span-aside", Some("contradicted")),
     };
     let end = match relation.end {
         RelationEnd::Entity(link) => view! {
@@ -74,7 +74,7 @@ fn Row(relation: RelationView) -> impl IntoView {
     let replaced = relation.in_its_place.map(|words| {
         view! {
             <p class="hint">
-                "In its place holds: " <bdi>{words}</bdi>
+                "Replaced by: " <bdi>{words}</bdi>
             </p>
         }
     });
@@ -167,7 +167,7 @@ fn Source(source: RelationSource) -> impl IntoView {
         .map(|id| view! { <a href=format!("/memory/{id}")>"memory " {id}</a> });
     let session = source
         .session
-        .map(|place| view! { <a href=said_in(place)>"In its conversation"</a> });
+        .map(|place| view! { <a href=said_in(place)>"View conversation"</a> });
     view! {
         <div class="span-source">
             {sentence}

@@ -23,9 +23,9 @@ pub fn Same(pairs: Vec<EntityPair>, total: i64, is_manageable: bool) -> impl Int
         .collect_view();
     view! {
         <section class="part" id="same" aria-labelledby="same-title">
-            <h2 id="same-title">"Same?"</h2>
+            <h2 id="same-title">"Possible duplicates"</h2>
             <p class="hint">
-                "These names may mean the same. Merged, they are one entity; it can be undone on its page."
+                "These names may mean the same. Merging makes them one entity; you can undo it on its page."
             </p>
             <FormError form fields=&[] />
             <ul class="same">{pairs}</ul>
@@ -48,8 +48,8 @@ fn Asked(pair: EntityPair, is_manageable: bool) -> impl IntoView {
                 <button type="submit" name="action" value="merge" aria-label=label("Merge")>
                     "Merge"
                 </button>
-                <button type="submit" name="action" value="apart" aria-label=label("Keep apart")>
-                    "Keep apart"
+                <button type="submit" name="action" value="apart" aria-label=label("Keep separate")>
+                    "Keep separate"
                 </button>
             </form>
         }

@@ -28,7 +28,7 @@ pub fn Lineage(lineage: LineageView) -> impl IntoView {
     view! {
         <section class="part" aria-labelledby="lineage-title">
             <h2 id="lineage-title">"Lineage"</h2>
-            <div class="lineage" tabindex="0" role="group" aria-label="Where it comes from, and what came of it">
+            <div class="lineage" tabindex="0" role="group" aria-label="Its sources, and what was derived from it">
                 <svg viewBox=format!("-1 -1 {width} {height}") width=width height=height>
                     {edges}
                     {nodes}

@@ -60,10 +60,10 @@ fn Deleting(id: i64, deletion: Deletion) -> impl IntoView {
     view! {
         <div class="undo undo-danger" data-undo=deletion.left_ms>
             <p role="status" data-until="">
-                "This memory is deleted permanently in ten seconds."
+                "This memory will be deleted permanently in ten seconds."
             </p>
             <p role="status" data-after="" hidden>
-                "This memory is deleted permanently now. Its receipt is on the page "
+                "This memory was deleted permanently. Its receipt is on the page "
                 <a href="/data#receipts-title">"Your data"</a> "."
             </p>
             <form class="actions" method="post" action="/data/delete" data-until="">
@@ -84,12 +84,12 @@ fn InItsPlace(id: i64, rivals: Vec<Rival>) -> impl IntoView {
     let is_one = rivals.len() == 1;
     let (why, restore, keep) = match is_one {
         true => (
-            "It was not restored: another memory is active in its place.",
+            "Not restored: another memory is active in its place.",
             "Restore this and archive the newer one",
             "Keep the newer one",
         ),
         false => (
-            "It was not restored: other memories are active in its place.",
+            "Not restored: other memories are active in its place.",
             "Restore this and archive the newer ones",
             "Keep the newer ones",
         ),
@@ -144,7 +144,7 @@ pub fn Manage(item: ItemPage, form: FormState) -> impl IntoView {
                 id
                 action="archive"
                 label="Archive"
-                hint="Agents find it only when they ask for archived memories. You can restore it."
+                hint="Agents find it only when they include archived memories. You can restore it."
             />
             {whose(id, item.owner, item.agent)}
             {match is_confirmed {
@@ -153,7 +153,7 @@ pub fn Manage(item: ItemPage, form: FormState) -> impl IntoView {
                         id
                         action="unconfirm"
                         label="Remove confirmation"
-                        hint="What agents learn later may replace it again."
+                        hint="Later memories can replace it again."
                     />
                 }
                     .into_any(),
@@ -162,7 +162,7 @@ pub fn Manage(item: ItemPage, form: FormState) -> impl IntoView {
                         id
                         action="confirm"
                         label="Confirm"
-                        hint="It holds: nothing learned later replaces it, only your own word or a correction."
+                        hint="Nothing learned later replaces it, only your own statement or a correction."
                     />
                 }
                     .into_any(),
@@ -201,7 +201,7 @@ fn HalfLife(id: i64, strength: ItemStrength, form: FormState) -> impl IntoView {
     let by_type = strength.is_own.then(|| {
         view! {
             <button type="submit" name="action" value="half_life_by_type">
-                "As its type"
+                "Default of its type"
             </button>
         }
     });
@@ -212,7 +212,7 @@ fn HalfLife(id: i64, strength: ItemStrength, form: FormState) -> impl IntoView {
                 form
                 name="days"
                 label="Half-life in days"
-                hint="Without any use it is half as strong after so many days; empty: it never fades."
+                hint="It is half as strong after this many days without use. Leave blank to never fade."
                 inputmode="numeric"
                 autocomplete="off"
                 maxlength="5"
@@ -233,11 +233,11 @@ fn HalfLife(id: i64, strength: ItemStrength, form: FormState) -> impl IntoView {
 fn whose(id: i64, owner: Option<String>, agent: Option<String>) -> AnyView {
     match (owner, agent) {
         (Some(_), _) => view! {
-            <Decide id action="share" label="Share with all agents" hint="All of your agents see it, but those that see their own alone." />
+            <Decide id action="share" label="Share with all agents" hint="All of your agents see it, except those limited to their own memories." />
         }
         .into_any(),
         (None, Some(_)) => view! {
-            <Decide id action="own" label="Keep for its agent alone" hint="Only the agent that added it sees it. You can share it again." />
+            <Decide id action="own" label="Restrict to its agent" hint="Only the agent that added it sees it. You can share it again." />
         }
         .into_any(),
         (None, None) => ().into_any(),
@@ -263,7 +263,7 @@ fn restore_hint(retired: Retired) -> &'static str {
     match retired {
         Retired::Archived | Retired::Faded => "Agents find it again.",
         Retired::Superseded | Retired::PutAside => {
-            "Agents find it again. Where the other memory is active, you are asked which of both to keep."
+            "Agents find it again. If the other memory is active, you choose which of the two to keep."
         }
         Retired::Expired => "Agents find it again. Its expiry date is removed.",
     }
@@ -276,7 +276,7 @@ fn goes(erasure: ItemErasure) -> String {
         n => format!("{} {many}", count(n)),
     };
     let mut said = format!(
-        "Its text, {} and {} are removed ten seconds later, and its theme if nothing else is in it. After that it cannot be undone.",
+        "Its text, {} and {} are deleted after ten seconds, and its theme if it is then empty. This cannot be undone afterwards.",
         of(erasure.vectors, "vector", "vectors"),
         of(
             erasure.events,
@@ -286,7 +286,7 @@ fn goes(erasure: ItemErasure) -> String {
     );
     if erasure.mentions > 0 {
         said += &format!(
-            " {} in the activity, without its number and without the words that were searched for.",
+            " {} in the activity, without its ID and without the search query.",
             of(
                 erasure.mentions,
                 "call about it stays",
@@ -295,14 +295,13 @@ fn goes(erasure: ItemErasure) -> String {
         );
     }
     if erasure.is_in_summary {
-        said +=
-            " The summary stands on it: its text is removed as well, and written again without it.";
+        said += " The summary uses it: its text is deleted too, and written again without it.";
     }
     if erasure.derived > 0 {
         let what = of(
             erasure.derived,
-            "memory that was written from it goes",
-            "memories that were written from it go",
+            "memory that was derived from it is deleted",
+            "memories that were derived from it are deleted",
         );
         said += &format!(" {what}, too.");
     }
@@ -311,8 +310,8 @@ fn goes(erasure: ItemErasure) -> String {
             " {} to it.",
             of(
                 erasure.links,
-                "older memory whose place it took no longer leads",
-                "older memories whose place it took no longer lead"
+                "older memory that it replaced no longer links",
+                "older memories that it replaced no longer link"
             ),
         );
     }

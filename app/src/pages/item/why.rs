@@ -15,24 +15,24 @@ pub fn Surfaces(id: i64, why: Why, embedding: ItemEmbedding) -> impl IntoView {
         .unwrap_or_default();
     view! {
         <section class="part" id="why" aria-labelledby="why-title">
-            <h2 id="why-title">"Why it would surface"</h2>
+            <h2 id="why-title">"Test a query"</h2>
             <form class="search" method="get" action=format!("/memory/{id}#why") role="search">
                 <label class="visually-hidden" for="why-q">
-                    "Would it surface for"
+                    "Would this query find it?"
                 </label>
                 <input
                     id="why-q"
                     type="search"
                     name="q"
                     value=asked
-                    placeholder="Would it surface for …"
+                    placeholder="Would this query find it?"
                     maxlength="2000"
                     required
                     dir="auto"
                     autocomplete="off"
                     enterkeyhint="search"
                 />
-                <button type="submit">"Ask"</button>
+                <button type="submit">"Test"</button>
             </form>
             {why.surface.map(|surface| view! { <Answer surface /> })}
             <FoundBy words=why.index_words has_vector=embedding.state == Some(EmbeddingState::Ready) />
@@ -50,8 +50,8 @@ fn Answer(surface: WhySurface) -> impl IntoView {
     let headline = match surface.rank {
         Some(1) if surface.of == 1 => format!("Yes: it is {of}."),
         Some(rank) => format!("Yes: at rank {rank} {of}."),
-        None if surface.of == 0 => "No: that finds nothing.".to_owned(),
-        None => format!("No: it is not among the {} best.", surface.of),
+        None if surface.of == 0 => "Not found: this query finds nothing.".to_owned(),
+        None => format!("Not in the top {} for this query.", surface.of),
     };
     let score = surface.score;
     view! {
@@ -67,13 +67,13 @@ fn Answer(surface: WhySurface) -> impl IntoView {
 #[component]
 fn FoundBy(words: Vec<String>, has_vector: bool) -> impl IntoView {
     let by_meaning = match has_vector {
-        true => "By its meaning: it is compared with every query that is searched for.",
-        false => "By its meaning: not now, as it has no vector that is ready.",
+        true => "Semantic: its embedding is compared with every query.",
+        false => "Semantic: not now, because its embedding is not ready.",
     };
     let by_words = if words.is_empty() {
-        "By words: none of it is in the index."
+        "Keywords: none are in the index."
     } else {
-        "By words: a search that holds one of these, in any of its forms, can bring it up; the first tell most."
+        "Keywords, most distinctive first. A query with any form of one of these can find it."
     };
     view! {
         <p class="hint">{by_meaning}</p>
@@ -100,8 +100,8 @@ pub fn Vector(embedding: ItemEmbedding) -> impl IntoView {
     let body = match embedding.state {
         None => view! {
             <p class="hint">
-                "No vectors are made now: it is found by its words. "
-                <a href="/settings/embeddings">"Embeddings"</a> " says why."
+                "Embedding has stopped: only keywords find it now. "
+                <a href="/settings/embeddings">"Embeddings"</a> " shows why."
             </p>
         }
         .into_any(),
@@ -109,7 +109,7 @@ pub fn Vector(embedding: ItemEmbedding) -> impl IntoView {
     };
     view! {
         <section class="part" aria-labelledby="vector">
-            <h2 id="vector">"Its vector"</h2>
+            <h2 id="vector">"Embedding"</h2>
             {body}
         </section>
     }
@@ -129,16 +129,14 @@ fn known(state: EmbeddingState, embedding: ItemEmbedding) -> AnyView {
     }
     if embedding.passages > 1 {
         let (ready, all) = (embedding.passages_ready, embedding.passages);
-        let told = format!(
-            "{ready} of {all} have a vector of their own: a model reads a long text in pieces"
-        );
+        let told = format!("{ready} of {all} embedded: a long text is embedded in passages");
         facts.push(("Passages", told.into_any()));
     }
     if let Some(updated) = embedding.updated {
         let term = match state {
-            EmbeddingState::Ready => "Made",
-            EmbeddingState::Pending => "Waiting",
-            EmbeddingState::Error => "Tried",
+            EmbeddingState::Ready => "Created",
+            EmbeddingState::Pending => "Pending since",
+            EmbeddingState::Error => "Attempts",
         };
         facts.push((term, view! { <When moment=updated /> }.into_any()));
     }
@@ -146,7 +144,7 @@ fn known(state: EmbeddingState, embedding: ItemEmbedding) -> AnyView {
         view! {
             <p class="error">{error}</p>
             <p class="hint">
-                <a href="/settings/embeddings">"Embeddings"</a> " can try it again."
+                <a href="/settings/embeddings">"Embeddings"</a> " can retry it."
             </p>
         }
     });

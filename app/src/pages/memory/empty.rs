@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 
 use crate::components::{FirstSteps, TOKEN_PLACE, add_line};
-use crate::view::MemoryFilters;
+use crate::view::{MemoryFilters, StatusFilter};
 
 #[component]
 pub fn Beginning(public_url: String) -> impl IntoView {
@@ -12,8 +12,8 @@ pub fn Beginning(public_url: String) -> impl IntoView {
         <div class="column">
             <h1>"Memory"</h1>
             <FirstSteps
-                first_words="Nothing is remembered yet."
-                lead="Here will be what your agents learn about you: what you prefer, what is true, how you want things done. Each memory says who wrote it, and when."
+                first_words="No memories yet."
+                lead="This page lists what your agents learn about you: preferences, facts, instructions. Each memory shows who stated it, and when."
                 by_hand="add a first memory"
                 caption="Add a memory"
                 line=add_line(&public_url, TOKEN_PLACE)
@@ -27,29 +27,41 @@ pub fn Beginning(public_url: String) -> impl IntoView {
 pub fn NothingMatches(filters: MemoryFilters) -> impl IntoView {
     let mut ways = Vec::new();
     if !filters.q.trim().is_empty() {
-        ways.push((filters.without_words(), "leave out the words"));
+        ways.push((filters.without_words(), "clear the search"));
     }
     if filters.theme.is_some() {
-        ways.push((filters.with_theme(None), "look in all themes"));
+        ways.push((filters.with_theme(None), "search all themes"));
     }
     if !filters.types.is_empty() {
-        ways.push((filters.without_types(), "take any type"));
+        ways.push((filters.without_types(), "include all types"));
     }
     if filters.embedding.is_some() {
-        ways.push((filters.with_embedding(None), "take any embedding status"));
+        ways.push((filters.with_embedding(None), "include any embedding status"));
     }
     if !filters.day.is_today() {
-        ways.push((filters.today(), "look at today"));
+        ways.push((filters.today(), "go back to today"));
     }
-    if filters.only_archived {
-        ways.push((filters.with_archived(), "take what is not archived too"));
-    } else if !filters.include_archived && filters.day.is_today() {
-        ways.push((filters.with_archived(), "include what is archived"));
+    if filters.tag.is_some() {
+        ways.push((filters.with_tag(None), "include all tags"));
+    }
+    if filters.agent.is_some() {
+        ways.push((filters.with_agent(None), "include all agents"));
+    }
+    if filters.days.is_some() {
+        ways.push((filters.with_days(None), "include all dates"));
+    }
+    let with_all = || filters.with_status(StatusFilter::All);
+    match filters.status {
+        StatusFilter::Archived => ways.push((with_all(), "include active memories")),
+        StatusFilter::Active if filters.day.is_today() => {
+            ways.push((with_all(), "include archived memories"));
+        }
+        _ => {}
     }
     view! {
         <div class="nothing">
-            <p class="first-words">"Nothing here matches."</p>
-            <p>"You could"</p>
+            <p class="first-words">"No matching memories."</p>
+            <p>"You can"</p>
             <ul>
                 {ways
                     .into_iter()

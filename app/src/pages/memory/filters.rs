@@ -1,11 +1,24 @@
-//! What narrows the list: the search form with its chips and switches, and the
+//! What narrows the list: the search form with its filters, and the
 //! themes with their counts. It works as a form and links; the island only
 //! spares the reload.
 
 use leptos::prelude::*;
 
-use crate::components::{Choice, DayFields, ITEM_TYPES, Pick};
-use crate::view::{EmbeddingState, MemoryFilters, ThemeCount};
+use crate::components::{Choice, DayFields, ITEM_TYPES, Pick, type_name};
+use crate::view::{EmbeddingState, MemoryFilters, StatusFilter, ThemeCount};
+
+/// In days, as the search takes them.
+const DATES: [(i64, &str); 4] = [
+    (1, "Last 24 hours"),
+    (7, "Last 7 days"),
+    (30, "Last 30 days"),
+    (365, "Last year"),
+];
+
+const STATUSES: [(StatusFilter, &str); 2] = [
+    (StatusFilter::Archived, "Archived"),
+    (StatusFilter::All, "Active and archived"),
+];
 
 const EMBEDDING_STATES: [(EmbeddingState, &str); 3] = [
     (EmbeddingState::Ready, "Embedding ready"),
@@ -13,39 +26,15 @@ const EMBEDDING_STATES: [(EmbeddingState, &str); 3] = [
     (EmbeddingState::Error, "Embedding failed"),
 ];
 
-/// The search box stays when results are swapped; the chips below it are swapped too,
-/// so that they always show what the list was made with.
+/// So many themes are listed; the others are folded.
+const THEMES_FIRST: usize = 10;
+
+/// The search box stays when results are swapped; what is below it is swapped too, so that it shows what the list
+/// was made with. On a phone the filters are folded.
 #[component]
 pub fn SearchForm(agents: Vec<(i64, String)>, filters: MemoryFilters) -> impl IntoView {
-    let agents: Vec<Choice> = agents
-        .into_iter()
-        .map(|(id, name)| (id.to_string(), name, filters.agent == Some(id)))
-        .collect();
-    let agents = (agents.len() > 1)
-        .then(|| view! { <Pick name="agent" label="Agent" any="Any agent" choices=agents /> });
-    let chips = ITEM_TYPES.map(|item_type| {
-        let id = format!("type-{item_type}");
-        view! {
-            <label class="chip">
-                <input
-                    id=id
-                    type="checkbox"
-                    name="type"
-                    value=item_type
-                    checked=filters.has_type(item_type)
-                />
-                <span>{item_type}</span>
-            </label>
-        }
-    });
-    let states = EMBEDDING_STATES.map(|(state, words)| {
-        view! {
-            <option value=state.slug() selected=filters.embedding == Some(state)>
-                {words}
-            </option>
-        }
-    });
-    let is_chosen = filters.embedding.is_some().then_some("");
+    let chosen = chosen(&filters, &agents);
+    let count = chosen.len();
     view! {
         <form id="filters" class="filters" method="get" action="/memory" role="search" autocomplete="off">
             <div class="search">
@@ -57,7 +46,7 @@ pub fn SearchForm(agents: Vec<(i64, String)>, filters: MemoryFilters) -> impl In
                     type="search"
                     name="q"
                     value=filters.q.clone()
-                    placeholder="Search by meaning or words"
+                    placeholder="Search memories…"
                     maxlength="2000"
                     dir="auto"
                     autocomplete="off"
@@ -65,56 +54,146 @@ pub fn SearchForm(agents: Vec<(i64, String)>, filters: MemoryFilters) -> impl In
                 />
                 <button type="submit">"Search"</button>
             </div>
-            <div class="narrow" data-live="narrow">
-                {filters
-                    .theme
-                    .clone()
-                    .map(|theme| view! { <input type="hidden" name="theme" value=theme /> })}
-                <fieldset class="chips">
-                    <legend class="visually-hidden">"Types"</legend>
-                    {chips.into_iter().collect_view()}
-                </fieldset>
-                <fieldset class="chips">
-                    <legend class="visually-hidden">"Archived memories and embeddings"</legend>
-                    <label class="switch">
-                        <input
-                            id="archived"
-                            type="checkbox"
-                            role="switch"
-                            name="archived"
-                            value="1"
-                            checked=filters.include_archived
-                        />
-                        <span>"Include archived"</span>
-                    </label>
-                    <label class="chip">
-                        <input
-                            id="only-archived"
-                            type="checkbox"
-                            name="status"
-                            value="archived"
-                            checked=filters.only_archived
-                        />
-                        <span>"Only archived"</span>
-                    </label>
-                <label class="pick">
-                    <span class="visually-hidden">"Embedding status"</span>
-                    <select id="embedding" name="embedding" data-chosen=is_chosen>
-                        <option value="">"Any embedding status"</option>
-                        {states.into_iter().collect_view()}
-                    </select>
-                </label>
-                {agents}
-                </fieldset>
-                <fieldset class="chips">
-                    <legend class="visually-hidden">"Another day"</legend>
-                    <DayFields day=filters.day.clone() />
-                    <a class="timeline-link" href="/timeline">"Timeline"</a>
-                </fieldset>
-            </div>
+            <details class="narrow-fold" data-fold="">
+                <summary>
+                    "Filters" <span data-live="filter-count">{(count > 0).then(|| format!(" ({count})"))}</span>
+                </summary>
+                <div class="narrow" data-live="narrow">
+                    <Fields agents filters />
+                </div>
+            </details>
+            <ul class="chosen" aria-label="Filters in use" data-live="chosen">
+                {chosen}
+            </ul>
         </form>
     }
     .into_any()
+}
+
+#[component]
+fn Fields(agents: Vec<(i64, String)>, filters: MemoryFilters) -> impl IntoView {
+    let hidden = [
+        ("theme", filters.theme.clone()),
+        ("tag", filters.tag.clone()),
+    ];
+    let hidden = hidden.map(|(name, value)| {
+        value.map(|value| view! { <input type="hidden" name=name value=value /> })
+    });
+    let agents: Vec<Choice> = agents
+        .into_iter()
+        .map(|(id, name)| (id.to_string(), name, filters.agent == Some(id)))
+        .collect();
+    let agents = (agents.len() > 1)
+        .then(|| view! { <Pick name="agent" label="Agent" any="All agents" choices=agents /> });
+    let days = DATES.map(|(days, words)| {
+        (
+            days.to_string(),
+            words.to_owned(),
+            filters.days == Some(days),
+        )
+    });
+    let status = STATUSES.map(|(status, words)| {
+        (
+            status.slug().to_owned(),
+            words.to_owned(),
+            filters.status == status,
+        )
+    });
+    let states = EMBEDDING_STATES.map(|(state, words)| {
+        (
+            state.slug().to_owned(),
+            words.to_owned(),
+            filters.embedding == Some(state),
+        )
+    });
+    let types = ITEM_TYPES.map(|item_type| {
+        view! {
+            <label class="chip">
+                <input
+                    id=format!("type-{item_type}")
+                    type="checkbox"
+                    name="type"
+                    value=item_type
+                    checked=filters.has_type(item_type)
+                />
+                <span>{type_name(item_type)}</span>
+            </label>
+        }
+    });
+    view! {
+        {hidden.collect_view()}
+        <fieldset class="chips">
+            <legend class="visually-hidden">"Agent, date and status"</legend>
+            {agents}
+            <Pick name="days" label="Date" any="Any date" choices=days.to_vec() />
+            <Pick name="status" label="Status" any="Active" choices=status.to_vec() />
+        </fieldset>
+        <fieldset class="chips">
+            <legend class="visually-hidden">"Types"</legend>
+            {types.collect_view()}
+        </fieldset>
+        <details class="fold more-filters" id="more-filters" open=filters.embedding.is_some() || !filters.day.is_today()>
+            <summary>"More"</summary>
+            <fieldset class="chips">
+                <legend class="visually-hidden">"Another day, and embeddings"</legend>
+                <DayFields day=filters.day.clone() />
+                <a class="timeline-link" href="/timeline">"Timeline"</a>
+                <Pick name="embedding" label="Embedding status" any="Any embedding status" choices=states.to_vec() />
+            </fieldset>
+        </details>
+    }
+    .into_any()
+}
+
+/// Each filter in use as a link that removes it.
+fn chosen(filters: &MemoryFilters, agents: &[(i64, String)]) -> Vec<AnyView> {
+    let mut chosen: Vec<(&'static str, String, MemoryFilters)> = Vec::new();
+    if let Some(theme) = &filters.theme {
+        chosen.push(("theme", theme.clone(), filters.with_theme(None)));
+    }
+    if let Some(tag) = &filters.tag {
+        chosen.push(("tag", tag.clone(), filters.with_tag(None)));
+    }
+    for item_type in &filters.types {
+        let without = filters.without_type(item_type);
+        chosen.push(("type", type_name(item_type).to_owned(), without));
+    }
+    if let Some(id) = filters.agent {
+        let name = agents.iter().find(|(agent, _)| *agent == id);
+        let name = name.map_or_else(|| id.to_string(), |(_, name)| name.clone());
+        chosen.push(("agent", name, filters.with_agent(None)));
+    }
+    if let Some(days) = filters.days {
+        let words = DATES.iter().find(|(n, _)| *n == days);
+        let words = words.map_or_else(
+            || format!("last {days} days"),
+            |(_, words)| words.to_lowercase(),
+        );
+        chosen.push(("date", words, filters.with_days(None)));
+    }
+    if filters.status != StatusFilter::Active {
+        let words = filters.status.slug().to_owned();
+        chosen.push(("status", words, filters.with_status(StatusFilter::Active)));
+    }
+    if let Some(state) = filters.embedding {
+        let words = state.slug().to_owned();
+        chosen.push(("embedding", words, filters.with_embedding(None)));
+    }
+    if !filters.day.is_today() {
+        chosen.push(("day", "another day".to_owned(), filters.today()));
+    }
+    let link = |(name, words, without): (&'static str, String, MemoryFilters)| {
+        view! {
+            <li>
+                <a class="chip" href=without.href() data-live-link="loosen">
+                    <span class="visually-hidden">"Remove the filter "</span>
+                    {name} ": " <bdi>{words}</bdi> <span aria-hidden="true">"×"</span>
+                </a>
+            </li>
+        }
+        .into_any()
+    };
+    chosen.into_iter().map(link).collect()
 }
 
 /// A list at the side on a desk, folded on a phone.
@@ -129,7 +208,7 @@ pub fn Themes(themes: Vec<ThemeCount>, filters: MemoryFilters) -> impl IntoView 
             .map_or_else(|| slug.clone(), |theme| theme.display_name.clone()),
     };
     let all = themes.iter().map(|theme| theme.active_count).sum::<i64>();
-    let entry = move |slug: Option<String>, name: String, count: i64| {
+    let entry = |slug: Option<String>, name: String, count: i64| {
         let href = filters.with_theme(slug.as_deref()).href();
         let current = (slug == chosen).then_some("true");
         view! {
@@ -141,17 +220,32 @@ pub fn Themes(themes: Vec<ThemeCount>, filters: MemoryFilters) -> impl IntoView 
             </li>
         }
     };
+    let is_shown = |theme: &ThemeCount| chosen.as_deref() == Some(&theme.slug);
+    let mut first = themes;
+    let mut rest = first.split_off(first.len().min(THEMES_FIRST));
+    // What is chosen is in sight.
+    if let Some(at) = rest.iter().position(is_shown) {
+        first.push(rest.remove(at));
+    }
+    let of = |theme: ThemeCount| entry(Some(theme.slug), theme.display_name, theme.active_count);
+    let rest_count = rest.len();
+    let rest = (rest_count > 0).then(|| {
+        view! {
+            <details class="fold" id="more-themes">
+                <summary>{format!("{rest_count} more")}</summary>
+                <ul>{rest.into_iter().map(of).collect_view()}</ul>
+            </details>
+        }
+    });
     view! {
         <details class="themes fold" data-fold="">
             <summary>"Theme: " <bdi data-live="theme">{chosen_name}</bdi></summary>
-            <nav aria-label="Themes">
-                <ul data-live="themes">
+            <nav aria-label="Themes" data-live="themes">
+                <ul>
                     {entry(None, "All themes".to_owned(), all)}
-                    {themes
-                        .into_iter()
-                        .map(|theme| entry(Some(theme.slug), theme.display_name, theme.active_count))
-                        .collect_view()}
+                    {first.into_iter().map(of).collect_view()}
                 </ul>
+                {rest}
             </nav>
         </details>
     }

@@ -30,10 +30,10 @@ pub fn came_of(row: &LedgerRow) -> String {
 fn stored(row: &LedgerRow) -> String {
     let mut said = format!("Stored {}", count(row.stored));
     if row.merged > 0 {
-        said += &format!(", {} known already", count(row.merged));
+        said += &format!(", {} already known", count(row.merged));
     }
     if row.superseded > 0 {
-        said += &format!(", {} took the place of older ones", count(row.superseded));
+        said += &format!(", {} replaced older ones", count(row.superseded));
     }
     said + "."
 }
@@ -73,10 +73,10 @@ fn Entry(session_id: i64, row: LedgerRow) -> impl IntoView {
     let words = came_of(&row);
     let notes = notes(&row);
     let next = match row.next_try {
-        _ if row.is_next => view! { <span>"It is read again now."</span> }.into_any(),
+        _ if row.is_next => view! { <span>"It is being read again."</span> }.into_any(),
         Some(next) => view! {
             <span>
-                "Next try " <When moment=next />
+                "Next attempt " <When moment=next />
             </span>
         }
         .into_any(),
@@ -134,13 +134,13 @@ fn notes(row: &LedgerRow) -> Vec<String> {
     let mut notes = Vec::new();
     if row.is_fallback {
         notes.push(
-            "No model could be asked: explicit statements alone were kept, and it is tried again."
+            "The model was not available: only explicit statements were stored. It will be tried again."
                 .to_owned(),
         );
     }
     if row.skipped_chars > 0 {
         notes.push(format!(
-            "It is very long: {} characters of its middle were not read.",
+            "It is very long: {} characters in its middle were not read.",
             count(row.skipped_chars)
         ));
     }

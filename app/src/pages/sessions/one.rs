@@ -61,8 +61,8 @@ pub fn Session() -> impl IntoView {
 #[component]
 fn Missing() -> impl IntoView {
     view! {
-        <h1>"There is no such session"</h1>
-        <p>"It may have been erased, or it was never yours."</p>
+        <h1>"No such session"</h1>
+        <p>"It may have been deleted permanently, or it was never yours."</p>
     }
 }
 
@@ -86,7 +86,7 @@ fn Whole(page: SessionPage) -> impl IntoView {
             </header>
             <About episodes=page.episodes.clone() />
             <section class="part" aria-labelledby="ledger-title">
-                <h2 id="ledger-title">"What came of it"</h2>
+                <h2 id="ledger-title">"Result"</h2>
                 <Ledger
                     session_id=page.id
                     rows=page.ledger.clone()
@@ -96,7 +96,7 @@ fn Whole(page: SessionPage) -> impl IntoView {
             </section>
             <Memories page=page.clone() />
             <section class="part" aria-labelledby="said-title">
-                <h2 id="said-title">"What was said"</h2>
+                <h2 id="said-title">"Transcript"</h2>
                 <Said page=page.clone() />
             </section>
             <Erase page />
@@ -112,9 +112,9 @@ fn About(episodes: Vec<EpisodeView>) -> impl IntoView {
     }
     let rows = episodes.into_iter().map(|episode| {
         let whose = match episode.made_by {
-            "agent" => "in the agent's words",
-            "model" => "in the chat model's words",
-            _ => "its most telling sentences",
+            "agent" => "written by the agent",
+            "model" => "written by the chat model",
+            _ => "its most distinctive sentences",
         };
         let of = match episode.first == episode.last {
             true => format!("message {}, {whose}", episode.first),
@@ -131,7 +131,7 @@ fn About(episodes: Vec<EpisodeView>) -> impl IntoView {
     });
     view! {
         <section class="part" id="about" aria-labelledby="about-title">
-            <h2 id="about-title">"What it was about"</h2>
+            <h2 id="about-title">"Episode"</h2>
             <ol class="episodes">{rows.collect_view()}</ol>
         </section>
     }
@@ -146,10 +146,10 @@ fn Provenance(page: SessionPage) -> impl IntoView {
     ];
     if let Some((at, why)) = page.completed {
         let why = match why {
-            "asked" => "the agent said so",
-            "another" => "the agent went on in another session",
-            "still" => "nothing was said for a while",
-            _ => "the night came",
+            "asked" => "ended by the agent",
+            "another" => "the agent started another session",
+            "still" => "inactive",
+            _ => "completed at night",
         };
         let completed = view! {
             <When moment=at />
@@ -207,45 +207,45 @@ fn Memories(page: SessionPage) -> impl IntoView {
     .into_any()
 }
 
-/// "1 memory that came of it", "12 memories that came of it"
+/// "1 memory extracted", "12 memories that came of it"
 fn memories(n: i64) -> String {
     match n {
-        1 => "1 memory that came of it".to_owned(),
-        n => format!("{} memories that came of it", count(n)),
+        1 => "1 memory extracted".to_owned(),
+        n => format!("{} memories extracted", count(n)),
     }
 }
 
 #[component]
 fn Erase(page: SessionPage) -> impl IntoView {
     let goes = format!(
-        "{} and what the ledger says of them are removed. This cannot be undone.",
+        "{} and their extraction records are deleted permanently.",
         messages(page.message_count.into())
     );
     let too = (page.memory_count > 0).then(|| {
         view! {
             <label class="check">
                 <input type="checkbox" name="memories" value="1" />
-                <span>{format!("Erase the {}, too", memories(page.memory_count))}</span>
+                <span>{format!("Also delete the {}", memories(page.memory_count))}</span>
             </label>
             <p class="hint">
-                "Otherwise they stay, without the words they came from and without the way back to them."
+                "Otherwise they stay, without their source messages and the link to them."
             </p>
         }
     });
     view! {
         <section class="part" aria-labelledby="erase-title">
-            <h2 id="erase-title">"Erase it"</h2>
+            <h2 id="erase-title">"Delete this session"</h2>
             <p class="hint">
-                "Erasing removes what was said in it for good; only you can do that, no agent."
+                "This deletes its messages permanently. Only you can do this, not an agent."
             </p>
             <details class="confirm">
-                <summary>"Erase for good"</summary>
+                <summary>"Delete permanently"</summary>
                 <div>
                     <p>{goes}</p>
                     <form class="stack" method="post" action=format!("/sessions/{}/erase", page.id)>
                         {too}
                         <button class="danger" type="submit">
-                            "Erase this session"
+                            "Delete this session"
                         </button>
                     </form>
                 </div>
@@ -264,7 +264,7 @@ fn Said(page: SessionPage) -> impl IntoView {
     ) else {
         return view! {
             <p class="hint">
-                "Nothing was said after that. "
+                "There are no messages after that. "
                 <a href=session_from(id, 1)>"Read from the beginning"</a>
             </p>
         }
@@ -338,7 +338,7 @@ fn Message(message: MessageView, memories: Vec<i64>) -> impl IntoView {
     let length = message.content.chars().count();
     let content = match message.content {
         content if content.is_empty() && is_result => {
-            view! { <p class="hint">"It gave nothing."</p> }.into_any()
+            view! { <p class="hint">"No output."</p> }.into_any()
         }
         content if content.is_empty() => ().into_any(),
         content if is_result && length > RESULT_CHARS_SHOWN => {
@@ -366,7 +366,7 @@ fn Message(message: MessageView, memories: Vec<i64>) -> impl IntoView {
                 <a href=format!("/memory/{id}")>{format!("memory {id}")}</a>
             }
         });
-        view! { <p class="aside">"Kept of it: " {links.collect_view()}</p> }
+        view! { <p class="aside">"Memories from it: " {links.collect_view()}</p> }
     });
     view! {
         <li class="said" id=format!("m{}", message.position) data-role=message.role>

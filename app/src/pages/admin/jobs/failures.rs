@@ -29,7 +29,7 @@ pub fn Failures(failures: Vec<JobFailures>) -> impl IntoView {
                 .then(|| {
                     view! {
                         <p class="hint">
-                            "No run has failed. A run that fails is listed here with the reason until its next attempt succeeds; the wait doubles each time, up to an hour."
+                            "No run has failed. A failed run is listed here with its reason until a retry succeeds. The delay doubles after each attempt, up to an hour."
                         </p>
                     }
                 })}

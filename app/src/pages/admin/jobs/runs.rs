@@ -10,14 +10,14 @@ pub fn Runs(days: Vec<DayRuns>) -> impl IntoView {
     let is_empty = days.iter().all(|day| total(day) == 0);
     let body = match is_empty {
         true => view! {
-            <p class="hint">"No run is recorded yet. The runs of each of the last 30 days are drawn here."</p>
+            <p class="hint">"No run is recorded yet. This chart shows the runs of the last 30 days."</p>
         }
         .into_any(),
         false => view! { <Chart days /> }.into_any(),
     };
     view! {
         <section class="part" aria-labelledby="runs-title">
-            <h2 id="runs-title">"Runs a day"</h2>
+            <h2 id="runs-title">"Runs per day"</h2>
             {body}
         </section>
     }
@@ -94,7 +94,7 @@ fn summary_of(days: &[DayRuns]) -> String {
     };
     let failed: i64 = days.iter().map(|day| day.failed).sum();
     let most = days.iter().max_by_key(|day| total(day));
-    let most = most.map(|day| format!("; at most {} a day ({})", count(total(day)), day.day));
+    let most = most.map(|day| format!("; at most {} per day ({})", count(total(day)), day.day));
     format!(
         "{runs} in {} days, {} failed{}",
         days.len(),

@@ -33,7 +33,7 @@ pub fn Schedules(jobs: Vec<JobRow>, form: FormState) -> impl IntoView {
         <section class="part" aria-labelledby="schedules-title">
             <h2 id="schedules-title">"Schedules"</h2>
             <p class="lead">
-                "When jobs run that have a time of day. It is the local time of each user, who sets a time zone on the page Account."
+                "When daily and weekly jobs run, in each user's local time. Users set their time zone on the page Account."
             </p>
             {forms.collect_view()}
         </section>
@@ -59,7 +59,7 @@ fn OfJob(job: JobRow, schedule: ScheduleView, form: FormState) -> impl IntoView 
     let default = schedule.default.map(|default| {
         view! {
             <button class="quiet long" type="submit" name="action" value="unschedule" formnovalidate>
-                {format!("Back to the default: {default}")}
+                {format!("Reset to the default: {default}")}
             </button>
         }
     });

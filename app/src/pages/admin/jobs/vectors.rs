@@ -30,7 +30,7 @@ pub fn Vectors(vectors: VectorsView) -> impl IntoView {
                 .then(|| {
                     view! {
                         <p class="hint">
-                            "Nothing waits and nothing has failed. An added memory waits for its vector, usually for less than a second."
+                            "Nothing is pending and nothing has failed. A new memory is usually embedded in less than a second."
                         </p>
                     }
                 })}
@@ -72,7 +72,7 @@ fn Troubles(troubles: Vec<TroubleRow>, open_breakers: i64) -> impl IntoView {
                     {users(trouble.users)}
                     "): "
                     {trouble.problem}
-                    {trouble.next_try.map(|moment| view! { " Tried again " <When moment /> "." })}
+                    {trouble.next_try.map(|moment| view! { " Next attempt " <When moment /> "." })}
                 </p>
             }
         })
@@ -82,13 +82,13 @@ fn Troubles(troubles: Vec<TroubleRow>, open_breakers: i64) -> impl IntoView {
             1 => "one user's provider".to_owned(),
             n => format!("{} users' providers", count(n)),
         };
-        view! { <p class="hint">{format!("Searches on this server leave {spaces} alone for a moment and go by words.")}</p> }
+        view! { <p class="hint">{format!("For now, searches skip {spaces} and use keywords only.")}</p> }
     });
     view! {
         {(!rows.is_empty())
             .then(|| {
                 view! {
-                    <h3>"Why no vectors are made"</h3>
+                    <h3>"Why embedding has stopped"</h3>
                     {rows}
                 }
             })}
